@@ -199,7 +199,7 @@ export default defineConfig({
           name: "readme",
           setupFiles: ["packages/react/test/setup.ts"],
           environment: "happy-dom",
-          include: ["tests/*.test.tsx", "examples/vitest/*.test.tsx"],
+          include: ["tests/*.test.tsx", "examples/vitest/*.test.{ts,tsx}"],
         },
       },
       ...(chromium

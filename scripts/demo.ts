@@ -66,6 +66,8 @@ async function startGateway(): Promise<{ url: string; close(): Promise<void> }> 
   const { createEmulator } = await import("@sluice/emulator");
   const { serve } = await import("@sluice/emulator/serve");
   const { createDemoScript } = await import("../examples/studio/demo/script.ts");
+  const { landscapes, warmUp } = await import("../examples/studio/demo/media/media.ts");
+  void warmUp();
   const options = {
     apiKeys: [key],
     cors: true,
@@ -73,6 +75,7 @@ async function startGateway(): Promise<{ url: string; close(): Promise<void> }> 
     // nobody watches a demo for two minutes
     durations: { imageMs: 3000, videoMs: 12_000 },
     chat: createDemoScript(),
+    media: landscapes,
     // the demo needs no network: addresses elsewhere are accepted as they are
     fetchMedia: (url: string) => (/^http:\/\/127\.0\.0\.1[:/]/.test(url) ? fetch(url) : undefined),
   };

@@ -127,6 +127,7 @@ const emulator: Names<EmulatorOptions> = {
   speed: 1,
   durations: { imageMs: 1, videoMs: 1 },
   chat: undefined,
+  media: undefined,
   script: undefined,
   fetchMedia: undefined,
   onEnd: undefined,

@@ -6,14 +6,14 @@ import { createEmulator } from "./emulator.js";
 import { type Served, serve } from "./serve.js";
 import type { RequestRecord } from "./server/recorder.js";
 import { createRedactor } from "./server/secrets.js";
+import { checkTapes } from "./tapes/check/check.js";
+import { writeReport } from "./tapes/check/report.js";
 import {
-  checkTapes,
   createReplay,
   createTapeFolder,
   createTapeRecorder,
   type RecordedExchange,
   readTapes,
-  writeReport,
 } from "./tapes/index.js";
 
 await run(orExit(() => readArguments(process.argv.slice(2))));

@@ -4,6 +4,7 @@ import type { ChatScript } from "./chat/reply.js";
 import type { EmulatorClock } from "./clock.js";
 import { createEpsilon } from "./epsilon/epsilon.js";
 import { createFiles } from "./files/files.js";
+import type { MediaScript } from "./files/media.js";
 import { createImages } from "./images/images.js";
 import { indexPage } from "./index-page.js";
 import type { Durations } from "./server/durations.js";
@@ -19,15 +20,24 @@ export interface GatewayOptions {
   readonly speed: number;
   readonly durations: Durations;
   readonly script: ChatScript | undefined;
+  readonly media: MediaScript;
   readonly fetchMedia: FetchMedia | undefined;
   /** Wraps a handler, so that a request without a valid key is refused. */
   readonly withKey: (handler: Handler) => Handler;
 }
 
 /** Creates all endpoints of the specification, with their state. */
-export function createGateway({ clock, speed, durations, script, fetchMedia, withKey }: GatewayOptions) {
+export function createGateway({
+  clock,
+  speed,
+  durations,
+  script,
+  media,
+  fetchMedia,
+  withKey,
+}: GatewayOptions) {
   const { refuse, failureOf, clear: clearRefusals } = createRefusals();
-  const files = createFiles({ clock });
+  const files = createFiles({ clock, media });
   const shared = { clock, speed, refuse, failureOf, files };
   const chat = createChat({ ...shared, script });
   const images = createImages({ ...shared, fetchMedia, usualMs: durations.imageMs });

@@ -1,6 +1,7 @@
 export type { ChatScript } from "./chat/reply.js";
 export type { EmulatorClock } from "./clock.js";
 export { createEmulator, type Emulator } from "./emulator.js";
+export type { ImageDescription, MediaScript, VideoDescription } from "./files/media.js";
 export type { EmulatorOptions } from "./options.js";
 export type { Script, ScriptedAnswer } from "./script/script.js";
 export type { Durations } from "./server/durations.js";

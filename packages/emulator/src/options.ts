@@ -1,5 +1,6 @@
 import type { ChatScript } from "./chat/reply.js";
 import type { EmulatorClock } from "./clock.js";
+import type { MediaScript } from "./files/media.js";
 import type { Script } from "./script/script.js";
 import type { Durations } from "./server/durations.js";
 import type { Fault } from "./server/faults.js";
@@ -30,6 +31,11 @@ export interface EmulatorOptions {
   readonly durations?: Durations;
   /** Decides what the model answers, instead of the emulator's own texts. @default none */
   readonly chat?: ChatScript;
+  /**
+   * Decides what the URLs of images and videos lead to, instead of the emulator's own drawings: files of yours, or what
+   * you make of the description. @default a gradient with the prompt as its caption
+   */
+  readonly media?: MediaScript;
   /**
    * Answers and scenes as plain JSON, for chats that `chat` leaves alone and for all other requests. The README has the
    * format. @default none

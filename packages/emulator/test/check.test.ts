@@ -1,11 +1,8 @@
-import {
-  checkTapes,
-  createTapeRecorder,
-  type NamedTape,
-  type Tape,
-  writeReport,
-} from "@sluice/emulator/tapes";
+import { createTapeRecorder, type NamedTape, type Tape } from "@sluice/emulator/tapes";
 import { describe, expect, test } from "vitest";
+// the command `check` has them, and no entry
+import { checkTapes } from "../src/tapes/check/check.js";
+import { writeReport } from "../src/tapes/check/report.js";
 import { ask, createFastEmulator, type EmulatorRequest, send } from "./support.js";
 
 /** Records requests to the emulator, without a folder. */

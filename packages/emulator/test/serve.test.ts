@@ -401,7 +401,7 @@ async function bundleCommand(): Promise<string> {
     logLevel: "error",
     resolve: {
       alias: [
-        { find: /^@sluice\/core\/([\w-]+)$/, replacement: here("../../core/src/$1.ts") },
+        { find: /^@sluice\/core\/([\w-]+)$/, replacement: here("../../core/src/entries/$1.ts") },
         { find: /^@sluice\/core$/, replacement: here("../../core/src/entries/index.ts") },
       ],
     },

@@ -22,7 +22,7 @@ const functions = {
   useConversations: "storage activeId pageSize titleOf restoreMs",
   useDraft: "storage parse",
   useTaskNotifications: "worker words storage",
-  createEmulator: `apiKeys clock speed durations chat script fetchMedia onEnd faults origin cors strict keepRequests`,
+  createEmulator: `apiKeys clock speed durations chat media script fetchMedia onEnd faults origin cors strict keepRequests`,
 };
 
 /** The options within an option. */

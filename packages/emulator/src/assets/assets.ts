@@ -65,8 +65,8 @@ export function createAssets({ clock, speed, refuse, failureOf, files }: AssetsO
     const asset = assets.get(id);
     if (!asset) return unknownThing(`There is no asset ${id}.`, "asset_not_found");
     const at = { origin: exchange.origin, expiresAt: clock.now() + URL_LIFETIME_MS };
-    const picture = { width: 512, height: 512, prompt: asset.name, seed: id, index: 0 };
-    return json({ Id: id, Status: statusOf(id), URL: files.publish(`${id}.png`, picture, at) });
+    const image = { width: 512, height: 512, prompt: asset.name, seed: id, index: 0 };
+    return json({ Id: id, Status: statusOf(id), URL: files.publish(`${id}.png`, image, at) });
   }
 
   /** Returns the status of an asset; undefined if there is none. */

@@ -1,6 +1,6 @@
 import type { EmulatorClock } from "../clock.js";
-import { frameSizeOf } from "../files/clip.js";
 import type { Files } from "../files/files.js";
+import { frameSizeOf } from "../files/media.js";
 import { parseBody } from "../server/check.js";
 import { cut } from "../server/cut.js";
 import type { Exchange } from "../server/exchange.js";
@@ -78,10 +78,10 @@ export function createEpsilon({ clock, speed, refuse, failureOf, files }: Epsilo
     const { phase } = progressAt(timeline, clock.now());
     const isFinal = phase === "finished";
     const at = { origin, expiresAt: timeline.finishedAt + DAY_MS };
-    const clip = { picture: { ...frameSizeOf("16:9"), prompt, seed: id, index: 0 }, seconds: SECONDS };
+    const video = { ...frameSizeOf("16:9"), prompt, seed: id, index: 0, seconds: SECONDS };
     const result = () => ({
       task_result: {
-        videos: [{ id: `${id}-0`, url: files.publish(`${id}.mp4`, clip, at), duration: SECONDS }],
+        videos: [{ id: `${id}-0`, url: files.publish(`${id}.mp4`, video, at), duration: SECONDS }],
       },
     });
     const data = {

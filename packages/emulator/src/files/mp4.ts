@@ -1,5 +1,11 @@
 import type { Bytes } from "../server/http.js";
-import type { Encoded } from "./h264.js";
+
+/** Encoded frames, and the heads that a player needs. */
+export interface Encoded {
+  readonly sequence: Bytes;
+  readonly picture: Bytes;
+  readonly frames: readonly Bytes[];
+}
 
 /** Size and speed of a video. */
 export interface Track {

@@ -1,116 +1,104 @@
-import type { Color } from "./art/color.js";
-import { type Painting, paint } from "./art/paint.js";
-import type { Bitmap } from "./png.js";
+import { hash } from "../server/hash.js";
+import { hsl, partsOf } from "./color.js";
+import type { ImageDescription } from "./media.js";
 
-/** Description of a picture. The same description makes the same pixels. */
-export interface Picture {
+/** A picture whose rows are made when they are read. */
+export interface Bitmap {
   readonly width: number;
   readonly height: number;
-  readonly prompt: string;
-  /** Prompt of the picture that this one began with; it decides what `prompt` leaves open. */
-  readonly base?: string;
-  /** Decides what the prompts leave open. */
-  readonly seed: string;
-  /** Place in a set, from 0. */
-  readonly index: number;
-  /** Columns at the right that are painted but not shown: room for a movement. @default 0 */
-  readonly extra?: number;
-  /** Colors of a reference. */
-  readonly palette?: readonly Color[];
+  /** Writes red, green and blue of each pixel of row `y`. */
+  readonly fill: (y: number, row: Uint8Array) => void;
 }
 
-/** Largest number of pixels that are painted for an image. A larger image is painted smaller, and stretched. */
-const MOST_PIXELS = 150_000;
-const MOST_KEPT = 8;
-/** Every other byte of a word. */
-const EVEN = 0x00ff00ff;
+/** Letters in a line of the caption, and lines in the caption. */
+const MOST_LETTERS = 24;
+const MOST_LINES = 8;
+/** Size of a letter with its margin, in dots. */
+const ACROSS = 6;
+const DOWN = 10;
+const DOTS = { across: 5, down: 7 };
+const WHITE = 255;
+/** Sum of the parts of a gradient's two ends from which it needs black letters. */
+const LIGHT = 900;
 
-const kept = new Map<string, Painting>();
+/** Share of a reference in the colors of its image; the rest is of the seed. */
+const REFERENCE = 0.75;
 
-/** Paints a picture, or returns one of the last eight again. */
-export function paintingOf(picture: Picture): Painting {
-  const { height, prompt, base, seed, index, extra = 0, palette = [] } = picture;
-  const width = picture.width + extra;
-  // the frames of a video are copied from the painting pixel by pixel
-  const scale = extra > 0 ? 1 : Math.min(1, Math.sqrt(MOST_PIXELS / (width * height)));
-  const size = {
-    width: Math.max(1, Math.round(width * scale)),
-    height: Math.max(1, Math.round(height * scale)),
-  };
-  const order = { ...size, prompt, base: base ?? "", seed, index, palette };
-  const key = JSON.stringify(order);
-  const painting = kept.get(key) ?? paint(order);
-  kept.delete(key);
-  kept.set(key, painting);
-  for (const oldest of kept.keys()) {
-    if (kept.size <= MOST_KEPT) break;
-    kept.delete(oldest);
-  }
-  return painting;
-}
-
-/** Makes the rows of a picture at its full size. */
-export function bitmapOf(picture: Picture): Bitmap {
-  const { width, height, extra = 0 } = picture;
-  const { width: narrow, height: low, bytes } = paintingOf(picture);
-  const columns = placesOf(width, narrow / (width + extra), narrow);
-  const lines = placesOf(height, low / height, low);
-  // the two rows of the painting between which the last row lay, and the row itself
-  const [one, other, mixed] = [createRow(width), createRow(width), createRow(width)] as const;
-  const held: [number, number] = [-1, -1];
+/** Draws a gradient in colors of the seed and the reference, with the prompt as a caption in its middle. */
+export function bitmapOf(image: Omit<ImageDescription, "isLastFrame">): Bitmap {
+  const { width, height, prompt, seed, index, colors } = image;
+  const [top, bottom] = gradientOf(`${seed} ${index}`, colors);
+  const ink = [...top, ...bottom].reduce((sum, part) => sum + part, 0) < LIGHT ? WHITE : 0;
+  const lines = linesOf(prompt);
+  const fitting = Math.min(width / (ACROSS * (MOST_LETTERS + 4)), height / (DOWN * (MOST_LINES + 2)));
+  const dot = Math.max(1, Math.floor(fitting));
+  const start = Math.round((height - dot * DOWN * lines.length) / 2);
   return { width, height, fill };
 
   function fill(y: number, row: Uint8Array) {
-    const first = lines.first[y] as number;
-    const share = lines.share[y] as number;
-    const above = rowOf(first).words;
-    const below = rowOf(Math.min(low - 1, first + 1)).words;
-    // four bytes at once, every other one of them
-    for (let at = 0; at < above.length; at++) {
-      const [top, bottom] = [above[at] as number, below[at] as number];
-      const even = (Math.imul(top & EVEN, 256 - share) + Math.imul(bottom & EVEN, share)) | 0;
-      const odd = (Math.imul((top >>> 8) & EVEN, 256 - share) + Math.imul((bottom >>> 8) & EVEN, share)) | 0;
-      mixed.words[at] = ((even >>> 8) & EVEN) | (odd & ~EVEN);
-    }
-    row.set(mixed.bytes);
+    const share = height > 1 ? y / (height - 1) : 0;
+    for (const part of [0, 1, 2] as const) row[part] = top[part] + (bottom[part] - top[part]) * share;
+    for (let done = 3; done < row.length; done *= 2) row.copyWithin(done, 0, done);
+    const down = Math.floor((y - start) / dot);
+    const line = lines[Math.floor(down / DOWN)];
+    if (line !== undefined && down % DOWN < DOTS.down) write(line, down % DOWN, row);
   }
 
-  function rowOf(index: number): Row {
-    const slot = index % 2 === 0 ? 0 : 1;
-    const row = slot === 0 ? one : other;
-    if (held[slot] === index) return row;
-    held[slot] = index;
-    const start = 3 * index * narrow;
-    const last = start + 3 * (narrow - 1);
-    for (let x = 0, at = 0; x < width; x++, at += 3) {
-      const from = start + 3 * (columns.first[x] as number);
-      const to = Math.min(last, from + 3);
-      const share = columns.share[x] as number;
-      for (let part = 0; part < 3; part++) {
-        const value = bytes[from + part] as number;
-        row.bytes[at + part] = value + ((((bytes[to + part] as number) - value) * share) >> 8);
+  /** Writes one row of dots of a line. */
+  function write(line: string, down: number, row: Uint8Array) {
+    const left = Math.round((width - dot * ACROSS * line.length) / 2);
+    for (let at = 0; at < line.length; at++) {
+      const dots = Number.parseInt(FONT[(line.charCodeAt(at) - FIRST) * DOTS.down + down] ?? "0", 32);
+      for (let across = 0; across < DOTS.across; across++) {
+        if ((dots & (16 >> across)) === 0) continue;
+        const x = Math.max(0, left + dot * (ACROSS * at + across));
+        row.fill(ink, 3 * x, 3 * (x + dot));
       }
     }
-    return row;
   }
 }
 
-type Row = ReturnType<typeof createRow>;
-
-/** Creates a row of pixels that can be read as words of four bytes. */
-function createRow(width: number) {
-  const words = new Int32Array(Math.ceil((3 * width) / 4));
-  return { words, bytes: new Uint8Array(words.buffer, 0, 3 * width) };
+/** Makes two rather dark colors, or two that are near the first and the last of a reference. */
+function gradientOf(seed: string, colors?: readonly string[]) {
+  const [hue = 0, turn = 0, shade = 0, depth = 0] = (hash(seed).match(/.{4}/g) ?? []).map(
+    (digits) => Number.parseInt(digits, 16) / 0x1_0000,
+  );
+  const first = hsl(360 * hue, 0.5, 0.36 + 0.1 * shade);
+  const last = hsl((360 * hue + 30 + 60 * turn) % 360, 0.55, 0.2 + 0.1 * depth);
+  return [near(first, colors?.[0]), near(last, colors?.at(-1))] as const;
 }
 
-/** Finds for each of `count` pixels the pixel of the painting before it, and the share of the next one, in 256ths. */
-function placesOf(count: number, step: number, most: number) {
-  const first = new Int32Array(count);
-  const share = new Int32Array(count);
-  for (let at = 0; at < count; at++) {
-    const place = Math.min(most - 1, Math.max(0, (at + 0.5) * step - 0.5));
-    first[at] = Math.floor(place);
-    share[at] = Math.round((place - Math.floor(place)) * 256);
-  }
-  return { first, share };
+function near(own: string, reference = own) {
+  const [from, to] = [partsOf(own), partsOf(reference)];
+  const part = (at: 0 | 1 | 2) => from[at] + (to[at] - from[at]) * REFERENCE;
+  return [part(0), part(1), part(2)] as const;
 }
+
+/** Breaks a text into lines of letters that the font has. Accents are left out; a letter of another script is a box. */
+function linesOf(text: string): readonly string[] {
+  const plain = text
+    .normalize("NFKD")
+    .replace(/\p{M}/gu, "")
+    .replace(/[“”]/g, '"')
+    .replace(/[‘’]/g, "'")
+    .replace(/[–—]/g, "-")
+    .replace(/[\s\p{C}]+/gu, " ")
+    .trim()
+    .toUpperCase();
+  const letters = [...plain].map((letter) => (/^[ -_]$/.test(letter) ? letter : BOX)).join("");
+  const lines = letters.match(LINES) ?? [];
+  const last = lines[MOST_LINES - 1];
+  if (lines.length <= MOST_LINES || last === undefined) return lines.map((line) => line.trimEnd());
+  return [...lines.slice(0, MOST_LINES - 1), `${last.slice(0, MOST_LETTERS - 3)}...`];
+}
+
+const LINES = new RegExp(`.{1,${MOST_LETTERS}}(?: |$)|\\S{${MOST_LETTERS}}`, "g");
+const FIRST = 32;
+const BOX = "`";
+/** Seven rows of five dots for each letter from the space to `_`, then the box. A digit to the base 32 is a row. */
+const FONT =
+  "00000004444404aa00000aavavaa4fke5u4pp248jjcik8lid44000002488842842224804lel40044v4400000648000v000" +
+  "00000cc11248ggehjlphe4c4444eeh1248vv2421he26aiv22vgu11he68guhhev124888ehhehheehhf12c0cc0cc00cc0c48" +
+  "248g84200v0v008421248eh12404eh1dlleehhvhhhuhhuhhuehggghesihhhisvgguggvvggugggehgnhhfhhhvhhhe44444e" +
+  "72222ichikokihggggggvhrllhhhhhpljhhehhhhheuhhugggehhhliduhhukihfgge11uv444444hhhhhhehhhhhha4hhhlla" +
+  "hha4ahhhhha444v1248gve88888egg84211e22222e4ah0000000000vvhhhhhv";

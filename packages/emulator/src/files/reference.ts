@@ -1,11 +1,11 @@
-import { type Color, hsl } from "./art/color.js";
-import { randomOf } from "./art/noise.js";
+import { hash } from "../server/hash.js";
+import { hexOf, hsl } from "./color.js";
 
 const MOST_BYTES = 24_000_000;
 const BANDS = 3;
 
 /** Finds three colors of a reference picture. Those of a PNG are read; for any other file they depend on its bytes. */
-export async function paletteOf(url: string): Promise<readonly Color[]> {
+export async function colorsOf(url: string): Promise<readonly string[]> {
   const [, data] = /^data:image\/png;base64,(.*)$/is.exec(url) ?? [];
   try {
     if (data !== undefined)
@@ -13,13 +13,12 @@ export async function paletteOf(url: string): Promise<readonly Color[]> {
   } catch {
     // a broken file still gives some colors
   }
-  const random = randomOf(url.slice(0, 20_000));
-  const hue = random() * 360;
+  const hue = Number.parseInt(hash(url.slice(0, 20_000)).slice(0, 4), 16) % 360;
   return [hsl(hue, 0.55, 0.45), hsl((hue + 40) % 360, 0.6, 0.6), hsl((hue + 190) % 360, 0.4, 0.5)];
 }
 
 /** Averages the colors of the top, the middle and the bottom of a PNG with 8 bits a channel. */
-async function colorsOfPNG(file: Uint8Array<ArrayBuffer>): Promise<readonly Color[]> {
+async function colorsOfPNG(file: Uint8Array<ArrayBuffer>): Promise<readonly string[]> {
   const view = new DataView(file.buffer);
   const [width, height, depth, type] = [view.getUint32(16), view.getUint32(20), file[24], file[25] ?? 0];
   const channels = { 0: 1, 2: 3, 3: 1, 4: 2, 6: 4 }[type];
@@ -54,7 +53,7 @@ function average(
   rows: Uint8Array,
   band: number,
   { width, height, stride, channels, palette }: Layout,
-): Color {
+): string {
   const sum = [0, 0, 0];
   let count = 0;
   const step = Math.max(1, Math.floor(width / 64));
@@ -68,8 +67,7 @@ function average(
             ? (palette[3 * (rows[at] ?? 0) + part] ?? 0)
             : (rows[at + (channels < 3 ? 0 : part)] ?? 0));
     }
-  const [red = 0, green = 0, blue = 0] = sum.map((value) => value / Math.max(1, count) / 255);
-  return [red, green, blue];
+  return hexOf(sum.map((value) => value / Math.max(1, count)));
 }
 
 function unfilter(rows: Uint8Array, stride: number, channels: number, height: number) {

@@ -1,9 +1,8 @@
 import { checkImageRequest, imageModels } from "@sluice/core/schemas";
 import type { EmulatorClock } from "../clock.js";
 import type { Files } from "../files/files.js";
-import type { Picture } from "../files/picture.js";
-import { paletteOf } from "../files/reference.js";
-import { warmUp } from "../files/warm-up.js";
+import type { ImageDescription } from "../files/media.js";
+import { colorsOf } from "../files/reference.js";
 import { checkBody } from "../server/check.js";
 import type { Exchange } from "../server/exchange.js";
 import { answerJSON } from "../server/failure-mode.js";
@@ -48,10 +47,7 @@ export function createImages({ clock, speed, refuse, failureOf, files, fetchMedi
     const own = START_MS + EACH_MS * job.count;
     const wait = (job.scenes.names.has("slow") ? SLOW_FACTOR * own : (usualMs ?? own)) / speed;
     const reference = await referenceOf(job);
-    if (wait > 0) {
-      void warmUp(clock, wait, pictureOf(job, reference, id, 0));
-      await clock.sleep(wait, exchange.request.signal);
-    }
+    if (wait > 0) await clock.sleep(wait, exchange.request.signal);
     return answerJSON(
       resultOf(job, reference, id, exchange.origin),
       failureOf(job.scenes, exchange),
@@ -61,17 +57,18 @@ export function createImages({ clock, speed, refuse, failureOf, files, fetchMedi
 
   async function referenceOf({ references: [url], seed }: ImageJob): Promise<Reference> {
     if (url === undefined) return {};
-    const own = files.pictureAt(url);
-    if (!own) return { palette: await paletteOf(url) };
+    const own = files.imageAt(url);
+    if (!own) return { colors: await colorsOf(url) };
     const base = `${own.prompt} ${own.base ?? ""}`;
-    return { base, palette: own.palette ?? [], ...(seed === undefined ? { seed: own.seed } : {}) };
+    const colors = own.colors ? { colors: own.colors } : {};
+    return { base, ...colors, ...(seed === undefined ? { seed: own.seed } : {}) };
   }
 
   function resultOf(job: ImageJob, reference: Reference, id: string, origin: string) {
     const data = Array.from({ length: job.count }, (_, index) => {
       if (index === 1 && job.scenes.names.has("partial")) return { error: filtered };
       const at = { origin, expiresAt: clock.now() + LIFETIME_MS };
-      const url = files.publish(`${id}_${index}.png`, pictureOf(job, reference, id, index), at);
+      const url = files.publish(`${id}_${index}.png`, describe(job, reference, id, index), at);
       return { url, size: `${job.width}x${job.height}` };
     });
     const made = data.filter((entry) => "url" in entry).length;
@@ -87,11 +84,11 @@ export function createImages({ clock, speed, refuse, failureOf, files, fetchMedi
 
 const filtered = { code: "content_filter", message: "This image was withheld by the content filter." };
 
-/** Description of a reference: the picture of this emulator that it is, or its colors. */
-type Reference = Pick<Picture, "base" | "palette"> & { readonly seed?: string };
+/** Fields that a reference decides: prompt, colors and seed of an image of this emulator, else the colors alone. */
+type Reference = Pick<ImageDescription, "base" | "colors"> & { readonly seed?: string };
 
 /** Describes one image. Without a seed, every request gets other images; with a reference of ours, it stays similar. */
-function pictureOf(
+function describe(
   { model, prompt, width, height, seed }: ImageJob,
   reference: Reference,
   id: string,
@@ -99,7 +96,14 @@ function pictureOf(
 ) {
   const chosen = seed ?? Number.parseInt(hash(id).slice(0, 7), 16);
   const ownSeed = hash(`${model} ${prompt} ${chosen}${keepsPlace(prompt) ? "" : ` ${index}`}`);
-  return { width, height, prompt, ...reference, seed: reference.seed ?? ownSeed, index } satisfies Picture;
+  return {
+    width,
+    height,
+    prompt,
+    ...reference,
+    seed: reference.seed ?? ownSeed,
+    index,
+  } satisfies ImageDescription;
 }
 
 /** Checks if the images of a set show one place at several times. */

@@ -1,11 +1,9 @@
 import { checkVideoRequest, videoModels } from "@sluice/core/schemas";
 import type { AssetStatus } from "../assets/assets.js";
 import type { EmulatorClock } from "../clock.js";
-import { frameSizeOf } from "../files/clip.js";
 import type { Files } from "../files/files.js";
-import type { Picture } from "../files/picture.js";
-import { paletteOf } from "../files/reference.js";
-import { warmUp } from "../files/warm-up.js";
+import { frameSizeOf, type VideoDescription } from "../files/media.js";
+import { colorsOf } from "../files/reference.js";
 import { checkBody } from "../server/check.js";
 import type { Exchange } from "../server/exchange.js";
 import { createExpiringMap } from "../server/expiring-map.js";
@@ -35,8 +33,7 @@ export interface VideosOptions {
 
 /** A task with the counts of its queries. */
 interface KeptTask extends Task {
-  /** Content of the video. */
-  readonly picture: Picture;
+  readonly video: VideoDescription;
   /** Number of all queries. */
   queries: number;
   /** Number of queries after its success. */
@@ -73,8 +70,7 @@ export function createVideos({
       (await refuseUnreachable(addressesOf(checked.body), fetchMedia));
     if (refusal) return refusal;
 
-    const { id, picture, timeline } = keep(job, exchange.text, await referenceOf(checked.body));
-    void warmUp(clock, timeline.finishedAt - timeline.submittedAt, picture);
+    const { id } = keep(job, exchange.text, await referenceOf(checked.body));
     const receipt = {
       id,
       task_id: id,
@@ -87,17 +83,17 @@ export function createVideos({
     return answerJSON(receipt, failureOf(job.scenes, exchange), exchange.request.signal);
   }
 
-  /** Describes the first image of a request: the picture of this emulator that it is, or its colors. */
-  async function referenceOf(request: VideoRequestBody): Promise<Partial<Picture>> {
+  /** Returns the fields that the first image of a request decides; of an image from elsewhere, its colors alone. */
+  async function referenceOf(request: VideoRequestBody): Promise<Partial<VideoDescription>> {
     const url = firstImageOf(request);
     if (url === undefined) return {};
-    const own = files.pictureAt(url);
-    if (!own) return { palette: await paletteOf(url) };
-    const { seed, index, palette = [] } = own;
-    return { base: `${own.prompt} ${own.base ?? ""}`, seed, index, palette };
+    const own = files.imageAt(url);
+    if (!own) return { colors: await colorsOf(url) };
+    const { seed, index, colors } = own;
+    return { base: `${own.prompt} ${own.base ?? ""}`, seed, index, ...(colors ? { colors } : {}) };
   }
 
-  function keep(job: VideoJob, text: string, reference: Partial<Picture>): KeptTask {
+  function keep(job: VideoJob, text: string, reference: Partial<VideoDescription>): KeptTask {
     const digest = hash(text);
     const number = ++count;
     const id = `task-${digest}-${number}`;
@@ -105,7 +101,14 @@ export function createVideos({
     const task = {
       id,
       job,
-      picture: { ...frameSizeOf(job.ratio), prompt: job.scenes.text, seed, index: 0, ...reference },
+      video: {
+        ...frameSizeOf(job.ratio),
+        prompt: job.scenes.text,
+        seed,
+        index: 0,
+        ...reference,
+        seconds: job.duration,
+      },
       timeline: planTask(clock.now(), digest, speed, job.scenes.names.has("slow"), usualMs),
       repeatsURL: number % 2 === 1,
       queries: 0,
@@ -140,10 +143,10 @@ export function createVideos({
     if (progress.phase !== "finished" || failed || isWithoutURL(task)) return { ...progress, ...unfinished };
 
     const at = { origin, expiresAt: task.timeline.finishedAt + DAY_MS };
-    const clip = { picture: task.picture, seconds: task.job.duration };
-    const url = files.publish(`${task.id}.mp4`, clip, at);
+    const url = files.publish(`${task.id}.mp4`, task.video, at);
+    const { seconds: _, ...frame } = task.video;
     const lastFrameURL = returnsLastFrame
-      ? files.publish(`${task.id}-last.png`, task.picture, at)
+      ? files.publish(`${task.id}-last.png`, { ...frame, isLastFrame: true }, at)
       : undefined;
     return { ...progress, ...unfinished, url, lastFrameURL };
   }

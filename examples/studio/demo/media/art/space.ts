@@ -1,8 +1,8 @@
-import { type Canvas, glow, paintBlurred, shine } from "./canvas.js";
-import { type Color, hex, lit, mix, tableOf } from "./color.js";
-import { layered, noiseOf, type Random, smooth } from "./noise.js";
-import { sampled } from "./sky.js";
-import { colorsOf, type Subject } from "./subject.js";
+import { type Canvas, glow, paintBlurred, shine } from "./canvas.ts";
+import { type Color, hex, lit, mix, tableOf } from "./color.ts";
+import { layered, noiseOf, type Random, smooth } from "./noise.ts";
+import { sampled } from "./sky.ts";
+import { colorsOf, type Subject } from "./subject.ts";
 
 /** Paints deep space: clouds of gas, stars, a spiral galaxy or a planet if the prompt names one. */
 export function paintSpace(canvas: Canvas, subject: Subject, seed: string, random: Random): void {

@@ -1,8 +1,8 @@
-import { type Canvas, glow, put, run } from "./canvas.js";
-import { along, type Color, hex, lit, mix } from "./color.js";
-import { layered, noiseOf, type Random, smooth } from "./noise.js";
-import { sampled } from "./sky.js";
-import type { Subject } from "./subject.js";
+import { type Canvas, glow, put, run } from "./canvas.ts";
+import { along, type Color, hex, lit, mix } from "./color.ts";
+import { layered, noiseOf, type Random, smooth } from "./noise.ts";
+import { sampled } from "./sky.ts";
+import type { Subject } from "./subject.ts";
 
 const corals = ["#ff7d63", "#f25c8a", "#ffb057", "#c86fd6", "#f6d365", "#63c7b2"].map(hex);
 /** Pixels beyond the edges of a bank where its noise is still needed. */

@@ -1,15 +1,15 @@
-import { type Canvas, createCanvas, finish, glow, put } from "./canvas.js";
-import { paintCity } from "./city.js";
-import { type Color, mix } from "./color.js";
-import { paintDesert } from "./desert.js";
-import { paintForest } from "./forest.js";
-import { paintLight } from "./light.js";
-import { paintMountains } from "./mountains.js";
-import { type Random, randomOf } from "./noise.js";
-import { paintReef } from "./reef.js";
-import { paintSea } from "./sea.js";
-import { paintSpace } from "./space.js";
-import { readSubject, type Scene, type Subject } from "./subject.js";
+import { type Canvas, createCanvas, finish, glow, put } from "./canvas.ts";
+import { paintCity } from "./city.ts";
+import { type Color, mix } from "./color.ts";
+import { paintDesert } from "./desert.ts";
+import { paintForest } from "./forest.ts";
+import { paintLight } from "./light.ts";
+import { paintMountains } from "./mountains.ts";
+import { type Random, randomOf } from "./noise.ts";
+import { paintReef } from "./reef.ts";
+import { paintSea } from "./sea.ts";
+import { paintSpace } from "./space.ts";
+import { readSubject, type Scene, type Subject } from "./subject.ts";
 
 /** Request for a picture. The same order paints the same pixels. */
 export interface Order {

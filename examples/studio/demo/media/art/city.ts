@@ -1,8 +1,8 @@
-import { type Canvas, glow, mirror, put, shine } from "./canvas.js";
-import { type Color, hex, lit, mix } from "./color.js";
-import { noiseOf, type Random, randomOf } from "./noise.js";
-import { type Light, lightOf, paintSky } from "./sky.js";
-import type { Subject } from "./subject.js";
+import { type Canvas, glow, mirror, put, shine } from "./canvas.ts";
+import { type Color, hex, lit, mix } from "./color.ts";
+import { noiseOf, type Random, randomOf } from "./noise.ts";
+import { type Light, lightOf, paintSky } from "./sky.ts";
+import type { Subject } from "./subject.ts";
 
 const lamps = ["#ffd58a", "#ffe8b8", "#fff4dc", "#ffc266", "#bfe0ff"].map(hex);
 const signs = ["#ff4f8b", "#37d6ff", "#ffb020", "#8a5bff", "#3dffb0"].map(hex);

@@ -1,8 +1,8 @@
-import { type Canvas, glow, paintBlurred } from "./canvas.js";
-import { hex, lit, mix, tableOf } from "./color.js";
-import { layered, noiseOf, type Random, smooth } from "./noise.js";
-import { sampled } from "./sky.js";
-import { colorsOf, type Subject } from "./subject.js";
+import { type Canvas, glow, paintBlurred } from "./canvas.ts";
+import { hex, lit, mix, tableOf } from "./color.ts";
+import { layered, noiseOf, type Random, smooth } from "./noise.ts";
+import { sampled } from "./sky.ts";
+import { colorsOf, type Subject } from "./subject.ts";
 
 /** Distance of the points at which the cloth is computed, in pixels. */
 const STEP = 3;

@@ -1,9 +1,9 @@
-import { type Canvas, mirror, run } from "./canvas.js";
-import { type Color, hex, lit, mix } from "./color.js";
-import { tinted } from "./mountains.js";
-import { layered, noiseOf, type Random, randomOf, smooth } from "./noise.js";
-import { lightOf, paintSky, sampled } from "./sky.js";
-import type { Season, Subject } from "./subject.js";
+import { type Canvas, mirror, run } from "./canvas.ts";
+import { type Color, hex, lit, mix } from "./color.ts";
+import { tinted } from "./mountains.ts";
+import { layered, noiseOf, type Random, randomOf, smooth } from "./noise.ts";
+import { lightOf, paintSky, sampled } from "./sky.ts";
+import type { Season, Subject } from "./subject.ts";
 
 const LAYERS = 6;
 const leaves: Readonly<Record<Season, readonly Color[]>> = {

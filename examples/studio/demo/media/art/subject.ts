@@ -1,5 +1,5 @@
-import { type Color, hex, hsl, lit, mix } from "./color.js";
-import { randomOf } from "./noise.js";
+import { type Color, hex, hsl, lit, mix } from "./color.ts";
+import { randomOf } from "./noise.ts";
 
 /** Kind of picture. */
 export type Scene = "mountains" | "sea" | "reef" | "city" | "forest" | "desert" | "space" | "light";

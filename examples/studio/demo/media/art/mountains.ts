@@ -1,8 +1,8 @@
-import { type Canvas, mirror } from "./canvas.js";
-import { type Color, hex, lit, mix } from "./color.js";
-import { crested, layered, noiseOf, type Random, smooth } from "./noise.js";
-import { lightOf, paintSky } from "./sky.js";
-import type { Season, Subject } from "./subject.js";
+import { type Canvas, mirror } from "./canvas.ts";
+import { type Color, hex, lit, mix } from "./color.ts";
+import { crested, layered, noiseOf, type Random, smooth } from "./noise.ts";
+import { lightOf, paintSky } from "./sky.ts";
+import type { Season, Subject } from "./subject.ts";
 
 const grounds: Readonly<Record<Season, readonly [rock: Color, meadow: Color]>> = {
   spring: [hex("#5d6f63"), hex("#7fa05a")],

@@ -1,8 +1,8 @@
-import type { Canvas } from "./canvas.js";
-import { type Color, hex, lit, mix } from "./color.js";
-import { layered, noiseOf, type Random, smooth } from "./noise.js";
-import { lightOf, paintSky } from "./sky.js";
-import type { Subject } from "./subject.js";
+import type { Canvas } from "./canvas.ts";
+import { type Color, hex, lit, mix } from "./color.ts";
+import { layered, noiseOf, type Random, smooth } from "./noise.ts";
+import { lightOf, paintSky } from "./sky.ts";
+import type { Subject } from "./subject.ts";
 
 /** Paints the open sea: a horizon, waves that grow towards the viewer, a path of light, and a beach if there is one. */
 export function paintSea(canvas: Canvas, subject: Subject, seed: string, random: Random): void {

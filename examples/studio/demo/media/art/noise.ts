@@ -1,5 +1,3 @@
-import { hash } from "../../server/hash.js";
-
 /** Source of numbers from 0 to 1; the same seed gives the same numbers. */
 export type Random = () => number;
 
@@ -8,7 +6,7 @@ export type Noise = (x: number, y: number) => number;
 
 /** Creates a source of numbers (mulberry32). */
 export function randomOf(seed: string): Random {
-  let state = Number.parseInt(hash(seed).slice(0, 8), 16);
+  let state = numberOf(seed);
   return () => {
     state = (state + 0x6d2b79f5) | 0;
     let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
@@ -16,6 +14,20 @@ export function randomOf(seed: string): Random {
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 0x1_0000_0000;
   };
 }
+
+/** Makes a number of a text (two lanes of FNV-1a). */
+function numberOf(text: string): number {
+  let left = 0x811c9dc5;
+  let right = 0x3c6ef372;
+  for (let at = 0; at < text.length; at++) {
+    const unit = text.charCodeAt(at);
+    left = Math.imul(left ^ unit, PRIME);
+    right = Math.imul(right ^ unit ^ (at & 0xff), PRIME);
+  }
+  return left ^ (right >>> 15);
+}
+
+const PRIME = 0x01000193;
 
 /** Creates gradient noise: a random slope at each whole point, joined by smooth curves. */
 export function noiseOf(seed: string): Noise {

@@ -1,5 +1,5 @@
-import type { Color } from "./color.js";
-import type { Random } from "./noise.js";
+import type { Color } from "./color.ts";
+import type { Random } from "./noise.ts";
 
 /** A picture in the making: three numbers from 0 to 1 for each pixel. */
 export interface Canvas {

@@ -1,9 +1,9 @@
-import type { Canvas } from "./canvas.js";
-import { hex, lit, mix } from "./color.js";
-import { tinted } from "./mountains.js";
-import { layered, noiseOf, type Random, smooth } from "./noise.js";
-import { lightOf, paintSky, sampled } from "./sky.js";
-import type { Subject } from "./subject.js";
+import type { Canvas } from "./canvas.ts";
+import { hex, lit, mix } from "./color.ts";
+import { tinted } from "./mountains.ts";
+import { layered, noiseOf, type Random, smooth } from "./noise.ts";
+import { lightOf, paintSky, sampled } from "./sky.ts";
+import type { Subject } from "./subject.ts";
 
 const DUNES = 6;
 

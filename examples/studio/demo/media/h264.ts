@@ -1,5 +1,4 @@
-import type { Bytes } from "../server/http.js";
-import type { Painting } from "./art/paint.js";
+import type { Painting } from "./art/paint.ts";
 
 /*
  * H.264 in its simplest form. The first frame has raw pixels (I_PCM). Each other frame says for each block of 16 x 16
@@ -12,9 +11,9 @@ export type Motion = (frame: number, column: number, row: number) => readonly [r
 
 /** Encoded frames, and the head that a player needs. */
 export interface Encoded {
-  readonly sequence: Bytes;
-  readonly picture: Bytes;
-  readonly frames: readonly Bytes[];
+  readonly sequence: Uint8Array<ArrayBuffer>;
+  readonly picture: Uint8Array<ArrayBuffer>;
+  readonly frames: readonly Uint8Array<ArrayBuffer>[];
 }
 
 interface Grid {
@@ -35,7 +34,7 @@ export function encode(painting: Painting, visible: number, frames: number, moti
   };
 }
 
-function sequenceHead({ columns, rows }: Grid, width: number, height: number): Bytes {
+function sequenceHead({ columns, rows }: Grid, width: number, height: number): Uint8Array<ArrayBuffer> {
   const bits = createBits();
   // constrained baseline, level 3.1
   for (const byte of [66, 0xc0, 31]) bits.put(byte, 8);
@@ -59,7 +58,7 @@ function sequenceHead({ columns, rows }: Grid, width: number, height: number): B
   return bits.unit(0x67);
 }
 
-function pictureHead(): Bytes {
+function pictureHead(): Uint8Array<ArrayBuffer> {
   const bits = createBits();
   bits.unsigned(0);
   bits.unsigned(0);
@@ -85,7 +84,7 @@ function frameHead(frame: number): Bits {
   return bits;
 }
 
-function rawFrame(painting: Painting, { columns, rows }: Grid): Bytes {
+function rawFrame(painting: Painting, { columns, rows }: Grid): Uint8Array<ArrayBuffer> {
   const planes = planesOf(painting, columns * BLOCK, rows * BLOCK);
   const bits = frameHead(0);
   for (let row = 0; row < rows; row++)
@@ -124,7 +123,7 @@ function planesOf(
   return [bright, blue, red];
 }
 
-function movedFrame({ columns, rows }: Grid, frame: number, motion: Motion): Bytes {
+function movedFrame({ columns, rows }: Grid, frame: number, motion: Motion): Uint8Array<ArrayBuffer> {
   const bits = frameHead(frame);
   const moves = new Int16Array(2 * columns * rows);
   let skipped = 0;
@@ -231,7 +230,7 @@ function createBits() {
     length += count;
   }
 
-  function unit(type: number): Bytes {
+  function unit(type: number): Uint8Array<ArrayBuffer> {
     put(1, 1);
     align();
     const whole = new Uint8Array(1 + Math.ceil(length * 1.5));

@@ -1,7 +1,7 @@
-import { type Canvas, glow, paintBlurred } from "./canvas.js";
-import { along, type Color, hex, lit, mix } from "./color.js";
-import { layered, noiseOf, type Random, smooth } from "./noise.js";
-import type { Subject, Time } from "./subject.js";
+import { type Canvas, glow, paintBlurred } from "./canvas.ts";
+import { along, type Color, hex, lit, mix } from "./color.ts";
+import { layered, noiseOf, type Random, smooth } from "./noise.ts";
+import type { Subject, Time } from "./subject.ts";
 
 /** Colors of a time of day. */
 export interface Light {

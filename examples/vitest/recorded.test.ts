@@ -1,0 +1,48 @@
+// @vitest-environment node
+import { join } from "node:path";
+import { completeChat, createClient, streamChat } from "@sluice/core";
+import { createReplay, createTapeFolder, createTapeRecorder, readTapes } from "@sluice/emulator/tapes";
+import { afterAll, expect, test } from "vitest";
+
+/*
+ * Recorded answers, without a network and without a key. To record them again, delete `tapes/`, and run
+ * RECORD=https://gateway.example.com GATEWAY_API_KEY=sk-… npx vitest run recorded
+ */
+
+const folder = join(import.meta.dirname, "tapes");
+const { RECORD, GATEWAY_API_KEY = "sk-replay" } = process.env;
+const replay = RECORD
+  ? undefined
+  : createReplay({ tapes: readTapes(folder), speed: Number.POSITIVE_INFINITY });
+const recorder = RECORD ? createTapeRecorder({ gateway: RECORD, save: createTapeFolder(folder) }) : undefined;
+const client = createClient({
+  baseURL: RECORD ?? "https://gateway.example.com",
+  apiKey: GATEWAY_API_KEY,
+  fetch: (recorder ?? replay)?.fetch,
+  retry: { limit: 0 },
+});
+
+afterAll(() => {
+  // a request that changed has no tape, and its old tape is of no use
+  expect(replay?.misses ?? []).toEqual([]);
+  expect(replay?.unused() ?? []).toEqual([]);
+});
+
+test("a recorded answer has its text and its tokens", async () => {
+  const { message, usage } = await completeChat(client, {
+    model: "delta-5.3",
+    messages: [{ role: "user", content: "How deep is the Elbe?" }],
+  });
+  expect(message.content).toContain("Elbe");
+  expect(usage?.total_tokens).toBeGreaterThan(0);
+});
+
+test("a recorded stream ends at its limit, as it did at the gateway", async () => {
+  const stream = await streamChat(client, {
+    model: "delta-5.3",
+    messages: [{ role: "user", content: "Where does the Elbe rise?" }],
+    max_tokens: 12,
+  });
+  const { outcome, finishReason } = await stream.result();
+  expect([outcome, finishReason]).toEqual(["length", "length"]);
+});

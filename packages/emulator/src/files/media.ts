@@ -1,0 +1,55 @@
+/** Description of an image. Equal requests have equal descriptions, so that they can be given equal images. */
+export interface ImageDescription {
+  /** Width in pixels. */
+  readonly width: number;
+  /** Height in pixels. */
+  readonly height: number;
+  /** Prompt without its scenes, at most 600 characters. The name, for an asset. */
+  readonly prompt: string;
+  /** Prompt of the emulator's own image that this one starts from. @default none */
+  readonly base?: string;
+  /** Text that decides what the prompt leaves open. It is derived from the `seed` of the request, if there is one. */
+  readonly seed: string;
+  /** Place in a set of images, from 0. */
+  readonly index: number;
+  /** Three colors of the reference image, `#rrggbb`, from its top to its bottom. @default none */
+  readonly colors?: readonly string[];
+  /** True for the last frame of a video. @default false */
+  readonly isLastFrame?: boolean;
+}
+
+/** Description of a video. */
+export interface VideoDescription extends Omit<ImageDescription, "isLastFrame"> {
+  /** Length in seconds. */
+  readonly seconds: number;
+}
+
+/**
+ * Decides what the URLs of images and videos lead to. Both functions are called when a file is fetched, and again after
+ * four other files. A rejection breaks that answer as a failure of the network does.
+ *
+ * @example
+ * ```ts
+ * import { openAsBlob } from "node:fs";
+ *
+ * const emulator = createEmulator({
+ *   media: { video: ({ seconds }) => openAsBlob(`fixtures/${seconds}s.mp4`, { type: "video/mp4" }) },
+ * });
+ * ```
+ */
+export interface MediaScript {
+  /** Makes an image. Its `type` becomes the content type. @default a PNG: a gradient with the prompt as its caption */
+  readonly image?: (image: ImageDescription) => Blob | Promise<Blob>;
+  /** Makes a video. Its `type` becomes the content type. @default an MP4 (H.264) of such an image, which moves */
+  readonly video?: (video: VideoDescription) => Blob | Promise<Blob>;
+}
+
+const SHORT_SIDE = 480;
+
+/** Returns the size of a video: 480 pixels on the short side. */
+export function frameSizeOf(ratio: string): Pick<VideoDescription, "width" | "height"> {
+  const [across = 16, down = 9] = ratio.split(":").map(Number);
+  const shape = Math.min(3, Math.max(1 / 3, across / down || 16 / 9));
+  const long = 8 * Math.round((SHORT_SIDE * Math.max(shape, 1 / shape)) / 8);
+  return shape >= 1 ? { width: long, height: SHORT_SIDE } : { width: SHORT_SIDE, height: long };
+}

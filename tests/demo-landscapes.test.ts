@@ -1,0 +1,86 @@
+import { createEmulator } from "@sluice/emulator";
+import { describe, expect, test } from "vitest";
+import { landscapes } from "../examples/studio/demo/media/media.ts";
+import { bodyOf, bytesOf, readPNG, send } from "../packages/emulator/test/support.ts";
+
+/* The pictures of the studio's demo. */
+
+type Color = readonly [red: number, green: number, blue: number];
+
+const emulator = createEmulator({ speed: Number.POSITIVE_INFINITY, media: landscapes });
+
+async function urlsOf(fields: object): Promise<string[]> {
+  const request = { model: "gamma-image-4-0-250828", size: "832x1248", seed: 3, ...fields };
+  const { data } = await bodyOf<{ data: { url: string }[] }>(
+    send(emulator, "/v1/images/generations", request),
+  );
+  return data.map(({ url }) => url);
+}
+
+const pictureAt = async (url = "") => readPNG(await bytesOf(await emulator.fetch(url)));
+
+describe("a picture of the demo", () => {
+  const subjects: [string, string, (color: Color) => boolean][] = [
+    ["Dunes in the desert at noon", "sand", ([red, , blue]: Color) => red > blue + 20],
+    ["The open sea at noon", "water", ([red, , blue]: Color) => blue > red + 20],
+    ["A forest at noon in summer", "leaves", ([red, green]: Color) => green > red],
+    ["A valley at midnight", "darkness", (color) => Math.max(...color) < 110],
+    ["A snowy valley at noon", "snow", (color) => Math.min(...color) > 110],
+    ["An abstract shape in red", "red", ([red, green, blue]: Color) => red > Math.max(green, blue)],
+  ];
+  for (const [index, [prompt, shown, isRight]] of subjects.entries())
+    test(`of “${prompt}” shows ${shown}`, { tags: index < 2 ? [] : ["long"] }, async () => {
+      const [url] = await urlsOf({ prompt });
+      expect(isRight(lowerHalf(await pictureAt(url)))).toBe(true);
+    });
+
+  test("takes any prompt, however long and in whatever script", { tags: ["long"] }, async () => {
+    for (const prompt of ["", "雪の中の狐 🦊".repeat(500), "\ud800\u0000é"]) {
+      const [url] = await urlsOf({ prompt });
+      expect((await pictureAt(url)).width).toBe(832);
+    }
+  });
+
+  test("is another one for each image of a set, and has its size", { tags: ["long"] }, async () => {
+    const urls = await urlsOf({ prompt: "One valley in four seasons", sequential_image_generation: "auto" });
+    const pictures = await Promise.all(urls.map(pictureAt));
+    expect(pictures.map(({ width, height }) => `${width}x${height}`)).toEqual(Array(4).fill("832x1248"));
+    expect(new Set(pictures.map(({ rows }) => rows.join())).size).toBe(4);
+  });
+
+  test("keeps its place when it is edited", { tags: ["long"] }, async () => {
+    const image = await urlsOf({ prompt: "A valley in summer at noon", seed: undefined });
+    const skyOf = async (prompt: string) => {
+      const [edited] = await urlsOf({ prompt, image, seed: undefined });
+      return (await pictureAt(edited)).rows.subarray(0, 832 * 3 * 100).join();
+    };
+    const same = await skyOf("Nothing else");
+    expect(await skyOf("The same, with meadows in autumn")).toBe(same);
+    expect(await skyOf("The same at night")).not.toBe(same);
+  });
+
+  test("takes the colors of a reference", { tags: ["long"] }, async () => {
+    const image = [`data:image/png;base64,${RED}`];
+    const [url] = await urlsOf({ prompt: "An abstract shape", image });
+    const [red, green, blue] = lowerHalf(await pictureAt(url));
+    expect(red).toBeGreaterThan(Math.max(green, blue));
+  });
+});
+
+/** A red picture of one pixel. */
+const RED = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGP4z8AAAAMBAQDJ/pLvAAAAAElFTkSuQmCC";
+
+/** Average color of the lower half of a picture whose rows have the filter "up". */
+function lowerHalf({ width, height, rows }: { width: number; height: number; rows: Uint8Array }): Color {
+  const stride = 3 * width + 1;
+  const sum: [number, number, number] = [0, 0, 0];
+  for (let at = 1; at < stride; at++) {
+    let value = 0;
+    for (let y = 0; y < height; y++) {
+      value = (value + (rows[y * stride + at] ?? 0)) & 0xff;
+      if (2 * y >= height) sum[(at - 1) % 3] = (sum[(at - 1) % 3] ?? 0) + value;
+    }
+  }
+  const count = width * Math.floor(height / 2);
+  return [sum[0] / count, sum[1] / count, sum[2] / count];
+}
