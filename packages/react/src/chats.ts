@@ -14,7 +14,11 @@ import type { ViewedStore } from "./use-store.js";
 export const chats = sharedStores<ChatStoreOptions, ChatStore>({
   create: createChatStore,
   dispose: (store) => store.close(),
-  isBusy: (store) => ["submitted", "streaming"].includes(store.getSnapshot().status),
+  isBusy(store) {
+    const { status, unsaved } = store.getSnapshot();
+    // what the storage has not taken yet would be missing in the next store of this id
+    return unsaved > 0 || ["submitted", "streaming"].includes(status);
+  },
   lingerMs: 5 * 60_000,
 });
 
