@@ -100,9 +100,12 @@ export function placeOfRetry(thread: Thread, last: ThreadMessage | undefined): P
   };
 }
 
-/** Counts the last answers that a retry of `last` replaces by another version. */
-export function answersBeside(thread: Thread, last: ThreadMessage): number {
-  return answersBelow(thread, belowRetry(thread, last)).length;
+/**
+ * Counts the answers that follow `last`, and those that a retry of it replaces by another version. Another tab that goes
+ * on or retries adds one.
+ */
+export function answersAround(thread: Thread, last: ThreadMessage): number {
+  return answersBelow(thread, last.id).length + answersBelow(thread, belowRetry(thread, last)).length;
 }
 
 function answersBelow(thread: Thread, below: string | undefined): readonly ThreadMessage[] {
