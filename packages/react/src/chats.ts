@@ -14,11 +14,9 @@ import type { ViewedStore } from "./use-store.js";
 export const chats = sharedStores<ChatStoreOptions, ChatStore>({
   create: createChatStore,
   dispose: (store) => store.close(),
-  isBusy(store) {
-    const { status, unsaved } = store.getSnapshot();
-    // what the storage has not taken yet would be missing in the next store of this id
-    return unsaved > 0 || ["submitted", "streaming"].includes(status);
-  },
+  // what the storage has not taken yet would be missing in the next store of this id
+  isBusy: (store) =>
+    store.getSnapshot().unsaved > 0 || ["submitted", "streaming"].includes(store.getSnapshot().status),
   lingerMs: 5 * 60_000,
 });
 

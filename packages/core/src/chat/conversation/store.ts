@@ -197,10 +197,10 @@ export function createChatStore<Output = unknown>(
           const last = lastMessage();
           const again = () => placeOfRetry(thread, last && thread.node(last.id)?.message);
           if (!last || run) return startIfFree(read, again);
-          const known = answersAround(thread, last);
+          const known = answersAround(thread, last).length;
           return withLockOf(last.id, () =>
-            answersAround(thread, last) > known
-              ? notSent(new ConfigurationError("another tab has retried this answer, or gone on from it"))
+            answersAround(thread, last).length > known
+              ? notSent(new ConfigurationError("another tab went on"))
               : startIfFree(read, again),
           );
         }),
