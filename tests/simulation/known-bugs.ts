@@ -199,6 +199,18 @@ export const knownBugs: readonly KnownBug[] = [
     changes: [change(`${conversation}/persistence.ts`, "        removeAgain(key);\n", "")],
   },
   {
+    name: "a retry that waits for another tab repeats what that tab has done",
+    changes: [change(`${conversation}/insertion-point.ts`, "[last.id, belowRetry", "[belowRetry")],
+  },
+  {
+    name: "a record of the queue that is damaged into an answer streams for ever",
+    changes: [change(`${conversation}/records.ts`, "id === LEAF || id.startsWith(QUEUED) || ", "")],
+  },
+  {
+    name: "a chat that is let go before its storage has all of it is shown as it was before",
+    changes: [change(`${react}/chats.ts`, "store.getSnapshot().unsaved > 0 || ", "")],
+  },
+  {
     name: "a page that was frozen while it read its videos shows none of them",
     changes: [
       change(

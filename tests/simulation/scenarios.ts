@@ -263,6 +263,71 @@ export const scenarios: readonly Scenario[] = [
       ],
     },
   },
+  {
+    name: "a retry that waits for a tab with a tool repeats what that tab has done",
+    plan: {
+      seed: 91_398,
+      tabs: 3,
+      locks: "sound",
+      whenBusy: "queue",
+      ...alone,
+      steps: [step(10, "send for a tool", 3, 5), step(31, "retry in all tabs", 1, 23)],
+    },
+  },
+  {
+    name: "a record of the queue that is damaged into an answer streams for ever",
+    plan: {
+      seed: 96_574,
+      tabs: 3,
+      locks: "sound",
+      whenBusy: "queue",
+      ...alone,
+      steps: [
+        step(10, "generate twice", 2, 11),
+        step(10, "restart", 2, 18),
+        step(10, "send", 1, 1),
+        step(10, "send", 4, 1),
+        step(2377, "send queued", 5, 18),
+        step(10, "corrupt a record", 4, 14),
+      ],
+    },
+  },
+  {
+    name: "an answer that a full storage has not taken is shown as it was before",
+    plan: {
+      seed: 91_096,
+      tabs: 1,
+      locks: "sound",
+      whenBusy: "replace",
+      ...alone,
+      view: "strict hooks",
+      steps: [
+        step(10, "send a long one", 3, 14),
+        step(10, "unmount", 1, 17),
+        step(10, "change disk", 2, 0),
+        step(10, "mount with another id", 0, 14),
+        step(7200000, "retry", 3, 23),
+      ],
+    },
+  },
+  {
+    name: "a queued message of a crashed tab is sent by another one, and cleared there",
+    plan: {
+      seed: 99_724,
+      tabs: 2,
+      locks: "sound",
+      whenBusy: "queue",
+      ...alone,
+      steps: [
+        step(10, "break connection", 1, 17),
+        step(10, "send a long one", 0, 12),
+        step(10, "send a long one", 0, 5),
+        step(10, "crash", 2, 12),
+        step(10, "send", 4, 5),
+        step(1739, "reset chat", 5, 18),
+      ],
+    },
+  },
 ];
 
 function step(afterMs: number, action: Step["do"], tab: number, nth: number): Step {

@@ -77,6 +77,7 @@ export function keepsCleared({ cleared, tabs, disk, locks }: World): string | un
 /** A queued message that was on the disk is sent, still queued, cleared, or was given back to its caller. */
 export function losesNoQueuedMessage({
   queued,
+  cleared,
   dropped,
   tabs,
   turns,
@@ -85,7 +86,8 @@ export function losesNoQueuedMessage({
 }: World): string | undefined {
   if (locks.mode !== "sound") return undefined;
   for (const [id, content] of queued) {
-    if (dropped.has(content)) continue;
+    // the user cleared it in the queue, or in the thread once it was sent
+    if (dropped.has(content) || cleared.has(id)) continue;
     if (disk.corrupted.has(QUEUED + id) || disk.corrupted.has(id)) continue;
     if (turns.some(({ question }) => question === content)) continue;
     for (const tab of tabs)

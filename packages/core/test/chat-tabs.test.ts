@@ -215,6 +215,41 @@ describe.skipIf(!hasLocks)("a chat in several tabs (skipped without Web Locks)",
     for (const { texts } of tabs) expect(texts()).toEqual(["Hello", "Hi"]);
   });
 
+  test("A retry that waits for another tab sends nothing once that tab has gone on from the answer", async () => {
+    const id = `tabs-${Math.random()}`;
+    const storage = memoryStorage();
+    const quick = defineTool({ name: "quick", ...place, execute: () => "done" });
+    const tabs = await Promise.all([1, 2, 3].map(() => shown(storage, { id, tools: [quick] })));
+    const [first, ...others] = tabs as [(typeof tabs)[0], ...typeof tabs];
+    const turn = first.chat.send("Go");
+    for (const { chat } of others) await until(chat, ({ messages }) => messages.length === 2);
+    const retried = others.map(({ chat }) => chat.retry());
+    first.answer(0, callAnswer({ a: ["quick", "{}"] }));
+    first.answer(1, textAnswer("Done"));
+    for (const { answer } of others) answer(0, textAnswer("Done again"));
+    expect(await turn).toMatchObject({ outcome: "complete" });
+    for (const { outcome } of await Promise.all(retried)) expect(outcome).toBe("not-sent");
+    expect(posts(tabs)).toBe(2);
+    for (const { texts } of tabs) expect(texts()).toEqual(["Go", "", "Done"]);
+  });
+
+  test.each(["/queued/q", "/leaf"])(
+    "A record %s that is damaged into an answer is no message",
+    async (key) => {
+      const id = `tabs-${Math.random()}`;
+      const storage = memoryStorage();
+      await keep(storage, id, [question, { role: "assistant", content: "Done", outcome: "complete" }]);
+      const leave = workOn(id, key);
+      await storage.write(`chat/${id}`, new Map([[key, { message: { role: "assistant" } }]]));
+      const tab = await shown(storage, { id });
+      await storage.write(`chat/${id}`, new Map([[key, { message: { role: "assistant" } }]]));
+      await settled();
+      expect(tab.texts()).toEqual(["Go", "Done"]);
+      expect(tab.chat.branches("2")).toEqual(["2"]);
+      leave();
+    },
+  );
+
   test("cancels a running call as soon as its tab is closed, and keeps a call that waits", async () => {
     const id = `tabs-${Math.random()}`;
     const storage = memoryStorage();

@@ -14,7 +14,9 @@ import type { ViewedStore } from "./use-store.js";
 export const chats = sharedStores<ChatStoreOptions, ChatStore>({
   create: createChatStore,
   dispose: (store) => store.close(),
-  isBusy: (store) => ["submitted", "streaming"].includes(store.getSnapshot().status),
+  // what the storage has not taken yet would be missing in the next store of this id
+  isBusy: (store) =>
+    store.getSnapshot().unsaved > 0 || ["submitted", "streaming"].includes(store.getSnapshot().status),
   lingerMs: 5 * 60_000,
 });
 

@@ -105,7 +105,7 @@ test("A chat whose answer streams is kept until the answer has ended, and five m
   expect([text(), requests.length]).toEqual(["Why?, Because", 1]);
 });
 
-test("A chat that is let go before its storage could take it is written later", async () => {
+test("A chat is kept until its storage has taken it", async () => {
   const memory = memoryStorage();
   let isFull = true;
   const storage: RecordStorage = {
@@ -113,7 +113,7 @@ test("A chat that is let go before its storage could take it is written later", 
     write: (...given) =>
       isFull ? Promise.reject(new DOMException("full", "QuotaExceededError")) : memory.write(...given),
   };
-  const { show, write, advance, text } = page(null, storage);
+  const { show, write, advance, text, clock } = page(null, storage);
   await show("a");
   await advance(100);
   await write("Hello");
@@ -121,9 +121,14 @@ test("A chat that is let go before its storage could take it is written later", 
   expect(chat.unsaved).toBeGreaterThan(0);
   await show();
   await advance(60 * MINUTE);
-  isFull = false;
-  await advance(60 * MINUTE);
   await show("a");
   await advance(100);
   expect(text()).toBe("Hello");
+  await show();
+  isFull = false;
+  await advance(60 * MINUTE);
+  expect(clock.sleeping()).toBe(0);
+  await show("a");
+  await advance(100);
+  expect([text(), chat.unsaved]).toEqual(["Hello", 0]);
 });

@@ -91,7 +91,7 @@ export function placeOfRetry(thread: Thread, last: ThreadMessage | undefined): P
   }
   const below = belowRetry(thread, last);
   // without its failed answer in sight, the newest one beside it is repeated
-  const failed = below === last.id ? answersBelow(thread, below).at(-1) : last;
+  const failed = below === last.id ? answersAround(thread, last).at(-1) : last;
   return {
     below,
     added: [],
@@ -100,14 +100,14 @@ export function placeOfRetry(thread: Thread, last: ThreadMessage | undefined): P
   };
 }
 
-/** Counts the last answers that a retry of `last` replaces by another version. */
-export function answersBeside(thread: Thread, last: ThreadMessage): number {
-  return answersBelow(thread, belowRetry(thread, last)).length;
-}
-
-function answersBelow(thread: Thread, below: string | undefined): readonly ThreadMessage[] {
-  const beside = thread.ids().filter((id) => thread.parentOf(id) === below);
-  return beside.flatMap((id) => thread.node(id)?.message ?? []).filter(({ role }) => role === "assistant");
+/**
+ * Returns the answers that follow `last`, and those that a retry of it replaces by another version. Another tab that
+ * goes on or retries adds one.
+ */
+export function answersAround(thread: Thread, last: ThreadMessage): readonly ThreadMessage[] {
+  const parents = [last.id, belowRetry(thread, last)];
+  const ids = thread.ids().filter((id) => parents.includes(thread.parentOf(id)));
+  return ids.flatMap((id) => thread.node(id)?.message ?? []).filter(({ role }) => role === "assistant");
 }
 
 function belowRetry(thread: Thread, last: ThreadMessage): string | undefined {

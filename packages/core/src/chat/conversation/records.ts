@@ -1,6 +1,13 @@
 import { isRecord } from "../../transport/error-response.js";
 import { isImageURL } from "../protocol/schema.js";
-import { isOpen, isPending, type ThreadMessage, type ThreadToolCall, withCallsClosed } from "./message.js";
+import {
+  isOpen,
+  isPending,
+  QUEUED,
+  type ThreadMessage,
+  type ThreadToolCall,
+  withCallsClosed,
+} from "./message.js";
 import type { ThreadNode } from "./placement.js";
 
 /** Key of the record with the id of the last shown message; no message has this id. */
@@ -24,7 +31,9 @@ export function nodesIn(records: ReadonlyMap<string, unknown>): ThreadNode[] {
 }
 
 function nodeOf(id: string, record: unknown): ThreadNode | undefined {
-  if (!isRecord(record) || !isRecord(record["message"])) return undefined;
+  // what other records are damaged into is no message: nothing would ever end it
+  if (id === LEAF || id.startsWith(QUEUED) || !isRecord(record) || !isRecord(record["message"]))
+    return undefined;
   const { message: kept, parent, revision } = record;
   const { role, content, error, images, toolCalls } = kept as Record<string, unknown>;
   const isAnswer = role === "assistant";

@@ -14,7 +14,7 @@ import { type InitialMessage, threadMessagesOf } from "./initial-messages.js";
 import {
   addQuestion,
   addVersion,
-  answersBeside,
+  answersAround,
   assertContent,
   closeCalls,
   closePassedCalls,
@@ -197,10 +197,10 @@ export function createChatStore<Output = unknown>(
           const last = lastMessage();
           const again = () => placeOfRetry(thread, last && thread.node(last.id)?.message);
           if (!last || run) return startIfFree(read, again);
-          const known = answersBeside(thread, last);
+          const known = answersAround(thread, last).length;
           return withLockOf(last.id, () =>
-            answersBeside(thread, last) > known
-              ? notSent(new ConfigurationError("another tab has retried this answer already"))
+            answersAround(thread, last).length > known
+              ? notSent(new ConfigurationError("another tab went on"))
               : startIfFree(read, again),
           );
         }),
