@@ -320,7 +320,7 @@ export const knownBugs: readonly KnownBug[] = [
     changes: [
       change(
         `${proxy}/durable/budget-ledger.ts`,
-        "if (!row) return;",
+        "if (!row) return undefined;",
         'if (!row) return void sql.exec("UPDATE windows SET spent = spent + ?", spent);',
       ),
     ],

@@ -49,7 +49,7 @@ export interface Create extends Caller, Pick<Admitted, "route" | "path"> {
   readonly id: string;
 }
 
-/** What an object keeps of its user. */
+/** The data that an object keeps of its user. */
 export interface ExportedCreate {
   /** Unix milliseconds at which it is deleted. */
   readonly endsAt: number;

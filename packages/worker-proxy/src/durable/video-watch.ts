@@ -6,7 +6,8 @@ import { createTaskQuery, type GatewayOptions } from "./task-query.js";
 import { withUserIndex } from "./user-index.js";
 import { INTERVAL_MS, LONGEST_INTERVAL_MS, SHORTEST_INTERVAL_MS } from "./video-task.js";
 import type { EndHandler } from "./watch-end.js";
-import { openVideoWatch, type WatchParts } from "./watch-object.js";
+import { openVideoWatch } from "./watch-object.js";
+import type { WatchParts } from "./watch-parts.js";
 
 /** Options of {@link videoWatch}: the way to the gateway, as `createProxy` takes it, and times. */
 export interface VideoWatchOptions<Env = unknown> extends GatewayOptions<Env> {

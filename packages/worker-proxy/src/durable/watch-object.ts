@@ -1,7 +1,5 @@
-import type { JobEvent } from "../job-event.js";
 import { Refusal } from "../refusal.js";
 import { resentLetter } from "./dead-letter-object.js";
-import type { KeptLetter } from "./dead-letter-rows.js";
 import {
   checkLeavingIsReported,
   type DurableObjectHandlers,
@@ -9,7 +7,7 @@ import {
   openReaders,
   refusedBy,
 } from "./platform.js";
-import type { FailedAnswer, TaskAnswer } from "./task-query.js";
+import type { FailedAnswer } from "./task-query.js";
 import { ERASE, EXPORT } from "./user-objects.js";
 import { KEPT, USER } from "./video-events.js";
 import {
@@ -24,7 +22,7 @@ import {
 } from "./video-task.js";
 import { exportedTask, named, newsFor, refusalIn } from "./watch-answers.js";
 import { POLL } from "./watch-data.js";
-import type { EndedTask, EndProgress } from "./watch-end.js";
+import type { WatchParts } from "./watch-parts.js";
 import { CREATED_KEPT_MS, KEPT_MS, openPolling } from "./watch-poll.js";
 import { openWatchState } from "./watch-state.js";
 import { openEndWork } from "./watch-work.js";
@@ -33,21 +31,6 @@ import { openEndWork } from "./watch-work.js";
 const MOST_READERS = 16;
 /** Pause of a watch whose rows are of a later version. */
 const TOO_NEW_MS = 5 * 60_000;
-
-/** The parts of a watch that its options decide. */
-export interface WatchParts {
-  readonly poll: (taskId: string) => Promise<TaskAnswer>;
-  readonly intervalMs: number;
-  readonly rememberMs: number | undefined;
-  readonly onEnd:
-    | ((
-        ended: EndedTask,
-        work: Pick<EndProgress<never>, "again" | "progress" | "save" | "giveUp">,
-      ) => Promise<number | undefined>)
-    | undefined;
-  readonly keepLetter: ((letter: KeptLetter) => Promise<void>) | undefined;
-  readonly report: (event: JobEvent) => void;
-}
 
 /** Opens the watch of one task. */
 export function openVideoWatch(state: ObjectState, parts: WatchParts): DurableObjectHandlers {

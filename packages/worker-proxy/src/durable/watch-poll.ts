@@ -3,7 +3,7 @@ import { logError } from "../report.js";
 import type { ObjectStorage, openReaders } from "./platform.js";
 import { afterAnswer, isToldBefore, soonestPoll, type TaskEnd, type WatchedTask } from "./video-task.js";
 import { outcomeOf } from "./watch-end.js";
-import type { WatchParts } from "./watch-object.js";
+import type { WatchParts } from "./watch-parts.js";
 import type { WatchState } from "./watch-state.js";
 
 /** Time for which an end is kept: of a task that was watched from its create, and of others. */

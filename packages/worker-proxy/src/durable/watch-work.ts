@@ -4,7 +4,7 @@ import type { ObjectStorage } from "./platform.js";
 import { nameOf } from "./video-events.js";
 import type { CreatedTask, TaskEnd, WatchedTask } from "./video-task.js";
 import { type EndedTask, endedTask, type GivenUp } from "./watch-end.js";
-import type { WatchParts } from "./watch-object.js";
+import type { WatchParts } from "./watch-parts.js";
 import type { openPolling } from "./watch-poll.js";
 import type { WatchState } from "./watch-state.js";
 
