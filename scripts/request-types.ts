@@ -107,8 +107,9 @@ function listOf(item: string): string {
 
 /** The parts of a union as a reader expects them: `boolean`, and the absence last. */
 function unionOf(parts: readonly string[]): string {
-  const absent = parts.filter((part) => part === "null" || part === "undefined").sort();
-  const present = parts.filter((part) => !absent.includes(part));
+  const isAbsent = (part: string) => part === "null" || part === "undefined";
+  const absent = parts.filter(isAbsent).sort();
+  const present = parts.filter((part) => !isAbsent(part));
   const isBoolean = present.includes("true") && present.includes("false");
   const values = isBoolean ? present.filter((part) => part !== "true" && part !== "false") : present;
   return [...(isBoolean ? ["boolean"] : []), ...values, ...absent].join(" | ");
