@@ -51,9 +51,11 @@ function writeTypes({ program, checker }: Project, source: string, built: string
 
   function fieldsOf(type: Type, indent: string): string {
     const inner = `${indent}    `;
-    const fields = checker.getPropertiesOfType(type).map((field) => {
+    const isOptional = ({ flags }: Symbol) => (flags & SymbolFlags.Optional ? 1 : 0);
+    const inOrder = checker.getPropertiesOfType(type).toSorted((a, b) => isOptional(a) - isOptional(b));
+    const fields = inOrder.map((field) => {
       const name = /^\w+$/.test(field.name) ? field.name : JSON.stringify(field.name);
-      const mark = field.flags & SymbolFlags.Optional ? "?" : "";
+      const mark = isOptional(field) ? "?" : "";
       const fieldType = checker.getTypeOfSymbol(field);
       if (!fieldType) throw new Error(`${built}: ${field.name} has no type`);
       return `${docOf(field, inner)}${inner}readonly ${name}${mark}: ${textOf(fieldType, inner)};\n`;

@@ -1,3 +1,5 @@
+import type { Rule } from "./rule.ts";
+
 /** The parts of a valibot schema that describe its fields. */
 interface Shape {
   readonly entries?: Readonly<Record<string, Shape>>;
@@ -11,7 +13,7 @@ interface Shape {
  * Lists the fields of a schema as dot paths without the indexes of lists. `samples` are requests: a schema that depends
  * on its input is read for each of them.
  */
-export function fieldsOf(schema: object, samples: readonly unknown[]): ReadonlySet<string> {
+function fieldsOf(schema: object, samples: readonly unknown[]): ReadonlySet<string> {
   const fields = new Set<string>();
   visit(schema as Shape, samples, "");
   return fields;
@@ -35,4 +37,14 @@ export function fieldsOf(schema: object, samples: readonly unknown[]): ReadonlyS
       );
     }
   }
+}
+
+/** Lists the fields of a model that no rule is about. The model itself is none: it decides which rules there are. */
+export function fieldsWithoutRule(model: string, schema: object, all: readonly Rule[]): string[] {
+  const rules = all.filter(({ accepted }) => (accepted as { model?: string }).model === model);
+  const tried = rules.map(({ path }) => `${path.replace(/\.\d+(?=\.|$)/g, "")}.`);
+  const requests = rules.flatMap(({ accepted, refused, warned }) => [accepted, refused, warned]);
+  return [...fieldsOf(schema, requests)].filter(
+    (field) => field !== "model" && !tried.some((path) => path.startsWith(`${field}.`)),
+  );
 }
