@@ -97,11 +97,16 @@ const docs = [
   ["reasoning_effort", 'This model has no `"none"`.'],
 ] as const;
 const file = `${folder}/consumer.ts`;
+/** Type tests of the core, which find the built package by its own name. */
+const typeTests = ["requests", "schema"].map((name) => `${root}packages/core/test/${name}.test-d.ts`);
 
 beforeAll(() => {
   mkdirSync(folder, { recursive: true });
   writeFileSync(file, consumer);
-  writeFileSync(`${folder}/tsconfig.json`, JSON.stringify({ compilerOptions, files: ["consumer.ts"] }));
+  writeFileSync(
+    `${folder}/tsconfig.json`,
+    JSON.stringify({ compilerOptions, files: ["consumer.ts", ...typeTests] }),
+  );
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
