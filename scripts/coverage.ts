@@ -1,6 +1,12 @@
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { coveragePage } from "../tests/rules/all.ts";
+import { modelsTable } from "../tests/rules/models-table.ts";
 
-/* Writes the page that lists every rule of the spec with the test that shows it. */
+/* Writes the page that lists every rule of the spec with the test that shows it, and the facts about models for agents. */
 
-writeFileSync(new URL("../packages/core/COVERAGE.md", import.meta.url), coveragePage());
+const core = new URL("../packages/core/", import.meta.url);
+writeFileSync(new URL("COVERAGE.md", core), coveragePage());
+
+const agents = new URL("AGENTS.md", core);
+const text = readFileSync(agents, "utf8");
+writeFileSync(agents, text.replace(/(?<=\n## Models\n\n)\|.*?\|(?=\n\n)/s, modelsTable));

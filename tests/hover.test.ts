@@ -35,10 +35,18 @@ test("each section of the spec that a doc names exists", () => {
   expect(named.filter(({ section }) => !headings.some((title) => title.startsWith(section)))).toEqual([]);
 });
 
-test("the doc of each field of a request names its section", () => {
-  const fields = all.filter(({ file, name }) => /body\.ts$/.test(file) && name.includes("."));
+test("the doc of each type of a request names its section, and its fields do not repeat it", () => {
+  const ofSchemas = hovers["packages/core/src/entries/schemas.ts"].filter(({ file }) => /schema/.test(file));
+  const sectionOf = (text: string) => /\(spec, [^)]+\)/.exec(text)?.[0];
+  const fields = ofSchemas.filter(({ name }) =>
+    /^[A-Z]\w+(?:Request|Message|Part|Frame|Choice|Info)\./.test(name),
+  );
   expect(fields.length).toBeGreaterThan(100);
-  expect(fields.filter(({ text }) => !text.includes("(spec, ")).map(({ name }) => name)).toEqual([]);
+  for (const { name, text } of fields) {
+    const section = sectionOf(ofSchemas.find((type) => type.name === name.split(".")[0])?.text ?? "");
+    expect.soft(section, name).toBeDefined();
+    expect.soft(text, name).not.toContain(section);
+  }
 });
 
 const range = ({ min, max }: { readonly min: number; readonly max: number }) =>

@@ -48,15 +48,14 @@ const layers = {
     choice-reader chunk-parser
     accumulate call-reader request
     delta frame-reading schema
-    event-cursor field-reader frame-json request-body stray-lines
+    event-cursor field-reader frame-json message-schema stray-lines tool-schema
     reported-error`,
   "core/src/images": `
     store
     generation options
     archive state
     generate
-    schema
-    request-body`,
+    schema`,
   "core/src/videos": `
     list store
     entries
@@ -70,8 +69,7 @@ const layers = {
     options
     state
     create
-    schema watch
-    request-body`,
+    schema watch`,
   "core/src/tasks": `
     task-store
     shared-poller
@@ -130,7 +128,7 @@ const importers: Record<string, RegExp> = {
   idb: /^storage\/indexed-db$/,
   ky: /^transport\/repeat$/,
   mediabunny: /^media\/container$/,
-  valibot: /^base\/validate$|^[^/]+\/(?:protocol\/)?schema(?:$|\/)/,
+  valibot: /^base\/validate$|^[^/]+\/(?:protocol\/(?:\w+-)?)?schema(?:$|\/)/,
 };
 
 type Imports = ReadonlyMap<string, readonly string[]>;

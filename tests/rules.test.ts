@@ -1,16 +1,21 @@
 import { readFileSync } from "node:fs";
 import {
+  assetRequest,
   chatModels,
+  chatRequests,
   checkAssetRequest,
   checkChatRequest,
   checkImageRequest,
   checkVideoRequest,
   imageModels,
+  imageRequests,
   videoModels,
+  videoRequests,
 } from "@sluice/core/schemas";
 import { createEmulator } from "@sluice/emulator";
 import { describe, expect, test } from "vitest";
 import { allRules, coveragePage } from "./rules/all.ts";
+import { fieldsWithoutRule } from "./rules/fields.ts";
 
 /*
  * Every row of the spec's tables and every rule: accepted and refused on both sides of the wire, the client before
@@ -60,6 +65,13 @@ describe.each(allRules)("$section · $field: $says", ({ endpoint, rule, path, ac
       expect(warnings.map((warning) => [warning.path, warning.rule])).toContainEqual([path, rule]);
       expect((await answerOf(endpoint, warned)).status).toBe(200);
     });
+});
+
+test.each(
+  Object.entries({ ...chatRequests, ...imageRequests, ...videoRequests, "gamma-asset": assetRequest }),
+)("each field of %s has a rule", (model, schema) => {
+  expect(fieldsWithoutRule(model, schema, [])).not.toEqual([]);
+  expect(fieldsWithoutRule(model, schema, allRules)).toEqual([]);
 });
 
 test("the tables of models have the spec's defaults, which no request can show", () => {

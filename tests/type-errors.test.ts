@@ -77,7 +77,7 @@ const mistakes: readonly (readonly [code: string, ...said: string[]])[] = [
   ],
   [
     'createChatStore(client, { model: "delta-5.3", params: { maxTokens: 5 } });',
-    "Object literal may only specify known properties, and 'maxTokens' does not exist in type 'DeltaChatParams | SharedChatParams | UncheckedParams'.",
+    "Object literal may only specify known properties, and 'maxTokens' does not exist in type 'ParamsOf<DeltaChatRequest> | SharedChatParams | UncheckedParams'.",
   ],
   [
     'useChatStream({ model: "delta-5.3", params: { reasoning_effort: "none" } });',

@@ -2,6 +2,7 @@ import { mediaLimits } from "@sluice/core/media";
 import { assetRules } from "./assets.ts";
 import { chatRules } from "./chat.ts";
 import { imageRules } from "./images.ts";
+import { modelsTable } from "./models-table.ts";
 import type { Rule } from "./rule.ts";
 import { videoRules } from "./videos.ts";
 
@@ -24,6 +25,10 @@ export function coveragePage(): string {
     "# What is checked before sending",
     "",
     "Each row of the spec's tables with its rule. For each value `tests/rules.test.ts` has a test, _section · field: what the spec says_, which gives one request that keeps the rule and one that breaks it to the client and, raw, to the emulator. The values are transcribed from the spec by hand, apart from the tables that the schemas are made from: a wrong bound there turns tests red here. An error is not sent; a warning goes to `onEvent`, and the request goes through. Written by `pnpm check rules` from `tests/rules`.",
+    "",
+    "## Models",
+    "",
+    modelsTable(),
     "",
     sections.join("\n\n"),
     "",

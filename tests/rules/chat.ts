@@ -15,6 +15,142 @@ const answered = (rest: object) => ({
   ],
 });
 
+type Rules = ReturnType<typeof rulesOf>;
+
+/** The rules of messages, which all models have. */
+function messageRules({ refuses }: Rules): void {
+  refuses(
+    "messages[].role",
+    "system, user, assistant, tool",
+    answered({ tool_call_id: "c-1" }),
+    { messages: [{ role: "boss", content: "x" }] },
+    { path: "messages.0.role" },
+  );
+  refuses(
+    "messages[].content",
+    "required, string or array",
+    says("Hello"),
+    { messages: [{ role: "user" }] },
+    { path: "messages.0.content" },
+  );
+  refuses(
+    "messages[].content",
+    "absent only beside tool calls",
+    { messages: [...messages, { role: "assistant", tool_calls: [call] }] },
+    { messages: [{ role: "assistant", tool_calls: [] }] },
+    { path: "messages.0.content", rule: "content" },
+  );
+  refuses(
+    "messages[].content",
+    "null only beside tool calls",
+    answered({ tool_call_id: "c-1" }),
+    { messages: [{ role: "assistant", content: null }] },
+    { path: "messages.0.content", rule: "content" },
+  );
+  refuses(
+    "messages[].reasoning_content",
+    "string or null",
+    { messages: [...messages, { role: "assistant", content: "Hi", reasoning_content: "Hm." }] },
+    says("x", { reasoning_content: 7 }),
+    { path: "messages.0.reasoning_content" },
+  );
+  refuses("messages[].name", "string", says("x", { name: "ada" }), says("x", { name: 7 }), {
+    path: "messages.0.name",
+  });
+  refuses(
+    "messages[].tool_call_id",
+    "required for tool messages",
+    answered({ tool_call_id: "c-1" }),
+    answered({}),
+    { path: "messages.2.tool_call_id" },
+  );
+  refuses(
+    "messages[].tool_calls",
+    "array of ToolCall",
+    answered({ tool_call_id: "c-1" }),
+    { messages: [{ role: "assistant", content: "", tool_calls: [{ ...call, type: "web" }] }] },
+    { path: "messages.0.tool_calls.0.type" },
+  );
+  refuses(
+    "content part text",
+    "text required",
+    says([{ type: "text", text: "x" }]),
+    says([{ type: "text" }]),
+    { path: "messages.0.content.0.text" },
+  );
+  for (const [field, says, broken] of [
+    ["id", "string", { ...call, id: 7 }],
+    ["function", "object with name and arguments", { ...call, function: "weather" }],
+    ["function.name", "string", { ...call, function: { arguments: "{}" } }],
+    ["function.arguments", "JSON as a string", { ...call, function: { name: "weather", arguments: {} } }],
+  ] as const)
+    refuses(
+      `messages[].tool_calls[].${field}`,
+      says,
+      answered({ tool_call_id: "c-1" }),
+      { messages: [{ role: "assistant", content: "", tool_calls: [broken] }] },
+      { path: `messages.0.tool_calls.0.${field}` },
+    );
+}
+
+/** The rules of tools, which some models have. */
+function toolRules({ refuses }: Rules): void {
+  refuses(
+    "tools[].type",
+    "function",
+    { tools: [tool] },
+    { tools: [{ ...tool, type: "web" }] },
+    { path: "tools.0.type" },
+  );
+  refuses(
+    "tools[].function.name",
+    "required",
+    { tools: [tool] },
+    { tools: [{ type: "function", function: { parameters: {} } }] },
+    { path: "tools.0.function.name" },
+  );
+  refuses(
+    "tools[].function.parameters",
+    "required, JSON Schema",
+    { tools: [tool] },
+    { tools: [{ type: "function", function: { name: "f" } }] },
+    { path: "tools.0.function.parameters" },
+  );
+  refuses(
+    "tools[].function.description",
+    "string",
+    { tools: [{ ...tool, function: { ...tool.function, description: "d" } }] },
+    { tools: [{ ...tool, function: { ...tool.function, description: 7 } }] },
+    { path: "tools.0.function.description" },
+  );
+  refuses(
+    "tools[].function.strict",
+    "boolean",
+    { tools: [{ ...tool, function: { ...tool.function, strict: true } }] },
+    { tools: [{ ...tool, function: { ...tool.function, strict: 1 } }] },
+    { path: "tools.0.function.strict" },
+  );
+  refuses(
+    "tool_choice",
+    "none, auto, required",
+    { tools: [tool], tool_choice: "required" },
+    { tool_choice: "any" },
+  );
+  refuses(
+    "tool_choice",
+    "or a function's name",
+    { tools: [tool], tool_choice: { type: "function", function: { name: "weather" } } },
+    { tool_choice: { type: "function", function: {} } },
+    { path: "tool_choice.function.name" },
+  );
+  refuses(
+    "tool_choice.type",
+    "function",
+    { tools: [tool], tool_choice: { type: "function", function: { name: "weather" } } },
+    { tool_choice: { type: "web", function: { name: "weather" } } },
+  );
+}
+
 const alpha = rulesOf({
   endpoint,
   section: "Chat · alpha-v4.1-flash",
@@ -23,65 +159,7 @@ const alpha = rulesOf({
 });
 alpha.refuses("messages", "at least 1 item", {}, { messages: [] });
 alpha.refuses("messages", "required", {}, { messages: undefined });
-alpha.refuses(
-  "messages[].role",
-  "system, user, assistant, tool",
-  answered({ tool_call_id: "c-1" }),
-  { messages: [{ role: "boss", content: "x" }] },
-  { path: "messages.0.role" },
-);
-alpha.refuses(
-  "messages[].content",
-  "required, string or array",
-  says("Hello"),
-  { messages: [{ role: "user" }] },
-  { path: "messages.0.content" },
-);
-alpha.refuses(
-  "messages[].content",
-  "absent only beside tool calls",
-  { messages: [...messages, { role: "assistant", tool_calls: [call] }] },
-  { messages: [{ role: "assistant", tool_calls: [] }] },
-  { path: "messages.0.content", rule: "content" },
-);
-alpha.refuses(
-  "messages[].content",
-  "null only beside tool calls",
-  answered({ tool_call_id: "c-1" }),
-  { messages: [{ role: "assistant", content: null }] },
-  { path: "messages.0.content", rule: "content" },
-);
-alpha.refuses(
-  "messages[].reasoning_content",
-  "string or null",
-  { messages: [...messages, { role: "assistant", content: "Hi", reasoning_content: "Hm." }] },
-  says("x", { reasoning_content: 7 }),
-  { path: "messages.0.reasoning_content" },
-);
-alpha.refuses("messages[].name", "string", says("x", { name: "ada" }), says("x", { name: 7 }), {
-  path: "messages.0.name",
-});
-alpha.refuses(
-  "messages[].tool_call_id",
-  "required for tool messages",
-  answered({ tool_call_id: "c-1" }),
-  answered({}),
-  { path: "messages.2.tool_call_id" },
-);
-alpha.refuses(
-  "messages[].tool_calls",
-  "array of ToolCall",
-  answered({ tool_call_id: "c-1" }),
-  { messages: [{ role: "assistant", content: "", tool_calls: [{ ...call, type: "web" }] }] },
-  { path: "messages.0.tool_calls.0.type" },
-);
-alpha.refuses(
-  "content part text",
-  "text required",
-  says([{ type: "text", text: "x" }]),
-  says([{ type: "text" }]),
-  { path: "messages.0.content.0.text" },
-);
+messageRules(alpha);
 alpha.refuses(
   "content part type",
   "text or image_url",
@@ -141,54 +219,7 @@ alpha.refuses(
 );
 alpha.bounds("temperature", [0, 2], 0.1);
 alpha.bounds("top_p", [0, 1], 0.1);
-alpha.refuses(
-  "tools[].type",
-  "function",
-  { tools: [tool] },
-  { tools: [{ ...tool, type: "web" }] },
-  { path: "tools.0.type" },
-);
-alpha.refuses(
-  "tools[].function.name",
-  "required",
-  { tools: [tool] },
-  { tools: [{ type: "function", function: { parameters: {} } }] },
-  { path: "tools.0.function.name" },
-);
-alpha.refuses(
-  "tools[].function.parameters",
-  "required, JSON Schema",
-  { tools: [tool] },
-  { tools: [{ type: "function", function: { name: "f" } }] },
-  { path: "tools.0.function.parameters" },
-);
-alpha.refuses(
-  "tools[].function.description",
-  "string",
-  { tools: [{ ...tool, function: { ...tool.function, description: "d" } }] },
-  { tools: [{ ...tool, function: { ...tool.function, description: 7 } }] },
-  { path: "tools.0.function.description" },
-);
-alpha.refuses(
-  "tools[].function.strict",
-  "boolean",
-  { tools: [{ ...tool, function: { ...tool.function, strict: true } }] },
-  { tools: [{ ...tool, function: { ...tool.function, strict: 1 } }] },
-  { path: "tools.0.function.strict" },
-);
-alpha.refuses(
-  "tool_choice",
-  "none, auto, required",
-  { tools: [tool], tool_choice: "required" },
-  { tool_choice: "any" },
-);
-alpha.refuses(
-  "tool_choice",
-  "or a function's name",
-  { tools: [tool], tool_choice: { type: "function", function: { name: "weather" } } },
-  { tool_choice: { type: "function", function: {} } },
-  { path: "tool_choice.function.name" },
-);
+toolRules(alpha);
 alpha.bounds("frequency_penalty", [-2, 2], 0.1);
 alpha.bounds("presence_penalty", [-2, 2], 0.1);
 alpha.refuses(
@@ -274,6 +305,7 @@ gamma.refuses(
   { messages: [{ role: "user" }] },
   { path: "messages.0.content" },
 );
+messageRules(gamma);
 gamma.bounds("max_tokens", [1, 8192], 1);
 gamma.refuses("max_tokens", "integer", { max_tokens: 2 }, { max_tokens: 1.5 });
 gamma.bounds("temperature", [0, 2], 0.1);
@@ -303,6 +335,9 @@ const delta = rulesOf({
   request: { model: "delta-5.3", messages },
 });
 delta.refuses("messages", "at least 1 item", {}, { messages: [] });
+messageRules(delta);
+delta.refuses("image parts", "not in its list", {}, says(image(png)), { path: "messages.0.content.0.type" });
+delta.refuses("stream", "boolean", { stream: false }, { stream: 1 });
 delta.refuses(
   "thinking",
   "only enabled",
@@ -332,6 +367,7 @@ for (const [field, value] of Object.entries({ user_id: "a", n: 1 }))
     { [field]: value },
     { path: field, rule: "unknown-field" },
   );
+toolRules(delta);
 delta.warns("tools", "not listed", {}, { tools: [tool] }, { rule: "tools-unlisted" });
 
 for (const { refuses, warns } of [gamma, delta]) {

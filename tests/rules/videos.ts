@@ -334,6 +334,25 @@ function gamma2Rules(model: "gamma-video-2.0" | "gamma-video-fast"): readonly Ru
     content(video, { type: "audio_url" }),
     { path: "content.1.audio_url" },
   );
+  refuses(
+    "content[].type",
+    "text, image_url, video_url, audio_url",
+    content(video),
+    content({ type: "file" }),
+    {
+      path: "content.0.type",
+    },
+  );
+  for (const [index, kind] of ["video", "audio"].entries())
+    refuses(
+      `${kind} item (assumed shape)`,
+      "public URL",
+      content(video, audio),
+      content(
+        ...[video, audio].with(index, { type: `${kind}_url`, [`${kind}_url`]: { url: "blob:x" } } as never),
+      ),
+      { path: `content.${index}.${kind}_url.url` },
+    );
   refuses("generate_audio", "boolean", { generate_audio: false }, { generate_audio: 0 });
   if (isFull) oneOf("resolution", ["480p", "720p", "1080p", "4k"], ["480P", "720P", "1080P", "4K", "2k"]);
   else oneOf("resolution", ["480p", "720p"], ["1080p", "4k", "480P", "720P"]);

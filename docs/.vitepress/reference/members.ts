@@ -20,7 +20,8 @@ export function membersOf(type: ts.Type, isExported: (symbol: ts.Symbol) => bool
   const byName = Map.groupBy(
     partsOf(type)
       .filter((part) => !type.isUnion() || !namesOf(part).some(isExported))
-      .flatMap((part) => checker.getPropertiesOfType(part)),
+      .flatMap((part) => checker.getPropertiesOfType(part))
+      .toSorted((a, b) => orderOf(a) - orderOf(b)),
     ({ name }) => name,
   );
   return [...byName].flatMap(([name, symbols]) => {
@@ -73,15 +74,32 @@ function declarationsOf(
       ts.isMethodSignature(node) ||
       ts.isPropertyDeclaration(node) ||
       ts.isMethodDeclaration(node) ||
-      ts.isPropertyAssignment(node);
+      isInferred(node);
     if (!isOurs(node) || !isMember || isInternal) return [];
     return [
       {
-        code: withLiterals(codeOf(node), symbol, isExported),
+        code: isInferred(node) ? codeOfInferred(symbol) : withLiterals(codeOf(node), symbol, isExported),
         symbol: (node as { symbol?: ts.Symbol }).symbol ?? symbol,
       },
     ];
   });
+}
+
+/** Returns true for a field of a schema, from which the type of a request is inferred. */
+function isInferred(node: ts.Node): boolean {
+  return ts.isPropertyAssignment(node) || ts.isShorthandPropertyAssignment(node);
+}
+
+/** Order of a field: required ones first where the type is inferred, and elsewhere as it is written. */
+function orderOf({ declarations = [], flags }: ts.Symbol): number {
+  return declarations.some(isInferred) && flags & ts.SymbolFlags.Optional ? 1 : 0;
+}
+
+/** Text of a field whose type is inferred from its schema. */
+function codeOfInferred(symbol: ts.Symbol): string {
+  const type = checker.getTypeOfSymbol(symbol);
+  const mark = symbol.flags & ts.SymbolFlags.Optional ? "?" : "";
+  return `${symbol.name}${mark}: ${checker.typeToString(type, undefined, ts.TypeFormatFlags.NoTruncation)}`;
 }
 
 /** Source text of a member, without comments and body. */

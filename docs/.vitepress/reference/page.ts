@@ -92,6 +92,9 @@ function signaturesOf(name: string, symbol: ts.Symbol): string[] {
     const type = node.type?.getText() ?? checker.typeToString(checker.getTypeOfSymbol(symbol), node);
     return type.length > LONG ? [] : [`const ${name}: ${type}`];
   }
+  // the built declarations have its fields
+  if (ts.isTypeAliasDeclaration(node) && /^(?:Requests?|Params)Of</.test(node.type.getText()))
+    return [`interface ${name}`];
   if (ts.isTypeAliasDeclaration(node)) {
     const text = node
       .getText()

@@ -259,7 +259,7 @@ async function live(seed: number) {
   return { user, other, users, paid, deleted, unsure, rings, cuts };
 }
 
-test("case 125, case 154: no order of polls, faults, deletions, evictions and cuts loses a film, a byte or an event", async () => {
+test("cases 125 and 154: no order of polls, faults, deletions, evictions and cuts loses a film, a byte or an event", async () => {
   let seen = { films: 0, kept: 0, failed: 0, cuts: 0 };
   for (let seed = SEED; seed < SEED + runsOf(25); seed += 1) {
     vi.setSystemTime(START);

@@ -3,7 +3,7 @@ import type { Client } from "../client.js";
 import { idIn, requestRecord } from "../transport/json-response.js";
 import type { RequestOptions } from "../transport/send.js";
 import type { AssetHandle } from "../vocabulary/asset.js";
-import type { AssetRequest } from "./request-body.js";
+import type { AssetRequest } from "./schema.js";
 import { checkAssetRequest } from "./schema.js";
 import { assetHandleOf } from "./watch.js";
 

@@ -1,7 +1,7 @@
 import { assertAccepted } from "../base/validate.js";
 import type { Client } from "../client.js";
 import type { AssetCreateOptions, AssetStoreOptions } from "./options.js";
-import type { AssetRequest } from "./request-body.js";
+import type { AssetRequest } from "./schema.js";
 import { checkAssetRequest } from "./schema.js";
 
 /** Makes the request that registers `source`. Checks it first, and reads a file that is sent as text. */

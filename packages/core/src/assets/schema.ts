@@ -1,8 +1,7 @@
 import * as v from "valibot";
-import { checkByModel, type Findings, notEmpty, type Same } from "../base/validate.js";
+import { checkByModel, type Findings, notEmpty, type RequestOf } from "../base/validate.js";
 import { isBase64, isHTTP, isImageDataURI } from "../base/web-address.js";
 import { assetModels } from "../vocabulary/models.js";
-import type { AssetRequest } from "./request-body.js";
 
 const required = v.pipe(v.string(), notEmpty());
 
@@ -26,18 +25,26 @@ const imageSource: v.GenericSchema<string | Blob> = v.lazy((input) =>
 );
 
 const registration = v.object({
+  /** The model that the registration is billed under. There is one such model. */
   model: v.literal("gamma-asset"),
+  /** Id of an asset group that exists. The spec shows no way to create one. Not empty. */
   GroupId: required,
+  /** Name of the asset. Not empty. */
   Name: required,
+  /** Kind of the asset. Images are the only kind. */
   AssetType: v.picklist(assetModels["gamma-asset"].types),
+  /** The image: an http(s) URL, a data URI, plain Base64, or a `File` or `Blob` of an image, which is not empty. */
   URL: imageSource,
 });
 
+/**
+ * Registration of an image as an asset (spec, POST /gamma/asset/CreateAsset). The field names are the gateway's own.
+ * The spec does not show which fields are required. This type requires all of them.
+ */
+export type AssetRequest = RequestOf<typeof registration>;
+
 /** Schema of a registration; `URL` may also be a `File` or `Blob`. */
 export const assetRequest: v.GenericSchema<AssetRequest> = registration;
-
-/** Compares the declared request with its schema, both ways: a field that one of them lacks does not compile. */
-type _Declared = Same<AssetRequest, typeof registration>;
 
 /**
  * Checks an asset registration, without sending anything.

@@ -14,7 +14,7 @@ import type { ActiveAsset, Asset, AssetHandle } from "../vocabulary/asset.js";
 import { createAsset } from "./create.js";
 import type { AssetCreateOptions, AssetStoreOptions } from "./options.js";
 import { assetRequestOf } from "./request.js";
-import type { AssetRequest } from "./request-body.js";
+import type { AssetRequest } from "./schema.js";
 import type { AssetSending, AssetState } from "./state.js";
 import {
   assertLookup,

@@ -37,27 +37,33 @@ function issuesOf(schema: v.GenericSchema, input: unknown, family: string): Issu
   });
 }
 
-/** Type of values for a schema: accepts `as const` values and frozen state, too. */
-export type RequestOf<Schema extends v.GenericSchema> = ReadonlyDeep<v.InferInput<Schema>>;
-type ReadonlyDeep<T> = T extends Blob
+/**
+ * Type of the objects that a schema takes, with the docs of its fields. All of it is read-only, so that `as const` values
+ * and frozen state fit.
+ */
+export type RequestOf<Schema extends v.GenericSchema> = {
+  readonly [Key in keyof v.InferInput<Schema>]: DeepReadonly<v.InferInput<Schema>[Key]>;
+};
+
+/** Types of the requests that a table of schemas takes. */
+export type RequestsOf<Schemas extends { readonly [model: string]: v.GenericSchema }> = {
+  readonly [Model in keyof Schemas]: DeepReadonly<v.InferInput<Schemas[Model]>>;
+};
+
+type ReadonlyFields<T> = { readonly [Key in keyof T]: DeepReadonly<T[Key]> };
+// a type that is read-only already keeps its name, which the compiler prints in its errors
+type DeepReadonly<T> = T extends Blob
   ? T
   : T extends object
-    ? { readonly [Key in keyof T]: ReadonlyDeep<T[Key]> }
+    ? IsSame<T, ReadonlyFields<T>> extends true
+      ? T
+      : { readonly [Key in keyof T]: DeepReadonly<T[Key]> }
     : T;
-
-/** Compiles only if a hand-written request type equals the type of its schema. */
-export type Same<
-  Declared extends Exactly<Declared, RequestOf<Schema>>,
-  Schema extends v.GenericSchema,
-> = Declared;
-type Exactly<A, B> =
-  (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2
-    ? unknown
-    : ["another type than its schema takes:", B];
+type IsSame<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
 
 /** Schema of a number within bounds, both included. */
 /* @__NO_SIDE_EFFECTS__ */
-export function between(from: number, to: number) {
+export function between(from: number, to: number): v.GenericSchema<number> {
   return v.pipe(
     v.number(),
     v.check(
@@ -69,7 +75,7 @@ export function between(from: number, to: number) {
 
 /** Schema of a whole number, from `from` up to `to`. Both bounds are optional. */
 /* @__NO_SIDE_EFFECTS__ */
-export function wholeNumber(from?: number, to?: number) {
+export function wholeNumber(from?: number, to?: number): v.GenericSchema<number> {
   const upper = to === undefined ? " up" : ` to ${to}`;
   const range = from === undefined ? "" : ` from ${from}${upper}`;
   return v.pipe(
@@ -95,25 +101,24 @@ export function optionsOf<const Entries extends v.ObjectEntries>(entries: Entrie
   return v.lazy((given) => (Array.isArray(given) ? noList : fields));
 }
 
-declare const refused: unique symbol;
+declare const denied: unique symbol;
 
 /** Type of a field that a model does not have. No value fits, and the compiler prints `Why`. */
 export interface Denied<Why extends string> {
-  readonly [refused]: Why;
+  readonly [denied]: Why;
 }
 
 type Refused<Why extends string> = string extends Why ? never : Denied<Why>;
 
 /**
- * Makes entries for fields that the spec forbids for a model. Each is refused with its own message; see `denied` in
- * `models.ts`.
+ * Schema of a field that the spec forbids for a model, with the text of its error. The compiler prints the text if it is
+ * a literal type. A `string` leaves the field `undefined`: such fields show the compiler which request an error is about.
  */
 /* @__NO_SIDE_EFFECTS__ */
-export function refusing<const Denials extends { readonly [field: string]: string }>(denied: Denials) {
-  const entries = Object.entries<string>(denied).map(([name, why]) => [name, v.optional(v.never(why))]);
-  return Object.fromEntries(entries) as {
-    -readonly [Name in keyof Denials]: v.OptionalSchema<v.GenericSchema<Refused<Denials[Name]>>, undefined>;
-  };
+export function refused<const Why extends string>(
+  why: Why,
+): v.OptionalSchema<v.GenericSchema<Refused<Why>>, undefined> {
+  return v.optional(v.never(why));
 }
 
 /** Result of the check of a request. */

@@ -3,7 +3,7 @@ import type { Client } from "../client.js";
 import { type ByteHandlers, type ByteReader, readBody } from "../transport/read-body.js";
 import { type Exchange, type RequestOptions, send } from "../transport/send.js";
 import { checkedChatRequest } from "./protocol/request.js";
-import type { ChatRequest } from "./protocol/request-body.js";
+import type { ChatRequest } from "./protocol/schema.js";
 
 /** Sends the request of a first attempt; `newer` is as in `assertAccepted`. */
 export function requestAnswer(

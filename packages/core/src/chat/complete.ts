@@ -7,7 +7,7 @@ import { createFold } from "./protocol/accumulate.js";
 import { type ChatTurn, createAnswerReader, tokenCounts } from "./protocol/answer-reader.js";
 import type { WireObject } from "./protocol/field-reader.js";
 import { CHAT_PATH, checkedChatRequest } from "./protocol/request.js";
-import type { ChatRequest } from "./protocol/request-body.js";
+import type { ChatRequest } from "./protocol/schema.js";
 
 /** Ten minutes: the headers come with the whole answer, and a thinking model takes minutes. */
 const HEADERS_MS = 600_000;

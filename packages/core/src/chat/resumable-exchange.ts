@@ -11,7 +11,7 @@ import type { StreamEnd } from "./protocol/chunk-parser.js";
 import type { ChatDelta } from "./protocol/delta.js";
 import { createDeltaReader } from "./protocol/delta-reader.js";
 import { CHAT_PATH } from "./protocol/request.js";
-import type { ChatRequest } from "./protocol/request-body.js";
+import type { ChatRequest } from "./protocol/schema.js";
 import { createSettlement } from "./settlement.js";
 import { cutError, errorOfEnd, type StreamFacts, timeoutWith } from "./stream-error.js";
 

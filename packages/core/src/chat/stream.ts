@@ -3,7 +3,7 @@ import type { Client } from "../client.js";
 import type { RequestOptions } from "../transport/send.js";
 import type { ChatTiming, ChatTurn } from "./protocol/answer-reader.js";
 import type { ChatDelta, ChatMessage } from "./protocol/delta.js";
-import type { ChatRequest } from "./protocol/request-body.js";
+import type { ChatRequest } from "./protocol/schema.js";
 import { readAhead } from "./read-ahead.js";
 import { isStop, openResumableExchange, over, type Step } from "./resumable-exchange.js";
 

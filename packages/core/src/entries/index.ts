@@ -41,7 +41,7 @@ export {
   type ImageUsage,
 } from "../images/generate.js";
 export type { ImageStoreOptions } from "../images/options.js";
-export type { ImageRequest } from "../images/request-body.js";
+export type { ImageRequest } from "../images/schema.js";
 export type { ImageRequestOf, ImageState, SettledImages } from "../images/state.js";
 export { createImageStore, type ImageStore } from "../images/store.js";
 
@@ -76,7 +76,7 @@ export type {
 
 export { createAsset } from "../assets/create.js";
 export type { AssetCreateOptions, AssetStoreOptions } from "../assets/options.js";
-export type { AssetRequest } from "../assets/request-body.js";
+export type { AssetRequest } from "../assets/schema.js";
 export type { AssetState } from "../assets/state.js";
 export { type AssetStore, createAssetStore } from "../assets/store.js";
 export { type AssetWatchOptions, getAsset, waitForAsset, watchAsset } from "../assets/watch.js";
@@ -106,7 +106,8 @@ export { type ChatTool, defineTool } from "../chat/conversation/tools.js";
 export { accumulate, emptyMessage } from "../chat/protocol/accumulate.js";
 export type { ChatTiming, ChatToolCall, ChatTurn } from "../chat/protocol/answer-reader.js";
 export type { ChatDelta, ChatMessage, ChatOutcome, ChatUsage } from "../chat/protocol/delta.js";
-export type { ChatRequest, ChatRequestMessage } from "../chat/protocol/request-body.js";
+export type { ChatRequestMessage } from "../chat/protocol/message-schema.js";
+export type { ChatRequest } from "../chat/protocol/schema.js";
 export { type ChatStream, streamChat } from "../chat/stream.js";
 
 // Stores and storages

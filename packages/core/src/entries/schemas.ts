@@ -1,22 +1,77 @@
 export { assetRequest, checkAssetRequest } from "../assets/schema.js";
 export type { Findings } from "../base/validate.js";
-export type * from "../chat/protocol/request-body.js";
 export {
-  chatRequests,
-  checkChatRequest,
+  type AssistantMessage,
+  type ChatRequestMessage,
+  type ImagePart,
   imagePart,
+  type SystemMessage,
+  type TextMessage,
+  type TextPart,
+  type TextUserMessage,
+  type ToolCall,
+  type ToolMessage,
   textPart,
   toolCall,
-  toolDefinition,
+  type UserMessage,
+} from "../chat/protocol/message-schema.js";
+export {
+  type AlphaChatParams,
+  type AlphaChatRequest,
+  type ChatParams,
+  type ChatRequest,
+  type ChatRequests,
+  chatRequests,
+  checkChatRequest,
+  type DeltaChatParams,
+  type DeltaChatRequest,
+  type GammaChatParams,
+  type GammaChatRequest,
+  type SharedChatParams,
 } from "../chat/protocol/schema.js";
-export type * from "../images/request-body.js";
-export { checkImageRequest, imageRequests } from "../images/schema.js";
-export { betaFrame, betaReference } from "../videos/schema/beta.js";
-export type * from "../videos/schema/beta-body.js";
-export { fastFrame, proFrame, videoText } from "../videos/schema/gamma-1.js";
-export type * from "../videos/schema/gamma-1-body.js";
-export { gamma2Audio, gamma2Image, gamma2Video } from "../videos/schema/gamma-2.js";
-export type * from "../videos/schema/gamma-2-body.js";
+export { type NamedToolChoice, type ToolDefinition, toolDefinition } from "../chat/protocol/tool-schema.js";
+export {
+  checkImageRequest,
+  type GammaImage40Request,
+  type GammaImage50Request,
+  type ImageRequest,
+  type ImageRequests,
+  imageRequests,
+  type LogoInfo,
+} from "../images/schema.js";
+export {
+  type BetaFrame,
+  type BetaPublicReference,
+  type BetaReferenceImage,
+  type BetaVideoParameters,
+  type BetaVideoRequest,
+  betaFrame,
+  betaReference,
+} from "../videos/schema/beta.js";
+export {
+  type FastFrame,
+  type FastImageRequest,
+  type FastTextRequest,
+  fastFrame,
+  type GammaVideo10ProFastRequest,
+  type GammaVideo15ProRequest,
+  type ProFrame,
+  type ProImageRequest,
+  type ProTextRequest,
+  proFrame,
+  type VideoText,
+  videoText,
+} from "../videos/schema/gamma-1.js";
+export {
+  type Gamma2Audio,
+  type Gamma2Image,
+  type Gamma2Video,
+  type GammaVideo20Request,
+  type GammaVideoFastRequest,
+  gamma2Audio,
+  gamma2Image,
+  gamma2Video,
+} from "../videos/schema/gamma-2.js";
 export {
   checkVideoRequest,
   type VideoRequest,

@@ -3,7 +3,7 @@ import type { Client } from "../client.js";
 import { errorFieldsOf, isRecord } from "../transport/error-response.js";
 import { archiveMs, fieldOf, requestRecord } from "../transport/json-response.js";
 import type { RequestOptions } from "../transport/send.js";
-import type { ImageRequest } from "./request-body.js";
+import type { ImageRequest } from "./schema.js";
 import { checkImageRequest } from "./schema.js";
 
 /** Ten minutes: an image takes minutes, and a sequence takes several times that. */

@@ -4,13 +4,13 @@ import {
   checkByModel,
   type Findings,
   optionsOf,
-  type Same,
+  type RequestOf,
+  type RequestsOf,
   type Warn,
   wholeNumber,
 } from "../base/validate.js";
 import { isHTTP, isImageDataURI } from "../base/web-address.js";
 import { type ImageModel, imageModels } from "../vocabulary/models.js";
-import type { ImageRequest, ImageRequests } from "./request-body.js";
 
 const referenceImage = v.pipe(
   v.string(),
@@ -21,43 +21,83 @@ const referenceImage = v.pipe(
 );
 
 const logoInfo = optionsOf({
+  /** Draws the logo. The spec shows no default. */
   add_logo: v.optional(v.boolean()),
+  /** Place of the logo, as a whole number. The spec shows no list of places. */
   position: v.optional(wholeNumber()),
+  /** Language of the logo's text, as a whole number. The spec shows no list of languages. */
   language: v.optional(wholeNumber()),
+  /** Opacity of the logo. From 0, invisible, to 1. */
   opacity: v.optional(between(0, 1)),
 });
 
-function requestOf<Model extends ImageModel, const Sizes extends readonly string[]>(
-  model: Model,
-  { sizes }: { readonly sizes: Sizes },
-) {
-  return v.object({
-    model: v.literal(model),
-    prompt: v.string(),
-    image: v.optional(v.array(referenceImage)),
-    sequential_image_generation: v.optional(v.literal("auto")),
-    sequential_image_generation_options: v.optional(optionsOf({ max_images: v.optional(wholeNumber(1)) })),
-    size: v.optional(v.picklist(sizes, `must be one of this model's sizes: ${sizes.join(", ")}`)),
-    watermark: v.optional(v.boolean()),
-    seed: v.optional(wholeNumber()),
-    logo_info: v.optional(logoInfo),
-  });
-}
+/** A logo on each image (spec, POST /v1/images/generations). The spec does not explain the numbers. */
+export type LogoInfo = RequestOf<typeof logoInfo>;
 
-const image40Request = requestOf("gamma-image-4-0-250828", imageModels["gamma-image-4-0-250828"]);
-const image50Request = requestOf("gamma-image-5-0-260128", imageModels["gamma-image-5-0-260128"]);
+/** The fields that both image models have. */
+const fields = {
+  /** Description of the image, or of the change to the reference images. */
+  prompt: v.string(),
+  /**
+   * Reference images for image to image: http(s) URLs that the gateway can download within 10 seconds each, or Base64
+   * data URIs. Leave it out for text to image.
+   */
+  image: v.optional(v.array(referenceImage)),
+  /** `"auto"` allows the model to make a sequence of several images. Without it the answer has one image. */
+  sequential_image_generation: v.optional(v.literal("auto")),
+  /** Options of a sequence. They need `sequential_image_generation: "auto"`. */
+  sequential_image_generation_options: v.optional(
+    optionsOf({
+      /** Most images of the sequence. Whole number from 1. The spec shows no upper limit and no default. */
+      max_images: v.optional(wholeNumber(1)),
+    }),
+  ),
+  /** Marks each image with a watermark. @default false */
+  watermark: v.optional(v.boolean()),
+  /** Whole number; the same request with the same seed gives similar images. The spec shows no range. */
+  seed: v.optional(wholeNumber()),
+  /** A logo on each image. */
+  logo_info: v.optional(logoInfo as v.GenericSchema<LogoInfo>),
+} as const;
+
+const sizeOf = <const Sizes extends readonly string[]>({ sizes }: { readonly sizes: Sizes }) =>
+  v.optional(v.picklist(sizes, `must be one of this model's sizes: ${sizes.join(", ")}`));
+
+const image40Request = v.object({
+  /** The model. It decides the possible sizes. */
+  model: v.literal("gamma-image-4-0-250828"),
+  ...fields,
+  /** Width and height of each image, in pixels: one of 24 sizes. The spec shows no default. */
+  size: sizeOf(imageModels["gamma-image-4-0-250828"]),
+});
+
+/** Body of a request to `gamma-image-4-0-250828` (spec, POST /v1/images/generations). */
+export type GammaImage40Request = RequestOf<typeof image40Request>;
+
+const image50Request = v.object({
+  /** The model. It decides the possible sizes. */
+  model: v.literal("gamma-image-5-0-260128"),
+  ...fields,
+  /** Width and height of each image, in pixels: one of 16 sizes. The spec shows no default. */
+  size: sizeOf(imageModels["gamma-image-5-0-260128"]),
+});
+
+/** Body of a request to `gamma-image-5-0-260128` (spec, POST /v1/images/generations). */
+export type GammaImage50Request = RequestOf<typeof image50Request>;
 
 /** Schema of a request to each image model. */
-export const imageRequests: { readonly [Model in ImageModel]: v.GenericSchema<ImageRequests[Model]> } = {
-  "gamma-image-4-0-250828": image40Request,
-  "gamma-image-5-0-260128": image50Request,
-};
+export const imageRequests = {
+  /** Request to `gamma-image-4-0-250828` (spec, POST /v1/images/generations). */
+  "gamma-image-4-0-250828": image40Request as v.GenericSchema<GammaImage40Request>,
+  /** Request to `gamma-image-5-0-260128` (spec, POST /v1/images/generations). */
+  "gamma-image-5-0-260128": image50Request as v.GenericSchema<GammaImage50Request>,
+} as const;
 
-/** Compares each declared request with its schema, both ways: a field that one of them lacks does not compile. */
-type _Declared = [
-  Same<ImageRequests["gamma-image-4-0-250828"], typeof image40Request>,
-  Same<ImageRequests["gamma-image-5-0-260128"], typeof image50Request>,
-];
+/** The request of each image model. */
+export type ImageRequests = RequestsOf<typeof imageRequests>;
+
+/** Request of `generateImages`, discriminated by `model`; the gateway's own field names. */
+export type ImageRequest = ImageRequests[ImageModel];
 
 /**
  * Checks an image request by the rules of its model, without sending anything.

@@ -2,7 +2,7 @@ import type { UncheckedRequest } from "../base/validate.js";
 import type { Outcome } from "../vocabulary/errors.js";
 import type { ImageModel } from "../vocabulary/models.js";
 import type { ImageResult } from "./generate.js";
-import type { ImageRequest } from "./request-body.js";
+import type { ImageRequest } from "./schema.js";
 
 /** Request of a model. For an unknown model, a request that `unchecked` has marked. */
 export type ImageRequestOf<Model extends string> = Model extends ImageModel

@@ -80,29 +80,9 @@ export const imageModels = {
 /** Id of an image model, as the gateway spells it. */
 export type ImageModel = keyof typeof imageModels;
 
-// the compiler prints the reason if it is a literal type. `string` leaves the field `undefined`: such fields tell it
-// which request the error is about
-const only20 = "is for gamma-video-2.0 only; leave it out, or use that model";
-const gammaShape: string = "is a field of the gamma models; beta models take `input` and `parameters`";
-const betaParameter = "belongs in `parameters`";
-const betaShape: string =
-  "is a field of the beta models; gamma models take `content`, and parameters at the top level";
-
-/** Shared by all gamma video models but `gamma-video-2.0`. */
-const deniedToGamma = { input: betaShape, parameters: betaShape, return_last_frame: only20 } as const;
-
 /** Shared by both `beta` models. */
 const betaVideo = {
   family: "beta",
-  denied: {
-    content: gammaShape,
-    resolution: betaParameter,
-    ratio: betaParameter,
-    duration: betaParameter,
-    seed: betaParameter,
-    watermark: betaParameter,
-    return_last_frame: only20,
-  },
   promptMax: 5000,
   resolutions: ["1080P", "720P", "480P"],
   resolutionDefault: "1080P",
@@ -149,15 +129,13 @@ const betaVideo = {
 
 /**
  * Table of the video models (spec, POST /v1/video/generations): the values and bounds that each model accepts. `beta`
- * models write `1080P`, `gamma` models `1080p`. `denied` has the fields of other video models that a model refuses,
- * each with the text of its error. Any other unknown field is sent with a warning.
+ * models write `1080P`, `gamma` models `1080p`.
  */
 export const videoModels = {
   "beta3.0-video": betaVideo,
   "beta3.0-video-prime": betaVideo,
   "gamma-video-1-5-pro-251215": {
     family: "1-5-pro",
-    denied: deniedToGamma,
     resolutions: ["480p", "720p", "1080p"],
     resolutionDefault: "720p",
     ratios: ["adaptive", "16:9", "4:3", "1:1", "3:4", "9:16", "21:9"],
@@ -176,13 +154,6 @@ export const videoModels = {
   },
   "gamma-video-1-0-pro-fast-251015": {
     family: "1-0-pro-fast",
-    // written in full: bundlers keep a table that is spread, even if it is unused
-    denied: {
-      input: betaShape,
-      parameters: betaShape,
-      return_last_frame: only20,
-      generate_audio: "is not for this model, whose videos are silent; leave it out",
-    },
     resolutions: ["480p", "720p", "1080p"],
     resolutionDefault: "1080p",
     ratios: ["adaptive", "16:9", "4:3", "1:1", "3:4", "9:16", "21:9"],
@@ -199,7 +170,6 @@ export const videoModels = {
   },
   "gamma-video-2.0": {
     family: "2-0",
-    denied: { input: betaShape, parameters: betaShape },
     resolutions: ["480p", "720p", "1080p", "4k"],
     ratios: ["16:9", "4:3", "1:1", "3:4", "9:16", "21:9", "adaptive"],
     duration: { min: 4, max: 15 },
@@ -209,7 +179,6 @@ export const videoModels = {
   },
   "gamma-video-fast": {
     family: "fast",
-    denied: deniedToGamma,
     resolutions: ["480p", "720p"],
     ratios: ["16:9", "4:3", "1:1", "3:4", "9:16", "21:9", "adaptive"],
     duration: { min: 4, max: 15 },

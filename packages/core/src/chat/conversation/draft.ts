@@ -9,7 +9,8 @@ import { createGrowingJSON, type GrowingJSON, loadJSONReader } from "../partial-
 import { emptyMessage } from "../protocol/accumulate.js";
 import type { ChatTiming } from "../protocol/answer-reader.js";
 import type { ChatMessage, ChatUsage } from "../protocol/delta.js";
-import type { ChatRequest, ToolCall } from "../protocol/request-body.js";
+import type { ToolCall } from "../protocol/message-schema.js";
+import type { ChatRequest } from "../protocol/schema.js";
 import { openStream } from "../stream.js";
 import { type ThreadMessage, type ThreadToolCall, withCallsClosed } from "./message.js";
 

@@ -1,5 +1,5 @@
 import { parseJSON } from "../../transport/error-response.js";
-import type { ChatRequestMessage, ToolCall } from "../protocol/request-body.js";
+import type { ChatRequestMessage, ToolCall } from "../protocol/message-schema.js";
 import { type ThreadMessage, type ThreadToolCall, wireMessageOf } from "./message.js";
 
 // loaded with the first thread that has tool calls

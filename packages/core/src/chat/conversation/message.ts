@@ -1,7 +1,7 @@
 import { asError } from "../../vocabulary/errors.js";
 import type { ChatTiming } from "../protocol/answer-reader.js";
 import type { ChatOutcome, ChatUsage } from "../protocol/delta.js";
-import type { ChatRequestMessage } from "../protocol/request-body.js";
+import type { ChatRequestMessage } from "../protocol/message-schema.js";
 
 /**
  * Ending of an answer.

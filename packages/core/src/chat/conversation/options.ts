@@ -3,7 +3,7 @@ import type { UncheckedParams } from "../../base/validate.js";
 import type { RecordStorage } from "../../storage/storage.js";
 import type { RequestOptions } from "../../transport/send.js";
 import type { ChatModel } from "../../vocabulary/models.js";
-import type { ChatParams, SharedChatParams } from "../protocol/request-body.js";
+import type { ChatParams, SharedChatParams } from "../protocol/schema.js";
 import type { InitialMessage } from "./initial-messages.js";
 import type { ThreadTurn } from "./message.js";
 import type { ChatTool } from "./tools.js";

@@ -1,5 +1,7 @@
 import type { Client } from "../../client.js";
-import type { ChatRequest, ChatRequestMessage, ToolDefinition } from "../protocol/request-body.js";
+import type { ChatRequestMessage } from "../protocol/message-schema.js";
+import type { ChatRequest } from "../protocol/schema.js";
+import type { ToolDefinition } from "../protocol/tool-schema.js";
 import { type ThreadMessage, wireMessageOf } from "./message.js";
 import type { ChatStoreOptions } from "./options.js";
 

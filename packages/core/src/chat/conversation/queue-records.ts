@@ -1,5 +1,5 @@
 import { isRecord } from "../../transport/error-response.js";
-import { isImageURL } from "../protocol/schema.js";
+import { isImageURL } from "../protocol/message-schema.js";
 import { type ImageInput, imageURLs } from "./attachments.js";
 import { QUEUED } from "./message.js";
 import type { MessageQueue, QueueEntry, TimedMessage } from "./queue.js";

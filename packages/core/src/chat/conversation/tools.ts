@@ -1,6 +1,6 @@
 import { assertWritable, type StandardSchema } from "../../base/standard-schema.js";
 import { ConfigurationError } from "../../vocabulary/errors.js";
-import type { ToolDefinition } from "../protocol/request-body.js";
+import type { ToolDefinition } from "../protocol/tool-schema.js";
 import type { ThreadMessage } from "./message.js";
 
 /** Context of a call, given to `execute` beside the input. */

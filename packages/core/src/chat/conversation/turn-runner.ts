@@ -2,7 +2,7 @@ import { within } from "../../base/clock.js";
 import { randomId } from "../../base/random-id.js";
 import type { Client } from "../../client.js";
 import { asError, isGatewayError } from "../../vocabulary/errors.js";
-import type { ChatRequest } from "../protocol/request-body.js";
+import type { ChatRequest } from "../protocol/schema.js";
 import { type Answer, createAnswer } from "./draft.js";
 import type { Place } from "./insertion-point.js";
 import {

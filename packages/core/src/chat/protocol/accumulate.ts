@@ -1,5 +1,5 @@
 import type { ChatDelta, ChatMessage } from "./delta.js";
-import type { ToolCall } from "./request-body.js";
+import type { ToolCall } from "./message-schema.js";
 
 /** The message before the first delta. */
 export const emptyMessage: ChatMessage = Object.freeze({ role: "assistant", content: "" });

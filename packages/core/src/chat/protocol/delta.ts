@@ -1,4 +1,4 @@
-import type { ToolCall } from "./request-body.js";
+import type { ToolCall } from "./message-schema.js";
 
 /**
  * Tokens that were used. Every model reports the first three, others where it has them (spec, Chat

@@ -3,160 +3,121 @@ import {
   between,
   checkByModel,
   type Findings,
-  notEmpty,
   optionsOf,
-  rule,
-  type Same,
+  type RequestOf,
+  type RequestsOf,
   type Warn,
   wholeNumber,
 } from "../../base/validate.js";
 import { type ChatModel, chatModels } from "../../vocabulary/models.js";
-import type { ChatRequest, ChatRequests } from "./request-body.js";
+import { messages, textMessages, textOr } from "./message-schema.js";
+import { toolChoice, tools } from "./tool-schema.js";
 
 const alpha = chatModels["alpha-v4.1-flash"];
 const gamma = chatModels["gamma-chat-1-6-251015"];
 const delta = chatModels["delta-5.3"];
 
-const IMAGE_DATA_URL = /^data:image\/(?:jpe?g|png|gif|webp);base64,[\w+/]+={0,2}$/i;
-
-/** A text part of a message's `content`. */
-export const textPart = v.object({ type: v.literal("text"), text: v.string() });
-
-/** An image part: a public http(s) URL, or a Base64 data URL of a JPEG, PNG, GIF or WebP image. */
-export const imagePart = v.object({
-  type: v.literal("image_url"),
-  image_url: v.object({
-    url: v.pipe(
-      v.string(),
-      rule(
-        "image-url",
-        isImageURL,
-        "must be an http(s) URL or a Base64 data URL of a JPEG, PNG, GIF or WebP image",
-      ),
-    ),
-    detail: v.optional(v.picklist(["low", "high", "original", "auto"])),
-  }),
-});
-
-/** Returns true if `url` is valid in an image part. */
-export function isImageURL(url: string): boolean {
-  return IMAGE_DATA_URL.test(url) || (/^https?:/i.test(url) && URL.canParse(url));
-}
-
-const anyPart = v.variant("type", [textPart, imagePart]);
-const textParts = v.array(
-  v.variant("type", [textPart], "images are accepted only in user messages of models with image input"),
-);
-
-/** Schema of one text or a list. */
-// lazy instead of a union: a union would report "neither fits" and not the path of the broken part
-function textOr<List>(list: v.GenericSchema<List>): v.GenericSchema<string | List> {
-  return v.lazy((input) => (Array.isArray(input) ? list : v.string()) as v.GenericSchema<string | List>);
-}
-
-const textContent = textOr(textParts);
-const partsContent = textOr(v.array(anyPart));
-
-/** A tool call in the form in which the model made it and it is sent back: `function.arguments` is JSON as text. */
-export const toolCall = v.object({
-  id: v.string(),
-  type: v.literal("function"),
-  function: v.object({ name: v.string(), arguments: v.string() }),
-});
-
-const commonFields = {
-  name: v.optional(v.string()),
-  reasoning_content: v.nullish(v.string()),
-  tool_call_id: v.optional(v.string()),
-  tool_calls: v.nullish(v.array(toolCall)),
-};
-
-const systemMessage = v.object({ role: v.literal("system"), content: textContent, ...commonFields });
-const assistantMessage = v.object({
-  role: v.literal("assistant"),
-  content: v.nullish(textContent),
-  ...commonFields,
-});
-const contentOrCalls = rule<v.InferOutput<typeof assistantMessage>>(
-  "content",
-  ({ content, tool_calls }) => typeof content === "string" || !!content || !!tool_calls?.length,
-  "must be text or parts; it may be null or absent only beside tool_calls",
-);
-
-const toolMessage = v.object({
-  role: v.literal("tool"),
-  content: textContent,
-  ...commonFields,
-  tool_call_id: v.pipe(v.string(), notEmpty()),
-});
-
-function messagesOf<Content>(userContent: v.GenericSchema<Content>) {
-  const message = v.variant("role", [
-    systemMessage,
-    v.object({ role: v.literal("user"), content: userContent, ...commonFields }),
-    v.pipe(assistantMessage, v.forward(contentOrCalls, ["content"])),
-    toolMessage,
-  ]);
-  return v.pipe(v.array(message), notEmpty());
-}
-
-/** A tool that the model may call: `function.parameters` is a JSON Schema. */
-export const toolDefinition = v.object({
-  type: v.literal("function"),
-  function: v.object({
-    name: v.pipe(v.string(), notEmpty()),
-    description: v.optional(v.string()),
-    parameters: v.custom<Record<string, unknown>>(
-      (schema) => typeof schema === "object" && schema !== null && !Array.isArray(schema),
-      "must be a JSON Schema object",
-    ),
-    strict: v.optional(v.boolean()),
-  }),
-});
-
-const namedToolChoice = v.object({
-  type: v.literal("function"),
-  function: v.object({ name: v.pipe(v.string(), notEmpty()) }),
-});
-const toolChoice: v.GenericSchema<"none" | "auto" | "required" | v.InferInput<typeof namedToolChoice>> =
-  v.lazy((input) =>
-    typeof input === "object" && input !== null ? namedToolChoice : v.picklist(["none", "auto", "required"]),
-  );
-
 const stopOf = (most: number) =>
-  textOr(
+  textOr<readonly string[]>(
     v.pipe(
       v.array(v.string()),
       v.check((stops) => stops.length <= most, `must have at most ${most} entries`),
     ),
   );
 
-const tools = { tools: v.optional(v.array(toolDefinition)), tool_choice: v.optional(toolChoice) };
-const shared = {
+const streamFields = {
+  /**
+   * Leave it out: `streamChat` sends `true`, and `completeChat` nothing.
+   *
+   * @default false
+   */
   stream: v.optional(v.boolean()),
-  stream_options: v.optional(optionsOf({ include_usage: v.optional(v.boolean()) })),
-};
+  /** Options of a streamed answer. The spec lists them for `alpha-v4.1-flash`. */
+  stream_options: v.optional(
+    optionsOf({
+      /**
+       * Reports the tokens used, at the end of the stream. The gateway's default is `false`; `streamChat` sends `true` to
+       * `alpha-v4.1-flash`, or as `includeUsage` of the client says, unless this field is set.
+       */
+      include_usage: v.optional(v.boolean()),
+    }),
+  ),
+} as const;
 
-const responseFormat = v.picklist(
-  ["text", "json_object"],
-  "must be text or json_object; for a JSON Schema send json_object and the schema in the messages",
-);
-
-/** A request to `alpha-v4.1-flash` (spec, POST /v1/chat/completions). */
 const alphaRequest = v.object({
+  /** The model that answers. It decides which other fields there are. */
   model: v.literal("alpha-v4.1-flash"),
-  messages: messagesOf(partsContent),
-  thinking: v.nullish(optionsOf({ type: v.optional(v.picklist(alpha.thinking)) })),
+  /** The conversation so far, oldest first. At least one message. */
+  messages,
+  /** Thinking before the answer, which comes as `reasoning_content`. It may be `null`. */
+  thinking: v.nullish(
+    optionsOf({
+      /** Switches thinking on or off. @default "enabled" */
+      type: v.optional(v.picklist(alpha.thinking)),
+    }),
+  ),
+  /** Effort of thinking. `"none"` switches thinking off. @default "high" */
   reasoning_effort: v.optional(v.picklist(alpha.reasoningEffort)),
+  /** Most tokens of the answer. Whole number from 1 to 393,216. The spec shows no default. */
   max_tokens: v.optional(wholeNumber(1, alpha.maxTokens)),
-  response_format: v.optional(optionsOf({ type: v.optional(responseFormat) })),
+  /** Format of the answer. */
+  response_format: v.optional(
+    optionsOf({
+      /**
+       * Format of the answer. `"json_object"` gives JSON; the messages must ask for JSON too.
+       *
+       * @default "text"
+       */
+      type: v.optional(
+        v.picklist(
+          ["text", "json_object"],
+          "must be text or json_object; for a JSON Schema send json_object and the schema in the messages",
+        ),
+      ),
+    }),
+  ),
+  /** Texts that end the answer where the model writes one of them. One text, or a list of at most 16. */
   stop: v.optional(stopOf(alpha.stop)),
-  ...shared,
+  ...streamFields,
+  /**
+   * Randomness of the answer: 0 repeats itself most, higher values vary more. From 0 to 2. Has no effect while thinking
+   * is on.
+   *
+   * @default 1
+   */
   temperature: v.optional(between(0, alpha.temperature)),
+  /**
+   * Share of the likeliest words that the model chooses from. From 0 to 1. While thinking is on, a value below 0.95
+   * counts as 0.95; while it is off, the value counts as 1.
+   *
+   * @default 1
+   */
   top_p: v.optional(between(0, 1)),
-  ...tools,
+  /** Functions that the model may call. */
+  tools,
+  /**
+   * Use of `tools`. `"none"`: no call; `"auto"`: the model decides; `"required"`: at least one call; an object: this
+   * function. The spec shows no default.
+   */
+  tool_choice: toolChoice,
+  /**
+   * Penalty for words by how often they have occurred: positive values repeat less. From -2 to 2. Has no effect while
+   * thinking is on.
+   *
+   * @default 0
+   */
   frequency_penalty: v.optional(between(-2, 2)),
+  /**
+   * Penalty for words that have occurred at all: positive values bring new topics. From -2 to 2. Has no effect while
+   * thinking is on.
+   *
+   * @default 0
+   */
   presence_penalty: v.optional(between(-2, 2)),
+  /**
+   * Stable id of the app's user, for content safety and separate caches. 1 to 512 characters of A-Z, a-z, 0-9, `-` and
+   * `_`. Never a name or a mail address.
+   */
   user_id: v.optional(
     v.pipe(
       v.string(),
@@ -165,49 +126,114 @@ const alphaRequest = v.object({
   ),
 });
 
-/** A request to `gamma-chat-1-6-251015`. */
+/**
+ * Body of a request to `alpha-v4.1-flash` (spec, Model `alpha-v4.1-flash`). Thinking is on unless it is switched off.
+ */
+export type AlphaChatRequest = RequestOf<typeof alphaRequest>;
+/** Parameters of `alpha-v4.1-flash` (spec, Model `alpha-v4.1-flash`): its request without the conversation. */
+export type AlphaChatParams = ParamsOf<AlphaChatRequest>;
+
 const gammaRequest = v.object({
+  /** The model that answers. It decides which other fields there are. */
   model: v.literal("gamma-chat-1-6-251015"),
-  messages: messagesOf(textContent),
+  /** The conversation so far, oldest first. At least one message. This model reads text only. */
+  messages: textMessages,
+  /** Most tokens of the answer. Whole number from 1 to 8,192. */
   max_tokens: v.optional(wholeNumber(1, gamma.maxTokens)),
+  /** Randomness of the answer: 0 repeats itself most, higher values vary more. From 0 to 2. */
   temperature: v.optional(between(0, gamma.temperature)),
+  /** Share of the likeliest words that the model chooses from. From 0 to 1. */
   top_p: v.optional(between(0, 1)),
+  /** Penalty for words by how often they have occurred: positive values repeat less. From -2 to 2. */
   frequency_penalty: v.optional(between(-2, 2)),
+  /** Penalty for words that have occurred at all: positive values bring new topics. From -2 to 2. */
   presence_penalty: v.optional(between(-2, 2)),
-  ...shared,
+  ...streamFields,
+  /** Text that ends the answer where the model writes it. One text, not a list. */
   stop: v.optional(v.string("must be one text: this model takes no list")),
 });
 
-/**
- * A request to `delta-5.3`. The spec mentions two numeric fields (0 to 1) and an array (at most 4) without their names:
- * `temperature`, `top_p` and `stop` are our assumption, and so are the tools.
- */
+/** Body of a request to `gamma-chat-1-6-251015` (spec, Model `gamma-chat-1-6-251015`). The spec shows no defaults. */
+export type GammaChatRequest = RequestOf<typeof gammaRequest>;
+/** Parameters of `gamma-chat-1-6-251015` (spec, Model `gamma-chat-1-6-251015`): its request without the conversation. */
+export type GammaChatParams = ParamsOf<GammaChatRequest>;
+
 const deltaRequest = v.object({
+  /** The model that answers. It decides which other fields there are. */
   model: v.literal("delta-5.3"),
-  messages: messagesOf(textContent),
-  thinking: v.optional(v.object({ type: v.picklist(delta.thinking) })),
+  /** The conversation so far, oldest first. At least one message. This model reads text only. */
+  messages: textMessages,
+  /** Thinking before the answer, which comes as `reasoning_content`. It cannot be switched off. */
+  thinking: v.optional(
+    v.object({
+      /** `"enabled"` is the only value. */
+      type: v.picklist(delta.thinking),
+    }),
+  ),
+  /** Effort of thinking. This model has no `"none"`. The spec shows no default. */
   reasoning_effort: v.optional(v.picklist(delta.reasoningEffort)),
+  /** Most tokens of the answer. Whole number from 1 to 131,072. The spec shows no default. */
   max_tokens: v.optional(wholeNumber(1, delta.maxTokens)),
+  /** Randomness of the answer: 0 repeats itself most. From 0 to 1. The name is our assumption. */
   temperature: v.optional(between(0, delta.temperature)),
+  /** Share of the likeliest words that the model chooses from. From 0 to 1. The name is our assumption. */
   top_p: v.optional(between(0, 1)),
+  /**
+   * Texts that end the answer where the model writes one of them. One text, or a list of at most 4. The name is our
+   * assumption.
+   */
   stop: v.optional(stopOf(delta.stop)),
-  ...shared,
-  ...tools,
+  ...streamFields,
+  /** Functions that the model may call. The spec does not list them for this model, which may ignore them. */
+  tools,
+  /**
+   * Use of `tools`. `"none"`: no call; `"auto"`: the model decides; `"required"`: at least one call; an object: this
+   * function. The spec does not list it for this model.
+   */
+  tool_choice: toolChoice,
 });
 
-/** Schema of a request to each chat model. */
-export const chatRequests: { readonly [Model in ChatModel]: v.GenericSchema<ChatRequests[Model]> } = {
-  "alpha-v4.1-flash": alphaRequest,
-  "gamma-chat-1-6-251015": gammaRequest,
-  "delta-5.3": deltaRequest,
-};
+/**
+ * Body of a request to `delta-5.3` (spec, Model `delta-5.3`), which always thinks. The spec leaves two numbers from 0 to
+ * 1 and a list of at most 4 entries without names: `temperature`, `top_p` and `stop` are our assumption, and so are
+ * `tools`.
+ */
+export type DeltaChatRequest = RequestOf<typeof deltaRequest>;
+/** Parameters of `delta-5.3` (spec, Model `delta-5.3`): its request without the conversation. */
+export type DeltaChatParams = ParamsOf<DeltaChatRequest>;
 
-/** Compares each declared request with its schema, both ways: a field that one of them lacks does not compile. */
-type _Declared = [
-  Same<ChatRequests["alpha-v4.1-flash"], typeof alphaRequest>,
-  Same<ChatRequests["gamma-chat-1-6-251015"], typeof gammaRequest>,
-  Same<ChatRequests["delta-5.3"], typeof deltaRequest>,
-];
+/** Schema of a request to each chat model. */
+export const chatRequests = {
+  /** Request to `alpha-v4.1-flash` (spec, Model `alpha-v4.1-flash`). */
+  "alpha-v4.1-flash": alphaRequest as v.GenericSchema<AlphaChatRequest>,
+  /** Request to `gamma-chat-1-6-251015` (spec, Model `gamma-chat-1-6-251015`). */
+  "gamma-chat-1-6-251015": gammaRequest as v.GenericSchema<GammaChatRequest>,
+  /** Request to `delta-5.3` (spec, Model `delta-5.3`). */
+  "delta-5.3": deltaRequest as v.GenericSchema<DeltaChatRequest>,
+} as const;
+
+/** The request of each chat model. */
+export type ChatRequests = RequestsOf<typeof chatRequests>;
+
+/** The parameters of each chat model: its request without the conversation. */
+export type ChatParams = { readonly [Model in keyof ChatRequests]: ParamsOf<ChatRequests[Model]> };
+
+/** Request of `completeChat` and `streamChat`, discriminated by `model`; the gateway's own field names. */
+export type ChatRequest = ChatRequests[ChatModel];
+
+type ParamsOf<Request> = Omit<Request, "model" | "messages" | "stream">;
+type KeyOfEach<Union> = Union extends unknown ? keyof Union : never;
+type SharedName = "max_tokens" | "temperature" | "top_p" | "stop" | "stream_options";
+
+/** The parameters that all chat models have, within the bounds of each: for a `model` that may be any of them. */
+export interface SharedChatParams
+  extends Pick<GammaChatRequest, "top_p" | "stop" | "stream_options">,
+    Readonly<Partial<Record<Exclude<KeyOfEach<ChatParams[ChatModel]>, SharedName>, undefined>>> {
+  /** Most tokens of the answer. Whole number from 1 to 8,192, which every model accepts. */
+  readonly max_tokens?: number | undefined;
+  /** Randomness of the answer: 0 repeats itself most. From 0 to 1, which every model accepts. */
+  readonly temperature?: number | undefined;
+}
 
 /**
  * Checks a chat request by the rules of its model, without sending anything.

@@ -1,8 +1,8 @@
 import * as v from "valibot";
-import { optionsOf, refusing, rule, type Same, type Warn, wholeNumber } from "../../base/validate.js";
+import { optionsOf, type RequestOf, refused, rule, type Warn, wholeNumber } from "../../base/validate.js";
 import { isHTTP, isImageDataURI, isPublicHTTP } from "../../base/web-address.js";
 import { videoModels } from "../../vocabulary/models.js";
-import type { BetaVideoRequest } from "./beta-body.js";
+import { gammaShape, only20 } from "./denials.js";
 import { durationWithin } from "./duration.js";
 
 const beta = videoModels["beta3.0-video"];
@@ -23,19 +23,43 @@ const imageURL = v.pipe(
 );
 
 /** An `input.media` item that is a frame of the video itself. */
-export const betaFrame = v.object({ type: v.picklist(beta.frames), url: imageURL });
+export const betaFrame = v.object({
+  /** Place of the image in the video. At most one of each; a `last_frame` needs a `first_frame`. */
+  type: v.picklist(beta.frames),
+  /** http(s) URL, or Base64 data URI of a JPEG, PNG, BMP or WEBP image; at most 20 MB. */
+  url: imageURL,
+});
 
-const referenceImage = v.object({ type: v.literal("reference_image"), url: imageURL });
+/** An image that is the first or the last frame of the video (spec, Family `beta`). */
+export type BetaFrame = RequestOf<typeof betaFrame>;
+
+const referenceImage = v.object({
+  /** Kind of the reference. At most 10 images. */
+  type: v.literal("reference_image"),
+  /** http(s) URL, or Base64 data URI of a JPEG, PNG, BMP or WEBP image; at most 20 MB. */
+  url: imageURL,
+});
+
+/** An image from which the video takes its subject or style (spec, Family `beta`). At most 10. */
+export type BetaReferenceImage = RequestOf<typeof referenceImage>;
+
 const publicReference = v.object({
+  /**
+   * Kind of the reference. At most 5 videos and 5 audios of 15 seconds in total each; one `file` or one `link`, not
+   * both.
+   */
   type: v.picklist(["reference_video", "reference_audio", "file", "link"]),
+  /** Public http(s) URL. The gateway downloads it, so no data URI and no address of a private network. */
   url: publicURL,
 });
+
+/** A video, audio, file or web page that the video uses as a reference (spec, Family `beta`). */
+export type BetaPublicReference = RequestOf<typeof publicReference>;
+
 /** An `input.media` item that is a reference. */
 export const betaReference = v.variant("type", [referenceImage, publicReference]);
 
-type Frame = v.InferInput<typeof betaFrame>;
-type Reference = v.InferInput<typeof betaReference>;
-type Item = Frame | Reference;
+type Item = BetaFrame | BetaReferenceImage | BetaPublicReference;
 type MediaType = Item["type"];
 
 const count = (items: readonly { readonly type: MediaType }[], ...types: readonly MediaType[]) =>
@@ -74,7 +98,9 @@ const anyMedia = v.pipe(
   atMost("reference_audio"),
 );
 // the type has the same rule: a list has frames or references, not both
-const media = anyMedia as v.GenericSchema as v.GenericSchema<Frame[] | Reference[]>;
+const media = anyMedia as v.GenericSchema as v.GenericSchema<
+  readonly BetaFrame[] | readonly (BetaReferenceImage | BetaPublicReference)[]
+>;
 
 const prompt = v.pipe(
   v.string(),
@@ -83,10 +109,29 @@ const prompt = v.pipe(
     `is longer than ${beta.promptMax} characters, which makes the request fail; shorten it`,
   ),
 );
-type Media = Frame[] | Reference[];
-type Input = { prompt: string; media?: Media | undefined } | { prompt?: string | undefined; media: Media };
-const input = v.pipe(
-  v.object({ prompt: v.optional(prompt), media: v.optional(media) }),
+
+const input = v.object({
+  /**
+   * Description of the video, in Chinese or English. At most 5,000 characters. Write references by kind and order:
+   * `Image 1`, `Video 1`, `Audio 1`. Required without `media`.
+   */
+  prompt: v.optional(prompt),
+  /**
+   * Frames, or references. Their types decide the mode. Leave it out for text to video. Required without `prompt`.
+   */
+  media: v.optional(media),
+});
+type Input = RequestOf<typeof input>;
+type With<T, Name extends keyof T> = { readonly [Key in Name]-?: Exclude<T[Key], undefined> };
+
+/** Content of a `beta` video with a prompt, and perhaps media (spec, Family `beta`). */
+export interface BetaPromptInput extends With<Input, "prompt">, Pick<Input, "media"> {}
+
+/** Content of a `beta` video with media, and perhaps a prompt (spec, Family `beta`). */
+export interface BetaMediaInput extends With<Input, "media">, Pick<Input, "prompt"> {}
+
+const promptOrMedia = v.pipe(
+  input,
   v.forward(
     rule(
       "prompt-required",
@@ -95,30 +140,68 @@ const input = v.pipe(
     ),
     ["prompt"],
   ),
-) as v.GenericSchema as v.GenericSchema<Input>;
+) as v.GenericSchema as v.GenericSchema<BetaPromptInput | BetaMediaInput>;
 
 const parameters = optionsOf({
+  /** Height of the video. Written with a capital P, unlike gamma models. @default "1080P" */
   resolution: v.optional(v.picklist(beta.resolutions)),
+  /**
+   * Width to height. `"adaptive"` takes it from the images and the prompt.
+   *
+   * @default "adaptive"
+   */
   ratio: v.optional(v.picklist(beta.ratios)),
+  /**
+   * Length in seconds. Whole number from 2 to 30, or -1: the model chooses. With reference videos, their length and this
+   * one are at most 30 seconds together.
+   *
+   * @default 5
+   */
   duration: v.optional(durationWithin(beta.duration)),
+  /** Gives the video a sound track. The price is the same. @default true */
   audio: v.optional(v.boolean()),
+  /** Lets the gateway expand the prompt with details. @default true */
   prompt_extend: v.optional(v.boolean()),
+  /** Whole number from 0 to 2,147,483,647; the same request with the same seed gives a similar video. */
   seed: v.optional(wholeNumber(beta.seed.min, beta.seed.max)),
+  /** Marks the video with a watermark. @default false */
   watermark: v.optional(v.boolean()),
 });
 
-const fields = {
+/** Parameters of a `beta` video (spec, Family `beta`). */
+export type BetaVideoParameters = RequestOf<typeof parameters>;
+
+const request = v.object({
+  /** The model that makes the video. Both accept the same fields. */
   model: v.picklist(["beta3.0-video", "beta3.0-video-prime"]),
-  input,
-  parameters: v.optional(parameters),
-  ...refusing(beta.denied),
-};
+  /** Content of the video: a prompt, media, or both. */
+  input: promptOrMedia,
+  /** Size, length and other settings. */
+  parameters: v.optional(parameters as v.GenericSchema<BetaVideoParameters>),
+  /** Not for this model: a field of the gamma models. Use `input`. */
+  content: refused(gammaShape),
+  /** Belongs in `parameters` for this model. */
+  resolution: refused("belongs in `parameters`"),
+  /** Belongs in `parameters` for this model. */
+  ratio: refused("belongs in `parameters`"),
+  /** Belongs in `parameters` for this model. */
+  duration: refused("belongs in `parameters`"),
+  /** Belongs in `parameters` for this model. */
+  seed: refused("belongs in `parameters`"),
+  /** Belongs in `parameters` for this model. */
+  watermark: refused("belongs in `parameters`"),
+  /** Not for this model: a field of `gamma-video-2.0`. */
+  return_last_frame: refused(only20),
+});
+
+/**
+ * Body of a request to `beta3.0-video` or `beta3.0-video-prime` (spec, Family `beta`). The types of `input.media` decide
+ * the mode: text to video, first frame, first and last frame, references, a file, or a web page.
+ */
+export type BetaVideoRequest = RequestOf<typeof request>;
 
 /** Schema of a request to `beta3.0-video` or `beta3.0-video-prime`. */
-export const betaVideoRequest: v.GenericSchema<BetaVideoRequest> = v.object(fields);
-
-/** Compares the declared request with its schema, both ways: a field that one of them lacks does not compile. */
-type _Declared = Same<BetaVideoRequest, v.ObjectSchema<typeof fields, undefined>>;
+export const betaVideoRequest: v.GenericSchema<BetaVideoRequest> = request;
 
 /** Warns about fields that the spec neither lists nor forbids (wire, 1.54). */
 export function warnOfBeta({ input: { prompt = "", media = [] } }: BetaVideoRequest, warn: Warn): void {

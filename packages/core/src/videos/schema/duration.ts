@@ -8,7 +8,7 @@ interface DurationRange {
 }
 
 /** Makes the schema of a duration within `range`. */
-export function durationWithin({ min, max, auto }: DurationRange) {
+export function durationWithin({ min, max, auto }: DurationRange): v.GenericSchema<number> {
   const choice = auto === undefined ? "" : `${auto} (the model chooses) or `;
   return v.pipe(
     v.number(),

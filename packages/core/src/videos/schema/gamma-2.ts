@@ -1,10 +1,10 @@
 import * as v from "valibot";
-import { refusing, rule, type Same, type Warn, wholeNumber } from "../../base/validate.js";
+import { type RequestOf, refused, rule, type Warn, wholeNumber } from "../../base/validate.js";
 import { isAssetURI, isHTTP, isImageDataURI } from "../../base/web-address.js";
 import { videoModels } from "../../vocabulary/models.js";
+import { betaShape, only20 } from "./denials.js";
 import { durationWithin } from "./duration.js";
-import { videoText } from "./gamma-1.js";
-import type { GammaVideo20Request, GammaVideoFastRequest } from "./gamma-2-body.js";
+import { type VideoText, videoText } from "./gamma-1.js";
 
 const full = videoModels["gamma-video-2.0"];
 const fast = videoModels["gamma-video-fast"];
@@ -26,24 +26,67 @@ const fileURL = v.pipe(v.string(), v.check(isHTTP, "must be an http(s) URL that 
 
 /** An image item of `content`. `role` may name its use: `first_frame`, `last_frame`, `reference_image`. */
 export const gamma2Image = v.object({
+  /** Kind of the item. */
   type: v.literal("image_url"),
-  image_url: v.object({ url: imageURL }),
-  role: v.optional(v.string()),
-});
-/** A video item of `content`. The spec does not show its shape: this one is our assumption. */
-export const gamma2Video = v.object({
-  type: v.literal("video_url"),
-  video_url: v.object({ url: fileURL }),
-  role: v.optional(v.string()),
-});
-/** An audio item of `content`. The spec does not show its shape: this one is our assumption. */
-export const gamma2Audio = v.object({
-  type: v.literal("audio_url"),
-  audio_url: v.object({ url: fileURL }),
+  /** The image. */
+  image_url: v.object({
+    /** http(s) URL, Base64 data URI of an image, or `asset://<id>`: the `uri` of a registered asset. */
+    url: imageURL,
+  }),
+  /**
+   * Use of the image: `first_frame`, `last_frame` or `reference_image`. The spec shows no list; other values are sent
+   * with a warning.
+   */
   role: v.optional(v.string()),
 });
 
-const item = v.variant("type", [videoText, gamma2Image, gamma2Video, gamma2Audio]);
+/** An image item of `content` (spec, Family `gamma-video-2.0` and `gamma-video-fast`). */
+export type Gamma2Image = RequestOf<typeof gamma2Image>;
+
+/** A video item of `content`. The spec does not show its shape: this one is our assumption. */
+export const gamma2Video = v.object({
+  /** Kind of the item. */
+  type: v.literal("video_url"),
+  /** The video. */
+  video_url: v.object({
+    /** http(s) URL that the gateway can download. */
+    url: fileURL,
+  }),
+  /** Use of the video. The spec shows no list of roles. */
+  role: v.optional(v.string()),
+});
+
+/**
+ * A video item of `content` (spec, Family `gamma-video-2.0`). The spec does not show its shape: this one is our
+ * assumption.
+ */
+export type Gamma2Video = RequestOf<typeof gamma2Video>;
+
+/** An audio item of `content`. The spec does not show its shape: this one is our assumption. */
+export const gamma2Audio = v.object({
+  /** Kind of the item. */
+  type: v.literal("audio_url"),
+  /** The sound. */
+  audio_url: v.object({
+    /** http(s) URL that the gateway can download. */
+    url: fileURL,
+  }),
+  /** Use of the sound. The spec shows no list of roles. */
+  role: v.optional(v.string()),
+});
+
+/**
+ * An audio item of `content` (spec, Family `gamma-video-2.0`). The spec does not show its shape: this one is our
+ * assumption.
+ */
+export type Gamma2Audio = RequestOf<typeof gamma2Audio>;
+
+const item: v.GenericSchema<VideoText | Gamma2Image | Gamma2Video | Gamma2Audio> = v.variant("type", [
+  videoText,
+  gamma2Image,
+  gamma2Video,
+  gamma2Audio,
+]);
 type Items = v.InferInput<typeof item>[];
 type Content = readonly { readonly type: string; readonly role?: string | undefined }[];
 
@@ -60,19 +103,37 @@ const content = v.pipe(
 );
 
 /** Fields that both models share. */
-function fieldsOf(row: typeof full | typeof fast) {
-  return {
-    content,
-    generate_audio: v.optional(v.boolean()),
-    ratio: v.optional(v.picklist(row.ratios)),
-    duration: v.optional(durationWithin(row.duration)),
-    tools: v.optional(v.array(v.object({ type: v.literal("web_search") }))),
-    watermark: v.optional(v.boolean()),
-    // not listed for these models: sent with a warning
-    seed: v.optional(wholeNumber()),
-    camera_fixed: v.optional(v.boolean()),
-  };
-}
+const fields = {
+  /**
+   * Content of the video: texts, images, videos and audios. At least one item; audios need an image or a video.
+   */
+  content,
+  /** `true` gives the video voices, effects and music; `false` a silent video. The spec shows no default. */
+  generate_audio: v.optional(v.boolean()),
+  /** Width to height. `"adaptive"` takes it from the content. The spec shows no default. */
+  ratio: v.optional(v.picklist(full.ratios)),
+  /** Length in seconds. Whole number from 4 to 15. The spec shows no default. */
+  duration: v.optional(durationWithin(full.duration)),
+  /** Tools of the model: web search is the only one, and for text to video only. */
+  tools: v.optional(
+    v.array(
+      v.object({
+        /** Kind of tool. */
+        type: v.literal("web_search"),
+      }),
+    ),
+  ),
+  /** Marks the video with a watermark. The spec shows no default. */
+  watermark: v.optional(v.boolean()),
+  /** Whole number. The spec does not list it for this model: it is sent with a warning. */
+  seed: v.optional(wholeNumber()),
+  /** Keeps the camera still. The spec does not list it for this model: it is sent with a warning. */
+  camera_fixed: v.optional(v.boolean()),
+  /** Not for this model: a field of the beta models. Use `content`. */
+  input: refused(betaShape),
+  /** Not for this model: a field of the beta models. Here parameters are top-level fields. */
+  parameters: refused(betaShape),
+} as const;
 
 const searchNeedsText = <Request extends { content: Content; tools?: readonly unknown[] | undefined }>() =>
   rule<Request>(
@@ -81,36 +142,42 @@ const searchNeedsText = <Request extends { content: Content; tools?: readonly un
     "web search works in text-to-video only; leave out tools, or all media of content",
   );
 
-const fullFields = {
+const fullRequest = v.object({
+  /** The model that makes the video. It decides the other fields. */
   model: v.literal("gamma-video-2.0"),
-  ...fieldsOf(full),
+  ...fields,
+  /** Height of the video. Written with a small p, unlike beta models. The spec shows no default. */
   resolution: v.optional(v.picklist(full.resolutions)),
+  /** Adds the last frame as an image to the result. For this model only. The spec shows no default. */
   return_last_frame: v.optional(v.boolean()),
-  ...refusing(full.denied),
-};
-const fastFields = {
+});
+
+/** Body of a request to `gamma-video-2.0` (spec, Family `gamma-video-2.0` and `gamma-video-fast`). */
+export type GammaVideo20Request = RequestOf<typeof fullRequest>;
+
+const fastRequest = v.object({
+  /** The model that makes the video. It decides the other fields. */
   model: v.literal("gamma-video-fast"),
-  ...fieldsOf(fast),
+  ...fields,
+  /** Height of the video. Written with a small p, unlike beta models. The spec shows no default. */
   resolution: v.optional(v.picklist(fast.resolutions)),
-  ...refusing(fast.denied),
-};
+  /** Not for this model: a field of `gamma-video-2.0`. */
+  return_last_frame: refused(only20),
+});
+
+/** Body of a request to `gamma-video-fast` (spec, Family `gamma-video-2.0` and `gamma-video-fast`). */
+export type GammaVideoFastRequest = RequestOf<typeof fastRequest>;
 
 /** Schema of a request to `gamma-video-2.0`. */
 export const gammaVideo20Request: v.GenericSchema<GammaVideo20Request> = v.pipe(
-  v.object(fullFields),
+  fullRequest,
   v.forward(searchNeedsText(), ["tools"]),
 );
 /** Schema of a request to `gamma-video-fast`. */
 export const gammaVideoFastRequest: v.GenericSchema<GammaVideoFastRequest> = v.pipe(
-  v.object(fastFields),
+  fastRequest,
   v.forward(searchNeedsText(), ["tools"]),
 );
-
-/** Compares each declared request with its schema, both ways: a field that one of them lacks does not compile. */
-type _Declared = [
-  Same<GammaVideo20Request, v.ObjectSchema<typeof fullFields, undefined>>,
-  Same<GammaVideoFastRequest, v.ObjectSchema<typeof fastFields, undefined>>,
-];
 
 /** Warns about fields that the spec neither lists nor forbids (wire, 1.63). */
 export function warnOfGamma2(request: GammaVideo20Request | GammaVideoFastRequest, warn: Warn): void {

@@ -1,41 +1,30 @@
-import type * as v from "valibot";
-import { checkByModel, type Findings, type Warn } from "../../base/validate.js";
+import { checkByModel, type Findings, type RequestsOf, type Warn } from "../../base/validate.js";
 import { type VideoModel, videoModels } from "../../vocabulary/models.js";
 import { betaVideoRequest, warnOfBeta } from "./beta.js";
-import type { BetaVideoRequest } from "./beta-body.js";
 import { gammaVideo10ProFastRequest, gammaVideo15ProRequest, warnOfPro } from "./gamma-1.js";
-import type { GammaVideo10ProFastRequest, GammaVideo15ProRequest } from "./gamma-1-body.js";
 import { gammaVideo20Request, gammaVideoFastRequest, warnOfGamma2 } from "./gamma-2.js";
-import type { GammaVideo20Request, GammaVideoFastRequest } from "./gamma-2-body.js";
+
+/** Schema of a request to each video model. */
+export const videoRequests = {
+  /** Request to `beta3.0-video` (spec, Family `beta`). */
+  "beta3.0-video": betaVideoRequest,
+  /** Request to `beta3.0-video-prime` (spec, Family `beta`). */
+  "beta3.0-video-prime": betaVideoRequest,
+  /** Request to `gamma-video-1-5-pro-251215` (spec, Family `gamma-video-1-5-pro-251215`). */
+  "gamma-video-1-5-pro-251215": gammaVideo15ProRequest,
+  /** Request to `gamma-video-1-0-pro-fast-251015` (spec, Family `gamma-video-1-0-pro-fast-251015`). */
+  "gamma-video-1-0-pro-fast-251015": gammaVideo10ProFastRequest,
+  /** Request to `gamma-video-2.0` (spec, Family `gamma-video-2.0`). */
+  "gamma-video-2.0": gammaVideo20Request,
+  /** Request to `gamma-video-fast` (spec, Family `gamma-video-2.0`). */
+  "gamma-video-fast": gammaVideoFastRequest,
+} as const;
 
 /** The request of each video model. */
-export interface VideoRequests {
-  /** Request to `beta3.0-video` (spec, Family `beta`). */
-  readonly "beta3.0-video": BetaVideoRequest;
-  /** Request to `beta3.0-video-prime` (spec, Family `beta`). */
-  readonly "beta3.0-video-prime": BetaVideoRequest;
-  /** Request to `gamma-video-1-5-pro-251215` (spec, Family `gamma-video-1-5-pro-251215`). */
-  readonly "gamma-video-1-5-pro-251215": GammaVideo15ProRequest;
-  /** Request to `gamma-video-1-0-pro-fast-251015` (spec, Family `gamma-video-1-0-pro-fast-251015`). */
-  readonly "gamma-video-1-0-pro-fast-251015": GammaVideo10ProFastRequest;
-  /** Request to `gamma-video-2.0` (spec, Family `gamma-video-2.0`). */
-  readonly "gamma-video-2.0": GammaVideo20Request;
-  /** Request to `gamma-video-fast` (spec, Family `gamma-video-2.0`). */
-  readonly "gamma-video-fast": GammaVideoFastRequest;
-}
+export type VideoRequests = RequestsOf<typeof videoRequests>;
 
 /** Request of `createVideoTask`, discriminated by `model`; the gateway's own field names. */
 export type VideoRequest = VideoRequests[VideoModel];
-
-/** Schema of a request to each video model. */
-export const videoRequests: { readonly [Model in VideoModel]: v.GenericSchema<VideoRequests[Model]> } = {
-  "beta3.0-video": betaVideoRequest,
-  "beta3.0-video-prime": betaVideoRequest,
-  "gamma-video-1-5-pro-251215": gammaVideo15ProRequest,
-  "gamma-video-1-0-pro-fast-251015": gammaVideo10ProFastRequest,
-  "gamma-video-2.0": gammaVideo20Request,
-  "gamma-video-fast": gammaVideoFastRequest,
-};
 
 /**
  * Checks a video request by the rules of its model, without sending anything.

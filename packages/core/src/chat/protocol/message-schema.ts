@@ -1,0 +1,170 @@
+import * as v from "valibot";
+import { notEmpty, type RequestOf, rule } from "../../base/validate.js";
+
+const IMAGE_DATA_URL = /^data:image\/(?:jpe?g|png|gif|webp);base64,[\w+/]+={0,2}$/i;
+
+/** Returns true if `url` is valid in an image part. */
+export function isImageURL(url: string): boolean {
+  return IMAGE_DATA_URL.test(url) || (/^https?:/i.test(url) && URL.canParse(url));
+}
+
+/** A text part of a message's `content`. */
+export const textPart = v.object({
+  /** Kind of the part. */
+  type: v.literal("text"),
+  /** The text itself. */
+  text: v.string(),
+});
+
+/** A piece of text in a message's `content` (spec, Model `alpha-v4.1-flash`). */
+export type TextPart = RequestOf<typeof textPart>;
+
+/** An image part: a public http(s) URL, or a Base64 data URL of a JPEG, PNG, GIF or WebP image. */
+export const imagePart = v.object({
+  /** Kind of the part. */
+  type: v.literal("image_url"),
+  /** The image. */
+  image_url: v.object({
+    /** Public http(s) URL, or Base64 data URL of a JPEG, PNG, GIF or WebP image. */
+    url: v.pipe(
+      v.string(),
+      rule(
+        "image-url",
+        isImageURL,
+        "must be an http(s) URL or a Base64 data URL of a JPEG, PNG, GIF or WebP image",
+      ),
+    ),
+    /** Detail in which the model sees the image. @default "auto" */
+    detail: v.optional(v.picklist(["low", "high", "original", "auto"])),
+  }),
+});
+
+/** An image in a user message's `content`, for models that see images (spec, Model `alpha-v4.1-flash`). */
+export type ImagePart = RequestOf<typeof imagePart>;
+
+/** Schema of one text or a list. */
+// lazy instead of a union: a union would report "neither fits" and not the path of the broken part
+export function textOr<List>(list: v.GenericSchema<List>): v.GenericSchema<string | List> {
+  return v.lazy((input) => (Array.isArray(input) ? list : v.string()) as v.GenericSchema<string | List>);
+}
+
+const textContent = textOr<readonly TextPart[]>(
+  v.array(
+    v.variant("type", [textPart], "images are accepted only in user messages of models with image input"),
+  ),
+);
+const partsContent = textOr<readonly (TextPart | ImagePart)[]>(
+  v.array(v.variant("type", [textPart, imagePart])),
+);
+
+/** A tool call in the form in which the model made it and it is sent back: `function.arguments` is JSON as text. */
+export const toolCall = v.object({
+  /** Id of the call; the `tool` message with its result carries it as `tool_call_id`. */
+  id: v.string(),
+  /** Kind of tool; functions are the only kind. */
+  type: v.literal("function"),
+  /** The function to call and its arguments. */
+  function: v.object({
+    /** Name of the function, as in `tools`. */
+    name: v.string(),
+    /** Arguments as JSON text. The text comes from the model and may be invalid JSON. */
+    arguments: v.string(),
+  }),
+});
+
+/** A tool call as the model made it, and as it is sent back (spec, Chat completion). */
+export type ToolCall = RequestOf<typeof toolCall>;
+
+const commonFields = {
+  /** Name of the participant, to tell participants with the same role apart. */
+  name: v.optional(v.string()),
+  /** Thinking of an earlier answer. Send it back unchanged in conversations of several turns with tools. */
+  reasoning_content: v.nullish(v.string()),
+  /** Id of the tool call that a message answers. Required in `tool` messages. */
+  tool_call_id: v.optional(v.string()),
+  /** Tool calls of an earlier answer. Each one needs a `tool` message with its result. */
+  tool_calls: v.nullish(v.array(toolCall as v.GenericSchema<ToolCall>)),
+} as const;
+
+const systemMessage = v.object({
+  /** Author of the message. `system`: the app. */
+  role: v.literal("system"),
+  /** Text of the message, or its text parts. Images are for user messages only. */
+  content: textContent,
+  ...commonFields,
+});
+
+/** Instructions for the model, before the conversation (spec, Model `alpha-v4.1-flash`). */
+export type SystemMessage = RequestOf<typeof systemMessage>;
+
+const assistantMessage = v.object({
+  /** Author of the message. `assistant`: the model. */
+  role: v.literal("assistant"),
+  /** Text of the answer, or its text parts. `null` or absent only beside `tool_calls`. */
+  content: v.nullish(textContent),
+  ...commonFields,
+});
+
+/** An earlier answer of the model (spec, Model `alpha-v4.1-flash`). */
+export type AssistantMessage = RequestOf<typeof assistantMessage>;
+
+const contentOrCalls = rule<v.InferOutput<typeof assistantMessage>>(
+  "content",
+  ({ content, tool_calls }) => typeof content === "string" || !!content || !!tool_calls?.length,
+  "must be text or parts; it may be null or absent only beside tool_calls",
+);
+
+const toolMessage = v.object({
+  /** Author of the message. `tool`: the function that the model called. */
+  role: v.literal("tool"),
+  /** Result of the call, as text or text parts. */
+  content: textContent,
+  ...commonFields,
+  /** Id of the tool call that this message answers. Not empty. */
+  tool_call_id: v.pipe(v.string(), notEmpty()),
+});
+
+/** The result of a tool call (spec, Model `alpha-v4.1-flash`). */
+export type ToolMessage = RequestOf<typeof toolMessage>;
+
+const textUserMessage = v.object({
+  /** Author of the message. `user`: the person who asks. */
+  role: v.literal("user"),
+  /** Text of the message, or its text parts. This model accepts no images. */
+  content: textContent,
+  ...commonFields,
+});
+
+/** A message of the user to a model that reads text only (spec, POST /v1/chat/completions). */
+export type TextUserMessage = RequestOf<typeof textUserMessage>;
+
+const userMessage = v.object({
+  /** Author of the message. `user`: the person who asks. */
+  role: v.literal("user"),
+  /** Text of the message, or its parts: texts and images. */
+  content: partsContent,
+  ...commonFields,
+});
+
+/** A message of the user to a model that also sees images (spec, Model `alpha-v4.1-flash`). */
+export type UserMessage = RequestOf<typeof userMessage>;
+
+/** A message for a model that reads text only. */
+export type TextMessage = SystemMessage | AssistantMessage | ToolMessage | TextUserMessage;
+/** One message of a request's `messages`, discriminated by `role`. */
+export type ChatRequestMessage = SystemMessage | AssistantMessage | ToolMessage | UserMessage;
+
+function messagesOf<Message>(user: typeof userMessage | typeof textUserMessage) {
+  const message: v.GenericSchema<unknown> = v.variant("role", [
+    systemMessage,
+    user,
+    v.pipe(assistantMessage, v.forward(contentOrCalls, ["content"])),
+    toolMessage,
+  ]);
+  return v.pipe(v.array(message as v.GenericSchema<Message>), notEmpty());
+}
+
+/** Schema of the conversation with a model that reads text only. */
+export const textMessages = messagesOf<TextMessage>(textUserMessage);
+/** Schema of the conversation with a model that also sees images. */
+export const messages = messagesOf<ChatRequestMessage>(userMessage);

@@ -1,0 +1,126 @@
+import { globSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, relative, resolve } from "node:path";
+import { API, type Project, SymbolFlags, type Type } from "typescript/unstable/sync";
+
+type Symbol = Type extends { getSymbol(): infer Found } ? NonNullable<Found> : never;
+
+/*
+ * Writes the types of requests out in the built declarations of the package that it runs in, field by field with their
+ * docs: `node ../../scripts/request-types.ts`, after `tsc`. In the source a type is inferred from its schema. TypeScript
+ * 7.0 shows no doc at a field of an inferred type (microsoft/typescript-go#4677), and the written type needs no valibot.
+ */
+
+const NO_TRUNCATION = 1;
+const root = process.cwd();
+const config = resolve(root, "tsconfig.json");
+const api = new API({ cwd: root });
+try {
+  const project = api.updateSnapshot({ openProject: config }).getProject(config);
+  if (!project) throw new Error(`${config} cannot be read`);
+  for (const source of globSync("src/**/*schema*{.ts,/*.ts}", { cwd: root }))
+    writeTypes(
+      project,
+      resolve(root, source),
+      resolve(root, source.replace(/^src/, "dist").replace(/ts$/, "d.ts")),
+    );
+} finally {
+  api.close();
+}
+
+/** Replaces each inferred type of a file. The new text is at its end, so that the other lines keep their numbers. */
+function writeTypes({ program, checker }: Project, source: string, built: string): void {
+  const file = program.getSourceFile(source);
+  const module = file && checker.getSymbolAtLocation(file);
+  if (!module) return;
+  const written: string[] = [];
+  const inferred = readFileSync(built, "utf8");
+  let text = inferred;
+  for (const symbol of checker.getExportsOfModule(module)) {
+    const declared = new RegExp(
+      `(?:^/\\*\\*(?:(?!\\*/)[\\s\\S])*\\*/\\n)?^export (?:type ${symbol.name} = (?:Requests?|Params)Of<.*>;|type ${symbol.name} = \\{[^}]*\\};|interface ${symbol.name} extends [^{]*\\{[^}]*\\})\\n`,
+      "m",
+    ).exec(inferred)?.[0];
+    if (declared === undefined) continue;
+    text = text.replace(declared, () => "\n".repeat(declared.split("\n").length - 1));
+    const doc = /^\/\*\*[\s\S]*?\*\/\n/.exec(declared)?.[0] ?? "";
+    const type = checker.getDeclaredTypeOfSymbol(symbol);
+    written.push(`${doc}export interface ${symbol.name} ${fieldsOf(type, "")}\n`);
+  }
+  const end = text.lastIndexOf("//# sourceMappingURL");
+  writeFileSync(built, `${text.slice(0, end)}${written.join("")}${text.slice(end)}`);
+
+  function fieldsOf(type: Type, indent: string): string {
+    const inner = `${indent}    `;
+    const isOptional = ({ flags }: Symbol) => (flags & SymbolFlags.Optional ? 1 : 0);
+    const inOrder = checker.getPropertiesOfType(type).toSorted((a, b) => isOptional(a) - isOptional(b));
+    const fields = inOrder.map((field) => {
+      const name = /^\w+$/.test(field.name) ? field.name : JSON.stringify(field.name);
+      const mark = isOptional(field) ? "?" : "";
+      const fieldType = checker.getTypeOfSymbol(field);
+      if (!fieldType) throw new Error(`${built}: ${field.name} has no type`);
+      return `${docOf(field, inner)}${inner}readonly ${name}${mark}: ${textOf(fieldType, inner)};\n`;
+    });
+    return `{\n${fields.join("")}${indent}}`;
+  }
+
+  function docOf(field: Symbol, indent: string): string {
+    const tags = field.getJsDocTags(checker).map((tag) => `@${tag.name} ${tag.text ?? ""}`);
+    const text = [field.getDocumentationComment(checker), ...tags].filter(Boolean).join("\n\n");
+    return text
+      ? `${indent}/**\n${text.replace(/^/gm, `${indent} * `).replace(/ +$/gm, "")}\n${indent} */\n`
+      : "";
+  }
+
+  function textOf(type: Type, indent: string): string {
+    const name = type.getAliasSymbol() ?? (type.isIntersectionType() ? undefined : type.getSymbol());
+    if (name && isOurs(name)) return referenceTo(name, type);
+    if (type.isUnionType()) return unionOf(type.getTypes().map((part) => textOf(part, indent)));
+    if (checker.isTupleType(type) && type.isTypeReference())
+      return `readonly [${checker
+        .getTypeArguments(type)
+        .map((part) => textOf(part, indent))
+        .join(", ")}]`;
+    if (checker.isArrayType(type) && type.isTypeReference())
+      return listOf(
+        checker
+          .getTypeArguments(type)
+          .map((part) => textOf(part, indent))
+          .join(""),
+      );
+    const isWritten = type.isObjectType() && type.getSymbol()?.name === "__type";
+    if (isWritten && checker.getPropertiesOfType(type).length > 0) return fieldsOf(type, indent);
+    return checker.typeToString(type, undefined, NO_TRUNCATION);
+  }
+
+  /** A name of this package, as a reference that needs no import. */
+  function referenceTo(name: Symbol, type: Type): string {
+    const path = name.declarations[0]?.path ?? "";
+    const text = checker.typeToString(type, undefined, NO_TRUNCATION);
+    const other = inferred.split("\n").find((line) => line.endsWith(` = ${text};`));
+    if (path === source) return other ? (/^export type (\w+)/.exec(other)?.[1] ?? text) : text;
+    const from = relative(dirname(source), path).replace(/\.ts$/, ".js");
+    return `import("${from.startsWith(".") ? from : `./${from}`}").${text}`;
+  }
+}
+
+function listOf(item: string): string {
+  return item.includes(" | ") && !item.startsWith("{") ? `readonly (${item})[]` : `readonly ${item}[]`;
+}
+
+/** The parts of a union as a reader expects them: `boolean`, and the absence last. */
+function unionOf(parts: readonly string[]): string {
+  const isAbsent = (part: string) => part === "null" || part === "undefined";
+  const absent = parts.filter(isAbsent).sort();
+  const present = parts.filter((part) => !isAbsent(part));
+  const isBoolean = present.includes("true") && present.includes("false");
+  const values = isBoolean ? present.filter((part) => part !== "true" && part !== "false") : present;
+  return [...(isBoolean ? ["boolean"] : []), ...values, ...absent].join(" | ");
+}
+
+/** Returns true for a type with a name that is exported by a module of this package. */
+function isOurs({ name, declarations }: Symbol): boolean {
+  const isHelper = ["RequestOf", "RequestsOf", "ReadonlyFields", "DeepReadonly", "With"].includes(name);
+  return (
+    !isHelper && !name.startsWith("__") && declarations.some(({ path }) => path.startsWith(`${root}/src/`))
+  );
+}
