@@ -66,15 +66,15 @@ const layers = {
     schema/`,
   "core/src/assets": `
     store
-    request
-    options
-    state
     create
     schema watch
     request-body`,
   "core/src/tasks": `
+    send-once
     task-store
-    shared-poller
+    task-watch
+    define-task
+    merge-pushed shared-poller
     pace poll`,
   "core/src/transport": `
     json-response

@@ -244,8 +244,8 @@ export const knownBugs: readonly KnownBug[] = [
     changes: [
       change(
         "packages/core/src/videos/entries.ts",
-        "scoped(client, `sluice/video/",
-        "scoped(client, String(snapshot?.progress ?? 0) + `sluice/video/",
+        "...usual,",
+        "...usual,\n      name: String(snapshot?.progress ?? 0) + usual.name,",
       ),
     ],
   },
@@ -277,9 +277,9 @@ export const knownBugs: readonly KnownBug[] = [
     name: "the id of an asset is lost when its store is reset before the receipt",
     changes: [
       change(
-        "packages/core/src/assets/store.ts",
-        "if (isForgotten && isCancelled()) return;",
-        "if (isForgotten) return;",
+        "packages/core/src/tasks/task-store.ts",
+        "else if (created) onCreate?.(created);",
+        "else if (created && !isForgotten) onCreate?.(created);",
       ),
     ],
   },

@@ -7,7 +7,7 @@ import { type Absence, type Presence, pagePresence } from "../tabs/page-activity
 import type { Connection } from "../transport/send.js";
 import { asError } from "../vocabulary/errors.js";
 import { startInTurn } from "./pace.js";
-import type { PollEvent } from "./poll.js";
+import type { Interval, PollEvent } from "./poll.js";
 
 /** State of a polled task or asset. */
 export interface WatchState<Snapshot> {
@@ -75,33 +75,17 @@ export interface WatchPlan<Snapshot> {
   readonly onUse: (isUsed: boolean) => void;
 }
 
-/** The watches in use by id, each with the settings of its newest caller. */
-export type WatchesInUse<Snapshot, Settings> = Map<
-  string,
-  { readonly watch: Watch<Snapshot>; settings: () => Settings }
->;
-
-/**
- * Returns the watch of `id`: the one in use, or a new one. A watch without subscribers is dropped, so call this again
- * before each use.
- */
-export function sharedWatch<Snapshot, Settings>(
-  inUse: WatchesInUse<Snapshot, Settings>,
-  id: string,
-  settings: () => Settings,
-  planOf: (settings: () => Settings) => Omit<WatchPlan<Snapshot>, "onUse">,
-): Watch<Snapshot> {
-  const known = inUse.get(id);
-  if (known) {
-    known.settings = settings;
-    return known.watch;
-  }
-  const plan = planOf(() => shared.settings());
-  const onUse = (isUsed: boolean) => void (isUsed ? inUse.set(id, shared) : inUse.delete(id));
-  const watch: Watch<Snapshot> = createWatch({ ...plan, onUse });
-  const shared = { watch, settings };
-  return watch;
+/** Settings of a watch, read at each use. */
+export interface WatchSettings<Task> {
+  readonly intervalMs?: Interval<Task> | undefined;
+  readonly pollInBackground?: boolean | undefined;
 }
+
+/** The watches in use by id, each with the settings of its newest caller. */
+export type WatchesInUse<Task> = Map<
+  string,
+  { readonly watch: Watch<Task>; settings: () => WatchSettings<Task> }
+>;
 
 /** Messages between tabs: an update, a request for one (`hello`), or a request to poll now (`poll`). */
 type Message<Snapshot> =
