@@ -106,7 +106,7 @@ const layers = {
   "react/src": `
     app/ index notifications/
     use-asset use-chat-parts use-chat-stream use-images use-upload use-video-task
-    chats images use-noted-options use-own-store use-shared-store
+    chats images use-noted-options use-shared-store use-task
     use-store
     pass-view provider shared-stores use-is-hydrated use-latest`,
   "react/src/notifications": `

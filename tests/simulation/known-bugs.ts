@@ -361,7 +361,7 @@ export const knownBugs: readonly KnownBug[] = [
   {
     name: "a component that is shown again goes back to the task of its id",
     changes: [
-      change(`${react}/use-own-store.ts`, "if (attached.to === store && attached.id === id) return;", ""),
+      change(`${react}/use-task.ts`, "if (attached.to === store && attached.id === id) return;", ""),
     ],
   },
   {

@@ -1,6 +1,6 @@
 import { unlessAborted } from "../base/clock.js";
 import type { Client } from "../client.js";
-import { defineTask, type TaskWatchOptions } from "../tasks/define-task.js";
+import { defineTask, getTask, type TaskWatchOptions, waitForTask } from "../tasks/define-task.js";
 import type { Interval } from "../tasks/poll.js";
 import { excerpt, isRecord } from "../transport/error-response.js";
 import { requestJSON } from "../transport/json-response.js";
@@ -83,7 +83,7 @@ export function getAsset(
   asset: AssetHandle | string,
   options: RequestOptions = {},
 ): Promise<Asset> {
-  return assets.get(client, asset, options);
+  return getTask(assets, client, asset, options);
 }
 
 /**
@@ -121,7 +121,7 @@ export function waitForAsset(
   asset: AssetHandle | string,
   options: AssetWatchOptions = {},
 ): Promise<ActiveAsset> {
-  return assets.wait(client, asset, options);
+  return waitForTask(assets, client, asset, options);
 }
 
 /**

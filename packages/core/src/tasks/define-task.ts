@@ -1,4 +1,3 @@
-import { isSame } from "../base/same.js";
 import type { Client } from "../client.js";
 import { withRoute } from "../transport/failure.js";
 import { assertClient, type RequestOptions } from "../transport/send.js";
@@ -25,6 +24,13 @@ export interface TaskWatchOptions<Task> extends RequestOptions {
   readonly seenBefore?: boolean | undefined;
 }
 
+/** Newest answer about a task. */
+export interface Snapshot {
+  readonly state: string;
+  /** Answer of the gateway, unchanged. */
+  readonly raw?: unknown;
+}
+
 /** Plain JSON that names a task. */
 export interface TaskHandle {
   readonly id: string;
@@ -33,7 +39,7 @@ export interface TaskHandle {
 }
 
 /** A kind of task that the gateway works on, until its state is `success` or `failure`: its words, and its one request. */
-export interface TaskDefinition<Task extends { readonly state: string }, Done extends Task, Handle> {
+export interface TaskDefinition<Task extends Snapshot, Done extends Task, Handle> {
   /** Name of the kind in locks and channels. It must never change. */
   readonly name: string;
   /** State of a task that has its result. */
@@ -64,25 +70,12 @@ export interface TaskDefinition<Task extends { readonly state: string }, Done ex
 
 /** Makes the functions of a kind of task. `createTaskStore` makes its store. */
 /* @__NO_SIDE_EFFECTS__ */
-export function defineTask<
-  Task extends { readonly state: string },
-  Done extends Task,
-  Handle extends TaskHandle,
->(definition: TaskDefinition<Task, Done, Handle>) {
-  const { success, failure, handleOf, failureOf, errorOf = (error) => error } = definition;
+export function defineTask<Task extends Snapshot, Done extends Task, Handle extends TaskHandle>(
+  definition: TaskDefinition<Task, Done, Handle>,
+) {
+  const { success, failure, handleOf, errorOf = (error: unknown) => error } = definition;
   const watches = new WeakMap<Client, WatchesInUse<Task>>();
-  return { ...definition, get, watch, wait, dataOf, isFinal, merge, watches };
-
-  /** Polls a task once. */
-  async function get(client: Client, task: Handle | string, options: RequestOptions): Promise<Task> {
-    assertClient(client);
-    const handle = handleOf(task);
-    try {
-      return (await read(client, handle, options)).task;
-    } catch (error) {
-      throw errorOf(error, handle);
-    }
-  }
+  return { ...definition, errorOf, read, watch, dataOf, isFinal, merge, watches };
 
   async function read(client: Client, handle: Handle, options: RequestOptions): Promise<Polled<Task>> {
     try {
@@ -127,21 +120,11 @@ export function defineTask<
     }
   }
 
-  /** Polls a task to its end, and returns it. Throws the error of a task that failed. */
-  async function wait(client: Client, task: Handle | string, options: TaskWatchOptions<Task>): Promise<Done> {
-    let last: Task | undefined;
-    for await (const snapshot of watch(client, task, options)) last = snapshot;
-    const done = last && dataOf(last);
-    if (done) return done;
-    throw failureOf(last as Task, handleOf(task));
-  }
-
   /** Merges an answer into the last snapshot. Returns the same object if nothing has changed. */
   function merge(last: Task | undefined, answer: Task): Task {
     if (!last) return answer;
     const next = definition.newer?.(last, answer) ?? answer;
-    // a trace id may change `raw` with each answer
-    return isSame({ ...last, raw: undefined }, { ...next, raw: undefined }) ? last : next;
+    return faceOf(next) === faceOf(last) ? last : next;
   }
 
   /** Returns the task if it has its result. */
@@ -154,9 +137,42 @@ export function defineTask<
   }
 }
 
+/** Writes a snapshot as text to compare. `raw` is left out, because a trace id may change with each answer. */
+function faceOf({ raw: _, ...shown }: Snapshot): string {
+  return JSON.stringify(Object.entries(shown).sort());
+}
+
 /** A kind of task: its words, and the functions that poll one. */
-export type TaskKind<
-  Task extends { readonly state: string },
-  Done extends Task,
-  Handle extends TaskHandle,
-> = ReturnType<typeof defineTask<Task, Done, Handle>>;
+export type TaskKind<Task extends Snapshot, Done extends Task, Handle extends TaskHandle> = ReturnType<
+  typeof defineTask<Task, Done, Handle>
+>;
+
+/** Polls a task once. */
+export async function getTask<Task extends Snapshot, Done extends Task, Handle extends TaskHandle>(
+  { handleOf, read, errorOf }: TaskKind<Task, Done, Handle>,
+  client: Client,
+  task: Handle | string,
+  options: RequestOptions,
+): Promise<Task> {
+  assertClient(client);
+  const handle = handleOf(task);
+  try {
+    return (await read(client, handle, options)).task;
+  } catch (error) {
+    throw errorOf(error, handle);
+  }
+}
+
+/** Polls a task to its end, and returns it. Throws the error of a task that failed. */
+export async function waitForTask<Task extends Snapshot, Done extends Task, Handle extends TaskHandle>(
+  { handleOf, watch, dataOf, failureOf }: TaskKind<Task, Done, Handle>,
+  client: Client,
+  task: Handle | string,
+  options: TaskWatchOptions<Task>,
+): Promise<Done> {
+  let last: Task | undefined;
+  for await (const snapshot of watch(client, task, options)) last = snapshot;
+  const done = last && dataOf(last);
+  if (done) return done;
+  throw failureOf(last as Task, handleOf(task));
+}

@@ -4,10 +4,9 @@ import { onForget } from "../storage/in-use.js";
 import type { Presence } from "../tabs/page-activity.js";
 import type { RequestOptions } from "../transport/send.js";
 import { asError, ConfigurationError } from "../vocabulary/errors.js";
-import type { TaskHandle, TaskKind } from "./define-task.js";
+import type { Snapshot, TaskHandle, TaskKind } from "./define-task.js";
 import type { Interval } from "./poll.js";
 import { unwatched, type Watch, type WatchState } from "./shared-poller.js";
-import { sharedWatch } from "./task-watch.js";
 
 /** The fields of every task's state. */
 export interface TaskState<Data, Handle>
@@ -26,11 +25,11 @@ export interface TaskState<Data, Handle>
 }
 
 /** Options of the store of one task, or of an asset, which is one, too. */
-export interface TaskStoreOptions<Snapshot, Handle, Data, State> {
+export interface TaskStoreOptions<Task, Handle, Data, State> {
   /** Visibility and connection of the page; polling pauses while it is hidden or offline. @default the page's own */
   readonly presence?: Presence | undefined;
   /** Milliseconds from an answer to the next poll, or a function of the answer. */
-  readonly intervalMs?: Interval<Snapshot> | undefined;
+  readonly intervalMs?: Interval<Task> | undefined;
   /** Polls while the page is hidden, too. @default false */
   readonly pollInBackground?: boolean | undefined;
   /**
@@ -61,15 +60,15 @@ export interface TaskStoreOptions<Snapshot, Handle, Data, State> {
 }
 
 /** The parts of a store that its kind of task does not define. */
-export interface TaskStoreParts<Snapshot, Done, Handle, State, Sending> {
+export interface TaskStoreParts<Task, Done, Handle, State, Sending> {
   /** Makes the shown state. `sending` is set while a task is being created. */
   readonly stateOf: (
     state: TaskState<Done, Handle>,
-    snapshot: Snapshot | undefined,
+    snapshot: Task | undefined,
     sending: Sending | undefined,
   ) => State;
-  /** Returns the shared watch of a task. The watch begins with the state that is `known`. @default one that keeps nothing */
-  readonly watchOf?: (handle: Handle, known: WatchState<Snapshot>) => Watch<Snapshot>;
+  /** Returns the shared watch of a task. The watch begins with the state that is `known`. */
+  readonly watchOf: (handle: Handle, known: WatchState<Task>) => Watch<Task>;
   /** Adds what is known about the task to its handle. @default nothing */
   readonly knownOf?: (handle: Handle) => Handle;
 }
@@ -114,20 +113,20 @@ export interface TaskControl<State, Handle, Sending> extends TaskStore<State, Ha
 
 /** Creates the store of one task. It watches the task while it has subscribers. */
 export function createTaskStore<
-  Snapshot extends { readonly state: string },
-  Done extends Snapshot,
+  Task extends Snapshot,
+  Done extends Task,
   Handle extends TaskHandle,
   State extends TaskState<Done, Handle>,
   Sending,
 >(
-  kind: TaskKind<Snapshot, Done, Handle>,
+  kind: TaskKind<Task, Done, Handle>,
   client: Client,
-  read: () => TaskStoreOptions<Snapshot, Handle, Done, State>,
-  parts: TaskStoreParts<Snapshot, Done, Handle, State, Sending>,
+  read: () => TaskStoreOptions<Task, Handle, Done, State>,
+  parts: TaskStoreParts<Task, Done, Handle, State, Sending>,
 ): TaskControl<State, Handle, Sending> {
-  const { watchOf = watchAlone, knownOf = (task) => task } = parts;
-  let watched: WatchState<Snapshot> = unwatched;
-  let watch: Watch<Snapshot> | undefined;
+  const { watchOf, knownOf = (task) => task } = parts;
+  let watched: WatchState<Task> = unwatched;
+  let watch: Watch<Task> | undefined;
   let stop: (() => void) | undefined;
   let isWatching = false;
   let hasSubscribers = false;
@@ -137,7 +136,7 @@ export function createTaskStore<
   let submitError: Error | undefined;
   /** Aborted when the task is forgotten. */
   let forgotten = new AbortController();
-  const failed = forTheSame((snapshot: Snapshot | undefined) =>
+  const failed = forTheSame((snapshot: Task | undefined) =>
     snapshot?.state === kind.failure && handle ? kind.failureOf(snapshot, knownOf(handle)) : undefined,
   );
   const store = createStore(compute, {
@@ -228,18 +227,6 @@ export function createTaskStore<
     });
     if (!isForgotten) store.flush();
     return store.getSnapshot();
-  }
-
-  function watchAlone(task: Handle, known: WatchState<Snapshot>): Watch<Snapshot> {
-    const inUse = kind.watches.get(client) ?? new Map();
-    kind.watches.set(client, inUse);
-    const { presence } = read();
-    return sharedWatch(kind, client, {
-      inUse,
-      handleOf: () => task,
-      settings: read,
-      planOf: (usual) => ({ ...usual, presence, known }),
-    });
   }
 
   function show(reference: Handle): void {

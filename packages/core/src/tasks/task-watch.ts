@@ -1,6 +1,7 @@
 import { scoped } from "../base/scope.js";
 import type { Client } from "../client.js";
-import type { TaskHandle, TaskKind } from "./define-task.js";
+import type { Presence } from "../tabs/page-activity.js";
+import type { Snapshot, TaskHandle, TaskKind } from "./define-task.js";
 import { spaced } from "./pace.js";
 import { intervalAfter } from "./poll.js";
 import {
@@ -9,6 +10,7 @@ import {
   type WatchesInUse,
   type WatchPlan,
   type WatchSettings,
+  type WatchState,
 } from "./shared-poller.js";
 
 /** The parts of a watch that its caller decides. */
@@ -28,7 +30,7 @@ export type UsualPlan<Task> = Omit<WatchPlan<Task>, "known" | "presence">;
  * Returns the watch of a task: the one in use, or a new one. A watch without subscribers is dropped, so call this again
  * before each use.
  */
-export function sharedWatch<Task extends { readonly state: string }, Handle extends TaskHandle>(
+export function sharedWatch<Task extends Snapshot, Handle extends TaskHandle>(
   kind: TaskKind<Task, Task, Handle>,
   client: Client,
   { inUse, handleOf, settings, planOf }: Sharing<Task, Handle>,
@@ -59,4 +61,19 @@ export function sharedWatch<Task extends { readonly state: string }, Handle exte
   );
   const shared = { watch, settings };
   return watch;
+}
+
+/** Returns the watch of a task that no list keeps: one for each task of a client. */
+export function watchAlone<Task extends Snapshot, Handle extends TaskHandle>(
+  kind: TaskKind<Task, Task, Handle>,
+  client: Client,
+  handle: Handle,
+  settings: () => WatchSettings<Task> & { readonly presence?: Presence | undefined },
+  known: WatchState<Task>,
+): Watch<Task> {
+  const inUse: WatchesInUse<Task> = kind.watches.get(client) ?? new Map();
+  kind.watches.set(client, inUse);
+  const { presence } = settings();
+  const planOf = (usual: UsualPlan<Task>) => ({ ...usual, presence, known });
+  return sharedWatch(kind, client, { inUse, handleOf: () => handle, settings, planOf });
 }

@@ -1,5 +1,5 @@
 import type { Client } from "../client.js";
-import { defineTask, type TaskWatchOptions } from "../tasks/define-task.js";
+import { defineTask, getTask, type TaskWatchOptions, waitForTask } from "../tasks/define-task.js";
 import type { Polled } from "../tasks/merge-pushed.js";
 import type { Interval, PollEvent } from "../tasks/poll.js";
 import { isClosedRoute } from "../transport/failure.js";
@@ -73,7 +73,7 @@ export function getVideoTask(
   task: VideoTaskReference | string,
   options: RequestOptions = {},
 ): Promise<VideoTask> {
-  return videos.get(client, task, options);
+  return getTask(videos, client, task, options);
 }
 
 /**
@@ -113,7 +113,7 @@ export function waitForVideoTask(
   task: VideoTaskReference | string,
   options: VideoTaskWatchOptions = {},
 ): Promise<SucceededVideoTask> {
-  return videos.wait(client, task, options);
+  return waitForTask(videos, client, task, options);
 }
 
 /** Returns the time from which the link of a task is renewed; infinity for a task without a copy. */
