@@ -19,7 +19,7 @@ export interface Steps<Asked, Request, Handle, Sending> {
  * Makes the creation of a store that keeps no entries. A request that the store forgets ends, unless the gateway may
  * have it. If nobody knows how a request ended, the same one again has its key and its bytes.
  */
-export function sendOnce<Asked, Request, Handle, Sending>(
+export function sendOnce<Asked, Request, Handle, const Sending>(
   client: Client,
   { requestOf, sending, send }: Steps<Asked, Request, Handle, Sending>,
 ): (asked: Asked, options: RequestOptions | undefined, creating: Creating<Sending>) => Promise<Handle> {
