@@ -127,7 +127,7 @@ export function createVideoTaskLedger(
     id: string,
     known: WatchState<VideoTask>,
   ): WatchPlan<VideoTask> {
-    const { snapshot = known.snapshot } = { snapshot: entryOf(id)?.task };
+    const snapshot = entryOf(id)?.task ?? known.snapshot;
     return {
       ...usual,
       presence,
