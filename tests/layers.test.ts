@@ -65,14 +65,14 @@ const layers = {
     schema/`,
   "core/src/assets": `
     store
-    request
-    options
-    state
     create
     schema watch`,
   "core/src/tasks": `
+    send-once
     task-store
-    shared-poller
+    task-watch
+    define-task
+    merge-pushed shared-poller
     pace poll`,
   "core/src/transport": `
     json-response
@@ -104,7 +104,7 @@ const layers = {
   "react/src": `
     app/ index notifications/
     use-asset use-chat-parts use-chat-stream use-images use-upload use-video-task
-    chats images use-noted-options use-own-store use-shared-store
+    chats images use-noted-options use-shared-store use-task
     use-store
     pass-view provider shared-stores use-is-hydrated use-latest`,
   "react/src/notifications": `

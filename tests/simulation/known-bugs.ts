@@ -256,8 +256,8 @@ export const knownBugs: readonly KnownBug[] = [
     changes: [
       change(
         "packages/core/src/videos/entries.ts",
-        "scoped(client, `sluice/video/",
-        "scoped(client, String(snapshot?.progress ?? 0) + `sluice/video/",
+        "...usual,",
+        "...usual,\n      name: String(snapshot?.progress ?? 0) + usual.name,",
       ),
     ],
   },
@@ -289,9 +289,9 @@ export const knownBugs: readonly KnownBug[] = [
     name: "the id of an asset is lost when its store is reset before the receipt",
     changes: [
       change(
-        "packages/core/src/assets/store.ts",
-        "if (isForgotten && isCancelled()) return;",
-        "if (isForgotten) return;",
+        "packages/core/src/tasks/task-store.ts",
+        "else if (created) onCreate?.(created);",
+        "else if (created && !isForgotten) onCreate?.(created);",
       ),
     ],
   },
@@ -372,9 +372,7 @@ export const knownBugs: readonly KnownBug[] = [
   },
   {
     name: "a component that is shown again goes back to the task of its id",
-    changes: [
-      change(`${react}/use-own-store.ts`, "if (attached.to === store && attached.id === id) return;", ""),
-    ],
+    changes: [change(`${react}/use-task.ts`, "if (attached.to === store && attached.id === id) return;", "")],
   },
   {
     name: "a component misses what its chat gets without a change of its status",

@@ -494,6 +494,22 @@ describe("a video task", () => {
     expect(queries).toHaveLength(0);
   });
 
+  test.skipIf(!hasPages)("is not paused any more when another tab has seen its end", async () => {
+    const baseURL = `https://gateway-${Math.random()}.test`;
+    const [shown, hidden] = [page([success], { baseURL }), page([running("10%")], { baseURL })];
+    const [here, there] = [shown.open(), hidden.open()];
+    hidden.becomes("hidden");
+    hidden.watch(there);
+    there.attach("t-1");
+    expect(there.getSnapshot()).toMatchObject({ fetchStatus: "paused", pauseReason: "hidden" });
+    shown.watch(here);
+    here.attach("t-1");
+    await shows(there, ({ status }) => status === "success");
+    await settled();
+    expect(there.getSnapshot()).toMatchObject({ fetchStatus: "idle", pauseReason: undefined });
+    expect(hidden.queries).toEqual([]);
+  });
+
   test("is paused if the page is hidden during an answer, and polled again after that", async () => {
     let hide = () => {};
     const { open, watch, becomes, queries } = page([running("10%"), running("20%")], {

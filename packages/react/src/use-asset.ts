@@ -1,7 +1,6 @@
 "use client";
 import { type AssetState, type AssetStore, type AssetStoreOptions, createAssetStore } from "@sluice/core";
-import { useSyncExternalStore } from "react";
-import { useOwnStore } from "./use-own-store.js";
+import { useTask } from "./use-task.js";
 
 /** Options of `useAsset`. All but `presence` may change at any time. */
 export interface UseAssetOptions extends AssetStoreOptions {
@@ -40,8 +39,5 @@ export interface UseAssetResult
  * ```
  */
 export function useAsset(options: UseAssetOptions = {}): UseAssetResult {
-  const store = useOwnStore<AssetStoreOptions, AssetStore>(options.assetId, options, createAssetStore);
-  const state = useSyncExternalStore(store.subscribe, store.getSnapshot, store.getSnapshot);
-  const { create, refetch, detach, reset } = store;
-  return { ...state, create, refetch, detach, reset };
+  return useTask<AssetStoreOptions, AssetStore>(options.assetId, options, createAssetStore);
 }

@@ -13,7 +13,7 @@ import { useMemo, useSyncExternalStore } from "react";
 import { useClient } from "./provider.js";
 import { useIsHydrated } from "./use-is-hydrated.js";
 import { useNotedOptions } from "./use-noted-options.js";
-import { useOwnStore } from "./use-own-store.js";
+import { useTask } from "./use-task.js";
 
 /** Options of `useVideoTask`. All but `storage` and `presence` may change at any time. */
 export interface UseVideoTaskOptions<Data = SucceededVideoTask> extends VideoTaskStoreOptions {
@@ -59,16 +59,13 @@ export function useVideoTask<Data = SucceededVideoTask>(
   options: UseVideoTaskOptions<Data> = {},
 ): UseVideoTaskResult<Data> {
   const { taskId, enabled = true, select } = options;
-  const store = useOwnStore<VideoTaskStoreOptions, VideoTaskStore>(taskId, options, createVideoTaskStore);
-  const subscribe = enabled ? store.subscribe : noSubscription;
-  const state = useSyncExternalStore(subscribe, store.getSnapshot, store.getSnapshot);
-  const { data: finished } = state;
+  const task = useTask<VideoTaskStoreOptions, VideoTaskStore>(taskId, options, createVideoTaskStore, enabled);
+  const { data: finished } = task;
   const data = useMemo(
     () => (finished && select ? select(finished) : (finished as Data | undefined)),
     [finished, select],
   );
-  const { create, refetch, detach, reset } = store;
-  return { ...state, data, create, refetch, detach, reset };
+  return { ...task, data };
 }
 
 /** Result of `useVideoTasks`. */
@@ -106,4 +103,3 @@ export function useVideoTasks(options: UseVideoTasksOptions = {}): UseVideoTasks
 export type UseVideoTasksOptions = VideoTaskListOptions;
 
 const noTasks: readonly VideoTaskEntry[] = [];
-const noSubscription = () => () => {};

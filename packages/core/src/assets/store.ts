@@ -1,50 +1,84 @@
 import { noteOptions } from "../base/note-options.js";
-import { randomId } from "../base/random-id.js";
-import { isSame } from "../base/same.js";
-import { scoped } from "../base/scope.js";
-import { readerOf, type Store } from "../base/store.js";
+import { readerOf } from "../base/store.js";
+import { assertAccepted } from "../base/validate.js";
 import type { Client } from "../client.js";
-import { spaced } from "../tasks/pace.js";
-import { intervalAfter } from "../tasks/poll.js";
-import { sharedWatch, type Watch, type WatchesInUse, type WatchState } from "../tasks/shared-poller.js";
-import { createTaskStore } from "../tasks/task-store.js";
-import { endsUnlessSent } from "../transport/billing-outcome.js";
-import { keepsKey } from "../transport/failure.js";
-import type { ActiveAsset, Asset, AssetHandle } from "../vocabulary/asset.js";
-import { createAsset } from "./create.js";
-import type { AssetCreateOptions, AssetStoreOptions } from "./options.js";
-import { assetRequestOf } from "./request.js";
-import type { AssetRequest } from "./schema.js";
-import type { AssetSending, AssetState } from "./state.js";
+import type { Interval } from "../tasks/poll.js";
+import { sendOnce } from "../tasks/send-once.js";
 import {
-  assertLookup,
-  assetFailure,
-  assetHandleOf,
-  INTERVAL_MS,
-  isActive,
-  newerAsset,
-  watchAsset,
-} from "./watch.js";
+  type Creating,
+  createTaskStore,
+  type TaskState,
+  type TaskStore,
+  type TaskStoreOptions,
+} from "../tasks/task-store.js";
+import { watchAlone } from "../tasks/task-watch.js";
+import type { ActiveAsset, Asset, AssetHandle } from "../vocabulary/asset.js";
+import { type CreateAssetOptions, createAsset } from "./create.js";
+import { type AssetRequest, checkAssetRequest } from "./schema.js";
+import { assertLookup, assets } from "./watch.js";
+
+/** State of one asset, in the terms of TanStack Query. */
+export interface AssetState extends TaskState<ActiveAsset, AssetHandle> {
+  /**
+   * Step of the registration: `reading` the file, `sending` it, or `preparing`, while the gateway works on
+   * it.
+   */
+  readonly phase: "reading" | "sending" | "preparing" | undefined;
+  /**
+   * Share of the file that was read, from 0 to 1. Undefined in other phases: browsers do not report how much
+   * of a request was sent.
+   */
+  readonly progress: number | undefined;
+  /** Address for video requests, `asset://…`; undefined until the asset is active. */
+  readonly uri: AssetHandle["uri"] | undefined;
+  /** Newest snapshot; undefined before the first poll. */
+  readonly asset: Asset | undefined;
+}
+
+/** Options of an asset store; all but `presence` are read at each use. */
+export interface AssetStoreOptions extends TaskStoreOptions<Asset, AssetHandle, ActiveAsset, AssetState> {
+  /** Id of the asset group that images are registered in: `GroupId` of the request. */
+  readonly groupId?: string | undefined;
+  /** Changes a file before it is sent: `async (file) => (await fitImage(file, "first_frame")).blob`. */
+  readonly prepare?: ((file: Blob, signal: AbortSignal) => Blob | Promise<Blob>) | undefined;
+  /** Headers, timeouts, retry and form of upload of the create request. */
+  readonly request?: CreateAssetOptions | undefined;
+  /**
+   * Milliseconds from an answer to the next poll, or a function of the asset. It grows where a page polls more than
+   * 20 assets and tasks, so that all together are polled ten times in a second at most.
+   *
+   * @default 3_000
+   */
+  readonly intervalMs?: Interval<Asset> | undefined;
+}
+
+/** Options of `create`. */
+export interface AssetCreateOptions {
+  /** Name of the asset. @default the name of the file, or the last part of the URL */
+  readonly name?: string | undefined;
+  /** Id of the asset group. @default `groupId` of the store */
+  readonly groupId?: string | undefined;
+}
 
 /** Store of one asset: none at first, then the one that was registered or attached. */
-export interface AssetStore extends Store<AssetState> {
+export interface AssetStore extends TaskStore<AssetState, AssetHandle> {
   /**
    * Checks a file or URL, registers it, and watches the asset. Never rejects: resolves to the state as soon
    * as the gateway has answered. While a registration is in flight, a second call sends nothing; `whenBusy` decides
    * about its result.
    */
   create(source: Blob | URL | string, options?: AssetCreateOptions): Promise<AssetState>;
-  /** Watches an asset that exists already, by its handle or id. */
-  attach(asset: AssetHandle | string): void;
-  /** Polls now, also after an error. */
-  refetch(): void;
-  /** Stops watching and keeps the shown state. The gateway continues to prepare the asset. */
-  detach(): void;
-  /**
-   * Forgets the asset in this store. A request that was not sent or was refused is dropped. A request that was sent
-   * continues, and `onCreate` or `onError` reports its end.
-   */
-  reset(): void;
+}
+
+/** Progress of a registration. */
+interface Sending {
+  readonly phase: "reading" | "sending";
+  readonly progress?: number;
+}
+
+/** A `create` with the group of its store. */
+interface Asked extends AssetCreateOptions {
+  readonly source: Blob | string;
 }
 
 /**
@@ -64,104 +98,57 @@ export function createAssetStore(
 ): AssetStore {
   const read = readerOf(options);
   noteOptions("createAssetStore or useAsset", options, client.warn);
-  const task = createTaskStore<Asset, AssetHandle, ActiveAsset, AssetState, AssetSending>({
-    client,
-    watchOf: (handle, known) => watchOf(client, handle, read, known),
-    dataOf: (asset) => (isActive(asset) ? asset : undefined),
-    stateOf: (state, asset, sending) => ({
+  const { submit, ...store } = createTaskStore(assets, client, read, {
+    watchOf: (handle, known) => watchAlone(assets, client, handle, read, known),
+    stateOf: (state, asset, sending?: Sending): AssetState => ({
       ...state,
       phase: sending?.phase ?? (state.status === "pending" ? "preparing" : undefined),
       progress: sending?.progress,
       uri: state.data?.uri,
       asset,
     }),
-    failureOf: (asset) => (asset.state === "failed" ? assetFailure(asset) : undefined),
-    read,
   });
-
-  /** The last registration, if nobody knows how it ended: the same one again has its key and its bytes. */
-  let lost: { asked: unknown; request: AssetRequest; idempotencyKey: string } | undefined;
-
+  const register = sendOnce(client, {
+    requestOf: (asked: Asked, creating: Creating<Sending>) => requestOf(client, asked, read(), creating),
+    sending: { phase: "sending" },
+    send: createAsset,
+  });
   return {
-    getSnapshot: task.getSnapshot,
-    subscribe: task.subscribe,
-    create(source, named = {}) {
-      let isCancelled = () => true;
-      return task.submit({
-        sending: { phase: "reading" },
-        async create(signal, advance) {
-          assertLookup(client, "an asset");
-          const options = read();
-          const { request: sent } = options;
-          const call = endsUnlessSent(client, signal, sent?.signal);
-          ({ isCancelled } = call);
-          const onProgress = (progress: number) => advance({ phase: "reading", progress });
-          const asked = {
-            ...named,
-            source: source instanceof URL ? source.href : source,
-            of: options.groupId,
-          };
-          const repeated = lost && isSame(lost.asked, asked) ? lost : undefined;
-          const idempotencyKey = repeated?.idempotencyKey ?? randomId();
-          let request = repeated?.request;
-          if (repeated) lost = undefined;
-          try {
-            request ??= await assetRequestOf(client, { source, ...named }, options, { signal, onProgress });
-            signal.throwIfAborted();
-            advance({ phase: "sending" });
-            return await createAsset(call.client, request, {
-              ...sent,
-              signal: call.signal,
-              idempotencyKey,
-            });
-          } catch (error) {
-            if (request && keepsKey(error)) lost = { asked, request, idempotencyKey };
-            throw error;
-          } finally {
-            call.end();
-          }
-        },
-        onSettled(created, isForgotten, state) {
-          if (isForgotten && isCancelled()) return;
-          if (created instanceof Error) read().onError?.(created, state);
-          else if (created) read().onCreate?.(created);
-        },
+    ...store,
+    create(given, { name, groupId } = {}) {
+      const source = given instanceof URL ? given.href : given;
+      return submit({ phase: "reading" }, (creating) => {
+        const { groupId: ofStore, request } = read();
+        return register({ source, name, groupId: groupId ?? ofStore }, request, creating);
       });
     },
-    attach: (asset) => task.attach(assetHandleOf(typeof asset === "string" ? asset : asset.id)),
-    refetch: task.refetch,
-    detach: task.detach,
-    reset: task.reset,
   };
 }
 
-const watches = new WeakMap<Client, WatchesInUse<Asset, AssetStoreOptions>>();
-
-/** Returns the watch of an asset: one for each asset in this tab. It uses the settings of its newest store. */
-function watchOf(
+/** Makes the request that registers a source. Checks it first, and reads a file that is sent as text. */
+async function requestOf(
   client: Client,
-  { id }: AssetHandle,
-  read: () => AssetStoreOptions,
-  known: WatchState<Asset>,
-): Watch<Asset> {
-  const inUse = watches.get(client) ?? new Map();
-  watches.set(client, inUse);
-  return sharedWatch(inUse, id, read, (settings) => ({
-    name: scoped(client, `sluice/asset/${client.baseURL}/${id}`),
-    client,
-    presence: read().presence,
-    known,
-    inBackground: () => settings().pollInBackground ?? false,
-    poll: (onPoll, signal) =>
-      watchAsset(client, id, {
-        onPoll,
-        signal,
-        intervalMs(asset) {
-          const { intervalMs = INTERVAL_MS } = settings();
-          return spaced(client.clock, intervalAfter(intervalMs, asset));
-        },
-      }),
-    merge: newerAsset,
-    isFinal: ({ state }) => state !== "pending",
-  }));
+  { source, name = nameOf(source), groupId = "" }: Asked,
+  { prepare, request }: AssetStoreOptions,
+  { signal, advance }: Creating<Sending>,
+): Promise<AssetRequest> {
+  assertLookup(client, "an asset");
+  const rest = { model: "gamma-asset", GroupId: groupId, Name: name, AssetType: "Image" } as const;
+  const given: AssetRequest = { ...rest, URL: source };
+  assertAccepted(given, checkAssetRequest, client.warn, "createAsset(client, unchecked({ … }))");
+  if (typeof source === "string") return given;
+  const file = prepare ? await prepare(source, signal) : source;
+  if (request?.upload === "multipart") return { ...rest, URL: file };
+  const { toDataURI } = await import("../media/data-uri.js");
+  const onProgress = ({ loadedBytes, totalBytes }: { loadedBytes: number; totalBytes: number }) =>
+    advance({ phase: "reading", progress: loadedBytes / totalBytes });
+  return { ...rest, URL: await toDataURI(file, { signal, onProgress }) };
 }
+
+function nameOf(source: Blob | string): string {
+  if (typeof source !== "string") return (source as Partial<File> | undefined)?.name ?? UNNAMED;
+  const isAddress = /^https?:/i.test(source) && URL.canParse(source);
+  return (isAddress && new URL(source).pathname.split("/").at(-1)) || UNNAMED;
+}
+
+const UNNAMED = "image";

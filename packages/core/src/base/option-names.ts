@@ -4,6 +4,9 @@ import { unknownOptions } from "./unknown-options.js";
 /* Loaded in development, when options are given. `tests/option-names.test.ts` compares the names with the types. */
 
 const request = "signal headers timeouts retry idempotencyKey";
+const watch = "presence intervalMs pollInBackground";
+/** The options of `TaskStoreOptions`. */
+const task = `${watch} whenBusy request onCreate onSuccess onError`;
 
 /** The options of each function, and of the hook that passes its own on to it. */
 const functions = {
@@ -12,11 +15,9 @@ const functions = {
   "createChatStore or useChatStream": `model params id initialMessages instructions tools maxSteps schema jsonSchema whenBusy
     throttleMs request storage onFinish onError`,
   "createImageStore or useImages": "id model params whenBusy request onSuccess onError",
-  "createVideoTaskStore or useVideoTask": `taskId enabled select storage presence intervalMs pollInBackground
-    checkMedia whenBusy request onCreate onSuccess onError`,
-  "createVideoTaskList or useVideoTasks": "storage presence intervalMs pollInBackground",
-  "createAssetStore or useAsset": `assetId groupId prepare whenBusy request intervalMs pollInBackground presence
-    onCreate onSuccess onError`,
+  "createVideoTaskStore or useVideoTask": `taskId enabled select storage checkMedia ${task}`,
+  "createVideoTaskList or useVideoTasks": `storage ${watch}`,
+  "createAssetStore or useAsset": `assetId groupId prepare ${task}`,
   "createUploadStore or useUpload": "storage use headers",
   useAttachments: "max maxBytes maxSide downscale words",
   useConversations: "storage activeId pageSize titleOf restoreMs",

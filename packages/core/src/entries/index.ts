@@ -75,9 +75,8 @@ export type {
 // Assets
 
 export { createAsset } from "../assets/create.js";
-export type { AssetCreateOptions, AssetStoreOptions } from "../assets/options.js";
 export type { AssetRequest } from "../assets/schema.js";
-export type { AssetState } from "../assets/state.js";
+export type { AssetCreateOptions, AssetState, AssetStoreOptions } from "../assets/store.js";
 export { type AssetStore, createAssetStore } from "../assets/store.js";
 export { type AssetWatchOptions, getAsset, waitForAsset, watchAsset } from "../assets/watch.js";
 export type { ActiveAsset, Asset, AssetHandle, AssetLookup } from "../vocabulary/asset.js";

@@ -1,4 +1,4 @@
-import { after } from "../base/clock.js";
+import { after, type Clock } from "../base/clock.js";
 import { reportLimit } from "../base/platform-limits.js";
 import { createStore, type Store } from "../base/store.js";
 import { openTabChannel, type TabChannel } from "../tabs/channel.js";
@@ -7,7 +7,7 @@ import { type Absence, type Presence, pagePresence } from "../tabs/page-activity
 import type { Connection } from "../transport/send.js";
 import { asError } from "../vocabulary/errors.js";
 import { startInTurn } from "./pace.js";
-import type { PollEvent } from "./poll.js";
+import type { Interval, PollEvent } from "./poll.js";
 
 /** State of a polled task or asset. */
 export interface WatchState<Snapshot> {
@@ -75,33 +75,17 @@ export interface WatchPlan<Snapshot> {
   readonly onUse: (isUsed: boolean) => void;
 }
 
-/** The watches in use by id, each with the settings of its newest caller. */
-export type WatchesInUse<Snapshot, Settings> = Map<
-  string,
-  { readonly watch: Watch<Snapshot>; settings: () => Settings }
->;
-
-/**
- * Returns the watch of `id`: the one in use, or a new one. A watch without subscribers is dropped, so call this again
- * before each use.
- */
-export function sharedWatch<Snapshot, Settings>(
-  inUse: WatchesInUse<Snapshot, Settings>,
-  id: string,
-  settings: () => Settings,
-  planOf: (settings: () => Settings) => Omit<WatchPlan<Snapshot>, "onUse">,
-): Watch<Snapshot> {
-  const known = inUse.get(id);
-  if (known) {
-    known.settings = settings;
-    return known.watch;
-  }
-  const plan = planOf(() => shared.settings());
-  const onUse = (isUsed: boolean) => void (isUsed ? inUse.set(id, shared) : inUse.delete(id));
-  const watch: Watch<Snapshot> = createWatch({ ...plan, onUse });
-  const shared = { watch, settings };
-  return watch;
+/** Settings of a watch, read at each use. */
+export interface WatchSettings<Task> {
+  readonly intervalMs?: Interval<Task> | undefined;
+  readonly pollInBackground?: boolean | undefined;
 }
+
+/** The watches in use by id, each with the settings of its newest caller. */
+export type WatchesInUse<Task> = Map<
+  string,
+  { readonly watch: Watch<Task>; settings: () => WatchSettings<Task> }
+>;
 
 /** Messages between tabs: an update, a request for one (`hello`), or a request to poll now (`poll`). */
 type Message<Snapshot> =
@@ -120,61 +104,65 @@ const LINGER_MS = 1000;
 /** Time in milliseconds after which a page that is offline tries again: the browser may be wrong. */
 const AGAIN_MS = 60_000;
 
+/**
+ * Phase of a watch.
+ *
+ * - `idle`: it has no subscribers, or is about to begin
+ * - `paused`: the page is hidden or offline
+ * - `following`: it waits for the lock; the tab that holds it polls
+ * - `leading`: it holds the lock, and polls for all tabs
+ * - `settled`: nothing is left to poll
+ */
+type Phase = "idle" | "paused" | "following" | "leading" | "settled";
+
 /** Creates a watch. It polls nothing before the first subscriber. */
 export function createWatch<Snapshot>(plan: WatchPlan<Snapshot>): Watch<Snapshot> {
-  const { name, client, inBackground, poll, merge, isFinal } = plan;
+  const { client, merge, isFinal } = plan;
   const { clock } = client;
+  let phase: Phase = "idle";
+  /** Aborted when the phase ends; `following` and `leading` have the same one. */
+  let ending = new AbortController();
+  let state: WatchState<Snapshot> = { ...unwatched, ...plan.known };
+  /** Open connections, from the first subscriber until some time after the last. */
+  let use: { readonly channel: TabChannel<Message<Snapshot>>; readonly stopPresence: () => void } | undefined;
   /** True if the last poll reached no server. Every change of the page is a reason to try again. */
   let isCutOff = false;
   const { presence = pagePresence(() => isCutOff) } = plan;
-  let state: WatchState<Snapshot> = { ...unwatched, ...plan.known };
   const store = createStore(() => state, { clock, onUse: open });
-  let leaving: AbortController | undefined;
-  let channel: TabChannel<Message<Snapshot>> | undefined;
-  let stopPresence: (() => void) | undefined;
-  let polling: AbortController | undefined;
-  /** The poll loop that holds the lock, or held it last. */
-  let leading: AbortController | undefined;
-  /** The wait for the time at which a final snapshot is to be polled again. */
-  let waking = new AbortController();
+  let leaving = new AbortController();
 
-  return {
-    getSnapshot: store.getSnapshot,
-    subscribe: store.subscribe,
-    refetch,
-  };
+  return { getSnapshot: store.getSnapshot, subscribe: store.subscribe, refetch };
 
   function refetch(): void {
-    if (polling && !isLeader()) return channel?.post({ type: "poll" });
-    stopPolling();
+    if (phase === "following") return use?.channel.post({ type: "poll" });
+    transition("idle");
     set({ error: undefined });
     tryAgain();
   }
 
   function open(): () => void {
-    leaving?.abort();
-    if (channel) return leave;
-    plan.onUse(true);
-    channel = openTabChannel(name, receive, (error) => reportLimit(client, "broadcast-channel", error));
-    channel.post({ type: "hello" });
-    stopPresence = presence.subscribe(tryAgain);
-    tryAgain();
-    return leave;
-  }
-
-  function leave(): void {
-    leaving = new AbortController();
-    after(clock, LINGER_MS, leaving.signal, close);
+    leaving.abort();
+    if (!use) {
+      plan.onUse(true);
+      const onRefusal = (error: unknown) => reportLimit(client, "broadcast-channel", error);
+      const channel = openTabChannel(plan.name, receive, onRefusal);
+      use = { channel, stopPresence: presence.subscribe(tryAgain) };
+      channel.post({ type: "hello" });
+      tryAgain();
+    }
+    return () => {
+      leaving = new AbortController();
+      after(clock, LINGER_MS, leaving.signal, close);
+    };
   }
 
   function close(): void {
-    stopPresence?.();
-    waking.abort();
-    channel?.close();
-    channel = undefined;
-    stopPolling();
+    use?.stopPresence();
+    use?.channel.close();
+    use = undefined;
+    transition("idle");
     plan.onUse(false);
-    set({ fetchStatus: "idle", pauseReason: undefined, nextPollAt: undefined });
+    set(resting);
   }
 
   function tryAgain(): void {
@@ -182,73 +170,65 @@ export function createWatch<Snapshot>(plan: WatchPlan<Snapshot>): Watch<Snapshot
     reconsider();
   }
 
-  /** Starts or stops polling, as the state requires. */
+  /** Changes to the phase that the state and the page require. */
   function reconsider(): void {
-    const { absence } = presence;
-    const pauseReason = absence === "hidden" && inBackground() ? undefined : absence;
-    const isOver = state.error !== undefined || (state.snapshot !== undefined && isFinal(state.snapshot));
-    waking.abort();
-    if (isOver || !channel) {
-      stopPolling();
-      return wakeLater();
-    }
-    if (pauseReason) {
-      stopPolling();
-      if (isCutOff) wakeIn(AGAIN_MS);
-      return set({ fetchStatus: "paused", pauseReason, nextPollAt: undefined });
-    }
-    if (polling) return;
-    set({ fetchStatus: "idle", pauseReason: undefined });
-    void startPolling();
+    const next = requiredPhase();
+    const goesOn = next === "following" && (phase === "following" || phase === "leading");
+    if (!goesOn) transition(next);
   }
 
-  function wakeLater(): void {
+  function requiredPhase(): Phase {
     const { snapshot, error } = state;
-    if (!channel || error || snapshot === undefined || !plan.dueAt) return;
-    wakeIn(plan.dueAt(snapshot) - Date.now());
+    if (!use) return "idle";
+    if (error || (snapshot !== undefined && isFinal(snapshot))) return "settled";
+    return pauseReason() ? "paused" : "following";
   }
 
-  function wakeIn(ms: number): void {
-    waking = new AbortController();
-    after(clock, ms, waking.signal, tryAgain);
+  function pauseReason(): Absence | undefined {
+    const { absence } = presence;
+    return absence === "hidden" && plan.inBackground() ? undefined : absence;
   }
 
-  function stopPolling(): void {
-    polling?.abort();
-    polling = undefined;
+  /** Ends all that the present phase has begun, and begins the next one. */
+  function transition(next: Phase): void {
+    phase = next;
+    // the lock was requested with the signal of `following`
+    if (next === "leading") return;
+    ending.abort();
+    ending = new AbortController();
+    const { signal } = ending;
+    if (next === "settled") {
+      after(clock, dueInMs(plan, state), signal, tryAgain);
+      set(resting);
+    }
+    if (next === "paused") {
+      if (isCutOff) after(clock, AGAIN_MS, signal, tryAgain);
+      set({ fetchStatus: "paused", pauseReason: pauseReason(), nextPollAt: undefined });
+    }
+    if (next === "following") {
+      set({ fetchStatus: "idle", pauseReason: undefined });
+      void follow(signal);
+    }
   }
 
-  function isLeader(): boolean {
-    return polling !== undefined && polling === leading;
-  }
-
-  async function startPolling(): Promise<void> {
-    const controller = new AbortController();
-    const { signal } = controller;
-    polling = controller;
+  async function follow(signal: AbortSignal): Promise<void> {
     let error: Error | undefined;
     try {
-      await withLock(client, name, signal, async () => {
-        leading = controller;
-        const end = await startInTurn(clock, signal);
-        try {
-          for await (const snapshot of poll(onPoll, signal, state.snapshot)) {
-            signal.throwIfAborted();
-            adopt(snapshot, { fetchStatus: "idle", failure: undefined });
-            postUpdate();
-          }
-        } finally {
-          end();
-        }
-        // sent before the lock is released: the next leader then has nothing left to poll
-        await clock.sleep(LINGER_MS, signal);
+      await withLock(client, plan.name, signal, async () => {
+        signal.throwIfAborted();
+        transition("leading");
+        const snapshots = () => plan.poll(onPoll, signal, state.snapshot);
+        await lead(clock, signal, snapshots, (snapshot) => {
+          adopt(snapshot, { fetchStatus: "idle", failure: undefined });
+          postUpdate();
+        });
       });
     } catch (cause) {
       if (signal.aborted) return;
       error = asError(cause);
     }
-    set({ fetchStatus: "idle", nextPollAt: undefined, failure: undefined, error });
-    polling = undefined;
+    transition("idle");
+    set({ ...resting, failure: undefined, error });
     reconsider();
   }
 
@@ -264,15 +244,15 @@ export function createWatch<Snapshot>(plan: WatchPlan<Snapshot>): Watch<Snapshot
     if (message.type === "update") {
       const { snapshot, nextPollAt } = message;
       if (snapshot !== undefined) adopt(snapshot, { nextPollAt });
-      return reconsider();
+      reconsider();
+    } else if (phase === "leading") {
+      if (message.type === "hello") postUpdate();
+      if (message.type === "poll") refetch();
     }
-    if (!isLeader()) return;
-    if (message.type === "hello") return postUpdate();
-    if (message.type === "poll") refetch();
   }
 
   function postUpdate(): void {
-    channel?.post({ type: "update", snapshot: state.snapshot, nextPollAt: state.nextPollAt });
+    use?.channel.post({ type: "update", snapshot: state.snapshot, nextPollAt: state.nextPollAt });
   }
 
   function adopt(snapshot: Snapshot, more: Partial<WatchState<Snapshot>>): void {
@@ -287,3 +267,35 @@ export function createWatch<Snapshot>(plan: WatchPlan<Snapshot>): Watch<Snapshot
     store.flush();
   }
 }
+
+/** Polls in turn with the other tasks of the page, until a snapshot is final and all tabs have it. */
+async function lead<Snapshot>(
+  clock: Clock,
+  signal: AbortSignal,
+  snapshots: () => AsyncIterable<Snapshot>,
+  onSnapshot: (snapshot: Snapshot) => void,
+): Promise<void> {
+  const end = await startInTurn(clock, signal);
+  try {
+    for await (const snapshot of snapshots()) {
+      signal.throwIfAborted();
+      onSnapshot(snapshot);
+    }
+  } finally {
+    end();
+  }
+  // sent before the lock is released: the next leader then has nothing left to poll
+  await clock.sleep(LINGER_MS, signal);
+}
+
+/** Milliseconds until a final snapshot is to be polled again. */
+function dueInMs<Snapshot>(
+  { dueAt }: WatchPlan<Snapshot>,
+  { snapshot, error }: WatchState<Snapshot>,
+): number {
+  if (error || snapshot === undefined || !dueAt) return Number.POSITIVE_INFINITY;
+  return dueAt(snapshot) - Date.now();
+}
+
+/** Fields of a watch that does not poll, and has no reason to. */
+const resting = { fetchStatus: "idle", pauseReason: undefined, nextPollAt: undefined } as const;

@@ -1,8 +1,11 @@
-import type { Scoped } from "../base/scope.js";
 import { createStore, forTheSame, type Store } from "../base/store.js";
+import type { Client } from "../client.js";
 import { onForget } from "../storage/in-use.js";
-import type { Connection } from "../transport/send.js";
+import type { Presence } from "../tabs/page-activity.js";
+import type { RequestOptions } from "../transport/send.js";
 import { asError, ConfigurationError } from "../vocabulary/errors.js";
+import type { Snapshot, TaskHandle, TaskKind } from "./define-task.js";
+import type { Interval } from "./poll.js";
 import { unwatched, type Watch, type WatchState } from "./shared-poller.js";
 
 /** The fields of every task's state. */
@@ -21,77 +24,109 @@ export interface TaskState<Data, Handle>
   readonly error: Error | undefined;
 }
 
-/** Callbacks for a task's end. */
-interface TaskCallbacks<Data, State> {
+/** Options of the store of one task, or of an asset, which is one, too. */
+export interface TaskStoreOptions<Task, Handle, Data, State> {
+  /** Visibility and connection of the page; polling pauses while it is hidden or offline. @default the page's own */
+  readonly presence?: Presence | undefined;
+  /** Milliseconds from an answer to the next poll, or a function of the answer. */
+  readonly intervalMs?: Interval<Task> | undefined;
+  /** Polls while the page is hidden, too. @default false */
+  readonly pollInBackground?: boolean | undefined;
+  /**
+   * Behaviour of a `create` while a task is in flight; it never sends. `join`: the promise resolves to the state of
+   * the task in flight. `reject`: it resolves to a state with a `ConfigurationError`, and the store does not change.
+   *
+   * @default "join"
+   */
+  readonly whenBusy?: "join" | "reject" | undefined;
+  /** Headers, timeouts and retry of the create request. */
+  readonly request?: RequestOptions | undefined;
+  /**
+   * Called with the handle of a task as soon as the gateway has created it, even if the store was reset in the
+   * meantime.
+   */
+  readonly onCreate?: ((handle: Handle) => void) | undefined;
+  /**
+   * Called once when a task has its result, with the state that shows it. If several stores with this option watch the
+   * task, only one of them calls it.
+   */
   readonly onSuccess?: ((data: Data, state: State) => void) | undefined;
+  /**
+   * Called once when a task fails, and when a `create` fails, with the state of the store. It is also called for a
+   * request that had been sent before a `reset`. The state does not show that request. The `outcome` of the error shows
+   * if the task may exist.
+   */
   readonly onError?: ((error: Error, state: State) => void) | undefined;
 }
 
-/** Options that all kinds of tasks have. */
-interface TaskOptions<Data, State> extends TaskCallbacks<Data, State> {
-  readonly whenBusy?: "join" | "reject" | undefined;
-}
-
-/** The parts of a store that differ between tasks and assets. */
-export interface TaskStorePlan<Snapshot, Handle, Data, State, Sending> {
-  readonly client: Connection & Scoped;
-  /** Returns the shared watch of a task. The watch begins with the state that is `known`. */
-  readonly watchOf: (handle: Handle, known: WatchState<Snapshot>) => Watch<Snapshot>;
-  /** Returns the final snapshot of a task that succeeded. */
-  readonly dataOf: (snapshot: Snapshot) => Data | undefined;
+/** The parts of a store that its kind of task does not define. */
+export interface TaskStoreParts<Task, Done, Handle, State, Sending> {
   /** Makes the shown state. `sending` is set while a task is being created. */
   readonly stateOf: (
-    state: TaskState<Data, Handle>,
-    snapshot: Snapshot | undefined,
+    state: TaskState<Done, Handle>,
+    snapshot: Task | undefined,
     sending: Sending | undefined,
   ) => State;
-  /** Makes the error of a task that failed. */
-  readonly failureOf: (snapshot: Snapshot, handle: Handle) => Error | undefined;
-  /** Returns the current options. */
-  readonly read: () => TaskOptions<Data, State>;
+  /** Returns the shared watch of a task. The watch begins with the state that is `known`. */
+  readonly watchOf: (handle: Handle, known: WatchState<Task>) => Watch<Task>;
+  /** Adds what is known about the task to its handle. @default nothing */
+  readonly knownOf?: (handle: Handle) => Handle;
 }
 
-/** The creation of a task. */
-export interface Creation<Handle, State, Sending> {
-  /** Progress that is shown at first. */
-  readonly sending: Sending;
-  /** Creates the task. `signal` aborts when the store forgets it. `advance` shows progress. */
-  readonly create: (signal: AbortSignal, advance: (sending: Sending) => void) => Promise<Handle | undefined>;
-  /** Called after the state shows the created task or the error. With `isForgotten`, the state shows neither. */
-  readonly onSettled: (created: Handle | Error | undefined, isForgotten: boolean, state: State) => void;
+/** A creation that a store shows. */
+export interface Creating<Sending> {
+  /** Aborts when the store forgets the task. */
+  readonly signal: AbortSignal;
+  /** Shows progress. */
+  readonly advance: (sending: Sending) => void;
+  /** Returns true if an error is reported. @default true until the store forgets the task */
+  isReported: () => boolean;
 }
 
-/** The store of one task: none at first, then one that was created or attached. */
-export interface TaskStore<Handle, State, Sending> extends Store<State> {
-  /** Creates a task, unless one is in flight: see `whenBusy`. Never rejects. */
-  readonly submit: (creation: Creation<Handle, State, Sending>) => Promise<State>;
-  /** Watches a task that exists. */
-  readonly attach: (handle: Handle) => void;
-  /** Polls now, also after an error or `detach`. */
-  readonly refetch: () => void;
-  /** Stops watching, and keeps the state. */
-  readonly detach: () => void;
-  /** Stops watching, and forgets the task. */
-  readonly reset: () => void;
+/** Store of one task: none at first, then the one that was created or attached. */
+export interface TaskStore<State, Handle> extends Store<State> {
+  /** Watches a task that exists already, by its handle or id. */
+  attach(task: Handle | string): void;
+  /** Polls now, also after an error. */
+  refetch(): void;
+  /** Stops watching and keeps the shown state. The gateway continues with the task. */
+  detach(): void;
+  /**
+   * Forgets the task in this store. A request that was not sent or was refused is dropped. A request that was sent
+   * continues, and `onCreate` or `onError` reports its end.
+   */
+  reset(): void;
+}
+
+/** A store that creates tasks. */
+export interface TaskControl<State, Handle, Sending> extends TaskStore<State, Handle> {
+  /**
+   * Creates a task, unless one is in flight: see `whenBusy`. Never rejects.
+   *
+   * @param first progress that is shown at first
+   */
+  submit(
+    first: Sending,
+    create: (creating: Creating<Sending>) => Promise<Handle | undefined>,
+  ): Promise<State>;
 }
 
 /** Creates the store of one task. It watches the task while it has subscribers. */
 export function createTaskStore<
-  Snapshot extends object,
-  Handle extends { readonly id: string },
-  Data,
-  State extends TaskState<Data, Handle>,
+  Task extends Snapshot,
+  Done extends Task,
+  Handle extends TaskHandle,
+  State extends TaskState<Done, Handle>,
   Sending,
->({
-  client,
-  watchOf,
-  dataOf,
-  stateOf,
-  failureOf,
-  read,
-}: TaskStorePlan<Snapshot, Handle, Data, State, Sending>): TaskStore<Handle, State, Sending> {
-  let watched: WatchState<Snapshot> = unwatched;
-  let watch: Watch<Snapshot> | undefined;
+>(
+  kind: TaskKind<Task, Done, Handle>,
+  client: Client,
+  read: () => TaskStoreOptions<Task, Handle, Done, State>,
+  parts: TaskStoreParts<Task, Done, Handle, State, Sending>,
+): TaskControl<State, Handle, Sending> {
+  const { watchOf, knownOf = (task) => task } = parts;
+  let watched: WatchState<Task> = unwatched;
+  let watch: Watch<Task> | undefined;
   let stop: (() => void) | undefined;
   let isWatching = false;
   let hasSubscribers = false;
@@ -100,9 +135,9 @@ export function createTaskStore<
   let submitting: Promise<State> | undefined;
   let submitError: Error | undefined;
   /** Aborted when the task is forgotten. */
-  let creating = new AbortController();
-  const failed = forTheSame((snapshot: Snapshot | undefined) =>
-    snapshot && handle ? failureOf(snapshot, handle) : undefined,
+  let forgotten = new AbortController();
+  const failed = forTheSame((snapshot: Task | undefined) =>
+    snapshot?.state === kind.failure && handle ? kind.failureOf(snapshot, knownOf(handle)) : undefined,
   );
   const store = createStore(compute, {
     clock: client.clock,
@@ -122,19 +157,20 @@ export function createTaskStore<
   return {
     getSnapshot: store.getSnapshot,
     subscribe: store.subscribe,
-    submit(creation) {
+    submit(first, create) {
       const state = store.getSnapshot();
       if (submitting || compute().status === "pending")
         return read().whenBusy === "reject"
           ? Promise.resolve({ ...state, status: "error", error: new ConfigurationError(BUSY) })
           : (submitting ?? Promise.resolve(state));
       forget();
-      sending = creation.sending;
-      submitting = create(creation, creating.signal);
+      sending = first;
+      submitting = settle(create, forgotten.signal);
       store.flush();
       return submitting;
     },
-    attach(reference) {
+    attach(task) {
+      const reference = kind.handleOf(task);
       if (reference.id === handle?.id) return;
       forget();
       show(reference);
@@ -158,15 +194,15 @@ export function createTaskStore<
 
   function compute(): State {
     const { snapshot, fetchStatus, pauseReason, nextPollAt, failure } = watched;
-    const data = snapshot && dataOf(snapshot);
+    const data = snapshot && kind.dataOf(snapshot);
     const error = submitError ?? watched.error ?? failed(snapshot);
     const status = data ? "success" : error ? "error" : sending || handle ? "pending" : "idle";
     const state = { status, handle, data, error, fetchStatus, pauseReason, nextPollAt, failure } as const;
-    return stateOf(state, snapshot, sending);
+    return parts.stateOf(state, snapshot, sending);
   }
 
-  async function create(
-    { create, onSettled }: Creation<Handle, State, Sending>,
+  async function settle(
+    create: (creating: Creating<Sending>) => Promise<Handle | undefined>,
     signal: AbortSignal,
   ): Promise<State> {
     const advance = (next: Sending) => {
@@ -174,7 +210,9 @@ export function createTaskStore<
       sending = next;
       store.flush();
     };
-    const created = await (async () => create(signal, advance))().catch(asError);
+    const creating: Creating<Sending> = { signal, advance, isReported: () => !signal.aborted };
+    const created = await (async () => create(creating))().catch(asError);
+    const isReported = creating.isReported();
     const isForgotten = signal.aborted;
     if (!isForgotten) {
       submitting = undefined;
@@ -182,7 +220,11 @@ export function createTaskStore<
       if (created instanceof Error) submitError = created;
       else if (created) show(created);
     }
-    queueMicrotask(() => onSettled(created, isForgotten, store.getSnapshot()));
+    queueMicrotask(() => {
+      const { onCreate, onError } = read();
+      if (created instanceof Error) isReported && onError?.(created, store.getSnapshot());
+      else if (created) onCreate?.(created);
+    });
     if (!isForgotten) store.flush();
     return store.getSnapshot();
   }
@@ -223,8 +265,8 @@ export function createTaskStore<
     leave();
     isWatching = false;
     watched = unwatched;
-    creating.abort(new DOMException("The task was forgotten before it was sent", "AbortError"));
-    creating = new AbortController();
+    forgotten.abort(new DOMException("The task was forgotten before it was sent", "AbortError"));
+    forgotten = new AbortController();
     submitting = undefined;
     sending = undefined;
     submitError = undefined;
@@ -241,7 +283,7 @@ const reported = new WeakSet<object>();
 function reportEnd<Data, State extends Pick<TaskState<Data, unknown>, "data" | "error">>(
   { error: broken, snapshot }: WatchState<object>,
   state: State,
-  read: () => TaskCallbacks<Data, State>,
+  read: () => Pick<TaskStoreOptions<unknown, unknown, Data, State>, "onSuccess" | "onError">,
 ): void {
   const { data, error } = state;
   const end = broken ?? snapshot;

@@ -1,5 +1,4 @@
 import { reportStorageFailure } from "../base/platform-limits.js";
-import { scoped } from "../base/scope.js";
 import { createStore, type Store } from "../base/store.js";
 import type { UncheckedRequest } from "../base/validate.js";
 import type { Client } from "../client.js";
@@ -9,24 +8,23 @@ import type { RecordWriter } from "../storage/record-writer.js";
 import type { RecordStorage } from "../storage/storage.js";
 import { readWhenPossible, waitForStorage } from "../storage/wait.js";
 import type { Presence } from "../tabs/page-activity.js";
-import { spaced } from "../tasks/pace.js";
-import { intervalAfter } from "../tasks/poll.js";
 import {
-  sharedWatch,
   unwatched,
   type Watch,
   type WatchesInUse,
   type WatchPlan,
+  type WatchSettings,
   type WatchState,
 } from "../tasks/shared-poller.js";
+import { sharedWatch, type UsualPlan } from "../tasks/task-watch.js";
 import { renewedLater } from "../uploads/expiring-link.js";
 import type { SucceededVideoTask, VideoTask, VideoTaskReference } from "../vocabulary/video-task.js";
 import { afterReload, afterSubmission, type SubmissionOptions, submitVideoTask } from "./create.js";
-import type { VideoTaskStoreOptions, WatchSettings } from "./options.js";
+import type { VideoTaskStoreOptions } from "./options.js";
 import { copyIn, recordOf } from "./records.js";
 import type { VideoRequest } from "./schema/request.js";
 import type { VideoTaskEntry } from "./state.js";
-import { dismissVideoTask, isSettled, newerTask, renewalAt, watchVideoTask } from "./watch.js";
+import { dismissVideoTask, isSettled, renewalAt, videos } from "./watch.js";
 
 /** All video tasks that the pages of an app know, kept in a storage. */
 export interface VideoTaskLedger extends Store<readonly VideoTaskEntry[]> {
@@ -42,7 +40,7 @@ export interface VideoTaskLedger extends Store<readonly VideoTaskEntry[]> {
   /** Returns the watch of a task: one for each task in this tab. It uses the settings of the last caller. */
   readonly watch: (
     task: VideoTaskReference,
-    settings: () => WatchSettings,
+    settings: () => WatchSettings<VideoTask>,
     known?: WatchState<VideoTask>,
   ) => Watch<VideoTask>;
   /** Returns the handle of a task that was submitted here. */
@@ -52,7 +50,6 @@ export interface VideoTaskLedger extends Store<readonly VideoTaskEntry[]> {
   readonly renew: () => Promise<void>;
 }
 
-const INTERVAL_MS = 15_000;
 const COLLECTION = "video-tasks";
 
 /** Creates the ledger of a client's tasks. Without `storage` it lasts as long as the page. */
@@ -65,7 +62,7 @@ export function createVideoTaskLedger(
   const entries = new Map<string, VideoTaskEntry>();
   // number of changes of each entry, so that an older copy never wins
   const revisions = new Map<string, number>();
-  const watches: WatchesInUse<VideoTask, WatchSettings> = new Map();
+  const watches: WatchesInUse<VideoTask> = new Map();
   let restoring: Promise<void> | undefined;
   const store = createStore(newestFirst, { clock });
   let opening: Promise<RecordWriter> | undefined;
@@ -90,7 +87,13 @@ export function createVideoTaskLedger(
       return submitVideoTask(client, request, options, { ...keeperOf(generation), newest: newestFirst });
     },
     watch: (task, settings, known = unwatched) =>
-      sharedWatch(watches, task.id, settings, (shared) => planOf(task, shared, known)),
+      sharedWatch(videos, client, {
+        inUse: watches,
+        // the entry may be restored later
+        handleOf: () => entryOf(task.id)?.handle ?? task,
+        settings,
+        planOf: (usual) => planOf(usual, task.id, known),
+      }),
     handleOf: (id) => entryOf(id)?.handle,
     remove(key) {
       const { handle } = entries.get(key) ?? {};
@@ -120,33 +123,22 @@ export function createVideoTaskLedger(
   }
 
   function planOf(
-    task: VideoTaskReference,
-    settings: () => WatchSettings,
+    usual: UsualPlan<VideoTask>,
+    id: string,
     known: WatchState<VideoTask>,
-  ): Omit<WatchPlan<VideoTask>, "onUse"> {
-    const { id } = task;
-    const { snapshot = known.snapshot } = { snapshot: entryOf(id)?.task };
+  ): WatchPlan<VideoTask> {
+    const snapshot = entryOf(id)?.task ?? known.snapshot;
     return {
-      name: scoped(client, `sluice/video/${client.baseURL}/${id}`),
-      client,
+      ...usual,
       presence,
       known: { snapshot, error: known.error },
-      inBackground: () => settings().pollInBackground ?? false,
       async *poll(onPoll, signal, seen) {
         if (isOutdated(seen)) return yield* renewed(seen);
-        const options = {
-          onPoll,
-          signal,
-          seenBefore: seen !== undefined,
-          intervalMs: (snapshot?: VideoTask) =>
-            spaced(clock, intervalAfter(settings().intervalMs ?? INTERVAL_MS, snapshot)),
-        };
         // a link that has expired before the page saw the end is not shown
-        for await (const next of watchVideoTask(client, entryOf(id)?.handle ?? task, options))
+        for await (const next of usual.poll(onPoll, signal, seen))
           if (isOutdated(next)) yield* renewed(next);
           else yield next;
       },
-      merge: newerTask,
       isFinal: isSettled,
       dueAt: renewalAt,
       onChange({ snapshot, error }) {

@@ -1,19 +1,19 @@
 import { noteOptions } from "../base/note-options.js";
-import { readerOf, type Store } from "../base/store.js";
+import { readerOf } from "../base/store.js";
 import { assertAccepted, type UncheckedRequest } from "../base/validate.js";
 import type { Client } from "../client.js";
-import { createTaskStore } from "../tasks/task-store.js";
+import { createTaskStore, type TaskStore } from "../tasks/task-store.js";
 import { hasFiles, type WithFiles } from "../uploads/files.js";
 import { type Issue, ValidationError } from "../vocabulary/errors.js";
-import type { SucceededVideoTask, VideoTask, VideoTaskReference } from "../vocabulary/video-task.js";
+import type { VideoTaskReference } from "../vocabulary/video-task.js";
 import { videoTaskLedgerOf } from "./entries.js";
 import type { VideoTaskCreateOptions, VideoTaskStoreOptions } from "./options.js";
 import { checkVideoRequest, type VideoRequest } from "./schema/request.js";
 import type { VideoTaskState } from "./state.js";
-import { taskFailure } from "./watch.js";
+import { videos } from "./watch.js";
 
 /** Store of one video task: none at first, then the one that was submitted or attached. */
-export interface VideoTaskStore extends Store<VideoTaskState> {
+export interface VideoTaskStore extends TaskStore<VideoTaskState, VideoTaskReference> {
   /**
    * Checks the request, and its media with `checkMedia`, creates the task, and watches it. Never rejects: resolves to
    * the state as soon as the gateway has answered. A `File` or `Blob` in the place of an address is uploaded first, with
@@ -35,10 +35,6 @@ export interface VideoTaskStore extends Store<VideoTaskState> {
     request: VideoRequest | WithFiles<VideoRequest> | UncheckedRequest,
     options?: VideoTaskCreateOptions,
   ): Promise<VideoTaskState>;
-  /** Watches a task that exists already, by its handle or id. */
-  attach(task: VideoTaskReference | string): void;
-  /** Polls now, also after an error. */
-  refetch(): void;
   /** Stops watching and keeps the shown state. The task continues and is billed; it cannot be cancelled. */
   detach(): void;
   /**
@@ -68,52 +64,28 @@ export function createVideoTaskStore(
   noteOptions("createVideoTaskStore or useVideoTask", options, client.warn);
   const ledger = videoTaskLedgerOf(client, read());
   const knownOf = (handle: VideoTaskReference) => ledger.handleOf(handle.id) ?? handle;
-  const task = createTaskStore<
-    VideoTask,
-    VideoTaskReference,
-    SucceededVideoTask,
-    VideoTaskState,
-    true | number
-  >({
-    client,
+  const { submit, ...store } = createTaskStore(videos, client, read, {
     watchOf: (handle, known) => ledger.watch(handle, read, known),
-    dataOf: (video) => (video.state === "succeeded" ? video : undefined),
-    stateOf: ({ handle, ...state }, video, sending) => ({
+    knownOf,
+    stateOf: ({ handle, ...state }, task, sending?: true | number): VideoTaskState => ({
       ...state,
       handle: handle && knownOf(handle),
       isCreating: sending !== undefined,
       uploadProgress: typeof sending === "number" ? sending : undefined,
-      task: video,
-      progress: state.data ? 1 : video?.progress,
+      task,
+      progress: state.data ? 1 : task?.progress,
     }),
-    failureOf: (video, handle) =>
-      video.state === "failed" ? taskFailure(video, knownOf(handle)) : undefined,
-    read,
   });
-
   return {
-    getSnapshot: task.getSnapshot,
-    subscribe: task.subscribe,
+    ...store,
     create: (request, { label } = {}) =>
-      task.submit({
-        sending: true,
-        async create(signal, advance) {
-          const options = read();
-          await assertSendable(client, request, options, signal);
-          const sent = await uploaded(client, request as VideoRequest, signal, advance);
-          const { handle } = await ledger.submit(sent, { ...options.request, label, unlessSent: signal });
-          return handle;
-        },
-        onSettled(created, isForgotten, state) {
-          if (created instanceof Error) {
-            if (!isForgotten) read().onError?.(created, state);
-          } else if (created) read().onCreate?.(created);
-        },
+      submit(true, async ({ signal, advance }) => {
+        const options = read();
+        await assertSendable(client, request, options, signal);
+        const sent = await uploaded(client, request as VideoRequest, signal, advance);
+        const { handle } = await ledger.submit(sent, { ...options.request, label, unlessSent: signal });
+        return handle;
       }),
-    attach: (video) => task.attach(typeof video === "string" ? { id: video } : video),
-    refetch: task.refetch,
-    detach: task.detach,
-    reset: task.reset,
   };
 }
 

@@ -1,0 +1,178 @@
+import type { Client } from "../client.js";
+import { withRoute } from "../transport/failure.js";
+import { assertClient, type RequestOptions } from "../transport/send.js";
+import { withDetails } from "../vocabulary/errors.js";
+import { mergePushed, type Polled } from "./merge-pushed.js";
+import { type Interval, intervalAfter, type PollEvent, poll } from "./poll.js";
+import type { WatchesInUse } from "./shared-poller.js";
+
+/** Options for waiting for a task. Times are milliseconds. */
+export interface TaskWatchOptions<Task> extends RequestOptions {
+  /** Milliseconds from an answer to the next poll, varied by up to 10 %. A function gets the last answer. */
+  readonly intervalMs?: Interval<Task> | undefined;
+  /** Longest time of watching, in milliseconds. A request in flight counts, too. */
+  readonly deadlineMs?: number | undefined;
+  /** Called before each poll, and before each wait for the next one. */
+  readonly onPoll?: ((event: PollEvent) => void) | undefined;
+  /**
+   * True where the gateway has answered for the task before: a 404 is then repeated for 2 minutes, and another refusal
+   * three times. After the task's time (`queryableUntil` of the handle), the first 404 ends the watching. For a new task,
+   * a 404 is repeated for 30 seconds.
+   *
+   * @default false
+   */
+  readonly seenBefore?: boolean | undefined;
+}
+
+/** Newest answer about a task. */
+export interface Snapshot {
+  readonly state: string;
+  /** Answer of the gateway, unchanged. */
+  readonly raw?: unknown;
+}
+
+/** Plain JSON that names a task. */
+export interface TaskHandle {
+  readonly id: string;
+  /** End of the time in which the task can be polled; Unix milliseconds. */
+  readonly queryableUntil?: number | undefined;
+}
+
+/** A kind of task that the gateway works on, until its state is `success` or `failure`: its words, and its one request. */
+export interface TaskDefinition<Task extends Snapshot, Done extends Task, Handle> {
+  /** Name of the kind in locks and channels. It must never change. */
+  readonly name: string;
+  /** State of a task that has its result. */
+  readonly success: Done["state"];
+  /** State of a task that has none, and will never have one. */
+  readonly failure: Task["state"];
+  /** Default of the option, in milliseconds. */
+  readonly intervalMs: number;
+  /** Default of the option, in milliseconds. */
+  readonly deadlineMs: number;
+  /** Makes the message of the error after the deadline. */
+  readonly late: (deadlineMs: number) => string;
+  /** Makes the handle, also of an id. */
+  readonly handleOf: (task: Handle | string) => Handle;
+  /** Polls the task once. */
+  readonly read: (client: Client, handle: Handle, options: RequestOptions) => Promise<Polled<Task>>;
+  /** Advice to the operator of a proxy that does not serve the request: "add … to its `routes`". */
+  readonly route: string;
+  /** Makes the error of a task that failed. */
+  readonly failureOf: (task: Task, handle: Handle) => Error;
+  /** Returns the newer one of a snapshot and an answer after it. @default the answer */
+  readonly newer?: (last: Task, next: Task) => Task;
+  /** Makes a check of the snapshots of one watch, which throws to end it. @default none */
+  readonly checkOf?: () => (task: Task) => void;
+  /** Makes the error that a caller gets from the error of a poll. @default the same */
+  readonly errorOf?: (error: unknown, handle: Handle) => unknown;
+}
+
+/** Makes the functions of a kind of task. `createTaskStore` makes its store. */
+/* @__NO_SIDE_EFFECTS__ */
+export function defineTask<Task extends Snapshot, Done extends Task, Handle extends TaskHandle>(
+  definition: TaskDefinition<Task, Done, Handle>,
+) {
+  const { success, failure, handleOf, errorOf = (error: unknown) => error } = definition;
+  const watches = new WeakMap<Client, WatchesInUse<Task>>();
+  return { ...definition, errorOf, read, watch, dataOf, isFinal, merge, watches };
+
+  async function read(client: Client, handle: Handle, options: RequestOptions): Promise<Polled<Task>> {
+    try {
+      return await definition.read(client, handle, options);
+    } catch (error) {
+      throw withDetails(withRoute(error, definition.route), { handle });
+    }
+  }
+
+  /** Polls a task to its end. Yields a snapshot after each change; the last one is final. */
+  async function* watch(
+    client: Client,
+    task: Handle | string,
+    options: TaskWatchOptions<Task>,
+  ): AsyncGenerator<Task, void, undefined> {
+    assertClient(client);
+    const handle = handleOf(task);
+    const { clock, random } = client;
+    const { intervalMs = definition.intervalMs, deadlineMs = definition.deadlineMs } = options;
+    const polls = poll<Polled<Task>>({
+      ...options,
+      clock,
+      random,
+      intervalMs: (answer) => intervalAfter(intervalMs, answer?.task),
+      deadlineMs,
+      knownUntil: handle.queryableUntil,
+      late: definition.late(deadlineMs),
+      query: (signal) => read(client, handle, { ...options, signal, retry: { limit: 0 } }),
+    });
+    const check = definition.checkOf?.();
+    let last: Task | undefined;
+    try {
+      for await (const next of mergePushed(clock, polls, merge)) {
+        if (next !== last) yield next;
+        last = next;
+        if (isFinal(next)) return;
+        check?.(next);
+      }
+    } catch (error) {
+      // only after an answer: the gateway may not know a new task for a while, and this device's clock may be wrong
+      throw withDetails(errorOf(error, handle), { handle });
+    }
+  }
+
+  /** Merges an answer into the last snapshot. Returns the same object if nothing has changed. */
+  function merge(last: Task | undefined, answer: Task): Task {
+    if (!last) return answer;
+    const next = definition.newer?.(last, answer) ?? answer;
+    return faceOf(next) === faceOf(last) ? last : next;
+  }
+
+  /** Returns the task if it has its result. */
+  function dataOf(task: Task): Done | undefined {
+    return task.state === success ? (task as Done) : undefined;
+  }
+
+  function isFinal({ state }: Task): boolean {
+    return state === success || state === failure;
+  }
+}
+
+/** Writes a snapshot as text to compare. `raw` is left out, because a trace id may change with each answer. */
+function faceOf({ raw: _, ...shown }: Snapshot): string {
+  return JSON.stringify(Object.entries(shown).sort());
+}
+
+/** A kind of task: its words, and the functions that poll one. */
+export type TaskKind<Task extends Snapshot, Done extends Task, Handle extends TaskHandle> = ReturnType<
+  typeof defineTask<Task, Done, Handle>
+>;
+
+/** Polls a task once. */
+export async function getTask<Task extends Snapshot, Done extends Task, Handle extends TaskHandle>(
+  { handleOf, read, errorOf }: TaskKind<Task, Done, Handle>,
+  client: Client,
+  task: Handle | string,
+  options: RequestOptions,
+): Promise<Task> {
+  assertClient(client);
+  const handle = handleOf(task);
+  try {
+    return (await read(client, handle, options)).task;
+  } catch (error) {
+    throw errorOf(error, handle);
+  }
+}
+
+/** Polls a task to its end, and returns it. Throws the error of a task that failed. */
+export async function waitForTask<Task extends Snapshot, Done extends Task, Handle extends TaskHandle>(
+  { handleOf, watch, dataOf, failureOf }: TaskKind<Task, Done, Handle>,
+  client: Client,
+  task: Handle | string,
+  options: TaskWatchOptions<Task>,
+): Promise<Done> {
+  let last: Task | undefined;
+  for await (const snapshot of watch(client, task, options)) last = snapshot;
+  const done = last && dataOf(last);
+  if (done) return done;
+  throw failureOf(last as Task, handleOf(task));
+}

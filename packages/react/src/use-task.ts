@@ -1,0 +1,38 @@
+"use client";
+import type { Client, Store } from "@sluice/core";
+import { useEffect, useState, useSyncExternalStore } from "react";
+import { useClient } from "./provider.js";
+import { useLatest } from "./use-latest.js";
+
+/** A store that can show a task or an asset by its id. */
+interface TaskStore extends Store<object> {
+  attach(id: string): void;
+}
+
+/** State of a store, and its verbs, which keep their identity. */
+type Shown<Task extends TaskStore> = ReturnType<Task["getSnapshot"]> & Omit<Task, keyof TaskStore>;
+
+/**
+ * Shows a task in a store of one component, which reads the options of the latest render. `id` is attached when it
+ * changes, but not when effects run again: a newer task stays. Polls nothing unless it is enabled.
+ */
+export function useTask<Options, Task extends TaskStore>(
+  id: string | undefined,
+  options: Options,
+  create: (client: Client, read: () => Options) => Task,
+  enabled = true,
+): Shown<Task> {
+  const client = useClient();
+  const store = useLatest(options, create).storeOf(client);
+  const [attached] = useState<{ to?: Task; id?: string | undefined }>(() => ({}));
+  useEffect(() => {
+    if (attached.to === store && attached.id === id) return;
+    Object.assign(attached, { to: store, id });
+    if (id !== undefined) store.attach(id);
+  }, [attached, store, id]);
+  const { getSnapshot, subscribe, attach: _, ...verbs } = store;
+  const state = useSyncExternalStore(enabled ? subscribe : noSubscription, getSnapshot, getSnapshot);
+  return { ...state, ...verbs } as Shown<Task>;
+}
+
+const noSubscription = () => () => {};
