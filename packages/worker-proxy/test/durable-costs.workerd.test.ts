@@ -155,7 +155,7 @@ test("files: at once, in parts, by their links, deleted, and noted for a copy", 
   await fileIn(await upload(film));
   const small = await fileIn(await step("requests 3, rows 12, classA 1", () => upload(film)));
   const first = { "upload-length": String(2 * PART + 10) };
-  const large = await fileIn(await step("requests 3, rows 13, classA 2", () => upload(filmOf(PART), first)));
+  const large = await fileIn(await step("requests 4, rows 14, classA 2", () => upload(filmOf(PART), first)));
   const next = (offset: number, length: number) =>
     ask(`/v1/uploads/${large.id}`, {
       method: "PATCH",
@@ -168,7 +168,7 @@ test("files: at once, in parts, by their links, deleted, and noted for a copy", 
   await step("classB 1", () => ask(link));
   await step("classB 2", () => ask(link, { headers: { range: "bytes=5-9" } }));
   await step("requests 1", () => ask(`/v1/uploads/${small.id}`));
-  await step("requests 3, rows 4, deleted 1", () => ask(`/v1/uploads/${small.id}`, { method: "DELETE" }));
+  await step("requests 4, rows 8, deleted 1", () => ask(`/v1/uploads/${small.id}`, { method: "DELETE" }));
   vi.setSystemTime(START + 2 * DAY);
   await step("requests 1, alarms 1, rows 9, deleted 1", () => ring("index"));
   // the tables are gone with the last file
