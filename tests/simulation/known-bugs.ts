@@ -245,7 +245,7 @@ export const knownBugs: readonly KnownBug[] = [
       change(
         "packages/core/src/videos/entries.ts",
         "...usual,",
-        "...usual,\n      name: String(snapshot?.progress ?? 0) + usual.name,",
+        "...usual,\n      name: String(usual.known.snapshot?.progress ?? 0) + usual.name,",
       ),
     ],
   },
@@ -360,9 +360,7 @@ export const knownBugs: readonly KnownBug[] = [
   },
   {
     name: "a component that is shown again goes back to the task of its id",
-    changes: [
-      change(`${react}/use-task.ts`, "if (attached.to === store && attached.id === id) return;", ""),
-    ],
+    changes: [change(`${react}/use-task.ts`, "if (attached.to === store && attached.id === id) return;", "")],
   },
   {
     name: "a component misses what its chat gets without a change of its status",
