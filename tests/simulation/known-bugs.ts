@@ -257,7 +257,7 @@ export const knownBugs: readonly KnownBug[] = [
       change(
         "packages/core/src/videos/entries.ts",
         "...usual,",
-        "...usual,\n      name: String(snapshot?.progress ?? 0) + usual.name,",
+        "...usual,\n      name: String(usual.known.snapshot?.progress ?? 0) + usual.name,",
       ),
     ],
   },

@@ -329,6 +329,36 @@ describe("an asset", () => {
     await shows(store, ({ status }) => status === "success");
   });
 
+  test("an asset that was seen before outlasts a minute of 404s", async () => {
+    const clock = stoppedClock();
+    let lookup = () => Response.json({ Status: "Processing" });
+    const { client } = clientOf(() => lookup(), {
+      clock,
+      random: () => 0.5,
+      baseURL: `https://gateway-${Math.random()}.test`,
+      assetLookup: (id, request) => request("/gamma/asset/GetAsset", { Id: id }),
+    });
+    const store = createAssetStore(client, { presence: present });
+    leaves.push(store.subscribe(() => {}));
+    store.attach("a-1");
+    await shows(store, ({ nextPollAt }) => nextPollAt !== undefined);
+    store.detach();
+    await clock.advance(1000);
+    lookup = () => Response.json({ error: { message: "no such asset" } }, { status: 404 });
+    store.refetch();
+    await shows(store, ({ failure }) => failure !== undefined);
+    for (let polls = 0; polls < 20; polls += 1) {
+      await clock.advance(3000);
+      await settled();
+    }
+    expect(store.getSnapshot()).toMatchObject({ status: "pending", failure: { status: 404 } });
+    lookup = () => Response.json({ Status: "Active" });
+    await clock.advanceUntil(
+      shows(store, ({ status }) => status === "success"),
+      3000,
+    );
+  });
+
   test("intervalMs sets the time between polls, and is read each time", async () => {
     let fastMs = 60_000;
     const { store, clock, lookups } = storeOf(["Processing", "Processing", "Active"], {

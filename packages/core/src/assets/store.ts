@@ -11,7 +11,7 @@ import {
   type TaskStore,
   type TaskStoreOptions,
 } from "../tasks/task-store.js";
-import { watchAlone } from "../tasks/task-watch.js";
+import { sharedWatch } from "../tasks/task-watch.js";
 import type { ActiveAsset, Asset, AssetHandle } from "../vocabulary/asset.js";
 import { type CreateAssetOptions, createAsset } from "./create.js";
 import { type AssetRequest, checkAssetRequest } from "./schema.js";
@@ -99,7 +99,13 @@ export function createAssetStore(
   const read = readerOf(options);
   noteOptions("createAssetStore or useAsset", options, client.warn);
   const { submit, ...store } = createTaskStore(assets, client, read, {
-    watchOf: (handle, known) => watchAlone(assets, client, handle, read, known),
+    watchOf: (handle, known) =>
+      sharedWatch(assets, client, {
+        handleOf: () => handle,
+        settings: read,
+        presence: read().presence,
+        known,
+      }),
     stateOf: (state, asset, sending?: Sending): AssetState => ({
       ...state,
       phase: sending?.phase ?? (state.status === "pending" ? "preparing" : undefined),

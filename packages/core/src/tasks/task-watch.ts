@@ -1,6 +1,5 @@
 import { scoped } from "../base/scope.js";
 import type { Client } from "../client.js";
-import type { Presence } from "../tabs/page-activity.js";
 import type { Snapshot, TaskHandle, TaskKind } from "./define-task.js";
 import { spaced } from "./pace.js";
 import { intervalAfter } from "./poll.js";
@@ -10,21 +9,18 @@ import {
   type WatchesInUse,
   type WatchPlan,
   type WatchSettings,
-  type WatchState,
 } from "./shared-poller.js";
 
 /** The parts of a watch that its caller decides. */
-interface Sharing<Task, Handle> {
-  readonly inUse: WatchesInUse<Task>;
+interface Sharing<Task, Handle> extends Pick<WatchPlan<Task>, "presence" | "known"> {
   /** Returns what is known about the task now. */
   readonly handleOf: () => Handle;
   readonly settings: () => WatchSettings<Task>;
-  /** Makes the plan of a new watch. */
-  readonly planOf: (usual: UsualPlan<Task>) => WatchPlan<Task>;
+  /** Watches to look in first. @default those of the client */
+  readonly inUse?: WatchesInUse<Task>;
+  /** Changes the usual plan of a new watch. */
+  readonly planOf?: (usual: WatchPlan<Task>) => WatchPlan<Task>;
 }
-
-/** A plan without the parts that kinds of tasks do not share. */
-export type UsualPlan<Task> = Omit<WatchPlan<Task>, "known" | "presence">;
 
 /**
  * Returns the watch of a task: the one in use, or a new one. A watch without subscribers is dropped, so call this again
@@ -33,18 +29,27 @@ export type UsualPlan<Task> = Omit<WatchPlan<Task>, "known" | "presence">;
 export function sharedWatch<Task extends Snapshot, Handle extends TaskHandle>(
   kind: TaskKind<Task, Task, Handle>,
   client: Client,
-  { inUse, handleOf, settings, planOf }: Sharing<Task, Handle>,
+  {
+    handleOf,
+    settings,
+    presence,
+    known,
+    inUse = inUseOf(kind.watches, client),
+    planOf = (usual) => usual,
+  }: Sharing<Task, Handle>,
 ): Watch<Task> {
   const { id } = handleOf();
-  const known = inUse.get(id);
-  if (known) {
-    known.settings = settings;
-    return known.watch;
+  const found = inUse.get(id);
+  if (found) {
+    found.settings = settings;
+    return found.watch;
   }
   const watch: Watch<Task> = createWatch(
     planOf({
       name: scoped(client, `sluice/${kind.name}/${client.baseURL}/${id}`),
       client,
+      presence,
+      known,
       inBackground: () => shared.settings().pollInBackground ?? false,
       poll: (onPoll, signal, seen) =>
         kind.watch(client, handleOf(), {
@@ -63,17 +68,8 @@ export function sharedWatch<Task extends Snapshot, Handle extends TaskHandle>(
   return watch;
 }
 
-/** Returns the watch of a task that no list keeps: one for each task of a client. */
-export function watchAlone<Task extends Snapshot, Handle extends TaskHandle>(
-  kind: TaskKind<Task, Task, Handle>,
-  client: Client,
-  handle: Handle,
-  settings: () => WatchSettings<Task> & { readonly presence?: Presence | undefined },
-  known: WatchState<Task>,
-): Watch<Task> {
-  const inUse: WatchesInUse<Task> = kind.watches.get(client) ?? new Map();
-  kind.watches.set(client, inUse);
-  const { presence } = settings();
-  const planOf = (usual: UsualPlan<Task>) => ({ ...usual, presence, known });
-  return sharedWatch(kind, client, { inUse, handleOf: () => handle, settings, planOf });
+function inUseOf<Task>(watches: WeakMap<Client, WatchesInUse<Task>>, client: Client): WatchesInUse<Task> {
+  const known = watches.get(client) ?? new Map();
+  watches.set(client, known);
+  return known;
 }

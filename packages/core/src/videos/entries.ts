@@ -16,7 +16,7 @@ import {
   type WatchSettings,
   type WatchState,
 } from "../tasks/shared-poller.js";
-import { sharedWatch, type UsualPlan } from "../tasks/task-watch.js";
+import { sharedWatch } from "../tasks/task-watch.js";
 import { renewedLater } from "../uploads/expiring-link.js";
 import type { SucceededVideoTask, VideoTask, VideoTaskReference } from "../vocabulary/video-task.js";
 import { afterReload, afterSubmission, type SubmissionOptions, submitVideoTask } from "./create.js";
@@ -92,7 +92,9 @@ export function createVideoTaskLedger(
         // the entry may be restored later
         handleOf: () => entryOf(task.id)?.handle ?? task,
         settings,
-        planOf: (usual) => planOf(usual, task.id, known),
+        presence,
+        known: { snapshot: entryOf(task.id)?.task ?? known.snapshot, error: known.error },
+        planOf: (usual) => planOf(usual, task.id),
       }),
     handleOf: (id) => entryOf(id)?.handle,
     remove(key) {
@@ -122,16 +124,10 @@ export function createVideoTaskLedger(
     return [...entries.values()].sort((a, b) => b.submittedAt - a.submittedAt);
   }
 
-  function planOf(
-    usual: UsualPlan<VideoTask>,
-    id: string,
-    known: WatchState<VideoTask>,
-  ): WatchPlan<VideoTask> {
-    const snapshot = entryOf(id)?.task ?? known.snapshot;
+  /** Keeps the answers of a watch in its entry, and renews links. */
+  function planOf(usual: WatchPlan<VideoTask>, id: string): WatchPlan<VideoTask> {
     return {
       ...usual,
-      presence,
-      known: { snapshot, error: known.error },
       async *poll(onPoll, signal, seen) {
         if (isOutdated(seen)) return yield* renewed(seen);
         // a link that has expired before the page saw the end is not shown

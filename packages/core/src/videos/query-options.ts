@@ -1,8 +1,9 @@
 import { scoped } from "../base/scope.js";
 import type { Client } from "../client.js";
+import { intervalAfter } from "../tasks/poll.js";
 import { isGatewayError } from "../vocabulary/errors.js";
 import type { VideoTask, VideoTaskReference } from "../vocabulary/video-task.js";
-import { getVideoTask, type VideoTaskWatchOptions } from "./watch.js";
+import { getVideoTask, type VideoTaskWatchOptions, videos } from "./watch.js";
 
 /** Options of a TanStack Query that polls a video task. */
 export interface VideoTaskQueryOptions {
@@ -39,15 +40,15 @@ export interface VideoTaskQueryOptions {
 export function videoTaskQueryOptions(
   client: Client,
   task: VideoTaskReference | string,
-  { intervalMs = 15_000 }: Pick<VideoTaskWatchOptions, "intervalMs"> = {},
+  { intervalMs = videos.intervalMs }: Pick<VideoTaskWatchOptions, "intervalMs"> = {},
 ): VideoTaskQueryOptions {
   const id = typeof task === "string" ? task : task.id;
   return {
     queryKey: ["sluice", "video-task", scoped(client, client.baseURL), id],
     queryFn: ({ signal }) => getVideoTask(client, task, { signal }),
     refetchInterval: ({ state: { data, error } }) => {
-      if (data?.state === "succeeded" || data?.state === "failed" || isLasting(error)) return false;
-      return typeof intervalMs === "function" ? intervalMs(data) : intervalMs;
+      if ((data && videos.isFinal(data)) || isLasting(error)) return false;
+      return intervalAfter(intervalMs, data);
     },
   };
 }
