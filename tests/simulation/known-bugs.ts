@@ -388,9 +388,9 @@ export const knownBugs: readonly KnownBug[] = [
     name: "a task is polled for a component that is gone",
     changes: [
       change(
-        `${react}/use-video-task.ts`,
-        "const subscribe = enabled ? store.subscribe : noSubscription;",
-        "const subscribe = enabled ? (listener: () => void) => void store.subscribe(listener) as never : noSubscription;",
+        `${react}/use-task.ts`,
+        "const state = useSyncExternalStore(enabled ? subscribe : noSubscription, getSnapshot, getSnapshot);",
+        "const [keep] = useState(() => (listener: () => void) => void store.subscribe(listener) as never);\n  const state = useSyncExternalStore(enabled ? keep : noSubscription, getSnapshot, getSnapshot);",
       ),
     ],
   },
