@@ -6,6 +6,7 @@ import { chromiumFlags, findChromium } from "../../scripts/chromium.ts";
 import { type Built, bundlers, reactFiles } from "../bundlers.ts";
 import { put, type Report, tableOf } from "../topic.ts";
 import { makeEvents } from "../workload.ts";
+import { kilobytesOf, programs as others } from "./sizes.ts";
 
 export const title = "Loaded by the end of one answer";
 
@@ -50,16 +51,26 @@ export async function measure(): Promise<Report> {
     }
   return {
     markdown: `A page in Chromium asks for one answer of 100 events in a second. The files of the program that the page has loaded when the answer has ended, minified, gzip, without React; and two seconds later, when the page had nothing to do.\n\n${tableOf("bundler", columns)}`,
-    summary: Object.entries(texts).map(([name, text]) => ({
-      measure: `${name}, without React, loaded when it has ended`,
-      texts: { Sluice: text },
-    })),
+    summary: await Promise.all(
+      Object.entries(texts).map(async ([name, text]) => ({
+        measure: `${name}, minified and compressed, without React, loaded when it has ended`,
+        texts: { ...(await othersOf(name)), Sluice: text },
+      })),
+    ),
   };
 }
 
 /** The paths of all that a page has loaded, in its own words. */
 const LOADED = 'performance.getEntriesByType("resource").map(({ name }) => new URL(name).pathname.slice(1))';
 declare const loadedAtEnd: string[] | undefined;
+
+/** The sizes of other clients: they load at once all that they ever load. */
+async function othersOf(name: string): Promise<Record<string, string>> {
+  const sizes: Record<string, string> = {};
+  for (const [client, source] of Object.entries(others[name] ?? {}))
+    sizes[client] = kilobytesOf(await bundlers.Vite(source), true);
+  return sizes;
+}
 
 /** Opens a page with a program, and returns the compressed bytes of the files that it has loaded. */
 async function loadedBy(files: Built): Promise<{ atEnd: number; idle: number }> {

@@ -5,7 +5,8 @@ import { put, type Report, tableOf } from "../topic.ts";
 export const title = "Bundle sizes";
 
 const parser = 'import { createParser } from "eventsource-parser"; console.log(createParser)';
-const programs: Record<string, Record<string, string>> = {
+/** Sources of programs that import what a page needs, by what it does and by client. */
+export const programs: Record<string, Record<string, string>> = {
   "one streamed answer": {
     Sluice: 'import { createClient, streamChat } from "@sluice/core"; console.log(createClient, streamChat)',
     openai: 'import OpenAI from "openai"; console.log(OpenAI)',
@@ -45,7 +46,7 @@ export async function measure(): Promise<Report> {
 }
 
 /** Kilobytes of a program, with the files that it may load later or without them. */
-function kilobytesOf(files: Built, whole: boolean): string {
+export function kilobytesOf(files: Built, whole: boolean): string {
   const loaded = new Set<BuiltFile>();
   for (const file of files.values()) if (file.isEntry) follow(file);
   const bytes = [...loaded].map(({ code }) => gzipSync(code, { level: 9 }).length);
