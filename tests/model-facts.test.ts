@@ -4,7 +4,7 @@ import { assetModels, chatModels, imageModels, videoModels } from "@sluice/core/
 import { describe, expect, test } from "vitest";
 import { modelsTable } from "./rules/models-table.ts";
 
-/* Facts about models in prose come from the tables: `pnpm coverage` writes them. */
+/* Facts about models in prose come from the tables: `pnpm check rules` writes them. */
 
 const root = join(import.meta.dirname, "..");
 const read = (path: string) => readFileSync(join(root, path), "utf8");
@@ -12,7 +12,7 @@ const ids = Object.keys({ ...chatModels, ...imageModels, ...videoModels, ...asse
 const guides = globSync(["README.md", "packages/*/{README,AGENTS,COVERAGE}.md"], { cwd: root });
 
 test.each(["packages/core/AGENTS.md", "packages/core/COVERAGE.md"])(
-  "%s has the facts about models as `pnpm coverage` writes them",
+  "%s has the facts about models as `pnpm check rules` writes them",
   (page) => expect(read(page)).toContain(`\n## Models\n\n${modelsTable()}\n`),
 );
 

@@ -1,18 +1,4 @@
-/**
- * A group of routes: those of the spec's part of the same name, `GET /health`, `GET /v1/budget`, the files of `/media`, and
- * the paths of `/operator`.
- */
-export type RouteName =
-  | "chat"
-  | "images"
-  | "videos"
-  | "assets"
-  | "epsilon"
-  | "health"
-  | "budget"
-  | "media"
-  | "admin";
-
+import type { RouteName } from "./routes.js";
 /** The sender of a request. */
 export interface User {
   /** Stable, and not to be guessed from outside: for limits and logs. */

@@ -11,7 +11,6 @@ export type {
   Payable,
   ProxyContext,
   Reservation,
-  RouteName,
   Usage,
   User,
   UserData,
@@ -29,3 +28,4 @@ export type { JobEvent, JobOutcome, OnJobEvent } from "./job-event.js";
 export type { Authenticate, Health, Keys, Limits, Models, OnEvent, ProxyOptions } from "./options.js";
 export { createProxy, type GatewayProxy } from "./proxy.js";
 export type { AnyEvent, Outcome, ProxyEvent } from "./report.js";
+export type { RouteName } from "./routes.js";

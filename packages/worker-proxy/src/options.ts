@@ -1,7 +1,8 @@
-import type { Admitted, Checked, Extension, Meter, ProxyContext, RouteName, User } from "./admitted.js";
+import type { Admitted, Checked, Extension, Meter, ProxyContext, User } from "./admitted.js";
 import type { RateLimit } from "./gates/caller.js";
 import type { Caps } from "./gates/fields.js";
 import type { ProxyEvent } from "./report.js";
+import type { RouteName } from "./routes.js";
 
 /** One secret, or those that hold while it is changed, the one in use first. */
 export type Keys = string | undefined | readonly string[];

@@ -1,4 +1,4 @@
-import type { Admitted, Extension, ProxyContext, RouteName, User } from "./admitted.js";
+import type { Admitted, Extension, ProxyContext, User } from "./admitted.js";
 import { checkOrigin, checkRate, corsHeadersOf, userOf } from "./gates/caller.js";
 import { find, isPoll, type Match, matchFor } from "./gates/path.js";
 import { admit } from "./gates/policy.js";
@@ -8,6 +8,7 @@ import { ask, type Exchange } from "./gateway/request.js";
 import type { ProxyOptions } from "./options.js";
 import { Refusal, refusalIn } from "./refusal.js";
 import { logError, openReport, type Report } from "./report.js";
+import type { RouteName } from "./routes.js";
 import { checkedOptions, type Settings, setupOf } from "./settings.js";
 
 /** The default export of a Worker; `fetch` serves any host that speaks `Request` and `Response`. */

@@ -1,5 +1,6 @@
-import type { RouteName, Usage } from "./admitted.js";
+import type { Usage } from "./admitted.js";
 import type { JobEvent } from "./job-event.js";
+import type { RouteName } from "./routes.js";
 
 /**
  * The end of a request.

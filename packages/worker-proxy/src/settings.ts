@@ -1,4 +1,4 @@
-import type { RouteName, User } from "./admitted.js";
+import type { User } from "./admitted.js";
 import { createStreamCount } from "./gates/caller.js";
 import type { Caps } from "./gates/fields.js";
 import { createTables, type FieldsOf, hasField, routeOf } from "./gates/models.js";
@@ -7,14 +7,12 @@ import { createKeyInUse } from "./gateway/key-in-use.js";
 import type { ProxyOptions } from "./options.js";
 import { ensure, misconfigured, readOption } from "./refusal.js";
 import { createRepeats } from "./repeats.js";
+import { groupsWith, type RouteName, routeGroups } from "./routes.js";
 
-/** The routes whose fields are listed. */
-const TABLED: readonly RouteName[] = ["chat", "images", "videos", "assets"];
-
-const ROUTES: readonly RouteName[] = [...TABLED, "epsilon", "health", "budget", "admin"];
-
-/** The routes whose ids belong to one user. */
-const OWNED: readonly RouteName[] = ["videos", "assets", "epsilon"];
+/** The groups that an operator can open. */
+const ROUTES = Object.keys(routeGroups).filter((name) => name !== "media");
+/** The groups whose ids belong to one user. */
+const OWNED = groupsWith("ids");
 
 /** The limits that have a default. */
 const LIMITS = {
@@ -181,7 +179,9 @@ function checkModels(given: unknown, fieldsOf: FieldsOf): ReadonlyMap<string, Ca
     for (const [field, cap] of Object.entries(caps)) {
       // a cap on a field that is never found would never hold
       const known = routeOf(id);
-      const isField = (known ? [known] : TABLED).some((name) => hasField(fieldsOf(name, id), field));
+      const isField = (known ? [known] : groupsWith("isTabled")).some((name) =>
+        hasField(fieldsOf(name, id), field),
+      );
       ensure(isField, `models: ${id}: ${field}: is no field of this model; correct it, or see allowFields`);
       const isCap = Array.isArray(cap) ? cap.length > 0 : Number.isSafeInteger(cap) && Number(cap) >= 0;
       ensure(isCap, `models: ${id}: ${field}: give the most, or a list of what is allowed`);

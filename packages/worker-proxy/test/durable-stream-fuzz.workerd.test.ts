@@ -82,7 +82,7 @@ test("case 119: no order of faults, silences, readers, repeats, stops and crashe
     const ids = new Map<string, string>();
     const readings: Promise<void>[] = [];
     const clients: AbortController[] = [];
-    /** How often the object of an answer was lost. */
+    /** Number of losses of the object of each answer. */
     const lost = new Map<string, number>();
 
     const follow = async (key: string, response: Response, after: number) => {

@@ -3,6 +3,7 @@ import { markKept } from "../gateway/kept.js";
 import type { OnJobEvent } from "../job-event.js";
 import type { ProxyOptions } from "../options.js";
 import { ensure, readBinding } from "../refusal.js";
+import { groupsWith } from "../routes.js";
 import { checkedOptions } from "../settings.js";
 import { type Create, type ExportedCreate, MOST_BYTES, openOnce } from "./once-object.js";
 import {
@@ -85,7 +86,7 @@ export function onceObject<Env = unknown>(options: OnceOptions<Env>): DurableObj
 const EXPORTED_BYTES = 4 * 1024 * 1024;
 
 /** The groups of routes whose requests are remembered: all that create something. */
-const CREATES = ["images", "videos", "assets", "epsilon"] as const;
+const CREATES = groupsWith("isCreate");
 
 /**
  * Answers a create that is repeated with the same `idempotency-key` from memory, by an {@link onceObject}: nothing is paid
@@ -109,7 +110,7 @@ export function once<Env = unknown>(namespace: (env: Env) => ObjectNamespace | u
     send(admitted, isMetered) {
       const key = admitted.request.headers.get("idempotency-key");
       // with an id it is a poll or a lookup, which costs nothing
-      const isCreate = CREATES.some((route) => route === admitted.route) && admitted.id === undefined;
+      const isCreate = CREATES.includes(admitted.route) && admitted.id === undefined;
       return isCreate && key !== null ? send(admitted, key, isMetered) : undefined;
     },
   };

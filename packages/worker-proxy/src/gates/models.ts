@@ -1,4 +1,4 @@
-import type { RouteName } from "../admitted.js";
+import type { RouteName } from "../routes.js";
 
 /*
  * The fields of the spec's requests, as nested names: `input{media[]{url@}}`. `[]` marks a list, `@` the address of a

@@ -1,8 +1,6 @@
-import type { ExtensionRoute, RouteName } from "../admitted.js";
+import type { ExtensionRoute } from "../admitted.js";
 import { Refusal } from "../refusal.js";
-
-/** The kind of thing that an id names. The mark of one does not fit the other. */
-export type IdKind = "task" | "asset" | "epsilon";
+import { type IdKind, type RouteName, routeGroups } from "../routes.js";
 
 /** One row of the table: a request that is allowed, and its constant path at the gateway. */
 export interface Route {
@@ -22,17 +20,9 @@ export interface Route {
 const SENT_ID = /^[A-Za-z0-9_-]{1,151}$/;
 
 /** Everything that can leave for the gateway. Nothing of a request's address does. */
-export const specRoutes: readonly Route[] = [
-  { name: "chat", method: "POST", path: "/v1/chat/completions" },
-  { name: "images", method: "POST", path: "/v1/images/generations" },
-  { name: "videos", method: "POST", path: "/v1/video/generations", ids: "task" },
-  { name: "videos", method: "GET", path: "/v1/video/generations/{id}", ids: "task" },
-  { name: "assets", method: "POST", path: "/gamma/asset/CreateAsset", ids: "asset" },
-  { name: "epsilon", method: "POST", path: "/epsilon/v1/videos/text2video", ids: "epsilon" },
-  { name: "epsilon", method: "POST", path: "/epsilon/v1/videos/image2video", ids: "epsilon" },
-  { name: "epsilon", method: "POST", path: "/epsilon/v1/videos/multi-image2video", ids: "epsilon" },
-  { name: "epsilon", method: "GET", path: "/epsilon/v1/videos/{id}", ids: "epsilon" },
-];
+export const specRoutes: readonly Route[] = Object.entries(routeGroups).flatMap(([name, { ids, paths }]) =>
+  paths.map(([method, path]) => ({ name: name as RouteName, method, path, ids })),
+);
 
 /** The table of one proxy: the rows of the open groups, from the gateway, the proxy itself and extensions. */
 export function tableOf(

@@ -1,8 +1,9 @@
 import type { Admitted, User } from "../admitted.js";
 import type { Limits, Media } from "../options.js";
 import { decided, Refusal } from "../refusal.js";
+import type { IdKind } from "../routes.js";
 import type { Address, Caps } from "./fields.js";
-import type { IdKind, Route } from "./path.js";
+import type { Route } from "./path.js";
 
 /* Loaded where ids are signed, and for requests with ids or addresses of media in them, or for epsilon. */
 

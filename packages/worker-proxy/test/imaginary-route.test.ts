@@ -1,0 +1,47 @@
+import { expect, test, vi } from "vitest";
+import { asked, openProxy } from "./support/in-process.js";
+import { SECRET } from "./support/sign.js";
+
+/*
+ * A group of routes that does not exist is in the table: what follows from a row follows for it too, without a second place
+ * that someone could forget.
+ */
+
+vi.mock("../src/routes.js", async (original) => {
+  const { routeGroups } = await original<typeof import("../src/routes.js")>();
+  const paths = [
+    ["POST", "/v1/audio"],
+    ["GET", "/v1/audio/{id}"],
+  ];
+  const groups: Record<string, object> = {
+    ...routeGroups,
+    audio: { ids: "task", isTabled: false, isCreate: true, paths },
+  };
+  const groupsWith = (property: string) =>
+    Object.entries(groups).flatMap(([name, group]) => (group[property as keyof object] ? [name] : []));
+  return { routeGroups: groups, groupsWith };
+});
+
+const options = {
+  routes: ["audio"] as never,
+  models: ["tunes-1"],
+  allowFields: ["model"],
+  authenticate: ({ headers }: Request) => ({ id: headers.get("authorization")?.slice(7) ?? "" }),
+};
+const as = (user: string) => ({ authorization: `Bearer ${user}` });
+
+test("A group with ids is not opened without a secret, which keeps users apart", () => {
+  expect(() => openProxy({ ...options, secret: undefined })).toThrow(
+    "secret: videos, assets, epsilon, audio need one",
+  );
+});
+
+test("A task of a new group is there for its own user alone", async () => {
+  const { ask } = openProxy({ ...options, secret: () => SECRET }, () => Response.json({ id: "tune-1" }));
+  const created = await ask(asked({ path: "/v1/audio", headers: as("ada"), body: { model: "tunes-1" } }));
+  const { id } = JSON.parse(created.text) as { id: string };
+  expect(id).not.toBe("tune-1");
+  const poll = (user: string) => ask(asked({ method: "GET", path: `/v1/audio/${id}`, headers: as(user) }));
+  expect((await poll("ada")).status).toBe(200);
+  expect((await poll("bob")).status).toBe(404);
+});
