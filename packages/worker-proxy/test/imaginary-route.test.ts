@@ -1,5 +1,4 @@
-import { expect, test, vi } from "vitest";
-import { asked, openProxy } from "./support/in-process.js";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { SECRET } from "./support/sign.js";
 
 /*
@@ -7,8 +6,11 @@ import { SECRET } from "./support/sign.js";
  * that someone could forget.
  */
 
-vi.mock("../src/routes.js", async (original) => {
-  const { routeGroups } = await original<typeof import("../src/routes.js")>();
+const ROUTES = "../src/routes.js";
+let inProcess: typeof import("./support/in-process.js");
+
+beforeAll(async () => {
+  const { routeGroups } = await import("../src/routes.js");
   const paths = [
     ["POST", "/v1/audio"],
     ["GET", "/v1/audio/{id}"],
@@ -19,7 +21,13 @@ vi.mock("../src/routes.js", async (original) => {
   };
   const groupsWith = (property: string) =>
     Object.entries(groups).flatMap(([name, group]) => (group[property as keyof object] ? [name] : []));
-  return { routeGroups: groups, groupsWith };
+  vi.resetModules();
+  vi.doMock(ROUTES, () => ({ routeGroups: groups, groupsWith }));
+  inProcess = await import("./support/in-process.js");
+});
+afterAll(() => {
+  vi.doUnmock(ROUTES);
+  vi.resetModules();
 });
 
 const options = {
@@ -31,12 +39,13 @@ const options = {
 const as = (user: string) => ({ authorization: `Bearer ${user}` });
 
 test("A group with ids is not opened without a secret, which keeps users apart", () => {
-  expect(() => openProxy({ ...options, secret: undefined })).toThrow(
+  expect(() => inProcess.openProxy({ ...options, secret: undefined })).toThrow(
     "secret: videos, assets, epsilon, audio need one",
   );
 });
 
 test("A task of a new group is there for its own user alone", async () => {
+  const { asked, openProxy } = inProcess;
   const { ask } = openProxy({ ...options, secret: () => SECRET }, () => Response.json({ id: "tune-1" }));
   const created = await ask(asked({ path: "/v1/audio", headers: as("ada"), body: { model: "tunes-1" } }));
   const { id } = JSON.parse(created.text) as { id: string };
