@@ -276,6 +276,16 @@ export const knownBugs: readonly KnownBug[] = [
     ],
   },
   {
+    name: "a film of a crashed tab is paid again by another one that asks for it at once",
+    changes: [
+      change(
+        "packages/core/src/videos/create.ts",
+        "if ((await isLocked(client, submissionLock(client, entry.key))) === false) return entry;",
+        "",
+      ),
+    ],
+  },
+  {
     name: "the second click of a double click makes images, too",
     changes: [
       change(
