@@ -326,6 +326,16 @@ export const knownBugs: readonly KnownBug[] = [
     ],
   },
   {
+    name: "a request that is lost with its object costs nothing",
+    changes: [
+      change(
+        `${proxy}/durable/job.ts`,
+        "paid ? paid.spent : isReserving ? 0 : undefined,",
+        "paid ? paid.spent : 0,",
+      ),
+    ],
+  },
+  {
     name: "a settlement that is sent again is charged again",
     changes: [
       change(
