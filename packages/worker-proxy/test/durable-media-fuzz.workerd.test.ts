@@ -2,8 +2,9 @@ import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "c
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { hashOf } from "../src/durable/platform.js";
+import { crash, step } from "./support/crash.js";
 import { gateway, task } from "./support/durable-gateway.js";
-import { crash, type FuzzedEnv, parts, proxy, roomy, step, store, told } from "./support/fuzzed-archive.js";
+import { type FuzzedEnv, parts, proxy, roomy, store, told } from "./support/fuzzed-archive.js";
 import { openRandom, type Random, runsOf, SEED } from "./support/random.js";
 
 /* Orders of polls, faults, deletions and evictions: each film that was paid for is there in the end, or its end was told. */

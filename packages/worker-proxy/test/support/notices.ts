@@ -1,11 +1,18 @@
 import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { createProxy, type JobEvent } from "@sluice/worker-proxy";
-import { deadLetters, type ObjectNamespace, videoEvents, videoWatch } from "@sluice/worker-proxy/durable";
+import {
+  deadLetters,
+  type ObjectNamespace,
+  type ObjectState,
+  videoEvents,
+  videoWatch,
+} from "@sluice/worker-proxy/durable";
 import { afterEnd, webhook } from "@sluice/worker-proxy/notify";
 import { webPush } from "@sluice/worker-proxy/push";
 import { vi } from "vitest";
 import { hashOf } from "../../src/durable/platform.js";
+import { crashable, step } from "./crash.js";
 import { asked } from "./in-process.js";
 import { KEY } from "./key.js";
 
@@ -44,7 +51,9 @@ const gateway = {
   baseURL: "https://gateway.example",
   apiKey: () => KEY,
   fetch: async ({ method }: Request) =>
-    method === "POST" ? Response.json({ id: `n-${tasks}`, status: "queued" }) : world.task(),
+    method === "POST"
+      ? Response.json({ id: `n-${tasks}`, status: "queued" })
+      : step(async () => world.task()),
 };
 const onEvent = (event: JobEvent) => void world.events.push(event);
 /** Any keys: nothing here decrypts. */
@@ -58,7 +67,7 @@ const hook = webhook<Env>({
   secret: () => `whsec_${btoa("a secret of the app, 32 and more")}`,
   async fetch(request) {
     const { type, data } = (await request.json()) as { type: string; data: { id: string } };
-    const answer = await world.app();
+    const answer = await step(async () => world.app());
     world.webhooks.push({ id: request.headers.get("webhook-id") ?? "", type, task: data.id });
     return answer;
   },
@@ -68,20 +77,30 @@ export const push = webPush<Env>({
   vapid: () => vapid,
   onEvent,
   async fetch({ url }) {
-    const answer = await world.service();
+    const answer = await step(async () => world.service());
     if (answer.ok) world.pushes.push(url);
     return answer;
   },
 });
 
 const notify = afterEnd<Env>([hook, push]);
-export const NoticeWatch = videoWatch<Env>({
+const NoticeWatches = videoWatch<Env>({
   ...gateway,
   namespace: (given) => (world.hasLetters ? given.NOTICE_WATCH : undefined),
   onEvent,
   onEnd: (ended, work) => world.onEnd?.() ?? notify(ended, work),
 });
-export const NoticePush = push.PushSubscriptions;
+/** The objects, whose process may end at each of their writes. */
+export class NoticeWatch extends NoticeWatches {
+  constructor(state: ObjectState, given: Env) {
+    super(crashable(state), given);
+  }
+}
+export class NoticePush extends push.PushSubscriptions {
+  constructor(state: ObjectState, given: Env) {
+    super(crashable(state), given);
+  }
+}
 
 export const events = videoEvents<Env>((given) => given.NOTICE_WATCH, { startOn: "create", onEvent });
 const proxy = createProxy<Env>({
@@ -110,6 +129,7 @@ const objectOf = (namespace: keyof Env, name: string) =>
 export const objects = {
   watch: async (user: string, id: string) => objectOf("NOTICE_WATCH", `${await hashOf(user)}:${id}`),
   push: async (user: string) => objectOf("NOTICE_PUSH", await hashOf(`push\n${user}`)),
+  index: async (user: string) => objectOf("NOTICE_WATCH", await hashOf(user)),
   owner: async (id: string) => objectOf("NOTICE_PUSH", await hashOf(`endpoint\n${id}`)),
   letters: async (namespace: keyof Env) => objectOf(namespace, "dead letters"),
 };
