@@ -1,4 +1,5 @@
 import { Refusal } from "../refusal.js";
+import { bytesOf } from "./base64.js";
 
 /** The push services of the browsers: Chrome, Edge on Android and Samsung; Firefox; Safari; Edge. */
 export const PUSH_SERVICES: readonly string[] = [
@@ -60,12 +61,6 @@ export async function isPoint(text: string): Promise<boolean> {
     () => true,
     () => false,
   );
-}
-
-/** Reads Base64 for addresses. */
-export function bytesOf(text: string): Uint8Array<ArrayBuffer> {
-  const plain = atob(text.replaceAll("-", "+").replaceAll("_", "/").replace(/=+$/, ""));
-  return Uint8Array.from(plain, (letter) => letter.charCodeAt(0));
 }
 
 function invalid(param: string, message: string): Refusal {

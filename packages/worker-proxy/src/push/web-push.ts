@@ -15,7 +15,8 @@ import { type JobEvent, notifyOf, type OnJobEvent } from "../job-event.js";
 import { type FollowUp, factsOf, NoticeError, noticeIds } from "../notify/after-end.js";
 import { decided, ensure, readBinding, readOption } from "../refusal.js";
 import { logError } from "../report.js";
-import { bytesOf, checkedTarget, isPoint, PUSH_SERVICES, type PushTarget } from "./endpoint.js";
+import { bytesOf } from "./base64.js";
+import { checkedTarget, isPoint, PUSH_SERVICES, type PushTarget } from "./endpoint.js";
 import { askOwner, withOwner } from "./endpoint-owner.js";
 import { openSubscriptions, type PushResult, type SubscriptionsChange, type VAPID } from "./subscriptions.js";
 
