@@ -29,7 +29,7 @@ describe("a picture of the demo", () => {
     ["An abstract shape in red", "red", ([red, green, blue]: Color) => red > Math.max(green, blue)],
   ];
   for (const [index, [prompt, shown, isRight]] of subjects.entries())
-    test(`of “${prompt}” shows ${shown}`, { tags: index < 2 ? [] : ["long"] }, async () => {
+    test(`An image of “${prompt}” shows ${shown}`, { tags: index < 2 ? [] : ["long"] }, async () => {
       const [url] = await urlsOf({ prompt });
       expect(isRight(lowerHalf(await pictureAt(url)))).toBe(true);
     });

@@ -364,7 +364,7 @@ describe("case 150: a text that looks like an image", () => {
     expect(mostTokens(asked)).toBeGreaterThan(100_000);
   });
 
-  test("and an image by its address, which costs what one in the request does, is counted as an image", () => {
+  test("An image by its address, which costs what one in the request does, is counted as an image", () => {
     const image = { type: "image_url", image_url: { url: "https://a.example/a.png" } };
     expect(mostTokens(chat([image, image], { max_tokens: 100 }))).toBeGreaterThan(20_100);
   });

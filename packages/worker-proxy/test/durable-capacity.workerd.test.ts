@@ -20,7 +20,7 @@ import { placeOf } from "./support/places.js";
 import { countedState } from "./support/rows.js";
 
 /*
- * What each kind of work uses of Durable Objects. `node bench/capacity.ts` runs this file, reads its lines and makes the
+ * Counts of what each kind of work uses of Durable Objects. `node bench/capacity.ts` runs this file, reads its lines and makes the
  * tables of docs/guides/proxy-capacity.md of them. The bounds here are those below which the guide's advice holds.
  */
 

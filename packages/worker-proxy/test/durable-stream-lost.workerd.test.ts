@@ -64,7 +64,7 @@ async function lose(object: Awaited<ReturnType<typeof objectOf>>): Promise<void>
 }
 
 describe("case 142: an object that is lost while it reserves", () => {
-  test("gives back what was set aside, as soon as its alarm comes, and says so", async () => {
+  test("The object of a stream gives back what was set aside, as soon as its alarm comes, and says so", async () => {
     const { amounts, release } = openBudgets();
     const { ask } = openProxy({ extensions: [streamLog(() => BOUNDED_STREAM_LOG)], meter: purse.meter });
     const headers = { authorization: user, "idempotency-key": "lost" };
@@ -88,7 +88,7 @@ describe("case 142: an object that is lost while it reserves", () => {
     expect(gateway.requests).toHaveLength(0);
   });
 
-  test("and so does the object of a create", async () => {
+  test("The object of a create gives it back, too", async () => {
     const { amounts, release } = openBudgets();
     ledger.over = purse.over;
     const { ask } = openPaidOnce();

@@ -5,25 +5,11 @@ import type { FieldName, FormWords } from "./form-words.js";
 /** Starting point of a video: a text alone, frames of the video, or things that it takes something from. */
 export type VideoMode = "text" | "frames" | "references";
 
-type MediaRole =
-  | "first_frame"
-  | "last_frame"
-  | "reference_image"
-  | "reference_video"
-  | "reference_audio"
-  | "file"
-  | "link";
+type MediaRole = keyof (typeof videoModels)["beta3.0-video"]["kinds"];
 
-const kinds = {
-  first_frame: "image",
-  last_frame: "image",
-  reference_image: "image",
-  reference_video: "video",
-  reference_audio: "audio",
-  file: "file",
-  link: "link",
-} as const;
-const frames: readonly FieldName[] = ["first_frame", "last_frame"];
+// gamma models take some of them
+const { kinds } = videoModels["beta3.0-video"];
+const frames: readonly FieldName[] = videoModels["beta3.0-video"].frames;
 const all = Object.keys(kinds) as MediaRole[];
 
 /** True for a model that takes `input` and `parameters` instead of `content`. */
