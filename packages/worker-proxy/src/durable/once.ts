@@ -18,7 +18,7 @@ import {
   objectRefusal,
   REPLAYED,
 } from "./platform.js";
-import { withUserIndex } from "./user-index.js";
+import { idsIn, withUserIndex } from "./user-index.js";
 import { EXPORT, openUserObjects } from "./user-objects.js";
 
 /** Options of {@link onceObject}: the way to the gateway, as `createProxy` takes it, the meter, and a size. */
@@ -141,13 +141,12 @@ export function once<Env = unknown>(namespace: (env: Env) => ObjectNamespace | u
     const { index, ask } = await openUserObjects(await bound(env), userId);
     const creates: ExportedCreate[] = [];
     let left = EXPORTED_BYTES;
-    for (let ids = await index.list(); ids.length > 0; ids = await index.list(ids.at(-1)))
-      for (const id of ids) {
-        const answer = await ask(id, EXPORT, { [MOST_BYTES]: String(left) });
-        const create = (await answer.json()) as ExportedCreate | null;
-        if (create) creates.push(create);
-        if (create?.answer !== undefined) left -= create.bytes ?? 0;
-      }
+    for await (const id of idsIn(index)) {
+      const answer = await ask(id, EXPORT, { [MOST_BYTES]: String(left) });
+      const create = (await answer.json()) as ExportedCreate | null;
+      if (create) creates.push(create);
+      if (create?.answer !== undefined) left -= create.bytes ?? 0;
+    }
     return creates;
   }
 }

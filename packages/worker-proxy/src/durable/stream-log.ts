@@ -19,7 +19,7 @@ import {
 import { openStreamLog } from "./stream-log-object.js";
 import { END_CODE, OWN, type StreamCaller } from "./stream-log-setup.js";
 import { streamOperations } from "./stream-operations.js";
-import { userIndexIn, withUserIndex } from "./user-index.js";
+import { idsIn, userIndexIn, withUserIndex } from "./user-index.js";
 
 /** Options of {@link streamLogObject}: the way to the gateway, as `createProxy` takes it, the meter, and times. */
 export interface StreamLogOptions<Env = unknown>
@@ -188,12 +188,11 @@ export function streamLog<Env = unknown>(
   async function exportUser(env: Env, userId: string): Promise<unknown> {
     const { index, ask } = await openUser(env, userId);
     const streams: object[] = [];
-    for (let ids = await index.list(); ids.length > 0; ids = await index.list(ids.at(-1)))
-      for (const id of ids) {
-        const answer = await ask(id, OWN.export);
-        if (answer.ok) streams.push({ id, ...((await answer.json()) as object) });
-        else await answer.body?.cancel();
-      }
+    for await (const id of idsIn(index)) {
+      const answer = await ask(id, OWN.export);
+      if (answer.ok) streams.push({ id, ...((await answer.json()) as object) });
+      else await answer.body?.cancel();
+    }
     return streams;
   }
 

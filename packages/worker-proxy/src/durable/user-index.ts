@@ -52,6 +52,11 @@ const ADDRESS = "https://user-index.invalid/";
 /** Longest time for an answer of the index, in milliseconds. */
 const ANSWER_MS = 10_000;
 
+/** Gives all ids of an index, in their order. */
+export async function* idsIn(index: UserIndex): AsyncGenerator<string> {
+  for (let ids = await index.list(); ids.length > 0; ids = await index.list(ids.at(-1))) yield* ids;
+}
+
 /**
  * Opens the index of a user. It is an object of the same class as those that it lists, so that it needs no binding of its
  * own; its name is the user's part of theirs.

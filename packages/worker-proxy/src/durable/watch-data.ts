@@ -2,6 +2,7 @@ import type { Operation, UserData } from "../admitted.js";
 import { cursorIn, textIn } from "../operations.js";
 import { askLetters } from "./dead-letter-object.js";
 import type { ObjectNamespace } from "./platform.js";
+import { idsIn } from "./user-index.js";
 import { EXPORT, openUserObjects } from "./user-objects.js";
 
 /** Address at which a watch polls again, and returns what it keeps then. */
@@ -20,8 +21,7 @@ export function watchData<Env>(bound: (env: Env) => Promise<ObjectNamespace>): U
     async exportUser(env, userId) {
       const { index, ask } = await openUserObjects(await bound(env), userId);
       const all: unknown[] = [];
-      for (let ids = await index.list(); ids.length > 0; ids = await index.list(ids.at(-1)))
-        for (const id of ids) all.push(await (await ask(id, EXPORT)).json());
+      for await (const id of idsIn(index)) all.push(await (await ask(id, EXPORT)).json());
       return all.filter((one) => one !== null);
     },
   };
