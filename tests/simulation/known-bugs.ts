@@ -276,6 +276,16 @@ export const knownBugs: readonly KnownBug[] = [
     ],
   },
   {
+    name: "a film of a crashed tab is paid again by another one that asks for it at once",
+    changes: [
+      change(
+        "packages/core/src/videos/create.ts",
+        "if ((await isLocked(client, submissionLock(client, entry.key))) === false) return entry;",
+        "",
+      ),
+    ],
+  },
+  {
     name: "the second click of a double click makes images, too",
     changes: [
       change(
@@ -312,6 +322,16 @@ export const knownBugs: readonly KnownBug[] = [
         `${proxy}/gateway/relay.ts`,
         'const isRefused = code === "upstream_error" && contents === 1;',
         'const isRefused = contents === 0 || (code === "upstream_error" && contents === 1);',
+      ),
+    ],
+  },
+  {
+    name: "a request that is lost with its object costs nothing",
+    changes: [
+      change(
+        `${proxy}/durable/job.ts`,
+        "paid ? paid.spent : isReserving ? 0 : undefined,",
+        "paid ? paid.spent : 0,",
       ),
     ],
   },

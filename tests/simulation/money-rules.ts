@@ -89,7 +89,9 @@ function wrongCharge({ id, reserve, amount, settles, sent }: Account): string | 
 /** Charges that fit what came of a request; more than one where the proxy may know less than the simulation. */
 function rightCharges(sent: Exchange | undefined, reserved: number): readonly number[] {
   if (!sent) return [0];
-  const { status, error, at, endedAt = at, received, isWhole } = sent;
+  const { status, error, at, endedAt = at, received, isWhole, isLeft } = sent;
+  // the next process knows that it was sent, and not what came of it
+  if (isLeft && status !== 200) return [reserved];
   if (status === undefined) {
     if (error === "ECONNREFUSED") return [0];
     return error && endedAt - at < CONNECT_MS ? [0] : [reserved];

@@ -37,6 +37,8 @@ export interface Exchange {
   isAnswered: boolean;
   /** Milliseconds at which the connection was closed. */
   endedAt?: number;
+  /** True where the process or page that sent it was lost before the end: nobody has seen how it ended. */
+  isLeft?: boolean;
   /** Status of the answer whose headers have come to the page. */
   status?: number;
   /** Code of the error that the page got instead of an answer. */
@@ -122,6 +124,7 @@ export function createNetwork(
         if (!open.has(exchange)) return;
         log(`${place}: ${error.message}`);
         exchange.error = (error.cause as { code: string }).code;
+        exchange.isLeft = page.state === "gone";
         end();
         fail(error);
       };

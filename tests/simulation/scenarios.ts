@@ -328,6 +328,39 @@ export const scenarios: readonly Scenario[] = [
       ],
     },
   },
+  {
+    name: "a film of a crashed tab is paid once, where another one asks for it at once",
+    plan: {
+      seed: 1,
+      tabs: 2,
+      locks: "sound",
+      whenBusy: "replace",
+      proxy: "kept",
+      once: true,
+      view: "stores",
+      budget: 1_000_000,
+      steps: [step(1000, "create", 0, 0), step(100, "crash", 0, 0), step(10, "create again", 0, 0)],
+    },
+  },
+  {
+    name: "a request that is lost with its object is spent, however soon after it was sent",
+    plan: {
+      seed: 110_363,
+      tabs: 3,
+      locks: "refused",
+      whenBusy: "queue",
+      proxy: "kept",
+      view: "stores",
+      budget: 1_000_000,
+      steps: [
+        step(10, "break upstream", 5, 13),
+        step(10, "break upstream", 1, 11),
+        step(10, "send", 0, 0),
+        step(10, "retry", 2, 0),
+        step(2815, "crash an object", 0, 0),
+      ],
+    },
+  },
 ];
 
 function step(afterMs: number, action: Step["do"], tab: number, nth: number): Step {

@@ -166,6 +166,39 @@ describe("a film behind a proxy that remembers answers", () => {
     expect([sent.length, new Set(keys).size]).toEqual([1, 1]);
   });
 
+  test("is paid once where its page is killed, and another open page asks for the same at once", async () => {
+    const { visit, sent, keys, lose } = opened();
+    const storage = memoryStorage();
+    const kill = lose("never");
+    const killed = visit(storage).video.create(reef);
+    await expect.poll(() => sent.length).toBe(1);
+    const left = memoryStorage();
+    await left.write("video-tasks", await storage.read("video-tasks"));
+    const { video, entries } = visit(left);
+    // the other page has seen that the first one waits
+    await entries();
+    kill();
+    await killed;
+    expect((await video.create(reef)).handle).toMatchObject({ id: "t-1" });
+    expect([sent.length, new Set(keys).size]).toEqual([1, 1]);
+  });
+
+  test("is another film where the page that asked for the same still waits", async () => {
+    const { visit, sent, lose } = opened();
+    const storage = memoryStorage();
+    const end = lose("never");
+    const first = visit(storage).video.create(reef);
+    await expect.poll(() => sent.length).toBe(1);
+    const left = memoryStorage();
+    await left.write("video-tasks", await storage.read("video-tasks"));
+    const second = await visit(left).video.create(reef);
+    // where there are no locks, nobody knows that the first page waits
+    const isSeen = globalThis.navigator?.locks !== undefined;
+    expect([second.handle?.id, sent.length]).toEqual(isSeen ? ["t-2", 2] : ["t-1", 1]);
+    end();
+    await first;
+  });
+
   test("is paid once where two pages ask for the lost one at once", async () => {
     const { visit, sent, lose } = opened();
     const storage = memoryStorage();

@@ -4,7 +4,7 @@ import { budget, type ObjectNamespace, streamLog } from "@sluice/worker-proxy/du
 import { afterEach, beforeEach, describe, expect, type MockInstance, test, vi } from "vitest";
 import { gateway, jobs, ledger, purse } from "./support/durable-gateway.js";
 import { objectOf as createOf, openPaidOnce } from "./support/once.js";
-import { objectOf, openProxy, turn } from "./support/streams.js";
+import { idOf, objectOf, openProxy, turn } from "./support/streams.js";
 
 const { BUDGET, BOUNDED_STREAM_LOG, PAID_ONCE } = env;
 
@@ -106,6 +106,50 @@ describe("case 142: an object that is lost while it reserves", () => {
     await expect.poll(amounts).toEqual([{ reserved: 0, spent: 0 }, before]);
     expect(log.mock.calls.join()).toContain("a request was lost with its object");
     expect(gateway.requests).toHaveLength(0);
+  });
+});
+
+describe("case 142: an operator who adds up what was spent counts each request once", () => {
+  test("where the object of an answer is lost again and again before it could settle", async () => {
+    const text = 'data: {"choices":[{"delta":{},"finish_reason":"stop"}],"usage":{"total_tokens":7}}\n\n';
+    const init = { headers: { "content-type": "text/event-stream" } };
+    gateway.answers(() => new Response(`${text}data: [DONE]\n\n`, init));
+    const { ask } = openProxy({ extensions: [streamLog(() => BOUNDED_STREAM_LOG)], meter: purse.meter });
+    purse.fails = true;
+    const answer = await ask({ headers: { authorization: user } });
+    await answer.text();
+    await expect.poll(() => jobs).toMatchObject([{ outcome: "complete", spent: 7 }]);
+    const object = () => objectOf(idOf(answer), BOUNDED_STREAM_LOG, user);
+    for (let losses = 0; losses < 3; losses += 1) {
+      await lose(await object());
+      await runDurableObjectAlarm(await object());
+    }
+    purse.fails = false;
+    await runDurableObjectAlarm(await object());
+    await expect.poll(() => purse.reserved.size).toBe(0);
+    expect(purse.spent).toEqual([7]);
+    expect(jobs).toHaveLength(1);
+  });
+
+  test("and where several ask at once for a create that was lost", async () => {
+    let isAsked = false;
+    gateway.answers(() => {
+      isAsked = true;
+      return new Promise<Response>(() => {});
+    });
+    // a meter that takes its time
+    const settleTicket = async () => {
+      for (let turns = 0; turns < 20; turns += 1) await turn();
+    };
+    ledger.over = { ...purse.meter, settleTicket };
+    const { ask } = openPaidOnce();
+    const asked = ask({ key: "lost", user }).catch(() => {});
+    await expect.poll(() => isAsked).toBe(true);
+    await lose(await createOf("lost", user, PAID_ONCE));
+    await asked;
+    jobs.length = 0;
+    await Promise.all([1, 2, 3].map(() => ask({ key: "lost", user })));
+    expect(jobs).toMatchObject([{ kind: "create", outcome: "lost" }]);
   });
 });
 

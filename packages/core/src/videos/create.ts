@@ -107,7 +107,7 @@ const submissionLock = (client: Client, key: string) => scoped(client, `sluice/s
 
 /**
  * Creates a task from a checked request. Its entry is stored before the request is sent. The same request as that of an
- * entry whose end is not known continues that entry, with its key.
+ * entry whose end is not known, or whose tab was closed, continues that entry, with its key.
  *
  * @throws the errors of {@link createVideoTask}
  */
@@ -118,10 +118,7 @@ export async function submitVideoTask(
   { put, drop, newest }: EntryKeeper,
 ): Promise<VideoTaskEntry> {
   const fingerprint = client.idempotencyKeys ? fingerprintOf(request) : undefined;
-  const repeated =
-    fingerprint === undefined
-      ? undefined
-      : newest().find((each) => each.state === "unconfirmed" && each.fingerprint === fingerprint);
+  const repeated = fingerprint === undefined ? undefined : await leftOpen(client, newest(), fingerprint);
   const key = repeated?.key ?? randomId();
   const { model = "" } = request as Partial<VideoRequest>;
   const submittedAt = repeated?.submittedAt ?? Date.now();
@@ -154,6 +151,21 @@ export async function submitVideoTask(
     await put(settled);
   });
   return settled;
+}
+
+/** Finds the newest entry of the same request that has no end: an unconfirmed one, or one whose tab is gone. */
+async function leftOpen(
+  client: Client,
+  entries: readonly VideoTaskEntry[],
+  fingerprint: string,
+): Promise<VideoTaskEntry | undefined> {
+  for (const entry of entries) {
+    if (entry.fingerprint !== fingerprint) continue;
+    if (entry.state === "unconfirmed") return entry;
+    // the entry says that its tab is gone only a second later, and the user may ask before
+    if ((await isLocked(client, submissionLock(client, entry.key))) === false) return entry;
+  }
+  return undefined;
 }
 
 /** Marks a submission whose tab was closed as `unconfirmed`: the gateway may have received it. */

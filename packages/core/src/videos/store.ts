@@ -20,8 +20,8 @@ export interface VideoTaskStore extends TaskStore<VideoTaskState, VideoTaskRefer
    * `uploadMedia`; if that fails, the task is `not-sent`. While a task has not ended, a second call sends nothing, so that a
    * double click pays once; `whenBusy` decides about its result.
    *
-   * The same request as that of an `unconfirmed` entry continues this entry, with its `idempotency-key`: a proxy with
-   * `once` gives the first task.
+   * The same request as that of an `unconfirmed` entry, or of one whose tab was closed before the answer, continues this
+   * entry, with its `idempotency-key`: a proxy with `once` gives the first task.
    *
    * The entry is stored before the request is sent. If the storage has not answered after 3 s, the request is sent and
    * the entry is stored later.

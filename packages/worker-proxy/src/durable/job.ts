@@ -18,6 +18,10 @@ export interface KeptJob {
   readonly reserved?: number | undefined;
   /** True until the reservation is made. Before that nothing is sent to the gateway, and so nothing is spent. */
   readonly isReserving?: boolean | undefined;
+  /** True from the moment of its event on: an object that replaces a lost one reports it no more. */
+  readonly isReported?: boolean | undefined;
+  /** The amount that its event has; undefined where it is not known. */
+  readonly spent?: number | undefined;
 }
 
 /** The end of a job, as far as it is known. */
@@ -43,21 +47,29 @@ export function report<Env>(
   notifyOf(onEvent, Object.fromEntries(Object.entries(known).filter(isKnown)) as unknown as JobEvent, env);
 }
 
+/** The job as it is stored in the turn of its event. */
+export function reported(job: KeptJob, spent: number | undefined): KeptJob {
+  return { ...job, isReported: true, spent };
+}
+
 /** The amount that is spent for a job that was lost with its process; undefined where it is not known. */
-export function spentOnLost({ isReserving, reserved }: KeptJob): number | undefined {
+export function spentOnLost({ isReserving, reserved, isReported, spent }: KeptJob): number | undefined {
+  if (isReported) return spent;
   return isReserving ? 0 : reserved;
 }
 
 /**
- * Settles what is reserved for a job, unless it was settled: where the amount is not known any more, in full, or with
- * nothing if the request was not sent yet.
+ * Settles what is reserved for a job, unless it was settled: with what its event has, or where the amount is not known any
+ * more, in full, or with nothing if the request was not sent yet.
  */
 export async function settleJob<Env>(
   meter: Meter<Env> | undefined,
-  { ticket, isReserving }: Pick<KeptJob, "ticket" | "isReserving">,
+  job: Pick<KeptJob, "ticket" | "isReserving" | "isReported" | "spent">,
   paid: { readonly spent: number | undefined; readonly settled: Promise<boolean> } | undefined,
   env: Env,
 ): Promise<void> {
+  const { ticket, isReserving, isReported } = job;
   if (ticket === undefined || (await paid?.settled)) return;
-  await meter?.settleTicket?.(ticket, paid ? paid.spent : isReserving ? 0 : undefined, env);
+  const spent = isReported ? job.spent : isReserving ? 0 : undefined;
+  await meter?.settleTicket?.(ticket, paid ? paid.spent : spent, env);
 }

@@ -71,6 +71,8 @@ interface Ended {
   readonly answer: KeptAnswer;
   /** Present where the answer is not given to later requests: an error in its place, or `"nothing"`. */
   readonly instead?: KeptAnswer | "nothing";
+  /** Reports the job; in the turn in which its end is stored, so that nothing is lost in between. */
+  readonly report: () => void;
 }
 
 /** Interval of the alarm of a request in flight, in milliseconds: an object that gets no events is evicted. */
@@ -156,7 +158,8 @@ export function openOnce<Env>(
     return ending;
   }
 
-  async function keep({ answer, instead = answer }: Ended): Promise<KeptAnswer> {
+  async function keep({ answer, instead = answer, report }: Ended): Promise<KeptAnswer> {
+    report();
     if (instead === "nothing") await forget();
     else await end(instead);
     return answer;
@@ -189,8 +192,10 @@ export function openOnce<Env>(
       await storage.setAlarm(Date.now() + BEAT_MS);
       return lost;
     }
+    // another one that asked meanwhile has stored and reported the end
+    const isFirst = rows.read()?.job !== undefined;
     const known: JobEnd = { outcome: "lost", code: textOf(refusal).code, spent: job && spentOnLost(job) };
-    if (job) report(onEvent, "create", job, known, env);
+    if (job && isFirst) report(onEvent, "create", job, known, env);
     await end(lost);
     return lost;
   }
@@ -208,17 +213,17 @@ export function openOnce<Env>(
     let status = 0;
     let headers: Readonly<Record<string, string>> = {};
     const asked: Asked = { known: {} };
-    let isClosed = false;
-    /** Settles and reports the job, before its answer is stored: after that, nothing of it is lost by a crash. */
+    let reportEnd: (() => void) | undefined;
+    /** Settles the job, before its answer is stored: after that, nothing of it is lost by a crash. */
     const close = async (end: JobEnd, outcome: CallOutcome) => {
-      if (isClosed) return;
-      isClosed = true;
+      if (reportEnd) return reportEnd;
       const paid = account?.close(outcome, end.usage);
       const amounts = paid && { reserved: paid.reserved, spent: paid.spent };
       // the answer has this id, and so has the event of its request
       const known = { requestId: headers["x-request-id"], ...end, ...asked.known, ...amounts };
-      report(onEvent, "create", job, known, env);
+      reportEnd = () => report(onEvent, "create", job, known, env);
       await paid?.settled;
+      return reportEnd;
     };
     try {
       if (create.isMetered && !meter) throw misconfigured(UNMETERED);
@@ -239,21 +244,25 @@ export function openOnce<Env>(
       if (!response.ok) throw await refusalOf({ response, call }, setup.guarded, limits);
       const { text, json } = await readJSON(response, call);
       const outcome = outcomeOf(json);
-      await close({ outcome: outcome === "refused" ? "failed" : "complete", usage: usageOf(json) }, outcome);
+      const how = outcome === "refused" ? "failed" : "complete";
+      const reportDone = await close({ outcome: how, usage: usageOf(json) }, outcome);
       if (openKeyWatch(setup.guarded)(json)) throw new Refusal("upstream_type");
       call.close(true);
       const kept = { ...headers, "content-type": "application/json" };
-      return await whole({ status, headers: kept, bytes: new TextEncoder().encode(text) });
+      const bytes = new TextEncoder().encode(text);
+      return { ...(await whole({ status, headers: kept, bytes })), report: reportDone };
     } catch (error) {
       call.close();
       const cause = refusalIn(error);
       const refusal = erased.aborted ? objectRefusal("user_erased") : cause;
       const outcome: CallOutcome = isSent ? (cause.details.outcome ?? "unknown") : "not_reached";
       const { status: said, code } = textOf(refusal);
-      await close({ outcome: erased.aborted ? "stopped" : said < 500 ? "refused" : "failed", code }, outcome);
+      const how = erased.aborted ? "stopped" : said < 500 ? "refused" : "failed";
+      const reportFailed = await close({ outcome: how, code }, outcome);
       await logged(refusal, create);
       const isFree = !isSent || isRefused(status) || (status === 0 && isUnconnected(refusal.cause));
-      return { answer: await answerOf(refusal), ...(isFree && { instead: "nothing" }) };
+      const instead = isFree && ({ instead: "nothing" } as const);
+      return { answer: await answerOf(refusal), report: reportFailed, ...instead };
     }
   }
 
@@ -276,7 +285,7 @@ export function openOnce<Env>(
     return { text, json: parsed(text) };
   }
 
-  async function whole(answer: KeptAnswer): Promise<Ended> {
+  async function whole(answer: KeptAnswer): Promise<Omit<Ended, "report">> {
     if (answer.bytes.byteLength <= answerBytes) return { answer };
     logError(`onceObject: an answer of ${answer.bytes.byteLength} bytes is not kept; see answerBytes`);
     return { answer, instead: await answerOf(objectRefusal("answer_not_kept")) };

@@ -43,7 +43,7 @@ export interface OnceOptions<Env = unknown>
   readonly answerBytes?: number;
   /**
    * Receives one event for each create that is sent, from where it ends: of kind `create`, with the id of its request.
-   * After a crash an event may come twice.
+   * An object that is lost meanwhile changes nothing in that, unless its storage fails.
    * @default none
    */
   readonly onEvent?: OnJobEvent<Env> | undefined;

@@ -10,7 +10,7 @@ import { misconfigured, Refusal, refusalIn } from "../refusal.js";
 import { textOf } from "../refusals.js";
 import { logError } from "../report.js";
 import { setupOf } from "../settings.js";
-import { type JobEnd, type KeptJob, spentOnLost } from "./job.js";
+import { type JobEnd, type KeptJob, reported, spentOnLost } from "./job.js";
 import {
   CALLER,
   checkLeavingIsReported,
@@ -194,7 +194,7 @@ export function openStreamLog<Env>(
         await settling.release(end, paid);
         await forget();
       } else {
-        endWith(refusal);
+        endWith(refusal, paid?.spent);
         settling.finish(end, keptUntil, paid);
       }
       throw error;
@@ -211,11 +211,12 @@ export function openStreamLog<Env>(
     const onEnd = (streamEnd: StreamEnd) => {
       onPass();
       const { code, problem, usage, outcome, bytes } = streamEnd;
-      if (problem) endWith(problem);
-      else end(code === undefined ? "done" : "error", code);
+      const paid = account?.close(outcome, usage);
+      if (problem) endWith(problem, paid?.spent);
+      else end(code === undefined ? "done" : "error", code, paid?.spent);
       const jobEnd = { outcome: stopped ?? outcomeOfStream(streamEnd), code: log.code, usage, bytes };
       const requestId = headers["x-request-id"];
-      settling.finish({ ...jobEnd, requestId, ...asked.known }, keptUntil, account?.close(outcome, usage));
+      settling.finish({ ...jobEnd, requestId, ...asked.known }, keptUntil, paid);
     };
     const onEvent: NonNullable<Parameters<typeof readAnswer>[2]["onEvent"]> = ({ event, data }) => {
       const name = event === "message" ? "" : `event: ${event}\n`;
@@ -229,9 +230,9 @@ export function openStreamLog<Env>(
     if (log.state === "open") log.append(events);
   }
 
-  function endWith(problem: Refusal): void {
+  function endWith(problem: Refusal, spent: number | undefined): void {
     append([errorLines(problem)]);
-    end("error", textOf(problem).code);
+    end("error", textOf(problem).code, spent);
   }
 
   function stop(reason: "stopped" | "orphaned"): void {
@@ -240,30 +241,37 @@ export function openStreamLog<Env>(
     const refusal = objectRefusal("stream_stopped");
     log.append([errorLines(refusal)]);
     // first the log, so that no other end is written
-    end("cancelled", textOf(refusal).code);
+    endLog("cancelled", textOf(refusal).code);
     hangUp?.();
   }
 
-  function end(how: StreamState, code?: string): void {
+  /** Ends the log of a job that is reported in the same turn, with what was spent for it. */
+  function end(how: StreamState, code?: string, spent?: number): void {
+    endLog(how, code, log.job && reported(log.job, spent));
+  }
+
+  function endLog(how: StreamState, code?: string, job?: KeptJob): void {
     if (log.state !== "open") return;
-    log.end(how, code);
+    log.end(how, code, job);
     readers.wake();
     keptUntil = Date.now() + keepMs;
     void storage.setAlarm(keptUntil);
   }
 
-  /** Settles and reports a job whose process is gone. The request is not sent again: it would cost again. */
+  /** Settles a job whose process is gone, and reports it unless that one did. The request is not sent again: it would cost again. */
   function recover(job: KeptJob): void {
     const { code } = textOf(objectRefusal("stream_interrupted"));
     const how = log.state ?? "open";
+    const spent = spentOnLost(job);
     if (how === "open") {
       const done = job.isReserving ? "given back: it was not sent" : "spent";
       logError(
         `streamLogObject: stream ${job.id} was lost with its object; what was reserved for it is ${done}`,
       );
-      end("interrupted", code);
+      end("interrupted", code, spent);
     } else keptUntil = Date.now() + keepMs;
-    settling.finish({ outcome: OUTCOMES[how], code: log.code, spent: spentOnLost(job) }, keptUntil);
+    if (job.isReported) settling.resume(keptUntil);
+    else settling.finish({ outcome: OUTCOMES[how], code: log.code, spent }, keptUntil);
   }
 
   async function alarm(): Promise<void> {

@@ -35,7 +35,10 @@ export interface EventLog {
   keepJob(job: KeptJob): void;
   /** @param events lines of some events, without their `id` and their blank line */
   append(events: readonly string[]): void;
-  end(state: StreamState, code?: string): void;
+  /** @param reported the job, where its event is sent in the same turn: both are in one row */
+  end(state: StreamState, code?: string, reported?: KeptJob): void;
+  /** Stores the job that is reported in the same turn. */
+  keepReported(reported: KeptJob): void;
   /** Forgets the job, which is settled. */
   settled(): void;
   /** Returns what follows the event with this id: undefined where nothing does yet, `"lost"` where it was not kept. */
@@ -115,6 +118,7 @@ export function openEventLog(storage: ObjectStorage, logBytes: number): EventLog
     },
     begin,
     keepJob,
+    keepReported: (reported) => void tryTo(() => keepJob(reported)),
     append,
     end,
     settled,
@@ -145,7 +149,8 @@ export function openEventLog(storage: ObjectStorage, logBytes: number): EventLog
       state: state as StreamState,
       asked: head["asked"] as string,
       code: (code as string | null) ?? undefined,
-      job: head["job"] ? (JSON.parse(head["job"] as string) as KeptJob) : undefined,
+      // a job that was reported is beside the end, until the first row has none any more
+      job: head["job"] ? (JSON.parse((end["job"] ?? head["job"]) as string) as KeptJob) : undefined,
       last: whole === 1 && state !== "interrupted" ? Number(end["seq"]) : Number.POSITIVE_INFINITY,
     };
   }
@@ -196,14 +201,15 @@ export function openEventLog(storage: ObjectStorage, logBytes: number): EventLog
   }
 
   /** Writes what is in memory as one row, found by the id of its last event. Returns false where nothing was written. */
-  function write(how?: StreamState, endCode?: string): boolean {
+  function write(...ended: readonly [] | readonly [StreamState, string | null, string | null]): boolean {
     clearTimeout(timer);
     timer = undefined;
     const newest = tail.at(-1);
     if (!isKept || !newest) return false;
     return tryTo(() => {
-      const row = "INSERT INTO answer (seq, bytes, state, code, whole) VALUES (?, ?, ?, ?, 1)";
-      sql.exec(row, newest.last, bytesOf(tail), how ?? null, endCode ?? null);
+      const row = "INSERT INTO answer (seq, bytes, state, code, job, whole) VALUES (?, ?, ?, ?, ?, 1)";
+      const [how = null, endCode = null, reported = null] = ended;
+      sql.exec(row, newest.last, bytesOf(tail), how, endCode, reported);
       tail = [];
       tailBytes = 0;
     });
@@ -231,15 +237,17 @@ export function openEventLog(storage: ObjectStorage, logBytes: number): EventLog
     while (tail.length > 1 && tailBytes > LIVE_BYTES) tailBytes -= tail.shift()?.bytes.byteLength ?? 0;
   }
 
-  function end(how: StreamState, endCode?: string): void {
+  function end(how: StreamState, endCode?: string, reported?: KeptJob): void {
     state = how;
     code = endCode;
+    job = reported ?? job;
+    const stored = reported ? JSON.stringify(reported) : null;
     if (how === "interrupted") {
       isKept = false;
       last = Number.POSITIVE_INFINITY;
-    } else if (write(how, endCode)) return;
-    const ended = "UPDATE answer SET state = ?, whole = ?, code = ? WHERE seq = 0";
-    tryTo(() => sql.exec(ended, how, isKept ? 1 : 0, endCode ?? null));
+    } else if (write(how, endCode ?? null, stored)) return;
+    const ended = "UPDATE answer SET state = ?, whole = ?, code = ?, job = coalesce(?, job) WHERE seq = 0";
+    tryTo(() => sql.exec(ended, how, isKept ? 1 : 0, endCode ?? null, stored));
   }
 
   function after(id: number): LogPart | "lost" | undefined {

@@ -1,7 +1,7 @@
 import type { Paid } from "../gateway/request.js";
 import { readBinding, tooMany } from "../refusal.js";
 import { logError } from "../report.js";
-import { type JobEnd, type KeptJob, report, settleJob } from "./job.js";
+import { type JobEnd, type KeptJob, report, reported, settleJob } from "./job.js";
 import { type ObjectState, objectNamed } from "./platform.js";
 import type { EventLog } from "./stream-log-rows.js";
 import { BEAT_MS, OWN, type StreamCaller, type StreamLogSetup } from "./stream-log-setup.js";
@@ -25,6 +25,7 @@ export function openSettling<Env>(
     done: async () => void (await settling),
     takePlace,
     finish,
+    resume,
     again,
     release,
   };
@@ -47,10 +48,22 @@ export function openSettling<Env>(
     const { job } = log;
     if (!job) return;
     paid = payment;
+    reportOnce(job, { ...end, ...paidAs(paid) });
+    resume(until);
+  }
+
+  /** Settles a job that was reported. */
+  function resume(until: number): void {
     keptUntil = until;
-    report(onEvent, "answer", job, { ...end, ...paidAs(paid) }, env);
-    settling = settle(job);
+    if (!log.job) return;
+    settling = settle(log.job);
     state.waitUntil(settling);
+  }
+
+  /** Reports the end of the job, which is stored as reported in the same turn: nothing can be lost in between. */
+  function reportOnce(job: KeptJob, end: JobEnd): void {
+    if (!job.isReported) log.keepReported(reported(job, end.spent));
+    report(onEvent, "answer", job, end, env);
   }
 
   /** Settles a job whose settlement has failed, or waits for it. Returns false where it failed again. */
@@ -94,7 +107,7 @@ export function openSettling<Env>(
   async function release(end: JobEnd, paid?: Paid): Promise<void> {
     const { job } = log;
     if (!job) return;
-    report(onEvent, "answer", job, { ...end, ...paidAs(paid) }, env);
+    reportOnce(job, { ...end, ...paidAs(paid) });
     try {
       await settleJob(meter, job, paid, env);
       await (await indexOf(job.userName)).forget([job.id]);

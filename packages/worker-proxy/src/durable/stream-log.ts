@@ -48,7 +48,7 @@ export interface StreamLogOptions<Env = unknown>
   readonly keptPerUser?: number;
   /**
    * Receives one event for each answer, from where it ends: of kind `answer`, with the stream's id. Another one, with the
-   * outcome `dropped`, follows where an answer is deleted before its time. After a crash an event may come twice.
+   * outcome `dropped`, follows where an answer is deleted before its time; after a crash, that one may come twice.
    * @default none
    */
   readonly onEvent?: OnJobEvent<Env> | undefined;

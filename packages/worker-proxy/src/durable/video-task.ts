@@ -117,8 +117,8 @@ export const ABANDONED_AFTER_MS = 60 * 60_000;
 const LONGEST_PAUSE_MS = 120_000;
 /** Gateways forget a task after about as long. */
 const LONGEST_WATCH_MS = 24 * 60 * 60_000;
-/** The longest pause that the gateway can ask for: a watch goes on, whatever it says once. */
-const LONGEST_RETRY_AFTER_MS = 10 * 60_000;
+/** The longest pause that the gateway can ask for; with its jitter, less than 10 minutes. A watch goes on, whatever it says once. */
+const LONGEST_RETRY_AFTER_MS = 8 * 60_000;
 /** Number of polls with 404 that make a task absent, and the time over which they come. An id that was never seen may be wrong. */
 const ABSENT = { seen: { times: 5, ms: 5 * 60_000 }, unseen: { times: 2, ms: 30_000 } };
 const UNREADABLE_IN_A_ROW = 3;

@@ -59,7 +59,7 @@ export function openVideoWatch(state: ObjectState, parts: WatchParts): DurableOb
       const how = { isSteady: searchParams.has("steady"), ...(userId && { userId }) };
       const known = watch.task ?? newTask(id, Date.now(), how);
       if (request.method === "POST") return await start(known, await request.json());
-      if (watch.task !== known) await watch.store(known);
+      if (watch.task !== known) await wakeAndStore(Date.now() + intervalMs, known);
       const answer = path === "task" ? await read(as) : await subscribe(known, request, as);
       // in the first answers, since one of them may be lost
       if (watch.task && !watch.task.created && watch.task.answers <= 1)
@@ -76,8 +76,7 @@ export function openVideoWatch(state: ObjectState, parts: WatchParts): DurableOb
   ): Promise<Response> {
     if (!known.created && !known.end) {
       const next = createdTask(known, created, receipt, intervalMs);
-      await watch.store(next);
-      await storage.setAlarm(next.nextAt);
+      await wakeAndStore(next.nextAt, next);
       readers.wake();
     }
     return new Response(null, { status: 204, headers: { [KEPT]: String(rememberMs ?? CREATED_KEPT_MS) } });
@@ -96,8 +95,8 @@ export function openVideoWatch(state: ObjectState, parts: WatchParts): DurableOb
 
   /** Polls for an operator, and goes on where the watch ended without a final state. A gateway's `Retry-After` is not waited for. */
   async function pollAgain(): Promise<Response> {
-    if (watch.task?.end?.error !== undefined) await watch.store(resumedTask(watch.task, Date.now()));
-    await pollOnce();
+    if (watch.task?.end?.error !== undefined) await goOn(watch.task);
+    else await pollOnce();
     return Response.json(watch.task ? exportedTask(watch.task) : null);
   }
 
@@ -105,8 +104,9 @@ export function openVideoWatch(state: ObjectState, parts: WatchParts): DurableOb
   async function remove(): Promise<Response> {
     if (watch.task && !watch.task.isRemoved) {
       const told = watch.task.told && { ...watch.task.told, isDone: false };
-      await watch.store({ ...watch.task, isRemoved: true, isDone: false, ...(told && { told }) });
-      if (watch.task.end && onEnd && watch.task.created) await storage.setAlarm(Date.now());
+      const removed = { ...watch.task, isRemoved: true, isDone: false, ...(told && { told }) };
+      if (removed.end && onEnd && removed.created) await wakeAndStore(Date.now(), removed);
+      else await watch.store(removed);
     }
     return new Response(null, { status: 204 });
   }
@@ -115,8 +115,8 @@ export function openVideoWatch(state: ObjectState, parts: WatchParts): DurableOb
   async function resend(letter: string): Promise<Response> {
     if (!watch.task?.end || !watch.task.created) return new Response(null, { status: 404 });
     const name = letter.slice(letter.indexOf(":") + 1);
-    await watch.store({ ...watch.task, again: [...(watch.task.again ?? []), name], isDone: false });
-    await storage.setAlarm(Date.now());
+    const again = [...(watch.task.again ?? []), name];
+    await wakeAndStore(Date.now(), { ...watch.task, again, isDone: false });
     return new Response(null, { status: 204 });
   }
 
@@ -130,8 +130,19 @@ export function openVideoWatch(state: ObjectState, parts: WatchParts): DurableOb
   /** A user who asks for a task whose watch ended without a final state makes it go on. */
   async function resume(): Promise<void> {
     if (!watch.task || !mayResume(watch.task, Date.now())) return;
-    await watch.store(resumedTask(watch.task, Date.now()));
+    await goOn(watch.task);
+  }
+
+  async function goOn(over: WatchedTask): Promise<void> {
+    const now = Date.now();
+    await wakeAndStore(now, resumedTask(over, now));
     await pollOnce();
+  }
+
+  /** Sets the alarm first: an object that is lost in between wakes for nothing, and never sleeps with work to do. */
+  async function wakeAndStore(at: number, next: WatchedTask): Promise<void> {
+    await storage.setAlarm(at);
+    await watch.store(next);
   }
 
   /** Answers with what is known. The gateway is asked where nothing is. */
