@@ -2,6 +2,7 @@ import { fileURLToPath } from "node:url";
 import { cloudflareTest } from "@cloudflare/vitest-plugin";
 import { playwright } from "@vitest/browser-playwright";
 import { defineConfig, mergeConfig, type ViteUserConfig } from "vitest/config";
+import durable from "./packages/durable/vitest.config.ts";
 import emulatorInWorkerd from "./packages/emulator/test/vitest.workerd.config.ts";
 import emulator from "./packages/emulator/vitest.config.ts";
 import proxy from "./packages/worker-proxy/vitest.config.ts";
@@ -27,12 +28,14 @@ const alias = [
   { find: "@sluice/emulator/tapes", replacement: source("emulator/src/tapes/index.ts") },
   { find: "@sluice/emulator", replacement: source("emulator/src/index.ts") },
   { find: "@sluice/worker-proxy/auth", replacement: source("worker-proxy/src/auth/index.ts") },
-  { find: "@sluice/worker-proxy/durable", replacement: source("worker-proxy/src/durable/index.ts") },
-  { find: "@sluice/worker-proxy/media", replacement: source("worker-proxy/src/media/index.ts") },
-  { find: "@sluice/worker-proxy/notify", replacement: source("worker-proxy/src/notify/index.ts") },
-  { find: "@sluice/worker-proxy/operator", replacement: source("worker-proxy/src/operator/index.ts") },
-  { find: "@sluice/worker-proxy/push", replacement: source("worker-proxy/src/push/index.ts") },
+  {
+    find: "@sluice/worker-proxy/analytics-engine",
+    replacement: source("worker-proxy/src/analytics-engine.ts"),
+  },
+  { find: "@sluice/worker-proxy/internal", replacement: source("worker-proxy/src/internal.ts") },
   { find: "@sluice/worker-proxy", replacement: source("worker-proxy/src/index.ts") },
+  { find: "@sluice/durable/push", replacement: source("durable/src/notices/push/index.ts") },
+  { find: "@sluice/durable", replacement: source("durable/src/index.ts") },
 ];
 const bundledMediabunny = source("core/node_modules/mediabunny/dist/bundles/mediabunny.mjs");
 const shared = { resolve: { alias }, plugins: [conformanceData()] };
@@ -52,7 +55,7 @@ const sharedWorkers = {
   expect: expectation,
 };
 /** True for the tests of Durable Objects. */
-const isDurable = ({ test }: ViteUserConfig) => test?.name === "worker-proxy-durable";
+const isDurable = ({ test }: ViteUserConfig) => test?.name === "durable-workerd";
 /** Files that run in Node alone: they compute and ask nothing of their platform, or bring a page of their own. */
 const pure = [
   "app-valibot",
@@ -167,7 +170,12 @@ export default defineConfig({
           provide: { reactMajor: "18" },
         },
       },
-      ...[emulator, emulatorInWorkerd, ...(proxy.test?.projects ?? [])].map((project) =>
+      ...[
+        emulator,
+        emulatorInWorkerd,
+        ...(proxy.test?.projects ?? []),
+        ...(durable.test?.projects ?? []),
+      ].map((project) =>
         mergeConfig(
           project as ViteUserConfig,
           // objects outlive the file that made them: what they still do must not run in another file's objects

@@ -1,9 +1,4 @@
-import {
-  budget,
-  Budget as Ledger,
-  type ObjectNamespace,
-  type ObjectState,
-} from "@sluice/worker-proxy/durable";
+import { budget, Budget as Ledger, type ObjectNamespace, type ObjectState } from "@sluice/durable";
 
 /* The Worker of budget.ts: makes requests' reservations and settles them, and puts open reservations into an object. */
 

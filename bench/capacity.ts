@@ -51,7 +51,7 @@ writeFileSync(
 execFileSync("npx", ["--no-install", "biome", "format", "--write", page], { cwd: root, stdio: "ignore" });
 
 function counted(): readonly Use[] {
-  const file = "packages/worker-proxy/test/durable-capacity.workerd.test.ts";
+  const file = "packages/durable/test/capacity.workerd.test.ts";
   const printed = execFileSync("npx", ["--no-install", "vitest", "run", "--maxWorkers", "1", file], {
     cwd: root,
     encoding: "utf8",

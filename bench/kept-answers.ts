@@ -44,7 +44,7 @@ const readingObject = `export class Bare {
 export default { fetch(request, env) { return env.BARE.get(env.BARE.newUniqueId()).fetch(request); } };`;
 
 const keptWith = (meter: string) => `import { createProxy } from "@sluice/worker-proxy";
-import { Budget, budget, streamLog, streamLogObject } from "@sluice/worker-proxy/durable";
+import { Budget, budget, streamLog, streamLogObject } from "@sluice/durable";
 export { Budget };
 const options = {
   baseURL: (env) => env.GATEWAY,

@@ -1,5 +1,5 @@
+import { type ObjectState, streamLog, streamLogObject } from "@sluice/durable";
 import { createProxy } from "@sluice/worker-proxy";
-import { type ObjectState, streamLog, streamLogObject } from "@sluice/worker-proxy/durable";
 
 /*
  * Case 68: one event in many `data:` lines, each of which comes alone, through the stream log. The time for one byte

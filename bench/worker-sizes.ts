@@ -32,9 +32,9 @@ const WORKERS = [
 const PARTS: readonly (readonly [name: string, paths: RegExp])[] = [
   ["`jose`: signatures and claims of tokens", /\/jose\//],
   ["sign-in (`/auth`)", /worker-proxy\/src\/auth/],
-  ["budgets (`/durable`)", /durable\/(?:budget|most-tokens)/],
-  ["watched videos (`/durable`)", /durable\/(?:video|watch|dead-letter|job)|job-event/],
-  ["what all objects share (`/durable`)", /worker-proxy\/src\/durable/],
+  ["budgets (`@sluice/durable`)", /durable\/src\/budget/],
+  ["watched videos (`@sluice/durable`)", /durable\/src\/(?:video-watch|notices)|job-event/],
+  ["what all objects share (`@sluice/durable`)", /durable\/src\/objects/],
   ["the gate: paths, origins, users, models, fields, caps, ids", /worker-proxy\/src\/gates/],
   ["the gateway: passing answers on, reading them, keys, polls", /worker-proxy\/src\/gateway/],
   ["refusals in words, log lines, `/health`", /src\/(?:refusal|own-answers|repeats|report|health)/],

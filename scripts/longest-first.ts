@@ -5,12 +5,12 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
  * Without results of an earlier run, vitest knows no more than the sizes of files.
  */
 const longest = [
-  "worker-proxy/test/notify.test.ts",
-  "worker-proxy/test/notify-threats.test.ts",
-  "worker-proxy/test/media-archive-threats.test.ts",
+  "durable/test/notify.test.ts",
+  "durable/test/notify-threats.test.ts",
+  "durable/test/media-archive-threats.test.ts",
   "worker-proxy/test/attack-streams.test.ts",
   "worker-proxy/test/fuzz.test.ts",
-  "worker-proxy/test/media-threats.test.ts",
+  "durable/test/media-threats.test.ts",
   "tests/simulation.test.ts",
   "tests/studio/shell.test.ts",
   "tests/tasks-in-pages.test.ts",

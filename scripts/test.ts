@@ -46,7 +46,7 @@ const quick: Stage = {
 /** Projects that test what is built. */
 const built = ["together", "readme"];
 /** Project that waits a lot, for the alarms of Workers. */
-const waiting = ["worker-proxy"];
+const waiting = ["worker-proxy", "durable"];
 /** Projects of the long run: the same tests as another project's, on another platform. */
 const elsewhere = ["react 18", "emulator in workerd"];
 /** Projects of which `test` runs the files that ask their platform for something, and the long run the others. */

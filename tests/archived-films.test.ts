@@ -9,8 +9,8 @@ import { archivedMedia } from "@sluice/core/media";
 import { createEmulator } from "@sluice/emulator";
 import { serve } from "@sluice/emulator/serve";
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
+import { startMediaProxy } from "../packages/durable/test/support/media.js";
 import { KEY } from "../packages/worker-proxy/test/support/key.js";
-import { startMediaProxy } from "../packages/worker-proxy/test/support/media.js";
 
 /* A film's whole way: from the emulator through a real workerd into miniflare's R2, and days later to a page. */
 

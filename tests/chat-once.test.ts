@@ -8,8 +8,8 @@ import {
   type ThreadTurn,
 } from "@sluice/core";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { startDurableProxy } from "../packages/durable/test/support/workerd.js";
 import { chunk, done, finish, says } from "../packages/worker-proxy/test/support/upstream.js";
-import { startDurableProxy } from "../packages/worker-proxy/test/support/workerd.js";
 
 let proxy: Awaited<ReturnType<typeof startDurableProxy>>;
 beforeAll(async () => {

@@ -6,8 +6,8 @@ import {
   type RecordStorage,
 } from "@sluice/core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { startDurableProxy } from "../packages/durable/test/support/workerd.js";
 import { chunk, done, finish } from "../packages/worker-proxy/test/support/upstream.js";
-import { startDurableProxy } from "../packages/worker-proxy/test/support/workerd.js";
 
 let proxy: Awaited<ReturnType<typeof startDurableProxy>>;
 beforeAll(async () => {

@@ -42,7 +42,7 @@ describe("a reference resolves", () => {
 
   test("A reference to a case of the threats resolves", () => {
     const proxy = [...sources, ...tests].filter((path) =>
-      /^(packages\/worker-proxy|tests|examples)/.test(path),
+      /^(packages\/(?:worker-proxy|durable)|tests|examples)/.test(path),
     );
     expect(deadReferences([...proxy, ...docs, "SECURITY.md"], deadCases)).toEqual([]);
   });

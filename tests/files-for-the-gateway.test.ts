@@ -1,7 +1,7 @@
 import { createClient, createVideoTaskStore } from "@sluice/core";
 import { uploadMedia } from "@sluice/core/media";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { fileOf, startMediaProxy, starts } from "../packages/worker-proxy/test/support/media.js";
+import { fileOf, startMediaProxy, starts } from "../packages/durable/test/support/media.js";
 
 /* A file's whole way: from the client through a real workerd into miniflare's R2, and by its link to the gateway. */
 

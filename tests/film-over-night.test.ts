@@ -3,12 +3,12 @@ import { createHash } from "node:crypto";
 import { createEmulator } from "@sluice/emulator";
 import { serve } from "@sluice/emulator/serve";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { startMediaProxy } from "../packages/durable/test/support/media.js";
+import { readWebhook, WEBHOOK_SECRET } from "../packages/durable/test/support/notify.js";
+import { newVAPID, startPushService } from "../packages/durable/test/support/push-service.js";
+import { workerdMemory } from "../packages/durable/test/support/workerd-memory.js";
 import { KEY } from "../packages/worker-proxy/test/support/key.js";
-import { startMediaProxy } from "../packages/worker-proxy/test/support/media.js";
-import { readWebhook, WEBHOOK_SECRET } from "../packages/worker-proxy/test/support/notify.js";
-import { newVAPID, startPushService } from "../packages/worker-proxy/test/support/push-service.js";
 import { startUpstream } from "../packages/worker-proxy/test/support/upstream.js";
-import { workerdMemory } from "../packages/worker-proxy/test/support/workerd-memory.js";
 import { findChromium } from "../scripts/chromium.js";
 import { sharedBrowser } from "./support/browser.ts";
 import { builtPage } from "./support/built-page.ts";
@@ -42,7 +42,7 @@ async function startWorld() {
   const [app, push, cable] = [await startUpstream(), await startPushService(publicKey), await startCable()];
   app.answers((response) => void response.writeHead(204).end());
   const proxy = await startMediaProxy({}, gateway.url, {
-    fixture: "../fixture/whole-worker.ts",
+    fixture: "durable/test/fixture/whole-worker.ts",
     objects: { VIDEO_WATCH: "VideoWatch", PUSH_SUBSCRIPTIONS: "PushSubscriptions" },
     bindings: {
       WEBHOOK_URL: `${app.url}/hook`,

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { createEmulator, type Fault } from "@sluice/emulator";
 import { serve } from "@sluice/emulator/serve";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { startDurableProxy } from "../packages/worker-proxy/test/support/workerd.ts";
+import { startDurableProxy } from "../packages/durable/test/support/workerd.ts";
 
 /* Three complaints of users, staged in workerd before the emulator. The guide has the lines that they leave in the log. */
 
@@ -15,7 +15,7 @@ beforeEach(async () => {
   const emulator = createEmulator({ speed: Number.POSITIVE_INFINITY, faults: () => fault });
   served = await serve(emulator, { port: 0 });
   proxy = await startDurableProxy({
-    fixture: "../fixture/logged-proxy.ts",
+    fixture: "durable/test/fixture/logged-proxy.ts",
     objects: { STREAM_LOG: "StreamLog", ONCE: "Once", BUDGET: "Budget" },
     texts: { UPSTREAM: served.url },
   });

@@ -13,7 +13,7 @@ test("an answer that was stopped leaves nothing in the memory of the Worker", as
     port: 0,
   });
   const worker = await startWorkerd({
-    code: await bundle("../../../../tests/soak/worker.ts"),
+    code: await bundle("../tests/soak/worker.ts"),
     texts: { UPSTREAM: gateway.url, GATEWAY_API_KEY: KEY },
     objects: { STREAM_LOG: "StreamLog" },
     isInspected: true,

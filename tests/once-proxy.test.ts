@@ -14,9 +14,9 @@ import {
   type RequestOptions,
   requestEpsilon,
 } from "@sluice/core";
+import { once, onceObject } from "@sluice/durable";
 import { createEmulator } from "@sluice/emulator";
 import { createProxy, type ProxyOptions } from "@sluice/worker-proxy";
-import { once, onceObject } from "@sluice/worker-proxy/durable";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { randomOf } from "./simulation/random.ts";
 import { createObjectHost } from "./support/object-host.ts";

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 /* The packages as they are built: what their users' tools and runtimes make of them. */
 
 const root = fileURLToPath(new URL("../", import.meta.url));
-const names = ["core", "react", "worker-proxy", "emulator"] as const;
+const names = ["core", "react", "worker-proxy", "durable", "emulator"] as const;
 
 interface Manifest {
   readonly engines?: { readonly node?: string };
@@ -100,11 +100,9 @@ describe("the types compile with every check on", { tags: ["long"] }, () => {
     "core/partial-json",
     "core/internal",
     "worker-proxy",
-    "worker-proxy/durable",
-    "worker-proxy/media",
-    "worker-proxy/notify",
-    "worker-proxy/operator",
-    "worker-proxy/push",
+    "worker-proxy/analytics-engine",
+    "durable",
+    "durable/push",
   ];
   const everywhere = [...entries, "worker-proxy/auth", "emulator"];
   const project = (lib: readonly string[], types: readonly string[], files: readonly string[]) => ({

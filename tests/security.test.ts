@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 
 const root = `${import.meta.dirname}/../`;
-const folders = ["packages/worker-proxy/test", "packages/core/test", "tests"];
+const folders = ["packages/worker-proxy/test", "packages/durable/test", "packages/core/test", "tests"];
 const files = folders.flatMap((folder) => readdirSync(`${root}${folder}`).map((name) => `${folder}/${name}`));
 const page = readFileSync(`${root}SECURITY.md`, "utf8");
 

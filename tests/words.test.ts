@@ -10,13 +10,16 @@ import { expect, test } from "vitest";
 const root = join(import.meta.dirname, "..");
 const CLAUSE = /^(What|Whatever|Whether|Who|Whoever|Whom|Whose|How|However|Where|Wherever|Which|So long)\b/;
 
-const sources = ["core", "react", "emulator", "worker-proxy"].map((name) => `packages/${name}/src`);
+const sources = ["core", "react", "emulator", "worker-proxy", "durable"].map(
+  (name) => `packages/${name}/src`,
+);
 const tests = ["core", "react", "emulator"].map((name) => `packages/${name}/test`);
 
 test.each([
   ...sources,
   ...tests,
   "packages/worker-proxy/test",
+  "packages/durable/test",
   "tests",
   "bench",
   "scripts",

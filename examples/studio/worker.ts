@@ -1,13 +1,17 @@
 import {
+  afterEnd,
+  archiving,
+  type MediaBucket,
+  type MediaStoreOptions,
+  mediaIndex,
+  mediaStore,
   type ObjectNamespace,
   streamLog,
   streamLogObject,
   videoEvents,
   videoWatch,
-} from "@sluice/worker-proxy/durable";
-import { type MediaBucket, type MediaStoreOptions, mediaIndex, mediaStore } from "@sluice/worker-proxy/media";
-import { afterEnd, archiving } from "@sluice/worker-proxy/notify";
-import { webPush } from "@sluice/worker-proxy/push";
+} from "@sluice/durable";
+import { webPush } from "@sluice/durable/push";
 import { type Env as CommonEnv, options } from "./options.js";
 
 interface Env extends CommonEnv {

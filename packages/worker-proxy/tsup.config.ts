@@ -2,19 +2,11 @@ import { defineConfig } from "tsup";
 
 /** Bundled, unlike the other packages: the core's event reader goes in, so that nothing has to be installed. */
 export default defineConfig({
-  entry: [
-    "src/index.ts",
-    "src/auth/index.ts",
-    "src/durable/index.ts",
-    "src/media/index.ts",
-    "src/notify/index.ts",
-    "src/operator/index.ts",
-    "src/push/index.ts",
-  ],
+  entry: ["src/index.ts", "src/auth/index.ts", "src/analytics-engine.ts", "src/internal.ts"],
   format: "esm",
   target: "es2022",
   platform: "neutral",
-  external: ["jose", "@block65/webcrypto-web-push"],
+  external: ["jose"],
   sourcemap: true,
   // the maps lead to `src`, which is published too
   esbuildOptions(options) {

@@ -72,10 +72,9 @@ const suites: Readonly<Record<string, Suite>> = {
       "": ["/activity", "/fast-refresh", "/server", "/use-chat-stream"],
     },
   },
-  "packages/worker-proxy/src/media": {
-    project: "worker-proxy",
-    near: { "/archive": ["/media-archive"], "": ["/media"] },
-  },
+  "packages/durable/src/archive": { project: "durable", near: { "": ["/media-archive"] } },
+  "packages/durable/src/files": { project: "durable", near: { "": ["/media"] } },
+  "packages/durable/src": { project: "durable*", near: {} },
   "packages/worker-proxy/src/gates": {
     project: "worker-proxy-workerd",
     near: {

@@ -10,6 +10,7 @@ const conversation = "packages/core/src/chat/conversation";
 const protocol = "packages/core/src/chat/protocol";
 const transport = "packages/core/src/transport";
 const proxy = "packages/worker-proxy/src";
+const durable = "packages/durable/src";
 const react = "packages/react/src";
 
 /** Bugs of the first fault report, then those that the simulation found. `pnpm simulate --put-back` looks for each. */
@@ -327,19 +328,13 @@ export const knownBugs: readonly KnownBug[] = [
   },
   {
     name: "a request that is lost with its object costs nothing",
-    changes: [
-      change(
-        `${proxy}/durable/job.ts`,
-        "paid ? paid.spent : isReserving ? 0 : undefined,",
-        "paid ? paid.spent : 0,",
-      ),
-    ],
+    changes: [change(`${durable}/objects/job.ts`, "return isReserving ? 0 : reserved;", "return 0;")],
   },
   {
     name: "a settlement that is sent again is charged again",
     changes: [
       change(
-        `${proxy}/durable/budget-ledger.ts`,
+        `${durable}/budget/ledger.ts`,
         "if (!row) return undefined;",
         'if (!row) return void sql.exec("UPDATE windows SET spent = spent + ?", spent);',
       ),
@@ -348,9 +343,9 @@ export const knownBugs: readonly KnownBug[] = [
   {
     name: "a reservation whose answer was lost is not given back",
     changes: [
-      change(`${proxy}/durable/budget.ts`, "        ledgers.push(name);\n", ""),
+      change(`${durable}/budget/budget.ts`, "        ledgers.push(name);\n", ""),
       change(
-        `${proxy}/durable/budget.ts`,
+        `${durable}/budget/budget.ts`,
         "if (retryAfterMs === undefined) return undefined;",
         "ledgers.push(name);\n        if (retryAfterMs === undefined) return undefined;",
       ),
@@ -360,9 +355,9 @@ export const knownBugs: readonly KnownBug[] = [
     name: "a stream that is kept is charged by what was read, not by how it ended",
     changes: [
       change(
-        `${proxy}/durable/stream-log-object.ts`,
-        "account?.close(outcome, usage));",
-        'account?.close(code === undefined ? outcome : "refused", usage));',
+        `${durable}/kept-answers/object.ts`,
+        "account?.close(outcome, usage);\n      if (problem)",
+        'account?.close(code === undefined ? outcome : "refused", usage);\n      if (problem)',
       ),
     ],
   },

@@ -1,5 +1,5 @@
 import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
-import type { ObjectStorage } from "@sluice/worker-proxy/durable";
+import type { ObjectStorage } from "@sluice/durable";
 import { between, type Random } from "./random.js";
 import type { Timeline } from "./timeline.js";
 

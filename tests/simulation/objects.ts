@@ -1,4 +1,4 @@
-import type { DurableObjectHandlers, ObjectNamespace, ObjectState } from "@sluice/worker-proxy/durable";
+import type { DurableObjectHandlers, ObjectNamespace, ObjectState } from "@sluice/durable";
 import { createNetwork, type NetworkFault } from "./network.js";
 import { createObjectStorage, type SimulatedStorage } from "./object-storage.js";
 import { currentPage, openPage, type Page } from "./page.js";

@@ -1,4 +1,3 @@
-import { createProxy, type GatewayProxy, workersRateLimit } from "@sluice/worker-proxy";
 import {
   Budget,
   budget,
@@ -9,7 +8,8 @@ import {
   streamLogObject,
   videoEvents,
   videoWatch,
-} from "@sluice/worker-proxy/durable";
+} from "@sluice/durable";
+import { createProxy, type GatewayProxy, workersRateLimit } from "@sluice/worker-proxy";
 import { createKeptLog } from "./kept-log.js";
 import { createNetwork, type Exchange } from "./network.js";
 import { createObjects } from "./objects.js";

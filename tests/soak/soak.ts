@@ -49,7 +49,7 @@ export async function soak(minutes: number): Promise<string[]> {
   const gateway = await startGateway();
   const executablePath = findChromium();
   const worker = await startWorkerd({
-    code: await bundle("../../../../tests/soak/worker.ts"),
+    code: await bundle("../tests/soak/worker.ts"),
     texts: { UPSTREAM: gateway.url, GATEWAY_API_KEY: KEY },
     objects: { STREAM_LOG: "StreamLog" },
     isInspected: true,

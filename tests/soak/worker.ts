@@ -1,5 +1,5 @@
+import { type ObjectNamespace, streamLog, streamLogObject } from "@sluice/durable";
 import { createProxy, type GatewayProxy } from "@sluice/worker-proxy";
-import { type ObjectNamespace, streamLog, streamLogObject } from "@sluice/worker-proxy/durable";
 
 interface Env {
   readonly UPSTREAM: string;

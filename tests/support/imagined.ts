@@ -7,10 +7,10 @@ import type { Asset, AssetHandle, ChatDelta, ChatMessage, Client, ImageStore, Re
 import type { EncodeProgress } from "@sluice/core/media";
 import type { Emulator } from "@sluice/emulator";
 import type { Extension, Meter, ProxyOptions, RateLimitBinding, User } from "@sluice/worker-proxy";
-import type { ObjectNamespace } from "@sluice/worker-proxy/durable";
-import type { AnalyticsDataset } from "@sluice/worker-proxy/operator";
-import type { MediaBucket, MediaStore } from "@sluice/worker-proxy/media";
-import type { VAPID, WebPush } from "@sluice/worker-proxy/push";
+import type { ObjectNamespace } from "@sluice/durable";
+import type { AnalyticsDataset } from "@sluice/worker-proxy/analytics-engine";
+import type { MediaBucket, MediaStore } from "@sluice/durable";
+import type { VAPID, WebPush } from "@sluice/durable/push";
 import type { FunctionComponent, ReactNode } from "react";
 declare global {
   interface Env {

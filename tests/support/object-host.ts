@@ -4,7 +4,7 @@ import type {
   DurableObjectHandlers,
   ObjectNamespace,
   ObjectState,
-} from "@sluice/worker-proxy/durable";
+} from "@sluice/durable";
 
 /** One object: its rows outlast its process. Alarms do not ring by themselves. */
 interface HostedObject {

@@ -20,7 +20,7 @@ export async function startStudioInWorkerd(options: EmulatorOptions) {
   const gatewayPort = () => Number(new URL(gateway.url).port);
   let dead: Server | undefined;
   const folder = await mkdtemp(join(tmpdir(), "sluice-studio-"));
-  const code = await bundle("../../../../examples/studio/worker.ts");
+  const code = await bundle("../examples/studio/worker.ts");
   const vapid = vapidKeys();
   const optionsAt = (port: number) => ({
     host: "127.0.0.1",

@@ -49,12 +49,13 @@ export function bundleTemplate(config: string): Promise<Bundle> {
 
 async function makeBundle(config: string) {
   const folder = await mkdtemp(join(tmpdir(), "sluice-template-"));
-  const source = (path: string) => [join(root, "packages/worker-proxy/src", path)];
+  const source = (path: string) => [join(root, "packages", path)];
   const paths = {
-    "@sluice/core/sse": [join(root, "packages/core/src/entries/sse.ts")],
-    "@sluice/worker-proxy": source("index.ts"),
-    "@sluice/worker-proxy/auth": source("auth/index.ts"),
-    "@sluice/worker-proxy/durable": source("durable/index.ts"),
+    "@sluice/core/sse": source("core/src/entries/sse.ts"),
+    "@sluice/worker-proxy": source("worker-proxy/src/index.ts"),
+    "@sluice/worker-proxy/auth": source("worker-proxy/src/auth/index.ts"),
+    "@sluice/worker-proxy/internal": source("worker-proxy/src/internal.ts"),
+    "@sluice/durable": source("durable/src/index.ts"),
   };
   const tsconfig = join(folder, "tsconfig.json");
   await writeFile(tsconfig, JSON.stringify({ compilerOptions: { paths } }));

@@ -1,6 +1,6 @@
 /*
  * The part of the Worker that makes answers resumable, in the page's Service Worker: each answer has an id, each of its
- * events too, and a reader can begin behind any event. `@sluice/worker-proxy/durable` does it on Workers.
+ * events too, and a reader can begin behind any event. `@sluice/durable` does it on Workers.
  */
 
 /** An answer of the model, as far as it has come. */

@@ -1,5 +1,5 @@
 // The service worker of notifications: shows that a video has ended, and opens the page on a click.
-// It receives pushes of the proxy (`webPush` of @sluice/worker-proxy/push) and keeps nothing.
+// It receives pushes of the proxy (`webPush` of @sluice/durable/push) and keeps nothing.
 
 const words = {
   "video.succeeded": "Your video is ready",

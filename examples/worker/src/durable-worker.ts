@@ -1,11 +1,5 @@
+import { budget, mostTokens, type ObjectNamespace, videoEvents, videoWatch } from "@sluice/durable";
 import { createProxy, type Payable } from "@sluice/worker-proxy";
-import {
-  budget,
-  mostTokens,
-  type ObjectNamespace,
-  videoEvents,
-  videoWatch,
-} from "@sluice/worker-proxy/durable";
 import { type Env as CommonEnv, options } from "./options.js";
 
 interface Env extends CommonEnv {
@@ -15,7 +9,7 @@ interface Env extends CommonEnv {
   // readonly STREAM_LOG: ObjectNamespace;
 }
 
-export { Budget } from "@sluice/worker-proxy/durable";
+export { Budget } from "@sluice/durable";
 
 /** Polls a video task once for all tabs that show it. */
 export const VideoWatch = videoWatch<Env>({ ...options, namespace: (env) => env.VIDEO_WATCH });

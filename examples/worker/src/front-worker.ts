@@ -1,5 +1,5 @@
+import { streamLog } from "@sluice/durable";
 import { createProxy } from "@sluice/worker-proxy";
-import { streamLog } from "@sluice/worker-proxy/durable";
 import { type Env, meter } from "./meter.js";
 import { options } from "./options.js";
 

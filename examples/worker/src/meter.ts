@@ -1,4 +1,4 @@
-import { budget, mostTokens, type ObjectNamespace } from "@sluice/worker-proxy/durable";
+import { budget, mostTokens, type ObjectNamespace } from "@sluice/durable";
 import type { Env as CommonEnv } from "./options.js";
 
 /** Environment of the Worker with the objects, and of the one in front of it. */

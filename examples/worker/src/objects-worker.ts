@@ -1,8 +1,8 @@
-import { streamLogObject } from "@sluice/worker-proxy/durable";
+import { streamLogObject } from "@sluice/durable";
 import { type Env, meter } from "./meter.js";
 import { options } from "./options.js";
 
-export { Budget } from "@sluice/worker-proxy/durable";
+export { Budget } from "@sluice/durable";
 
 /** Keeps each answer, and goes on when its readers leave, or when the Worker in front of it is deployed. */
 export const StreamLog = streamLogObject<Env>({

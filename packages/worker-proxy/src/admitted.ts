@@ -37,7 +37,7 @@ export interface UserData<Env = unknown> {
 }
 
 /**
- * One operation on what a part keeps, for its operator: `admin(…)` of `/operator` serves it at
+ * One operation on what a part keeps, for its operator: `admin(…)` of `@sluice/durable` serves it at
  * `POST /v1/admin/<name>`, to operators alone.
  */
 export interface Operation<Env = unknown> {
@@ -139,7 +139,7 @@ export interface ExtensionRoute<Env = unknown> {
   serve(admitted: Admitted<Env>): Promise<Response>;
 }
 
-/** An addition to a proxy; `@sluice/worker-proxy/durable` has three. */
+/** An addition to a proxy; `@sluice/durable` has three. */
 export interface Extension<Env = unknown> extends OperatorPart<Env> {
   readonly routes: readonly ExtensionRoute<Env>[];
   /**

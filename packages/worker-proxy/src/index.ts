@@ -1,5 +1,6 @@
 export type {
   Admitted,
+  CallOutcome,
   Checked,
   Exhausted,
   Extension,
@@ -25,7 +26,7 @@ export {
 } from "./gates/caller.js";
 export type { Caps } from "./gates/fields.js";
 export type { JobEvent, JobOutcome, OnJobEvent } from "./job-event.js";
-export type { Authenticate, Health, Keys, Limits, Models, OnEvent, ProxyOptions } from "./options.js";
+export type { Authenticate, Health, Keys, Limits, Media, Models, OnEvent, ProxyOptions } from "./options.js";
 export { createProxy, type GatewayProxy } from "./proxy.js";
 export type { AnyEvent, Outcome, ProxyEvent } from "./report.js";
 export type { RouteName } from "./routes.js";

@@ -77,7 +77,7 @@ export interface Health {
   readonly asksGateway?: boolean;
 }
 
-/** Receives the event of each request when its answer is over: a function of your own, or `analyticsEngine(…)` of `/operator`. */
+/** Receives the event of each request when its answer is over: a function of your own, or `analyticsEngine(…)` of `/analytics-engine`. */
 export interface OnEvent<Env = unknown> extends Checked<Env> {
   (event: ProxyEvent, env: Env, context: ProxyContext | undefined): unknown;
 }
@@ -129,7 +129,7 @@ export interface ProxyOptions<Env = unknown> {
   readonly secret?: ((env: Env) => Keys | Promise<Keys>) | undefined;
   /** Limits the rate of a user's requests: `workersRateLimit(…)`, or a function of your own. @default none */
   readonly rateLimit?: RateLimit<Env> | undefined;
-  /** Sets aside what a request costs, and settles it by `usage`: `budget(…)` of `/durable`. @default none */
+  /** Sets aside what a request costs, and settles it by `usage`: `budget(…)` of `@sluice/durable`. @default none */
   readonly meter?: Meter<Env> | undefined;
   /**
    * Asks the gateway for the usage of each stream that a `meter` counts: `stream_options.include_usage`. `true` asks
@@ -146,7 +146,7 @@ export interface ProxyOptions<Env = unknown> {
   readonly media?: Media;
   /** The gateway's path for an asset lookup, `/gamma/asset/GetAsset`; the spec shows none. It is sent `{ Id }`. @default none */
   readonly assetLookup?: string | undefined;
-  /** Further paths, and other ways to the gateway: those of `/durable`. @default none */
+  /** Further paths, and other ways to the gateway: those of `@sluice/durable`. @default none */
   readonly extensions?: readonly Extension<Env>[];
   /** The path before the gateway's paths: `/api`. @default "" */
   readonly basePath?: string;

@@ -44,13 +44,13 @@ export const routeGroups = {
   health: own,
   budget: own,
   admin: own,
-  /** Opened by `/media` itself. */
+  /** Opened by `mediaStore` of `@sluice/durable` itself. */
   media: own,
 } as const satisfies Record<string, RouteGroup>;
 
 /**
- * A group of routes: those of the spec's part of the same name, `GET /health`, `GET /v1/budget`, the files of `/media`, and
- * the paths of `/operator`.
+ * A group of routes: those of the spec's part of the same name, `GET /health`, `GET /v1/budget`, the files of `mediaStore`, and
+ * the paths of `admin`, both of `@sluice/durable`.
  */
 export type RouteName = keyof typeof routeGroups;
 

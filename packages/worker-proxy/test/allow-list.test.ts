@@ -16,7 +16,11 @@ beforeAll(async () => {
       {
         name: "worker",
         modules: [
-          { type: "ESModule", path: "worker.js", contents: await bundle("../fixture/allow-list.ts") },
+          {
+            type: "ESModule",
+            path: "worker.js",
+            contents: await bundle("worker-proxy/test/fixture/allow-list.ts"),
+          },
         ],
         compatibilityDate: "2026-10-01",
         unsafeDirectSockets: [{ host: "127.0.0.1", port: 0 }],

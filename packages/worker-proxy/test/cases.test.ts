@@ -165,12 +165,12 @@ test.each([
 );
 
 describe("the page of threats", () => {
-  const root = new URL("../../../", import.meta.url);
+  const root = new URL("../../..", import.meta.url);
   const textOfFile = (path: string) => readFileSync(new URL(path, root), "utf8");
   const numbers = [...textOfFile("docs/threats.md").matchAll(/^(\d+)\. /gm)].map(([, number]) =>
     Number(number),
   );
-  const titles = ["packages/worker-proxy/test/", "tests/"].flatMap((folder) =>
+  const titles = ["packages/worker-proxy/test/", "packages/durable/test/", "tests/"].flatMap((folder) =>
     readdirSync(new URL(folder, root))
       .filter((name) => name.endsWith(".test.ts"))
       .map((name) => textOfFile(folder + name)),

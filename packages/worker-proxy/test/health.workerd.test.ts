@@ -1,8 +1,14 @@
+import {
+  budget,
+  type MediaStoreOptions,
+  mediaStore,
+  streamLog,
+  videoEvents,
+  type WebhookOptions,
+  webhook,
+} from "@sluice/durable";
 import { type ProxyOptions, workersRateLimit } from "@sluice/worker-proxy";
 import { jwt, turnstileSession } from "@sluice/worker-proxy/auth";
-import { budget, streamLog, videoEvents } from "@sluice/worker-proxy/durable";
-import { type MediaStoreOptions, mediaStore } from "@sluice/worker-proxy/media";
-import { type WebhookOptions, webhook } from "@sluice/worker-proxy/notify";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { asked, type Env, openProxy } from "./support/in-process.js";
 import { KEY } from "./support/key.js";

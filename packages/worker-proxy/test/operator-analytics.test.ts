@@ -8,7 +8,11 @@ test("the platform's own binding takes a data point", async () => {
       {
         name: "worker",
         modules: [
-          { type: "ESModule", path: "worker.js", contents: await bundle("../fixture/analytics-worker.ts") },
+          {
+            type: "ESModule",
+            path: "worker.js",
+            contents: await bundle("worker-proxy/test/fixture/analytics-worker.ts"),
+          },
         ],
         compatibilityDate: "2026-10-01",
         unsafeDirectSockets: [{ host: "127.0.0.1", port: 0 }],

@@ -1,7 +1,6 @@
+import { afterEnd, videoEvents, videoWatch } from "@sluice/durable";
+import { webPush } from "@sluice/durable/push";
 import { createProxy } from "@sluice/worker-proxy";
-import { videoEvents, videoWatch } from "@sluice/worker-proxy/durable";
-import { afterEnd } from "@sluice/worker-proxy/notify";
-import { webPush } from "@sluice/worker-proxy/push";
 import { options } from "./proxy-options.js";
 
 /* The proxy in a Worker that sends pushes, with no option for the push service. */

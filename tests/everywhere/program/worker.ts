@@ -1,19 +1,23 @@
-import { createProxy, type ProxyEvent, type ProxyOptions } from "@sluice/worker-proxy";
-import { jwt } from "@sluice/worker-proxy/auth";
 import {
+  afterEnd,
   budget,
+  type MediaBucket,
+  type MediaStoreOptions,
+  mediaIndex,
+  mediaStore,
   type ObjectNamespace,
   streamLog,
   streamLogObject,
   videoEvents,
   videoWatch,
-} from "@sluice/worker-proxy/durable";
-import { type MediaBucket, type MediaStoreOptions, mediaIndex, mediaStore } from "@sluice/worker-proxy/media";
-import { afterEnd, webhook } from "@sluice/worker-proxy/notify";
+  webhook,
+} from "@sluice/durable";
+import { createProxy, type ProxyEvent, type ProxyOptions } from "@sluice/worker-proxy";
+import { jwt } from "@sluice/worker-proxy/auth";
 
 /* An operator's use of the proxy, with every entry. */
 
-export { Budget } from "@sluice/worker-proxy/durable";
+export { Budget } from "@sluice/durable";
 
 interface Env {
   readonly GATEWAY_API_KEY: string;

@@ -20,7 +20,7 @@ interface KeptPlace {
 /** Requests for a kept answer. */
 export interface Resumption {
   /**
-   * Requests the rest of the answer, by `GET /v1/chat/streams/{id}` (`@sluice/worker-proxy/durable`). The chat request is
+   * Requests the rest of the answer, by `GET /v1/chat/streams/{id}` (`@sluice/durable`). The chat request is
    * never sent again. Returns undefined where nothing is kept any more.
    *
    * @param eventId id of the last event that was read; empty for the start

@@ -38,7 +38,7 @@ const MOST = 100;
 
 /**
  * Gets new links to the copies that a proxy keeps of films and images, by the ids of their tasks or by earlier links.
- * The gateway is not asked. Needs a proxy with `archive` of `@sluice/worker-proxy/media`.
+ * The gateway is not asked. Needs a proxy with `archive` of `@sluice/durable`.
  *
  * @returns the copies by the names that were given; one that is missing is not copied, not yet, or was deleted
  * @throws {APIError} if the proxy refuses, or has no archive
@@ -79,7 +79,7 @@ async function filesOf(client: Client, body: object, options: RequestOptions): P
     const response = await send(client, exchange, { ...call, headers: options.headers });
     files = filesIn(client.scrub(await readText(client, exchange, response)));
   } catch (error) {
-    withRoute(error, "its operator sets `archive` of `mediaStore` of @sluice/worker-proxy/media");
+    withRoute(error, "its operator sets `archive` of `mediaStore` of @sluice/durable");
     closeExchange(client, exchange, {}, { error });
     throw error;
   }

@@ -65,7 +65,7 @@ const uploads = new WeakMap<Client, WeakMap<Blob, PageUpload>>();
 
 /**
  * Stores a file at the proxy, and returns an address that the gateway can fetch. Needs a proxy with `mediaStore` of
- * `@sluice/worker-proxy/media`.
+ * `@sluice/durable`.
  *
  * A file of more than 8 MiB is sent in parts. After a failure the upload goes on where it stood, up to 5 times in a row
  * without a newly stored part; `retry: { limit: 0 }` of the client switches that off. One call sends at most 3 times the
@@ -147,7 +147,7 @@ async function uploadNow(
     show(file.size);
   } catch (error) {
     // after the first answer, a 404 is about the file
-    if (!upload.state) withRoute(error, "its operator sets up `mediaStore` of @sluice/worker-proxy/media");
+    if (!upload.state) withRoute(error, "its operator sets up `mediaStore` of @sluice/durable");
     closeExchange(client, exchange, {}, { error });
     throw error;
   }

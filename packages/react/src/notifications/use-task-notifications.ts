@@ -21,7 +21,7 @@ export interface UseTaskNotificationsResult
  * have it; else while a tab is open. Nothing is asked before `enable`, which belongs into the handler of a click. The
  * choice is kept, and the subscription is renewed at each load of the page.
  *
- * Needs a proxy with `webPush` of `@sluice/worker-proxy/push`, and a service worker that shows the pushes.
+ * Needs a proxy with `webPush` of `@sluice/durable/push`, and a service worker that shows the pushes.
  *
  * @throws {ConfigurationError} outside a `GatewayProvider`
  * @example

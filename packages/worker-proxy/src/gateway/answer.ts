@@ -95,7 +95,10 @@ export function passedHeadersOf({ headers }: Response, keys: readonly string[]):
 }
 
 /** @throws {Refusal} 502 for an answer that is no JSON, and no event stream where there can be one */
-export function checkedType({ body, headers }: Response, canStream: boolean) {
+export function checkedType(
+  { body, headers }: Response,
+  canStream: boolean,
+): { readonly body: ReadableStream<Uint8Array>; readonly type: string } {
   const [type = ""] = (headers.get("content-type") ?? "").toLowerCase().split(/\s*;/, 1);
   const isFit = type === "application/json" || (canStream && type === "text/event-stream");
   if (body && isFit) return { body, type };

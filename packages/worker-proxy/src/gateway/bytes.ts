@@ -1,3 +1,6 @@
+/** Bytes in a buffer of their own. Written so that the declarations fit a TypeScript whose `Uint8Array` takes no type. */
+export type OwnBytes = Uint8Array & { readonly buffer: ArrayBuffer };
+
 /**
  * Collects pieces in one buffer. A list of pieces would also keep the buffer of each, a thousand times the size of a
  * piece of one letter.
@@ -23,9 +26,9 @@ export function openBytes(expected = 0) {
       size = needed;
     },
     /** All of it, until something is added or taken. */
-    view: () => room.subarray(0, size),
+    view: (): OwnBytes => room.subarray(0, size),
     /** Takes the first `end` bytes out, as a copy; the rest stays. @default all of it */
-    take(end = size): Uint8Array<ArrayBuffer> {
+    take(end = size): OwnBytes {
       const taken = room.slice(0, end);
       room.copyWithin(0, end, size);
       size -= end;

@@ -4,7 +4,7 @@ import type { Limits } from "../options.js";
 import { Refusal } from "../refusal.js";
 import type { Reason } from "../refusals.js";
 import { passedHeadersOf } from "./answer.js";
-import { openPieces } from "./bytes.js";
+import { type OwnBytes, openPieces } from "./bytes.js";
 import { failed } from "./call.js";
 import { checkAnswer } from "./json-size.js";
 import { openKeyWatch } from "./keys.js";
@@ -20,10 +20,7 @@ export const STALL_MS = 60_000;
 export const JSON_CHARACTERS = 32 * 1024 * 1024;
 
 /** The bytes of a JSON answer, checked and written anew. @throws {Refusal} 502 for what is no JSON, or breaks off */
-export async function jsonOf<Env>(
-  exchange: Exchange<Env>,
-  response: Response,
-): Promise<Uint8Array<ArrayBuffer>> {
+export async function jsonOf<Env>(exchange: Exchange<Env>, response: Response): Promise<OwnBytes> {
   const { settings, setup, report, account, call } = exchange;
   const json = parsed(await readText({ response, call }, JSON_CHARACTERS, settings.limits.stallMs));
   const usage = usageOf(json);

@@ -23,7 +23,7 @@ export async function startAttacked(attacked: Attacked = {}) {
   const { options = {}, plan = {}, key = KEY, heapMB, stallMs, gateway } = attacked;
   const upstream = await startRawGateway();
   const worker = await startWorkerd({
-    code: await bundle("../fixture/attacked.ts", {
+    code: await bundle("worker-proxy/test/fixture/attacked.ts", {
       LIMITS: JSON.stringify({ stallMs }),
       PLAN: JSON.stringify(plan),
     }),

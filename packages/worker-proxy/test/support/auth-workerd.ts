@@ -23,7 +23,13 @@ export async function startGuardedProxy() {
   answersKeys();
   const worker = {
     name: "worker",
-    modules: [{ type: "ESModule", path: "worker.js", contents: await bundle("./auth-worker.ts") }],
+    modules: [
+      {
+        type: "ESModule",
+        path: "worker.js",
+        contents: await bundle("worker-proxy/test/support/auth-worker.ts"),
+      },
+    ],
     compatibilityDate: "2026-10-01",
     compatibilityFlags: ["enable_request_signal"],
     unsafeDirectSockets: [{ host: "127.0.0.1", port: 0 }],

@@ -29,7 +29,7 @@ declare module "cloudflare:workers" {
 }
 
 declare module "cloudflare:test" {
-  import type { DurableObjectHandlers, ObjectState, ObjectStorage } from "@sluice/worker-proxy/durable";
+  import type { DurableObjectHandlers, ObjectState, ObjectStorage } from "@sluice/durable";
 
   interface TestState extends ObjectState {
     readonly storage: ObjectStorage & { list(): Promise<Map<string, unknown>> };

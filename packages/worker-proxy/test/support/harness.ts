@@ -27,7 +27,13 @@ export async function startProxy({ options = {}, keys = [KEY], requestsPerMinute
   };
   const worker = async (name: string) => ({
     name,
-    modules: [{ type: "ESModule", path: `${name}.js`, contents: await bundle(`../fixture/${name}.ts`) }],
+    modules: [
+      {
+        type: "ESModule",
+        path: `${name}.js`,
+        contents: await bundle(`worker-proxy/test/fixture/${name}.ts`),
+      },
+    ],
     compatibilityDate: "2026-10-01",
     compatibilityFlags: ["enable_request_signal"],
     unsafeDirectSockets: [{ host: "127.0.0.1", port: 0 }],

@@ -1,0 +1,51 @@
+import { isPublic } from "@sluice/worker-proxy/internal";
+import { mediaRefusal } from "../files/refusals.js";
+
+/** Most redirects from a file's address. */
+const MOST_REDIRECTS = 3;
+const REDIRECTS = [301, 302, 303, 307, 308];
+
+/**
+ * Fetches a file of the gateway's. Each address is checked before a byte is sent to it, also that of a redirect, and
+ * none gets a header of the user's or the gateway's.
+ *
+ * @param hosts the only hosts that are allowed; undefined for every public name
+ * @throws {Refusal} 403 for an address that is not allowed or leads on too often, 502 for no answer, or one that is no success
+ */
+export async function fetchSource(
+  source: string,
+  hosts: readonly string[] | undefined,
+  signal: AbortSignal,
+): Promise<Response> {
+  let url = URL.parse(source);
+  for (let hop = 0; hop <= MOST_REDIRECTS; hop += 1) {
+    if (!url || !isAllowed(url, hosts)) throw mediaRefusal("source_host", { what: url?.host || "there" });
+    const response = await fetch(url, { redirect: "manual", signal }).catch((cause: unknown) => {
+      const what = signal.aborted ? "it took too long" : "its host can't be reached";
+      throw mediaRefusal("source_failed", { what, cause });
+    });
+    if (response.status === 200 && response.body) return response;
+    await response.body?.cancel();
+    const next = REDIRECTS.includes(response.status) ? response.headers.get("location") : null;
+    if (next === null) throw mediaRefusal("source_failed", { what: `its host answered ${response.status}` });
+    url = URL.parse(next, url);
+  }
+  throw mediaRefusal("source_redirects");
+}
+
+const LOOPBACK = /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/;
+
+/**
+ * Returns true for an address that a file may be copied from. Without a list no number passes, whichever network it is
+ * of, and no name of a private network. The address that a name leads to can't be seen in a Worker.
+ */
+function isAllowed(url: URL, hosts: readonly string[] | undefined): boolean {
+  if (url.username !== "" || url.password !== "") return false;
+  if (hosts === undefined) return isPublic(url);
+  const isListed = hosts.some((host) => host.toLowerCase() === url.host);
+  if (isListed) return url.protocol === "https:" || (url.protocol === "http:" && LOOPBACK.test(url.hostname));
+  const isBelow = hosts.some(
+    (host) => host.startsWith("*.") && url.host.endsWith(host.slice(1).toLowerCase()),
+  );
+  return isBelow && isPublic(url);
+}

@@ -1,0 +1,34 @@
+import type { OnJobEvent } from "@sluice/worker-proxy";
+import type { Settings } from "@sluice/worker-proxy/internal";
+import type { Caller, ObjectNamespace } from "../objects/object.js";
+
+/** Options of one stream, with their defaults. */
+export interface StreamLogSetup<Env> {
+  readonly settings: Settings<Env>;
+  readonly namespace: (env: Env) => ObjectNamespace | undefined;
+  readonly orphanMs: number;
+  readonly keepMs: number;
+  readonly logBytes: number;
+  readonly keptPerUser: number;
+  readonly onEvent: OnJobEvent<Env> | undefined;
+}
+
+/** The part of an admitted chat that is not its body. */
+export interface StreamCaller extends Caller {
+  /** Id of the stream. */
+  readonly id: string;
+  /** True where all callers are one user, whose streams are not bounded. */
+  readonly isPublic?: boolean;
+}
+
+/**
+ * A request to an object by this package itself, as its path: all of an answer as JSON, its end's code, its deletion at
+ * once, and once it is not read any more.
+ */
+export const OWN = { export: "/export", end: "/end", erase: "/erase", drop: "/drop" } as const;
+/** Headers of an answer to `OWN.end`: the code of the end, and the state. */
+export const END_CODE = "x-sluice-end";
+export const STATE = "x-sluice-state";
+
+/** Interval of the checks of an open stream, in milliseconds. An object that gets no events is evicted after a minute or two. */
+export const BEAT_MS = 30_000;

@@ -1,0 +1,74 @@
+import type { JobEvent, JobOutcome, Meter, OnJobEvent, Usage } from "@sluice/worker-proxy";
+import { notifyOf } from "@sluice/worker-proxy/internal";
+
+/** The stored part of a job until it is settled: where its process was lost, the next one settles and reports it. */
+export interface KeptJob {
+  readonly id: string;
+  /** The id of the user, for the event. */
+  readonly user: string;
+  /** The user's part of the object's name. */
+  readonly userName: string;
+  readonly requestId?: string | undefined;
+  readonly model?: string | undefined;
+  /** Unix milliseconds. */
+  readonly startedAt: number;
+  /** See `Reservation`. */
+  readonly ticket?: string | undefined;
+  readonly reserved?: number | undefined;
+  /** True until the reservation is made. Before that nothing is sent to the gateway, and so nothing is spent. */
+  readonly isReserving?: boolean | undefined;
+  /** True from the moment of its event on: an object that replaces a lost one reports it no more. */
+  readonly isReported?: boolean | undefined;
+  /** The amount that its event has; undefined where it is not known. */
+  readonly spent?: number | undefined;
+}
+
+/** The end of a job, as far as it is known. */
+export interface JobEnd
+  extends Pick<JobEvent, "code" | "upstreamStatus" | "attempts" | "bytes" | "requestId"> {
+  readonly outcome: JobOutcome;
+  readonly usage?: Usage | undefined;
+  readonly reserved?: number | undefined;
+  readonly spent?: number | undefined;
+}
+
+/** Reports the end of a job. */
+export function report<Env>(
+  onEvent: OnJobEvent<Env> | undefined,
+  kind: JobEvent["kind"],
+  { id, user, requestId, model, startedAt, reserved }: KeptJob,
+  end: JobEnd,
+  env: Env,
+): void {
+  const event = { kind, id, user, model, reserved, durationMs: Date.now() - startedAt, ...end };
+  const known = { ...event, requestId: end.requestId ?? requestId };
+  const isKnown = ([, value]: [string, unknown]) => value !== undefined;
+  notifyOf(onEvent, Object.fromEntries(Object.entries(known).filter(isKnown)) as unknown as JobEvent, env);
+}
+
+/** The job as it is stored in the turn of its event. */
+export function reported(job: KeptJob, spent: number | undefined): KeptJob {
+  return { ...job, isReported: true, spent };
+}
+
+/** The amount that is spent for a job that was lost with its process; undefined where it is not known. */
+export function spentOnLost({ isReserving, reserved, isReported, spent }: KeptJob): number | undefined {
+  if (isReported) return spent;
+  return isReserving ? 0 : reserved;
+}
+
+/**
+ * Settles what is reserved for a job, unless it was settled: with what its event has, or where the amount is not known any
+ * more, in full, or with nothing if the request was not sent yet.
+ */
+export async function settleJob<Env>(
+  meter: Meter<Env> | undefined,
+  job: Pick<KeptJob, "ticket" | "isReserving" | "isReported" | "spent">,
+  paid: { readonly spent: number | undefined; readonly settled: Promise<boolean> } | undefined,
+  env: Env,
+): Promise<void> {
+  const { ticket, isReserving, isReported } = job;
+  if (ticket === undefined || (await paid?.settled)) return;
+  const spent = isReported ? job.spent : isReserving ? 0 : undefined;
+  await meter?.settleTicket?.(ticket, paid ? paid.spent : spent, env);
+}

@@ -1,0 +1,164 @@
+import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { budget, type ObjectNamespace, streamLog } from "@sluice/durable";
+import { afterEach, beforeEach, describe, expect, type MockInstance, test, vi } from "vitest";
+import { gateway, jobs, ledger, purse } from "./support/durable-gateway.js";
+import { objectOf as createOf, openPaidOnce } from "./support/once.js";
+import { idOf, objectOf, openProxy, turn } from "./support/streams.js";
+
+const { BUDGET, BOUNDED_STREAM_LOG, PAID_ONCE } = env;
+
+let users = 0;
+let user = "";
+let log: MockInstance<typeof console.error>;
+
+beforeEach(() => {
+  purse.empty();
+  user = `Bearer lost-${++users}`;
+  log = vi.spyOn(console, "error").mockImplementation(() => {});
+  gateway.answers(
+    () => new Response("data: [DONE]\n\n", { headers: { "content-type": "text/event-stream" } }),
+  );
+});
+afterEach(() => {
+  ledger.over = undefined;
+  vi.restoreAllMocks();
+});
+
+/** Budgets whose objects answer as late as the test wants. */
+function openBudgets() {
+  let isHeld = true;
+  const held: ObjectNamespace = {
+    idFromName: (name) => BUDGET.idFromName(name),
+    get: (id) => ({
+      async fetch(request) {
+        const answer = await BUDGET.get(id).fetch(request);
+        while (isHeld) await turn();
+        return answer;
+      },
+    }),
+  };
+  const options = {
+    limits: { user: 1000, all: { limit: 1e9, shards: 4 } },
+    windowMs: 86_400_000,
+    reserveFor: () => 100,
+  };
+  purse.over = budget({ ...options, namespace: () => held });
+  const seen = budget({ ...options, namespace: () => BUDGET as ObjectNamespace });
+  return {
+    release: () => {
+      isHeld = false;
+    },
+    async amounts() {
+      const own = { env: {}, user: { id: user } };
+      const states = await Promise.all((["user", "all"] as const).map((by) => seen.ledger(by, own).read()));
+      return states.map(({ reserved, spent }) => ({ reserved, spent }));
+    },
+  };
+}
+
+/** Ends an object as a crash does. */
+async function lose(object: Awaited<ReturnType<typeof objectOf>>): Promise<void> {
+  const abort = (_: unknown, state: object) => (state as { abort(reason: string): void }).abort("lost");
+  await runInDurableObject(object, abort).catch(() => {});
+}
+
+describe("case 142: an object that is lost while it reserves", () => {
+  test("The object of a stream gives back what was set aside, as soon as its alarm comes, and says so", async () => {
+    const { amounts, release } = openBudgets();
+    const { ask } = openProxy({ extensions: [streamLog(() => BOUNDED_STREAM_LOG)], meter: purse.meter });
+    const headers = { authorization: user, "idempotency-key": "lost" };
+    const [, before = { reserved: 0, spent: 0 }] = await amounts();
+    const asked = ask({ headers }).catch(() => {});
+    await expect.poll(amounts).toEqual([
+      { reserved: 100, spent: 0 },
+      { ...before, reserved: before.reserved + 100 },
+    ]);
+
+    const id = await streamIdOf(user, "lost");
+    await lose(await objectOf(id, BOUNDED_STREAM_LOG, user));
+    release();
+    await asked;
+    await runDurableObjectAlarm(await objectOf(id, BOUNDED_STREAM_LOG, user));
+    await expect.poll(amounts).toEqual([{ reserved: 0, spent: 0 }, before]);
+    expect(jobs).toMatchObject([
+      { id, outcome: "lost", code: "stream_interrupted", reserved: 100, spent: 0 },
+    ]);
+    expect(log.mock.calls.join()).toContain("what was reserved for it is given back");
+    expect(gateway.requests).toHaveLength(0);
+  });
+
+  test("The object of a create gives it back, too", async () => {
+    const { amounts, release } = openBudgets();
+    ledger.over = purse.over;
+    const { ask } = openPaidOnce();
+    const [, before = { reserved: 0, spent: 0 }] = await amounts();
+    const asked = ask({ key: "lost", user }).catch(() => {});
+    await expect.poll(amounts).toEqual([
+      { reserved: 100, spent: 0 },
+      { ...before, reserved: before.reserved + 100 },
+    ]);
+    const object = () => createOf("lost", user, PAID_ONCE);
+    await lose(await object());
+    release();
+    await asked;
+    await runDurableObjectAlarm(await object());
+    await expect.poll(amounts).toEqual([{ reserved: 0, spent: 0 }, before]);
+    expect(log.mock.calls.join()).toContain("a request was lost with its object");
+    expect(gateway.requests).toHaveLength(0);
+  });
+});
+
+describe("case 142: an operator who adds up what was spent counts each request once", () => {
+  test("where the object of an answer is lost again and again before it could settle", async () => {
+    const text = 'data: {"choices":[{"delta":{},"finish_reason":"stop"}],"usage":{"total_tokens":7}}\n\n';
+    const init = { headers: { "content-type": "text/event-stream" } };
+    gateway.answers(() => new Response(`${text}data: [DONE]\n\n`, init));
+    const { ask } = openProxy({ extensions: [streamLog(() => BOUNDED_STREAM_LOG)], meter: purse.meter });
+    purse.fails = true;
+    const answer = await ask({ headers: { authorization: user } });
+    await answer.text();
+    await expect.poll(() => jobs).toMatchObject([{ outcome: "complete", spent: 7 }]);
+    const object = () => objectOf(idOf(answer), BOUNDED_STREAM_LOG, user);
+    for (let losses = 0; losses < 3; losses += 1) {
+      await lose(await object());
+      await runDurableObjectAlarm(await object());
+    }
+    purse.fails = false;
+    await runDurableObjectAlarm(await object());
+    await expect.poll(() => purse.reserved.size).toBe(0);
+    expect(purse.spent).toEqual([7]);
+    expect(jobs).toHaveLength(1);
+  });
+
+  test("and where several ask at once for a create that was lost", async () => {
+    let isAsked = false;
+    gateway.answers(() => {
+      isAsked = true;
+      return new Promise<Response>(() => {});
+    });
+    // a meter that takes its time
+    const settleTicket = async () => {
+      for (let turns = 0; turns < 20; turns += 1) await turn();
+    };
+    ledger.over = { ...purse.meter, settleTicket };
+    const { ask } = openPaidOnce();
+    const asked = ask({ key: "lost", user }).catch(() => {});
+    await expect.poll(() => isAsked).toBe(true);
+    await lose(await createOf("lost", user, PAID_ONCE));
+    await asked;
+    jobs.length = 0;
+    await Promise.all([1, 2, 3].map(() => ask({ key: "lost", user })));
+    expect(jobs).toMatchObject([{ kind: "create", outcome: "lost" }]);
+  });
+});
+
+/** The id of the stream that a user's key has. */
+async function streamIdOf(name: string, key: string): Promise<string> {
+  const bytes = new TextEncoder().encode(`${name}\n${key}`);
+  const hash = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
+  return [...hash]
+    .map((byte) => byte.toString(16).padStart(2, "0"))
+    .join("")
+    .slice(0, 32);
+}

@@ -1,0 +1,126 @@
+import type { JobEvent } from "../../../worker-proxy/src/job-event.js";
+import { bundle } from "../../../worker-proxy/test/support/bundle.js";
+import { KEY } from "../../../worker-proxy/test/support/key.js";
+import { startMiniflare } from "../../../worker-proxy/test/support/miniflare.js";
+import { startUpstream } from "../../../worker-proxy/test/support/upstream.js";
+
+/** The proxy with files in a real workerd, between real sockets, over miniflare's R2. */
+export async function startMediaProxy(
+  store: object = {},
+  gateway?: string,
+  {
+    fixture = "durable/test/fixture/media-worker.ts",
+    bindings = {},
+    objects = { BUDGET: "Budget" },
+  }: Worker = {},
+) {
+  const upstream = await startUpstream();
+  const logs: string[] = [];
+  // a binding takes no undefined
+  const settings = JSON.parse(JSON.stringify(store)) as object;
+  const miniflare = startMiniflare({
+    handleStructuredLogs: ({ message }: { message: string }) => logs.push(message),
+    workers: [
+      {
+        name: "worker",
+        modules: [{ type: "ESModule", path: "worker.js", contents: await bundle(fixture) }],
+        compatibilityDate: "2026-10-01",
+        compatibilityFlags: ["enable_request_signal"],
+        unsafeDirectSockets: [{ host: "127.0.0.1", port: 0 }],
+        bindings: { UPSTREAM: gateway ?? upstream.url, GATEWAY_API_KEY: KEY, STORE: settings, ...bindings },
+        r2Buckets: ["MEDIA"],
+        durableObjects: {
+          MEDIA_INDEX: { className: "MediaIndex", useSQLite: true },
+          ...Object.fromEntries(
+            Object.entries(objects).map(([name, className]) => [name, { className, useSQLite: true }]),
+          ),
+        },
+      },
+    ],
+  });
+  await miniflare.ready;
+  const url = await miniflare.unsafeGetDirectURL("worker");
+
+  /** A request of a user, of `user-1` unless told otherwise. */
+  const ask = (path: string, { user = "user-1", headers, ...init }: Asked = {}) =>
+    fetch(new URL(path, url), { ...init, headers: { authorization: user, ...headers } });
+
+  return {
+    url,
+    upstream,
+    logs,
+    ask,
+    /** The events of uploads and copies. */
+    events: () =>
+      logs
+        .filter((line) => /^\{"kind":"(?:upload|copy)"/.test(line))
+        .map((line) => JSON.parse(line) as JobEvent),
+    /** Does an operator's work for a user: `list`, `remove`, `erase` or `export`. */
+    operate: async <T>(act: "list" | "remove" | "erase" | "export", more = "", user = "user-1") =>
+      (await (await ask(`/tests/users/${act}/${user}/${more}`)).json()) as T,
+    /** Sends bytes as a file, or as a part. */
+    upload: (body: Uint8Array<ArrayBuffer>, { path = "/v1/uploads", method = "POST", ...asked }: Sent = {}) =>
+      ask(path, {
+        method,
+        body,
+        ...asked,
+        headers: { "content-type": "application/octet-stream", ...asked.headers },
+      }),
+    /** Moves the clock of the Worker and its objects. */
+    pass: (ms: number) => ask(`/tests/clock?ms=${ms}`),
+    /** Lets all calls of the bucket by this name fail, or those of `complete` wait; none without a name. */
+    fail: (call?: "put" | "delete" | "complete") => ask(`/tests/faulty${call ? `?call=${call}` : ""}`),
+    /** Ends the object of a user as an eviction does: what it was doing is cut off, its storage stays. */
+    evict: (user = "user-1") => ask("/tests/evict", { user }),
+    /** The ids of the copies of a user, also of those that are not whole, which nobody is told. */
+    copies: async (user = "user-1") =>
+      ((await (await ask("/tests/copies", { user })).json()) as { id: string }[]).map(({ id }) => id),
+    /** Numbers of requests to the index and of its alarms. */
+    operations: async () => (await (await ask("/tests/operations")).json()) as Record<string, number>,
+    /** The names of all files in the bucket. */
+    async keys() {
+      const bucket = await miniflare.getR2Bucket("MEDIA", "worker");
+      const { objects } = await bucket.list();
+      return objects.map(({ key }) => key);
+    },
+    /** Numbers of uploads in the bucket that are neither whole nor given up, and of those whose parts were to be put together. */
+    uploads: async () =>
+      (await (await ask("/tests/uploads")).json()) as { readonly open: number; readonly waiting: number },
+    async close() {
+      await miniflare.dispose();
+      upstream.close();
+    },
+  };
+}
+
+/** Another Worker with files. */
+interface Worker {
+  /** The Worker, of this folder's fixtures. */
+  readonly fixture?: string;
+  /** Bindings beside those of the store. */
+  readonly bindings?: Readonly<Record<string, string>>;
+  /** Bindings to Durable Objects beside the index, with the names of their classes. */
+  readonly objects?: Readonly<Record<string, string>>;
+}
+
+export interface Asked extends Omit<RequestInit, "headers"> {
+  readonly user?: string;
+  readonly headers?: Record<string, string>;
+}
+
+export interface Sent extends Asked {
+  readonly path?: string;
+}
+
+/** A file that begins as one of its type does; its other bytes count up, so that a part that is lost shows. */
+export function fileOf(start: string | readonly number[], bytes: number): Uint8Array<ArrayBuffer> {
+  const file = Uint8Array.from({ length: bytes }, (_, at) => (at * 31 + (at >> 8)) & 0xff);
+  file.set(typeof start === "string" ? new TextEncoder().encode(start) : start);
+  return file;
+}
+
+/** The first bytes of files. */
+export const starts = {
+  png: [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a],
+  mp4: [0, 0, 0, 0x20, 0x66, 0x74, 0x79, 0x70, 0x69, 0x73, 0x6f, 0x6d],
+};

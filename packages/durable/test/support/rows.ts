@@ -1,0 +1,50 @@
+import type { ObjectState, ObjectStorage } from "@sluice/durable";
+
+/** Rows that an object has read and written; an alarm that is set is one written row. */
+export interface Rows {
+  read: number;
+  written: number;
+}
+
+/** A cursor of the platform, which counts rows. */
+type Cursor = ReturnType<ObjectStorage["sql"]["exec"]> & {
+  readonly rowsRead: number;
+  readonly rowsWritten: number;
+};
+
+/** The state of an object whose rows are counted. */
+export function countedState(state: ObjectState): { readonly state: ObjectState; readonly rows: Rows } {
+  const rows: Rows = { read: 0, written: 0 };
+  const sql: ObjectStorage["sql"] = {
+    exec(query, ...bindings) {
+      const cursor = state.storage.sql.exec(query, ...bindings) as Cursor;
+      const before = { read: cursor.rowsRead, written: cursor.rowsWritten };
+      rows.read += before.read;
+      rows.written += before.written;
+      return {
+        toArray() {
+          const all = cursor.toArray();
+          rows.read += cursor.rowsRead - before.read;
+          rows.written += cursor.rowsWritten - before.written;
+          return all;
+        },
+      };
+    },
+  };
+  const storage = new Proxy(state.storage, {
+    get(target, name) {
+      if (name === "sql") return sql;
+      if (name === "setAlarm") rows.written += 1;
+      const value: unknown = Reflect.get(target, name);
+      return typeof value === "function" ? value.bind(target) : value;
+    },
+  });
+  return {
+    rows,
+    state: {
+      storage,
+      blockConcurrencyWhile: (work) => state.blockConcurrencyWhile(work),
+      waitUntil: (work) => state.waitUntil(work),
+    },
+  };
+}

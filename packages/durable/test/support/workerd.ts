@@ -1,0 +1,130 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import type { Readable } from "node:stream";
+import { bundle } from "../../../worker-proxy/test/support/bundle.js";
+import { KEY } from "../../../worker-proxy/test/support/key.js";
+import { startUpstream } from "../../../worker-proxy/test/support/upstream.js";
+
+const wrangler = createRequire(createRequire(import.meta.url).resolve("wrangler/package.json"));
+const { default: workerd } = wrangler("workerd") as { default: string };
+
+/**
+ * The proxy with its Durable Objects in a workerd of its own, whose storage is on disk: it can be killed as a machine
+ * loses power, and started again. Behind it a gateway that answers as it is told.
+ */
+export async function startDurableProxy({
+  stallMs = 60_000,
+  flags = ["enable_request_signal"],
+  fixture = "durable/test/fixture/durable-proxy.ts",
+  texts = {},
+  objects: classes = { STREAM_LOG: "StreamLog", VIDEO_WATCH: "VideoWatch", ONCE: "Once" },
+}: DurableProxy = {}) {
+  const upstream = await startUpstream();
+  const folder = await mkdtemp(join(tmpdir(), "sluice-durable-"));
+  const objects = join(folder, "objects");
+  await mkdir(objects);
+  await writeFile(join(folder, "worker.js"), await bundle(fixture, { STALL_MS: String(stallMs) }));
+  const bindings = { UPSTREAM: upstream.url, GATEWAY_API_KEY: KEY, ...texts };
+  await writeFile(join(folder, "config.capnp"), configOf(bindings, classes, objects, flags));
+  const logs: string[] = [];
+  let running: ChildProcess;
+  let address = "";
+  await start();
+
+  return {
+    upstream,
+    /** The lines that the Worker has logged as errors. */
+    logs,
+    get address() {
+      return address;
+    },
+    /** A request of a signed-in user. */
+    ask: (path: string, init: RequestInit = {}) =>
+      fetch(address + path, {
+        ...init,
+        headers: { authorization: "user-1", "content-type": "application/json", ...(init.headers as object) },
+      }),
+    kill,
+    start,
+    /** Ends it, and the gateway, and forgets what was stored. */
+    async close() {
+      await kill();
+      upstream.close();
+      await rm(folder, { recursive: true });
+    },
+  };
+
+  /** Starts it again, over the same storage and at another address. */
+  async function start(): Promise<void> {
+    running = spawn(workerd, ["serve", "--control-fd=3", "--experimental", join(folder, "config.capnp")], {
+      stdio: ["ignore", "ignore", "pipe", "pipe"],
+    });
+    createInterface(running.stderr as Readable).on("line", (line) => logs.push(line));
+    for await (const line of createInterface(running.stdio[3] as Readable)) {
+      const said = JSON.parse(line) as { event: string; port?: number };
+      if (said.event !== "listen") continue;
+      address = `http://127.0.0.1:${said.port}`;
+      return;
+    }
+    throw new Error("workerd ended before it listened");
+  }
+
+  /** Ends it without a word. */
+  function kill(): Promise<void> {
+    return new Promise((resolve) => {
+      if (running.exitCode !== null || running.signalCode !== null) return resolve();
+      running.once("exit", () => resolve());
+      running.kill("SIGKILL");
+    });
+  }
+}
+
+/** Options of {@link startDurableProxy}. */
+interface DurableProxy {
+  readonly stallMs?: number;
+  readonly flags?: readonly string[];
+  /** The Worker, of this folder's fixtures. */
+  readonly fixture?: string;
+  /** Bindings whose values are texts. */
+  readonly texts?: Readonly<Record<string, string>>;
+  /** Bindings to Durable Objects, with the names of their classes. */
+  readonly objects?: Readonly<Record<string, string>>;
+}
+
+function configOf(
+  texts: Readonly<Record<string, string>>,
+  classes: Readonly<Record<string, string>>,
+  objects: string,
+  flags: readonly string[],
+): string {
+  const bindings = [
+    ...Object.entries(texts).map(([name, text]) => `(name = "${name}", text = ${JSON.stringify(text)})`),
+    ...Object.entries(classes).map(
+      ([name, kind]) => `(name = "${name}", durableObjectNamespace = "${kind}")`,
+    ),
+  ];
+  const kinds = Object.values(classes).map(
+    (kind) => `(className = "${kind}", uniqueKey = "${kind}", enableSql = true)`,
+  );
+  return `using Workerd = import "/workerd/workerd.capnp";
+const config :Workerd.Config = (
+  services = [
+    (name = "proxy", worker = (
+      modules = [(name = "worker.js", esModule = embed "worker.js")],
+      compatibilityDate = "2026-10-01",
+      compatibilityFlags = ${JSON.stringify(flags)},
+      bindings = [${bindings.join(", ")}],
+      durableObjectNamespaces = [${kinds.join(", ")}],
+      durableObjectStorage = (localDisk = "objects"),
+      globalOutbound = "network",
+    )),
+    (name = "objects", disk = (path = "${objects}", writable = true)),
+    (name = "network", network = (allow = ["public", "private"])),
+  ],
+  sockets = [(name = "http", address = "127.0.0.1:0", http = (), service = "proxy")],
+);`;
+}

@@ -1,0 +1,261 @@
+import { evictDurableObject, runInDurableObject } from "cloudflare:test";
+import type { ObjectState } from "@sluice/durable";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { openRandom } from "../../worker-proxy/test/support/random.js";
+import { withDeadLetters } from "../src/notices/dead-letter-object.js";
+import { webPush } from "../src/notices/push/web-push.js";
+import {
+  alarmOf,
+  ask,
+  create,
+  objects,
+  operator,
+  ring,
+  said,
+  subscribe,
+  vapid,
+  world,
+} from "./support/notices.js";
+import { countedState } from "./support/rows.js";
+
+const MINUTE = 60_000;
+const DAY = 24 * 60 * MINUTE;
+let tests = 0;
+let user = "";
+const log = vi.spyOn(console, "error");
+
+beforeEach(() => {
+  // a time that never comes by itself: alarms ring when a test says so
+  vi.useFakeTimers({ toFake: ["Date"], now: Date.UTC(2040, 0, 1) + ++tests * 200 * DAY });
+  vi.spyOn(Math, "random").mockReturnValue(0);
+  log.mockImplementation(() => {});
+  user = `user-${tests}`;
+  world.reset();
+});
+afterEach(() => {
+  vi.useRealTimers();
+  log.mockReset();
+});
+
+/** A watch as the version before this one stored it: of a created task, after two polls. */
+const older = (gatewayId: string, more: object = {}) => ({
+  id: gatewayId,
+  created: { userId: user, sentId: `${gatewayId}.mark`, model: "beta3.0-video" },
+  isSteady: true,
+  startedAt: Date.now() - 30_000,
+  lastReaderAt: Date.now() - 30_000,
+  askedAt: Date.now() - 15_000,
+  seq: 1,
+  envelope: JSON.stringify({ code: "success", data: { status: "SUCCESS" } }),
+  answers: 2,
+  failures: 0,
+  unreadable: 0,
+  nextAt: Date.now(),
+  ...more,
+});
+
+async function store(gatewayId: string, task: object) {
+  const watch = await objects.watch(user, gatewayId);
+  await runInDurableObject(watch, async (_, { storage }) => {
+    await storage.put("task", task);
+    await storage.setAlarm(Date.now());
+  });
+  await evictDurableObject(watch);
+  return watch;
+}
+
+test("case 130: a watch of an earlier version goes on, and its end is told", async () => {
+  const watch = await store("older-1", older("older-1"));
+  world.task = () => said("SUCCESS");
+  await ring(watch);
+  await ring(watch);
+  expect(world.webhooks).toMatchObject([{ type: "video.succeeded", task: "older-1.mark" }]);
+  expect(world.events).toMatchObject([
+    { kind: "watch", outcome: "complete", attempts: 3, user },
+    { kind: "webhook", outcome: "complete" },
+  ]);
+});
+
+test("case 130: the notices of an end that an earlier version stored go on where they were", async () => {
+  const end = { at: Date.now() - MINUTE, keepUntil: Date.now() + 7 * DAY, isShown: false };
+  const progress = { webhook: { tries: 8, nextAt: Date.now() }, webPush: { tries: 1 } };
+  const watch = await store("older-2", older("older-2", { end, progress, isDone: false }));
+  world.app = () => new Response(null, { status: 503 });
+  await ring(watch);
+  expect(world.events).toMatchObject([{ kind: "webhook", outcome: "failed", attempts: 9 }]);
+  const { letters } = await operator.webhooks.listDeadLetters(operator.env);
+  expect(letters.filter((letter) => letter.user === user)).toHaveLength(1);
+});
+
+test("case 130: a watch of a later version is not read and not changed, and goes on when its Worker is back", async () => {
+  const { watch, path, gatewayId } = await create(user);
+  const later = await runInDurableObject(watch, async (_, { storage }) => {
+    const task = { ...((await storage.get("task")) as object), version: 99, unknown: "field" };
+    await storage.put("task", task);
+    return task;
+  });
+  await evictDurableObject(watch);
+  expect((await ask(user, path)).status).toBe(503);
+  await ring(watch);
+  expect(await runInDurableObject(watch, (_, { storage }) => storage.get("task"))).toEqual(later);
+  expect(await alarmOf(watch)).toBe(Date.now() + 5 * MINUTE);
+  await store(gatewayId, { ...later, version: 2 });
+  world.task = () => said("SUCCESS");
+  await ring(watch);
+  expect(world.events).toMatchObject([{ kind: "watch", outcome: "complete" }]);
+});
+
+test.each([0, 1000, 9_990])(
+  "case 130: a dead letter reads and writes a few rows beside %i",
+  async (stored) => {
+    const letters = await objects.letters("NOTICE_PUSH");
+    const used = await runInDurableObject(letters, async (_, given) => {
+      given.storage.sql.exec("DROP TABLE IF EXISTS letters");
+      for (const name of ["work", "version"]) given.storage.sql.exec(`DROP TABLE IF EXISTS ${name}`);
+      const { state, rows } = countedState(given as ObjectState);
+      const none = { fetch: async () => new Response(), alarm: async () => {} };
+      const object = withDeadLetters(none, state, {
+        kind: "push",
+        report: () => {},
+        namespace: () =>
+          ({
+            idFromName: () => "",
+            get: () => ({ fetch: async () => new Response(null, { status: 204 }) }),
+          }) as never,
+      });
+      const post = (body: object) =>
+        object.fetch(
+          new Request("https://dead-letters.invalid/", { method: "POST", body: JSON.stringify(body) }),
+        );
+      const keep = (id: string) =>
+        post({ do: "keep", letter: { id, user, object: "o", name: "webPush", attempts: 1, at: Date.now() } });
+      await keep("first");
+      given.storage.sql.exec(
+        `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?1)
+        INSERT INTO letters (id, user, at, letter) SELECT 'x' || i, 'many', ?2, '{"object":"o"}' FROM n WHERE ?1 > 0`,
+        stored,
+        Date.now(),
+      );
+      given.storage.sql.exec("UPDATE work SET letters = letters + ?", stored);
+      const usedBy = async (act: () => Promise<unknown>) => {
+        const before = { ...rows };
+        await act();
+        return { read: rows.read - before.read, written: rows.written - before.written };
+      };
+      const kept = await usedBy(() => keep("new"));
+      const resent = await usedBy(() => post({ do: "resend", id: "new" }));
+      const listed = await usedBy(() => post({ do: "list", after: 0 }));
+      await post({ do: "resendAll", since: 0 });
+      const step = await usedBy(() => object.alarm());
+      for (const name of ["letters", "work", "version"]) given.storage.sql.exec(`DROP TABLE ${name}`);
+      return { kept, resent, listed, step };
+    });
+    expect(used.kept.read).toBeLessThanOrEqual(12);
+    expect(used.kept.written).toBeLessThanOrEqual(8);
+    expect(used.resent.read).toBeLessThanOrEqual(16);
+    expect(used.listed.read).toBeLessThanOrEqual(110);
+    expect(used.listed.written).toBeLessThanOrEqual(1);
+    expect(used.step.read).toBeLessThanOrEqual(50 * 10 + 20);
+  },
+);
+
+test("case 129: in any order of failures, evictions and what users do, each end is told once, and in truth", async () => {
+  for (let seed = 1; seed <= 25; seed += 1) {
+    const { below, rarely } = openRandom(seed);
+    vi.setSystemTime(Date.UTC(2041, 0, 1) + seed * 200 * DAY);
+    world.reset();
+    user = `fuzz-${seed}`;
+    const statuses = [204, 204, 204, 500, 503, 410, 404];
+    world.app = () => new Response(null, { status: statuses[below(statuses.length)] as number });
+    world.service = () => new Response(null, { status: [201, 201, 503, 429, 403][below(5)] as number });
+    let isOver = false;
+    world.task = () => {
+      if (isOver && rarely(0.6)) return said("SUCCESS");
+      if (rarely(0.5)) return said("QUEUED");
+      return Response.json(
+        { error: { message: "no" } },
+        { status: [404, 400, 500, 401][below(4)] as number },
+      );
+    };
+    await subscribe(user, `fuzz-${seed}`);
+    const { watch, path, gatewayId } = await create(user);
+    const pushes = await objects.push(user);
+    for (let step = 0; step < 60; step += 1) {
+      if (step === 10) isOver = true;
+      const action = below(8);
+      // one that is not in memory can't be evicted, and need not be
+      if (action < 2) await evictDurableObject(action === 0 ? watch : pushes).catch(() => {});
+      if (action === 2) await (await ask(user, path)).text();
+      if (action === 3) vi.setSystemTime(Date.now() + below(120) * 1000);
+      if (action === 4) {
+        const { letters } = await operator.webhooks.listDeadLetters(operator.env);
+        const mine = letters.find((letter) => letter.user === user);
+        if (mine) await operator.webhooks.resend(operator.env, mine.id);
+      }
+      const next = rarely(0.5) ? watch : pushes;
+      const at = await alarmOf(next);
+      if (at !== null && at - Date.now() < DAY) await ring(next);
+    }
+    // everything that is left to do
+    world.app = () => new Response(null, { status: 204 });
+    world.service = () => new Response(null, { status: 201 });
+    world.task = () => said("SUCCESS");
+    vi.setSystemTime(Date.now() + 2 * MINUTE);
+    await (await ask(user, path)).text();
+    for (const object of [watch, pushes, watch, pushes])
+      for (
+        let at = await alarmOf(object);
+        at !== null && at - Date.now() < 2 * DAY;
+        at = await alarmOf(object)
+      )
+        await ring(object);
+    for (const letters of [operator.webhooks, operator.pushes])
+      for (const letter of (await letters.listDeadLetters(operator.env)).letters)
+        if (letter.user === user)
+          expect(await letters.resend(operator.env, letter.id), `seed ${seed}`).toBe(true);
+    await ring(watch);
+    if (((await alarmOf(pushes)) ?? Infinity) <= Date.now()) await ring(pushes);
+
+    const of = (kind: string, ...outcomes: string[]) =>
+      world.events.filter((event) => event.kind === kind && outcomes.includes(event.outcome));
+    expect(
+      world.events.every(({ taskId }) => taskId === gatewayId),
+      `seed ${seed}`,
+    ).toBe(true);
+    // the film was there in the end, and that was told once to each
+    expect(of("watch", "complete"), `seed ${seed}`).toHaveLength(1);
+    const hooks = of("webhook", "complete").map(({ id }) => id);
+    expect(new Set(hooks).size, `seed ${seed}`).toBe(hooks.length);
+    const told = world.webhooks.filter(({ type }) => type === "video.succeeded");
+    expect(new Set(told.map(({ id }) => id)).size, `seed ${seed}`).toBe(1);
+    expect(of("push", "complete").length, `seed ${seed}`).toBeGreaterThanOrEqual(1);
+    expect(world.pushes, `seed ${seed}`).toHaveLength(of("push", "complete").length);
+    const ids = of("push", "complete").map(({ id }) => id);
+    expect(new Set(ids).size, `seed ${seed}`).toBe(ids.length);
+  }
+});
+
+test.each([
+  ["publicKey", { publicKey: `B${"A".repeat(86)}` }, "publicKey: give a point of P-256"],
+  ["publicKey", { publicKey: undefined }, "publicKey: is the variable set?"],
+  ["privateKey", { privateKey: `${vapid.privateKey.slice(0, -2)}AA` }, "are not of one pair"],
+  ["privateKey", { privateKey: "short" }, "privateKey: give 32 bytes"],
+  ["subject", { subject: "ops@app.example" }, "subject: give mailto:"],
+  ["subject", { subject: "mailto:<ops@app.example>" }, "subject: give mailto:"],
+  ["subject", { subject: "https://localhost/" }, "subject: give mailto:"],
+])("case 126: a wrong %s of VAPID is found by `GET /health`, and named: %o", async (_, wrong, words) => {
+  const given = webPush<object>({ subscriptions: () => undefined, vapid: () => ({ ...vapid, ...wrong }) });
+  const check = given.checks?.[1];
+  const failure = await Promise.resolve(check?.({})).catch((error) => error.details.problem as string);
+  expect(failure).toContain(words);
+});
+
+test("keys of VAPID with padding, or from ordinary Base64, are the same keys", async () => {
+  const padded = {
+    ...vapid,
+    publicKey: `${vapid.publicKey}=`,
+    privateKey: `${vapid.privateKey.replace("-", "+")}=`,
+  };
+  const given = webPush<object>({ subscriptions: () => undefined, vapid: () => padded });
+  await expect(Promise.resolve(given.checks?.[1]?.({}))).resolves.toEqual(vapid);
+});

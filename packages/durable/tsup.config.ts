@@ -1,0 +1,23 @@
+import { defineConfig } from "tsup";
+
+/** Bundled, unlike the other packages: the core's event reader goes in, so that nothing has to be installed. */
+export default defineConfig({
+  entry: ["src/index.ts", "src/notices/push/index.ts"],
+  format: "esm",
+  target: "es2022",
+  platform: "neutral",
+  external: [/^@sluice\/worker-proxy/, "@block65/webcrypto-web-push"],
+  sourcemap: true,
+  // the maps lead to `src`, which is published too
+  esbuildOptions(options) {
+    options.sourcesContent = false;
+  },
+  clean: true,
+  plugins: [
+    {
+      name: "no bare imports",
+      // nothing here has side effects, and wrangler would print a page of warnings; the line stays, for the maps
+      renderChunk: (code) => ({ code: code.replace(/^import "\.{1,2}\/chunk-\w+\.js";$/gm, "") }),
+    },
+  ],
+});

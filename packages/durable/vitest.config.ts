@@ -1,0 +1,61 @@
+import { fileURLToPath } from "node:url";
+import { cloudflareTest } from "@cloudflare/vitest-plugin";
+import { defineConfig } from "vitest/config";
+import { sources as alias } from "../worker-proxy/test/support/sources.js";
+
+const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
+/** Until a test counts as hanging: on two busy cores workerd and its sockets take their time. */
+const testTimeout = 60_000;
+const worker = { compatibilityDate: "2026-10-01", compatibilityFlags: ["enable_request_signal"] };
+
+/** Node, from where a real workerd is asked over sockets; and tests inside a workerd with all objects. */
+export default defineConfig({
+  test: {
+    projects: [
+      {
+        root: here("."),
+        resolve: { alias },
+        test: {
+          name: "durable",
+          include: ["test/**/*.test.ts"],
+          exclude: ["**/*.workerd.test.ts"],
+          hookTimeout: 60_000,
+          testTimeout,
+          env: { WRANGLER_SEND_METRICS: "false", CLOUDFLARE_CF_FETCH_ENABLED: "false" },
+        },
+      },
+      {
+        root: here("."),
+        resolve: { alias },
+        plugins: [
+          cloudflareTest({
+            main: "./test/fixture/durable-worker.ts",
+            miniflare: {
+              ...worker,
+              bindings: { BRISK_MS: 2000 },
+              durableObjects: {
+                VIDEO_WATCH: { className: "VideoWatch", useSQLite: true },
+                BRISK_WATCH: { className: "BriskWatch", useSQLite: true },
+                BUDGET: { className: "Budget", useSQLite: true },
+                STREAM_LOG: { className: "StreamLog", useSQLite: true },
+                BOUNDED_STREAM_LOG: { className: "BoundedStreamLog", useSQLite: true },
+                FUZZED_STREAM_LOG: { className: "FuzzedStreamLog", useSQLite: true },
+                PAID_STREAM_LOG: { className: "PaidStreamLog", useSQLite: true },
+                ONCE: { className: "Once", useSQLite: true },
+                PAID_ONCE: { className: "PaidOnce", useSQLite: true },
+                COUNTED_WATCH: { className: "CountedWatch", useSQLite: true },
+                COUNTED_INDEX: { className: "CountedIndex", useSQLite: true },
+                NOTICE_WATCH: { className: "NoticeWatch", useSQLite: true },
+                NOTICE_PUSH: { className: "NoticePush", useSQLite: true },
+                COUNTED_PUSH: { className: "CountedPush", useSQLite: true },
+                FUZZED_INDEX: { className: "FuzzedIndex", useSQLite: true },
+              },
+              r2Buckets: ["COUNTED_MEDIA", "FUZZED_MEDIA"],
+            },
+          }),
+        ],
+        test: { name: "durable-workerd", include: ["test/**/*.workerd.test.ts"], testTimeout },
+      },
+    ],
+  },
+});

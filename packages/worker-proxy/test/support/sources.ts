@@ -1,0 +1,15 @@
+import { fileURLToPath } from "node:url";
+
+const source = (path: string) => fileURLToPath(new URL(`../../../${path}`, import.meta.url));
+
+/** The sources of the packages that a Worker is made of, by their names, the longer ones first. */
+export const sources = {
+  "@sluice/core/sse": source("core/src/entries/sse.ts"),
+  "@sluice/core/internal": source("core/src/entries/internal.ts"),
+  "@sluice/worker-proxy/auth": source("worker-proxy/src/auth/index.ts"),
+  "@sluice/worker-proxy/analytics-engine": source("worker-proxy/src/analytics-engine.ts"),
+  "@sluice/worker-proxy/internal": source("worker-proxy/src/internal.ts"),
+  "@sluice/worker-proxy": source("worker-proxy/src/index.ts"),
+  "@sluice/durable/push": source("durable/src/notices/push/index.ts"),
+  "@sluice/durable": source("durable/src/index.ts"),
+};
