@@ -37,7 +37,10 @@ const PARTS: readonly (readonly [name: string, paths: RegExp])[] = [
   ["what all objects share (`@sluice/durable`)", /durable\/src\/objects/],
   ["the gate: paths, origins, users, models, fields, caps, ids", /worker-proxy\/src\/gates/],
   ["the gateway: passing answers on, reading them, keys, polls", /worker-proxy\/src\/gateway/],
-  ["refusals in words, log lines, `/health`", /src\/(?:refusal|own-answers|repeats|report|health)/],
+  [
+    "refusals in words, log lines, `/health`",
+    /worker-proxy\/src\/(?:refusals|report|health|read-option|variables)/,
+  ],
   ["options and their checks", /worker-proxy\/src/],
   ["`@sluice/core`: events of streams, errors in them, names of options", /core\/src/],
   ["the example itself, and what bundling adds", /./],

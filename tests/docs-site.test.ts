@@ -38,7 +38,7 @@ test("each error of the client and each refusal of the proxy has an anchor on on
   const anchors = anchorsOfSite("reference/errors.html");
   const codes = [...read("packages/core/src/vocabulary/errors.ts").matchAll(/readonly code = "(.*?)"/g)];
   const refusals = [
-    ...read("packages/worker-proxy/src/refusals.ts").matchAll(/^ {2}(\w+): \[\d+, "[^"]*"\],$/gm),
+    ...read("packages/worker-proxy/src/refusals/texts.ts").matchAll(/^ {2}(\w+): \[\d+, "[^"]*"\],$/gm),
   ];
   expect([codes.length > 8, refusals.length > 20]).toEqual([true, true]);
   expect([...codes, ...refusals].filter(([, code = ""]) => !anchors.has(code))).toEqual([]);

@@ -1,60 +1,135 @@
-import { readdirSync, readFileSync } from "node:fs";
-import { join, relative } from "node:path";
-import { expect, test } from "vitest";
+import { globSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
 
-const source = join(import.meta.dirname, "../packages/worker-proxy/src");
-const files = readdirSync(source, { recursive: true, encoding: "utf8" })
-  .filter((name) => name.endsWith(".ts"))
-  .sort();
-const textOf = (name: string) => readFileSync(join(source, name), "utf8");
-const isCore = (name: string) => !/^(?:auth|durable|media|notify|operator|push)\//.test(name);
+const packages = join(import.meta.dirname, "../packages");
 
-/** The files of the package that each file imports, types included. */
-const imports = new Map(
-  files.map((name) => [
-    name,
-    [...textOf(name).matchAll(/\bfrom "(\.[^"]+)\.js"/g)].map(([, path = ""]) =>
-      relative(source, join(source, name, "..", `${path}.ts`)),
-    ),
-  ]),
-);
+/** The folders of `durable`, each with those of the others that it may import. */
+const features: Readonly<Record<string, readonly string[]>> = {
+  objects: [],
+  hosts: [],
+  budget: ["objects"],
+  "kept-answers": ["objects", "hosts"],
+  once: ["objects", "hosts"],
+  files: ["objects", "archive"],
+  archive: ["objects", "files"],
+  "video-watch": ["objects", "hosts", "notices"],
+  notices: ["objects", "video-watch", "files"],
+  operator: ["objects"],
+};
 
-test("every import of the proxy leads to a file", () => {
-  const named = [...imports.values()].flat();
-  expect(named.length).toBeGreaterThan(files.length);
-  expect(files).toEqual(expect.arrayContaining(named));
+/** The gates of the proxy, in the order in which a request passes them: each may import those before it. */
+const gates = [
+  "path",
+  "origin",
+  "user",
+  "operator",
+  "rate",
+  "streams",
+  "body",
+  "field-table",
+  "fields",
+  "model",
+  "chat-fields",
+  "ids",
+  "addresses",
+  "admit",
+  "budget",
+];
+
+/** The files of a package. */
+function filesOf(name: string): string[] {
+  return globSync("**/*.ts", { cwd: join(packages, name, "src") }).sort();
+}
+
+/** The modules that a file imports, types and `import()` included. */
+function importsOf(name: string, file: string): string[] {
+  const text = readFileSync(join(packages, name, "src", file), "utf8");
+  return [...text.matchAll(/(?:^(?!\s*\*).*(?:\bfrom |\bimport\()|^import )"([^"]+)"/gm)].map(
+    ([, path = ""]) => (path.startsWith(".") ? join(file, "..", path.replace(/\.js$/, ".ts")) : path),
+  );
+}
+
+const ownImportsOf = (name: string, file: string) =>
+  importsOf(name, file).filter((path) => path.endsWith(".ts"));
+
+describe.each(["worker-proxy", "durable"])("the package %s", (name) => {
+  const files = filesOf(name);
+  const own = new Map(files.map((file) => [file, ownImportsOf(name, file)]));
+
+  test("imports lead to files of its own", () => {
+    const named = [...own.values()].flat();
+    expect(named.length).toBeGreaterThan(files.length);
+    expect(files).toEqual(expect.arrayContaining(named));
+  });
+
+  test("no file imports itself over other files, types and `import()` included", () => {
+    expect(circles(own)).toEqual([]);
+  });
 });
 
-test("no file of the proxy imports itself over other files, types included", () => {
-  expect(files.map(circleFrom).filter((circle) => circle !== undefined)).toEqual([]);
+test("the proxy stores nothing: it imports no part, and no package at run time but the peer of its sign-in", () => {
+  const foreign = filesOf("worker-proxy").flatMap((file) =>
+    importsOf("worker-proxy", file)
+      .filter((path) => !path.endsWith(".ts"))
+      .map((path) => `${file}: ${path}`),
+  );
+  // bundled: the reader of events and of their errors that the client has too
+  const allowed = /: @sluice\/core\/(?:sse|internal)$|^auth\/.*: jose$/;
+  expect(foreign.filter((line) => !allowed.test(line))).toEqual([]);
 });
 
-test("the core of the proxy imports nothing from /auth, /durable, /media, /notify, /operator and /push", () => {
-  const wrong = [...imports].filter(([name, targets]) => isCore(name) && !targets.every(isCore));
+test("a gate imports those that a request passes before it, and none gets the whole of the settings", () => {
+  const files = filesOf("worker-proxy").filter((file) => file.startsWith("gates/"));
+  const nameOf = (file: string) => file.replace(/^gates\/|\.ts$/g, "");
+  expect(files.map(nameOf).sort()).toEqual([...gates].sort());
+  const wrong = files.flatMap((file) =>
+    ownImportsOf("worker-proxy", file)
+      .filter((path) => /^(?:gates\/|settings|proxy)/.test(path))
+      .filter((path) => {
+        const place = gates.indexOf(nameOf(path));
+        return place < 0 || place >= gates.indexOf(nameOf(file));
+      })
+      .map((path) => `${file}: ${path}`),
+  );
   expect(wrong).toEqual([]);
 });
 
-test("the core imports no package: it has no dependency at run time", () => {
-  const packages = files
-    .filter(isCore)
-    .flatMap((name) =>
-      [...textOf(name).matchAll(/\bfrom "([^."][^"]*)"/g)].map(([, from]) => `${name}: ${from}`),
-    )
-    // bundled: the reader of events and of their errors that the client has too
-    .filter((line) => !/: @sluice\/core\/(?:sse|internal)$/.test(line));
-  expect(packages).toEqual([]);
+test("a feature of `durable` imports the objects, and of other features those that its row names", () => {
+  const folderOf = (file: string) => file.split("/", 1)[0] ?? "";
+  const wrong = filesOf("durable")
+    .filter((file) => file !== "index.ts")
+    .flatMap((file) =>
+      ownImportsOf("durable", file)
+        .filter((path) => ![folderOf(file), ...(features[folderOf(file)] ?? [])].includes(folderOf(path)))
+        .map((path) => `${file}: ${path}`),
+    );
+  expect(wrong).toEqual([]);
 });
 
-/** The way from a file back to itself, if there is one. */
-function circleFrom(start: string): readonly string[] | undefined {
-  const seen = new Set<string>();
-  const open: string[][] = [[start]];
-  for (let way = open.pop(); way; way = open.pop())
-    for (const next of imports.get(way.at(-1) ?? "") ?? []) {
-      if (next === start) return [...way, start];
-      if (seen.has(next)) continue;
-      seen.add(next);
-      open.push([...way, next]);
-    }
-  return undefined;
+test("`durable` reaches the proxy by its public entries and `/internal`", () => {
+  const packagesOf = (file: string) => importsOf("durable", file).filter((path) => !path.endsWith(".ts"));
+  expect([...new Set(filesOf("durable").flatMap(packagesOf))].sort()).toEqual([
+    "@block65/webcrypto-web-push",
+    "@sluice/core/internal",
+    "@sluice/core/sse",
+    "@sluice/worker-proxy",
+    "@sluice/worker-proxy/internal",
+  ]);
+});
+
+/** The ways from files back to themselves, one for each file that has one. */
+function circles(imports: ReadonlyMap<string, readonly string[]>): string[] {
+  return [...imports.keys()].flatMap((start) => {
+    const seen = new Set<string>();
+    const open: string[][] = [[start]];
+    for (let way = open.pop(); way; way = open.pop())
+      for (const next of imports.get(way.at(-1) ?? "") ?? []) {
+        if (next === start) return [[...way, start].join(" → ")];
+        if (seen.has(next)) continue;
+        seen.add(next);
+        open.push([...way, next]);
+      }
+    return [];
+  });
 }

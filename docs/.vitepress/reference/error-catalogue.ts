@@ -1,5 +1,5 @@
 import ts from "typescript";
-import { refusals } from "../../../packages/worker-proxy/src/refusals.ts";
+import { refusals } from "../../../packages/worker-proxy/src/refusals/texts.ts";
 import { checker } from "./program.ts";
 import { docOf, type Find } from "./text.ts";
 

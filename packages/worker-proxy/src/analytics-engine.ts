@@ -1,7 +1,7 @@
 import type { ProxyContext } from "./admitted.js";
 import { hashOf } from "./hash.js";
 import type { JobEvent } from "./job-event.js";
-import { ensure, readBinding } from "./refusal.js";
+import { ensure, readBinding } from "./read-option.js";
 import type { AnyEvent } from "./report.js";
 
 /** The part that is used of a binding to a dataset of Workers Analytics Engine. */

@@ -4,9 +4,9 @@ import { openCall } from "./gateway/call.js";
 import { type Flights, share } from "./gateway/polls.js";
 import { parsed, readText, refusalOf } from "./gateway/read-answer.js";
 import { ask } from "./gateway/request.js";
-import { type Failed, logCause } from "./own-answers.js";
-import { misconfigured, refusalIn } from "./refusal.js";
-import { textOf } from "./refusals.js";
+import { type Failed, logCause } from "./refusals/log.js";
+import { misconfigured, refusalIn } from "./refusals/refusal.js";
+import { textOf } from "./refusals/texts.js";
 import { partsOf, type Settings, setupOf } from "./settings.js";
 
 /* Loaded for `GET /health`. */

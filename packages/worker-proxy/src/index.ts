@@ -16,6 +16,7 @@ export type {
   User,
   UserData,
 } from "./admitted.js";
+export type { Caps } from "./gates/fields.js";
 export {
   type RateLimit,
   type RateLimitBinding,
@@ -23,8 +24,7 @@ export {
   type TooMany,
   type WorkersRateLimitOptions,
   workersRateLimit,
-} from "./gates/caller.js";
-export type { Caps } from "./gates/fields.js";
+} from "./gates/rate.js";
 export type { JobEvent, JobOutcome, OnJobEvent } from "./job-event.js";
 export type { Authenticate, Health, Keys, Limits, Media, Models, OnEvent, ProxyOptions } from "./options.js";
 export { createProxy, type GatewayProxy } from "./proxy.js";

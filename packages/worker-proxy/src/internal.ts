@@ -3,27 +3,21 @@
  * A part of your own needs the types of `@sluice/worker-proxy` alone.
  */
 
+export { isFile, isPublic } from "./gates/addresses.js";
 export { readBody } from "./gates/body.js";
-export { checkOrigin, checkRate, corsHeadersOf, userOf } from "./gates/caller.js";
+export { type Account, openAccount, type Paid } from "./gates/budget.js";
+export { isSame, lettersOf, MARK, ownId, signatureOf, tenancyOf } from "./gates/ids.js";
+export { checkOrigin, corsHeadersOf } from "./gates/origin.js";
 export { find, type Match, matchFor, type Route } from "./gates/path.js";
-export {
-  isFile,
-  isPublic,
-  isSame,
-  lettersOf,
-  MARK,
-  ownId,
-  signatureOf,
-  tenancyOf,
-} from "./gates/references.js";
-export { openAccount } from "./gateway/additions.js";
-export { checkedType, passedHeadersOf } from "./gateway/answer.js";
+export { checkRate } from "./gates/rate.js";
+export { userOf } from "./gates/user.js";
+export { checkedType } from "./gateway/answer.js";
 export { type OwnBytes, openBytes, openPipe } from "./gateway/bytes.js";
 export { type Call, limited, openCall, within } from "./gateway/call.js";
 export { markKept } from "./gateway/kept.js";
 export { openKeyWatch } from "./gateway/keys.js";
+export { passedHeadersOf } from "./gateway/passed-headers.js";
 export {
-  isUnconnected,
   JSON_CHARACTERS,
   outcomeOf,
   parsed,
@@ -33,22 +27,15 @@ export {
   usageOf,
 } from "./gateway/read-answer.js";
 export { readAnswer, type StreamEnd } from "./gateway/relay.js";
-export { type Account, type Asked, ask, type Paid } from "./gateway/request.js";
+export { type Asked, ask } from "./gateway/request.js";
+export { isUnconnected } from "./gateway/unanswered.js";
 export { hashOf } from "./hash.js";
 export { notifyOf } from "./job-event.js";
-export { isCredential, logCause, preflight, refuse } from "./own-answers.js";
-export {
-  decided,
-  ensure,
-  exhausted,
-  misconfigured,
-  Refusal,
-  readBinding,
-  readOption,
-  refusalIn,
-  tooMany,
-} from "./refusal.js";
-export { type Details, errorBody, textOf } from "./refusals.js";
+export { ensure, readBinding, readOption } from "./read-option.js";
+export { preflight, refuse } from "./refusals/answers.js";
+export { isCredential, logCause } from "./refusals/log.js";
+export { decided, exhausted, misconfigured, Refusal, refusalIn, tooMany } from "./refusals/refusal.js";
+export { type Details, errorBody, textOf } from "./refusals/texts.js";
 export { logError, openReport } from "./report.js";
 export { groupsWith } from "./routes.js";
 export { checkedOptions, type Settings, setupOf } from "./settings.js";

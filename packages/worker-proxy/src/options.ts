@@ -1,6 +1,6 @@
 import type { Admitted, Checked, Extension, Meter, ProxyContext, User } from "./admitted.js";
-import type { RateLimit } from "./gates/caller.js";
 import type { Caps } from "./gates/fields.js";
+import type { RateLimit } from "./gates/rate.js";
 import type { ProxyEvent } from "./report.js";
 import type { RouteName } from "./routes.js";
 

@@ -1,15 +1,19 @@
 import type { Admitted, Extension, ProxyContext, User } from "./admitted.js";
-import { checkOrigin, checkRate, corsHeadersOf, userOf } from "./gates/caller.js";
+import { admit, type BodyRules } from "./gates/admit.js";
+import { hasOwnFields } from "./gates/field-table.js";
+import { checkOrigin, corsHeadersOf } from "./gates/origin.js";
 import { find, isPoll, type Match, matchFor } from "./gates/path.js";
-import { admit } from "./gates/policy.js";
+import { checkRate } from "./gates/rate.js";
+import { userOf } from "./gates/user.js";
 import { passOn } from "./gateway/answer.js";
 import { openCall } from "./gateway/call.js";
-import { ask, type Exchange } from "./gateway/request.js";
+import type { Exchange } from "./gateway/exchange.js";
+import { ask } from "./gateway/request.js";
 import type { ProxyOptions } from "./options.js";
-import { Refusal, refusalIn } from "./refusal.js";
+import { Refusal, refusalIn } from "./refusals/refusal.js";
 import { logError, openReport, type Report } from "./report.js";
 import type { RouteName } from "./routes.js";
-import { checkedOptions, type Settings, setupOf } from "./settings.js";
+import { checkedOptions, type Settings, type Setup, setupOf } from "./settings.js";
 
 /** The default export of a Worker; `fetch` serves any host that speaks `Request` and `Response`. */
 export interface GatewayProxy<Env = unknown> {
@@ -34,7 +38,7 @@ export interface GatewayProxy<Env = unknown> {
  */
 export function createProxy<Env = unknown>(options: ProxyOptions<Env>): GatewayProxy<Env> {
   const settings = checkedOptions(options);
-  import("./own-answers.js")
+  import("./refusals/answers.js")
     .then(({ unknownProxyOptions }) => {
       for (const { path, message } of unknownProxyOptions(options)) logError(`${path} ${message}`);
     })
@@ -68,8 +72,7 @@ async function answer<Env>(settings: Settings<Env>, incoming: Incoming<Env>): Pr
     // a page can read the reason of a refusal only if its preflight was allowed
     let operator: User | undefined;
     if (found.matches[0]?.route.name === "admin") {
-      const { operatorOf } = await import("./gates/operator.js");
-      operator = await operatorOf(settings, incoming, found.matches[0].route, report);
+      operator = await operatorFor(settings, incoming, found.matches[0], report);
       if (!operator) found = { ...found, matches: [], methods: "" };
     }
     const isPreflight = request.method === "OPTIONS" && origin !== null;
@@ -78,9 +81,9 @@ async function answer<Env>(settings: Settings<Env>, incoming: Incoming<Env>): Pr
     // on refusals, too: a client decides by them if it may repeat a request
     offered = match ? offersFor(match.route.name, settings.extensions) : {};
     if (match) response = await serve(settings, incoming, match, { host: found.host, report, operator });
-    else response = (await import("./own-answers.js")).preflight(request, found.methods);
+    else response = (await import("./refusals/answers.js")).preflight(request, found.methods);
   } catch (error) {
-    const { refuse } = await import("./own-answers.js");
+    const { refuse } = await import("./refusals/answers.js");
     response = await refuse(refusalIn(error), { request, env, settings, report });
   }
   const all = { ...cors, ...own, ...offered };
@@ -118,13 +121,14 @@ async function serve<Env>(
   // in an outage, operators must get through
   if (!operator) await checkRate(settings.rateLimit, { ...incoming, user }, route);
   const found = await setupOf(settings, env, host, user);
-  const checked = await admit(settings, found, match, {
+  const asked = {
     ...incoming,
     user,
     route: route.name,
     path: route.path,
     ...(settings.authenticate === "public" && { isPublic: true }),
-  });
+  };
+  const checked = await admit(match, asked, rulesOf(settings, found));
   if (checked.model !== undefined) known.model = checked.model;
   if (operator && typeof checked.body?.["user"] === "string") known.target = checked.body["user"];
   const isCounted = !settings.extensions.some(({ boundsStreams }) => boundsStreams);
@@ -137,6 +141,30 @@ async function serve<Env>(
   const setup = { ...found, guarded: [...found.guarded, ...(added?.keys ?? [])] };
   const call = openCall(request.signal, route.extension ? undefined : settings.limits.totalMs);
   return await pass({ settings, setup, admitted: { ...checked, headers }, route, report, call });
+}
+
+/** Returns the user of a path of operators; undefined for everybody else. */
+async function operatorFor<Env>(
+  settings: Settings<Env>,
+  incoming: Incoming<Env>,
+  { route }: Match,
+  report: Report,
+): Promise<User | undefined> {
+  const { operatorOf } = await import("./gates/operator.js");
+  const log = async (error: unknown) => {
+    const { logCause } = await import("./refusals/log.js");
+    await logCause("admin: nobody gets in", error, { ...incoming, settings, report });
+  };
+  return await operatorOf(settings.authenticate, incoming, route, report, log);
+}
+
+/** The rules for the body of one user's request. */
+function rulesOf<Env>(
+  { limits, fieldsOf, media, meter, includeUsage }: Settings<Env>,
+  { models, tenancy }: Setup,
+): BodyRules {
+  const asksUsage = (model: string) => meter !== undefined && (includeUsage ?? hasOwnFields(model));
+  return { limits, models, fieldsOf, media, tenancy, asksUsage };
 }
 
 /** Lets an extension or the gateway answer an admitted request, and passes the answer on. */
@@ -168,7 +196,7 @@ async function gatewayAnswer<Env>(exchange: Exchange<Env>): Promise<Response> {
   }
   if (settings.meter) {
     // reserved last: a request that the proxy or an extension refuses costs nothing
-    const { openAccount } = await import("./gateway/additions.js");
+    const { openAccount } = await import("./gates/budget.js");
     exchange.account = await openAccount(settings.meter, admitted, (paid) => {
       Object.assign(exchange.report.known, paid);
     });

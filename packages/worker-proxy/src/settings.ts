@@ -1,12 +1,13 @@
 import type { User } from "./admitted.js";
-import { createStreamCount } from "./gates/caller.js";
+import { createTables, type FieldsOf, hasField, routeOf } from "./gates/field-table.js";
 import type { Caps } from "./gates/fields.js";
-import { createTables, type FieldsOf, hasField, routeOf } from "./gates/models.js";
 import { tableOf } from "./gates/path.js";
+import { createStreamCount } from "./gates/streams.js";
 import { createKeyInUse } from "./gateway/key-in-use.js";
 import type { ProxyOptions } from "./options.js";
-import { ensure, misconfigured, readOption } from "./refusal.js";
-import { createRepeats } from "./repeats.js";
+import { ensure, readOption } from "./read-option.js";
+import { misconfigured } from "./refusals/refusal.js";
+import { createRepeats } from "./refusals/repeats.js";
 import { groupsWith, type RouteName, routeGroups } from "./routes.js";
 
 /** The groups that an operator can open. */
@@ -113,7 +114,7 @@ export type Setup = Awaited<ReturnType<typeof setupOf>>;
 export async function setupOf<Env>(settings: Settings<Env>, env: Env, host: string, user?: User) {
   const [baseURL, apiKeys, secrets, models] = await Promise.all(partsOf(settings, env, host));
   const isTenant = user && secrets.length > 0;
-  const tenancy = isTenant ? (await import("./gates/references.js")).tenancyOf(secrets, user) : undefined;
+  const tenancy = isTenant ? (await import("./gates/ids.js")).tenancyOf(secrets, user) : undefined;
   return {
     baseURL,
     /** The one in use, and the one that follows it. */

@@ -10,8 +10,9 @@ import type { User } from "../admitted.js";
 import { openCall } from "../gateway/call.js";
 import { type Flights, share } from "../gateway/polls.js";
 import { readText } from "../gateway/read-answer.js";
-import { ensure, Refusal, readOption } from "../refusal.js";
-import { textOf } from "../refusals.js";
+import { ensure, readOption } from "../read-option.js";
+import { Refusal } from "../refusals/refusal.js";
+import { textOf } from "../refusals/texts.js";
 
 /** The claims that a token must have. */
 export interface Expected {

@@ -1,6 +1,8 @@
 import type { JWTPayload, JWTVerifyGetKey } from "jose";
+import { nobody } from "../gates/user.js";
 import type { Authenticate } from "../options.js";
-import { ensure, nobody, type Refusal, readOption } from "../refusal.js";
+import { ensure, readOption } from "../read-option.js";
+import type { Refusal } from "../refusals/refusal.js";
 import {
   checkKeysURL,
   checkText,

@@ -1,9 +1,10 @@
 import { SignJWT } from "jose";
 import { readBody } from "../gates/body.js";
-import { checkOrigin, corsHeadersOf } from "../gates/caller.js";
+import { checkOrigin, corsHeadersOf } from "../gates/origin.js";
 import type { Authenticate } from "../options.js";
-import { preflight, refuse } from "../own-answers.js";
-import { ensure, misconfigured, Refusal, refusalIn } from "../refusal.js";
+import { ensure } from "../read-option.js";
+import { preflight, refuse } from "../refusals/answers.js";
+import { misconfigured, Refusal, refusalIn } from "../refusals/refusal.js";
 import { checkTexts, type Fetch, fetchJSON, type Secret, secretOf, unknowable } from "./claims.js";
 import { bearer } from "./jwt.js";
 

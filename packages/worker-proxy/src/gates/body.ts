@@ -2,7 +2,7 @@ import { openBytes, openPieces, READ_BYTES } from "../gateway/bytes.js";
 import { within } from "../gateway/call.js";
 import { tooMuchIn } from "../gateway/json-size.js";
 import type { Limits } from "../options.js";
-import { misconfigured, Refusal } from "../refusal.js";
+import { misconfigured, Refusal } from "../refusals/refusal.js";
 
 /** More than any request of the spec has; a JSON Schema of a tool included. */
 const MOST = { values: 200_000, depth: 64 };

@@ -1,5 +1,5 @@
-import { Refusal } from "../refusal.js";
-import { type Field, isDropped, maxTokens } from "./models.js";
+import { Refusal } from "../refusals/refusal.js";
+import { type Field, isDropped, maxTokens } from "./field-table.js";
 
 /** More than any request has. Each is parsed, and each asset's signature is checked. */
 const MAX_ADDRESSES = 1000;

@@ -1,5 +1,5 @@
 import type { ExtensionRoute } from "../admitted.js";
-import { Refusal } from "../refusal.js";
+import { Refusal } from "../refusals/refusal.js";
 import { type IdKind, type RouteName, routeGroups } from "../routes.js";
 
 /** One row of the table: a request that is allowed, and its constant path at the gateway. */

@@ -1,12 +1,12 @@
-import type { Admitted, Meter, Payable } from "../admitted.js";
-import { isCredential } from "../own-answers.js";
-import { decided, ensure, exhausted, Refusal, readOption } from "../refusal.js";
-import { logError } from "../report.js";
+import type { Admitted } from "../admitted.js";
+import { ensure, readOption } from "../read-option.js";
+import { isCredential } from "../refusals/log.js";
+import { Refusal } from "../refusals/refusal.js";
 import type { Settings } from "../settings.js";
+import type { Exchange } from "./exchange.js";
 import { openKeyWatch } from "./keys.js";
-import type { Account, Exchange, Paid } from "./request.js";
 
-/* Loaded where the operator adds something: a meter, extensions, or `upstreamHeaders`. */
+/* Loaded where the operator adds something: extensions, or `upstreamHeaders`. */
 
 /**
  * Returns the answer of an extension in the gateway's place, if one gives any.
@@ -68,45 +68,4 @@ function checkHeaders(given: unknown): Readonly<Record<string, string>> {
     ensure(isText, `upstreamHeaders: ${name}: give a text of ASCII letters, without a line break`);
   }
   return headers;
-}
-
-/**
- * Reserves the most that a request can cost, right before it is sent.
- *
- * @throws {Refusal} 429 when nothing is left, 503 when the meter fails
- */
-export async function openAccount<Env>(
-  meter: Meter<Env>,
-  payable: Payable<Env>,
-  onPaid?: (paid: Pick<Paid, "reserved" | "spent">) => void,
-): Promise<Account> {
-  const reserved = await decided("meter", "budget_unavailable", () => meter.reserve(payable));
-  if ("retryAfterMs" in reserved) throw exhausted(reserved);
-  const { amount, ticket } = reserved;
-  let isOpen = true;
-  return {
-    reserved: amount,
-    ...(ticket !== undefined && { ticket }),
-    close(outcome, usage) {
-      if (!isOpen) return undefined;
-      isOpen = false;
-      const isFree = outcome === "not_reached" || outcome === "refused";
-      // usage that came before a cut may be of a part of the answer
-      const spent = outcome === "answered" ? usage : undefined;
-      const settled = Promise.resolve()
-        .then(() => (isFree ? reserved.release() : reserved.settle(spent)))
-        .then(() => true)
-        .catch(() => {
-          logError("meter: could not be settled; what was set aside stays so");
-          return false;
-        });
-      payable.context?.waitUntil(settled);
-      const amounts = {
-        reserved: amount,
-        spent: isFree && amount !== undefined ? 0 : reserved.costOf?.(spent),
-      };
-      onPaid?.(amounts);
-      return { ...amounts, settled };
-    },
-  };
 }

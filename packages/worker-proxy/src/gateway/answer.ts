@@ -1,8 +1,8 @@
-import { Refusal } from "../refusal.js";
+import { Refusal } from "../refusals/refusal.js";
+import type { Exchange } from "./exchange.js";
 import { keptOf } from "./kept.js";
-import { openKeyWatch } from "./keys.js";
+import { passedHeadersOf } from "./passed-headers.js";
 import { pump } from "./pump.js";
-import type { Exchange } from "./request.js";
 
 /**
  * Makes the response to the client from a success of the gateway, or of an extension.
@@ -77,21 +77,6 @@ function endWith<Env>(
     const work = endCode().then(onEnd, () => onEnd());
     admitted.context?.waitUntil(work);
   };
-}
-
-const PASSED = {
-  "x-request-id": /^[\w.:-]{1,128}$/,
-  "retry-after": /^(?:\d{1,6}|[A-Z][a-z]{2}, [\w :]{10,30})$/,
-};
-
-/** Returns the headers of an answer that may go on to the client, where they are well-formed. */
-export function passedHeadersOf({ headers }: Response, keys: readonly string[]): Record<string, string> {
-  const passed: Record<string, string> = {};
-  for (const [name, shape] of Object.entries(PASSED)) {
-    const value = headers.get(name);
-    if (value !== null && shape.test(value) && !openKeyWatch(keys)(value)) passed[name] = value;
-  }
-  return passed;
 }
 
 /** @throws {Refusal} 502 for an answer that is no JSON, and no event stream where there can be one */

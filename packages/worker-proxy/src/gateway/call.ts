@@ -1,5 +1,5 @@
 import type { CallOutcome } from "../admitted.js";
-import { Refusal } from "../refusal.js";
+import { Refusal } from "../refusals/refusal.js";
 
 /** The end of a call before the last byte of its answer. */
 export type Failure =

@@ -1,7 +1,7 @@
 import { createStrayLines, isErrorEvent, isRecord, parseJSON } from "@sluice/core/internal";
 import { createEventParser, type ServerSentEvent } from "@sluice/core/sse";
 import type { Usage } from "../admitted.js";
-import { Refusal } from "../refusal.js";
+import { Refusal } from "../refusals/refusal.js";
 import { openBytes } from "./bytes.js";
 import { checkAnswer } from "./json-size.js";
 import { openKeyWatch, unescaped } from "./keys.js";

@@ -1,4 +1,4 @@
-import { Refusal } from "../refusal.js";
+import { Refusal } from "../refusals/refusal.js";
 
 /** Bounds of JSON. */
 export interface JSONSize {

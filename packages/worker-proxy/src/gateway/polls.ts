@@ -1,8 +1,10 @@
-import { Refusal } from "../refusal.js";
-import { checkedType, passedHeadersOf } from "./answer.js";
+import { Refusal } from "../refusals/refusal.js";
+import { checkedType } from "./answer.js";
 import { within } from "./call.js";
+import type { Exchange } from "./exchange.js";
+import { passedHeadersOf } from "./passed-headers.js";
 import { JSON_CHARACTERS, readText, refusalOf } from "./read-answer.js";
-import type { Exchange, Outgoing } from "./request.js";
+import type { Outgoing } from "./request.js";
 
 /** An answer as text. It holds nothing of the request that read it, which workerd forbids to share. */
 interface Finished {

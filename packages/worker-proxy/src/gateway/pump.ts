@@ -1,4 +1,4 @@
-import { Refusal } from "../refusal.js";
+import { Refusal } from "../refusals/refusal.js";
 import { openBytes, openPipe } from "./bytes.js";
 import { type Call, failed } from "./call.js";
 import { openKeyWatch, unescaped } from "./keys.js";
@@ -91,7 +91,7 @@ export function pump(
     const hasFailed = isChat && head.includes("error") && ERROR.test(head);
     onEnd(cause?.reason ?? (hasFailed ? "upstream_error" : undefined));
     if (cause && cause.reason !== "client_left") {
-      const { errorEvent } = await import("../refusals.js");
+      const { errorEvent } = await import("../refusals/texts.js");
       writer?.write(errorEvent(cause)).catch(() => {});
     }
     writer?.close().catch(() => {});

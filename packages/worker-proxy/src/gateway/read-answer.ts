@@ -1,15 +1,15 @@
 import { isErrorEvent, parseJSON } from "@sluice/core/internal";
 import type { CallOutcome, Usage } from "../admitted.js";
 import type { Limits } from "../options.js";
-import { Refusal } from "../refusal.js";
-import type { Reason } from "../refusals.js";
-import { passedHeadersOf } from "./answer.js";
+import { Refusal } from "../refusals/refusal.js";
+import type { Reason } from "../refusals/texts.js";
 import { type OwnBytes, openPieces } from "./bytes.js";
 import { failed } from "./call.js";
+import type { Exchange, Upstream } from "./exchange.js";
 import { checkAnswer } from "./json-size.js";
 import { openKeyWatch } from "./keys.js";
+import { passedHeadersOf } from "./passed-headers.js";
 import { relay } from "./relay.js";
-import type { Exchange, Upstream } from "./request.js";
 
 /* Loaded for an answer that the proxy reads: JSON, an error, and a stream where something needs it. */
 
@@ -175,27 +175,6 @@ export async function refusalOf(
     outcome,
     said: { type: "proxy_error", ...said, status },
   });
-}
-
-/**
- * The time within which a connection fails that was never made, in milliseconds. workerd throws the same error for one
- * that was cut after the request had been sent: only the time tells them apart.
- */
-const CONNECT_MS = 5000;
-/** Errors of other hosts that say that there was no connection. */
-const NO_CONNECTION =
-  /^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT)$/;
-
-/** Returns true where the host says that there was no connection. Those of workerd never say so. */
-export function isUnconnected(error: unknown): boolean {
-  const { code, cause } = (error ?? {}) as { code?: unknown; cause?: { code?: unknown } };
-  return NO_CONNECTION.test(String(cause?.code ?? code));
-}
-
-/** Refusal of a call whose `fetch` failed after that many milliseconds. */
-export function unanswered(error: unknown, ms: number): Refusal {
-  const isUnsent = ms < CONNECT_MS || isUnconnected(error);
-  return failed(isUnsent ? "upstream_unreachable" : "upstream_cut", undefined, error);
 }
 
 /** Reads what an error says (spec, Errors), without a part that quotes a key; nothing where it can't be read. */

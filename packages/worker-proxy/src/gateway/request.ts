@@ -1,46 +1,6 @@
-import type { Admitted, CallOutcome, Reservation, Usage } from "../admitted.js";
-import type { Route } from "../gates/path.js";
-import { logError, type Report } from "../report.js";
-import type { Settings, Setup } from "../settings.js";
-import { type Call, failed } from "./call.js";
-
-/** An answer of the gateway under way, and the call that it belongs to. */
-export interface Upstream {
-  readonly response: Response;
-  readonly call: Call;
-}
-
-/** An admitted request on its way to the gateway and back. */
-export interface Exchange<Env> {
-  readonly settings: Settings<Env>;
-  readonly setup: Setup;
-  readonly admitted: Admitted<Env>;
-  readonly route: Route;
-  readonly report: Report;
-  readonly call: Call;
-  /** The reservation, from the moment in which the gateway is about to be called. */
-  account?: Account;
-}
-
-/** The reservation of one request. */
-export interface Account extends Pick<Reservation, "ticket"> {
-  /** The amount that is set aside; undefined where the meter does not say. */
-  readonly reserved: number | undefined;
-  /**
-   * Settles or releases it; only the first close counts, and later ones return undefined. `usage` counts for an answer
-   * that came to its end.
-   */
-  close(outcome: CallOutcome, usage?: Usage): Paid | undefined;
-}
-
-/** The end of a reservation. */
-export interface Paid {
-  /** The amounts, in the meter's unit; undefined where it does not say. */
-  readonly reserved: number | undefined;
-  readonly spent: number | undefined;
-  /** Resolves with false where it could not be settled, which is logged. */
-  readonly settled: Promise<boolean>;
-}
+import { logError } from "../report.js";
+import { failed } from "./call.js";
+import type { Exchange } from "./exchange.js";
 
 /** Notes on a request to the gateway, for its event. */
 export interface Asked {
@@ -109,7 +69,7 @@ export async function ask<Env>(
         return await send(setup.baseURL + path, init, env);
       } catch (error) {
         const ms = Date.now() - startedAt;
-        const { unanswered } = await import("./read-answer.js");
+        const { unanswered } = await import("./unanswered.js");
         throw unanswered(error, ms);
       }
     };

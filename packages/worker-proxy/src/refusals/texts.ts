@@ -1,4 +1,4 @@
-import type { CallOutcome } from "./admitted.js";
+import type { CallOutcome } from "../admitted.js";
 
 /*
  * Every refusal of the proxy: its status, its message, and its code where that is not the reason itself. Loaded when a

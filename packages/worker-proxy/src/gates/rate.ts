@@ -1,52 +1,7 @@
-import type { Admitted, Checked, User } from "../admitted.js";
-import { decided, misconfigured, Refusal, readBinding, tooMany, whyNobody } from "../refusal.js";
+import type { Admitted, Checked } from "../admitted.js";
+import { readBinding } from "../read-option.js";
+import { decided, tooMany } from "../refusals/refusal.js";
 import { isPoll, type Route } from "./path.js";
-
-const EXPOSED = "retry-after, x-request-id, x-sluice-dropped, x-sluice-offers, x-sluice-source, x-stream-id";
-
-/** The CORS headers of every answer to a request. They keep other pages from reading it, and authenticate nobody. */
-export function corsHeadersOf(
-  origin: string | null,
-  allowed: readonly string[],
-  credentials: boolean,
-): Record<string, string> {
-  const always = { vary: "Origin" };
-  if (origin === null || !allowed.includes(origin)) return always;
-  return {
-    ...always,
-    "access-control-allow-origin": origin,
-    "access-control-expose-headers": EXPOSED,
-    ...(credentials && { "access-control-allow-credentials": "true" }),
-  };
-}
-
-/** @throws {Refusal} 403 for a page that is not allowed to call */
-export function checkOrigin(origin: string | null, allowed: readonly string[]): void {
-  if (origin !== null && !allowed.includes(origin))
-    throw new Refusal("origin_not_allowed", { advice: origin });
-}
-
-/** @throws {Refusal} 401 without a user, 503 where `authenticate` fails */
-export async function userOf<Env>(
-  authenticate: ((request: Request, env: Env) => User | null | Promise<User | null>) | "public",
-  request: Request,
-  env: Env,
-): Promise<User> {
-  const address = request.headers.get("cf-connecting-ip");
-  const from = address === null ? {} : { address };
-  if (authenticate === "public") return { ...from, id: "public" };
-  // two headers arrive joined, and a check could read either of them
-  const isJoined = request.headers.get("authorization")?.includes(",");
-  const ask = () => (isJoined ? null : authenticate(request, env));
-  const user = await decided("authenticate", "authentication_unavailable", ask);
-  // the spec has a code for a key that is not valid
-  const isKey = /^bearer\s+\S/i.test(request.headers.get("authorization") ?? "");
-  const reason = isJoined ? "authorization: came twice" : whyNobody(request);
-  if (!user) throw new Refusal(isKey ? "invalid_key" : "unauthenticated", { reason });
-  if (typeof user.id !== "string" || user.id === "")
-    throw misconfigured("authenticate: must return { id }, a text, or null");
-  return { ...from, ...user };
-}
 
 /** A request that a limiter decides about. */
 export interface RateLimited extends Pick<Admitted, "user" | "route" | "request"> {
@@ -123,25 +78,4 @@ export async function checkRate<Env>(
   const limited = () => rateLimit(asked, env);
   const verdict = await decided("rateLimit", "rate_limit_unavailable", limited);
   if (verdict) throw tooMany("rate_limited", verdict.retryAfterMs, { limit: verdict.limit ?? "requests" });
-}
-
-/**
- * Bounds the streams that one user has open in this isolate. The returned function counts one stream, and returns the
- * function that gives the count back. A count that is never given back ends after `longestMs`.
- *
- * @throws {Refusal} the function: 429 `too_many_streams`
- */
-export function createStreamCount(most: number, longestMs: number) {
-  const open = new Map<string, Set<{ readonly until: number }>>();
-  return (userId: string) => {
-    const now = Date.now();
-    const streams = open.get(userId) ?? new Set();
-    for (const stream of streams) if (stream.until <= now) streams.delete(stream);
-    if (streams.size >= most) throw tooMany("too_many_streams", 1000, { limit: "streamsPerUser" });
-    const stream = { until: now + longestMs };
-    open.set(userId, streams.add(stream));
-    return () => {
-      if (streams.delete(stream) && streams.size === 0) open.delete(userId);
-    };
-  };
 }

@@ -1,0 +1,46 @@
+import { misconfigured } from "./refusals/refusal.js";
+
+/** @throws {TypeError} with this message, unless the condition holds */
+export function ensure(holds: unknown, message: string): asserts holds {
+  if (!holds) throw new TypeError(message);
+}
+
+/**
+ * Reads an option that is a function of `env`, also an async one, and checks its value.
+ *
+ * @throws {Refusal} 500 `misconfigured`; the log names the option and what is missing in `env`, without any value
+ */
+export async function readOption<Env, T>(
+  name: string,
+  read: (env: Env) => unknown,
+  env: Env,
+  check: (value: unknown) => T | Promise<T>,
+): Promise<T> {
+  let problem = `${name}: its function threw`;
+  let cause: unknown;
+  let value: unknown;
+  try {
+    value = await read(env);
+    try {
+      return await check(value);
+    } catch (error) {
+      problem = (error as TypeError).message;
+    }
+  } catch (error) {
+    cause = error;
+  }
+  const { variablesIn } = await import("./variables.js");
+  throw misconfigured(problem + variablesIn(read, env, { value, check }), cause);
+}
+
+/**
+ * Reads a binding.
+ *
+ * @throws {Refusal} 500 `misconfigured` where it is missing; the log names the option and the binding
+ */
+export function readBinding<Env, T>(name: string, read: (env: Env) => T, env: Env): Promise<NonNullable<T>> {
+  return readOption(name, read, env, (binding) => {
+    ensure(binding, `${name}: its binding is missing`);
+    return binding as NonNullable<T>;
+  });
+}
