@@ -27,6 +27,8 @@ const gates = [
   "rate",
   "streams",
   "body",
+  "spec-model",
+  "spec-models",
   "field-table",
   "fields",
   "model",

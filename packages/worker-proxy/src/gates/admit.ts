@@ -3,7 +3,7 @@ import type { Limits } from "../options.js";
 import type { AddressRules } from "./addresses.js";
 import { readBody } from "./body.js";
 import { adaptFields, checkTokens } from "./chat-fields.js";
-import { type FieldsOf, hasOwnFields, tableOf } from "./field-table.js";
+import { type FieldsOf, hasOwnFields, tableWith } from "./field-table.js";
 import { type Address, holdCaps, siftBody } from "./fields.js";
 import type { Tenancy } from "./ids.js";
 import { admitModels, checkGroups, type ListedModels } from "./model.js";
@@ -60,7 +60,7 @@ export async function admit<Env>(
   return { ...asked, model, body, dropped, addresses: texts };
 }
 
-const lookupTable = tableOf("Id*");
+const lookupTable = tableWith("Id");
 
 /** Few requests have addresses, and few proxies load their gate. */
 async function admitAddresses(

@@ -1,5 +1,5 @@
 import { Refusal } from "../refusals/refusal.js";
-import { type Field, isDropped, maxTokens } from "./field-table.js";
+import { type Field, isDropped, maxTokensOf } from "./field-table.js";
 
 /** More than any request has. Each is parsed, and each asset's signature is checked. */
 const MAX_ADDRESSES = 1000;
@@ -39,7 +39,7 @@ export function siftBody(
       if (field && !isDropped(field)) visit(owner, name, field);
       else {
         if (owner[name] !== null) {
-          if (!field || (field.mark === "-1" && owner[name] !== 1)) throw notAllowed(parent.path, name);
+          if (!field || (field.kind === "only-1" && owner[name] !== 1)) throw notAllowed(parent.path, name);
           dropped.add(field.path);
         }
         delete owner[name];
@@ -50,15 +50,15 @@ export function siftBody(
   /** @param name a number for an entry of a list, which is no list itself */
   function visit(owner: Owner, name: string | number, field: Field): void {
     const value = owner[name];
-    const { mark, path } = field;
+    const { kind, path } = field;
     if (Array.isArray(value) && !isFree(field)) {
       if (!field.isList || typeof name === "number") throw new Refusal("list_not_allowed", { param: path });
       for (const at of value.keys()) visit(value as never, at, field);
     } else if (isObject(value)) visitFields(value, field);
-    else if (mark === undefined && value !== null) throw new Refusal("no_field_object", { param: path });
+    else if (kind === undefined && value !== null) throw new Refusal("no_field_object", { param: path });
     else if (typeof value === "string") {
-      if (mark?.startsWith("@") || (mark === "?" && readsAsAddress(value)))
-        addresses.push({ owner, name, path, takesAssets: mark !== "@" });
+      if (kind === "file" || kind === "asset" || (kind === "added" && readsAsAddress(value)))
+        addresses.push({ owner, name, path, takesAssets: kind !== "file" });
       if (addresses.length > MAX_ADDRESSES) throw new Refusal("too_many_addresses", { what: MAX_ADDRESSES });
     }
     // 1e400 is read as Infinity, and would be written as null
@@ -79,8 +79,8 @@ function readsAsAddress(text: string): boolean {
 }
 
 /** Returns true for a field that may hold anything. */
-function isFree({ mark }: Field): boolean {
-  return mark === "*" || mark === "?";
+function isFree({ kind }: Field): boolean {
+  return kind === "json" || kind === "added";
 }
 
 function notAllowed(parent: string, name: string): Refusal {
@@ -113,7 +113,7 @@ const unsaid: Readonly<Record<string, number>> = {
 export function holdCaps(body: Owner, table: Field, caps: Caps, model: string): void {
   for (const [path, given] of Object.entries(caps)) {
     const isTokens = path === "max_tokens" && typeof given === "number";
-    const cap = isTokens ? Math.min(given, maxTokens.get(model) ?? given) : given;
+    const cap = isTokens ? Math.min(given, maxTokensOf(model) ?? given) : given;
     holdIn(body, path.split("."), table, path, cap);
   }
 }

@@ -1,0 +1,107 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import * as schemas from "@sluice/core/schemas";
+
+/*
+ * Writes the proxy's table of fields from the client's schemas and its table of models:
+ *
+ *   pnpm --filter @sluice/worker-proxy run spec-models
+ *
+ * The proxy does not import the schemas themselves: it checks names, and the gateway checks values.
+ * `tests/proxy-fields.test.ts` fails while the file is not what this writes.
+ */
+
+/** The parts of a valibot schema that say which fields there are. */
+interface Schema {
+  readonly type: string;
+  readonly entries?: Readonly<Record<string, Schema>>;
+  readonly item?: Schema;
+  readonly wrapped?: Schema;
+  readonly options?: readonly Schema[];
+  readonly getter?: (input: unknown) => Schema;
+  readonly "~standard": { validate(value: unknown): { readonly issues?: readonly unknown[] } };
+}
+
+/** A field as the proxy knows it; `gates/spec-model.ts` says what each form means. */
+type Shape = string | readonly [Shape] | { readonly [name: string]: Shape };
+
+/** The inputs by which a lazy schema is asked for all that it may be. */
+const INPUTS = ["", [], {}, { content: [{ type: "image_url" }] }];
+
+/** Returns the schemas that a value may have, each of a type of its own. */
+function alternativesOf({ wrapped, getter, options, ...schema }: Schema): Schema[] {
+  if (schema.type === "never") return [];
+  if (wrapped) return alternativesOf(wrapped);
+  if (getter) return INPUTS.flatMap((input) => alternativesOf(getter(input)));
+  if (schema.type === "variant" || schema.type === "union")
+    return (options ?? []).flatMap((option) => alternativesOf(option));
+  return [schema];
+}
+
+/** Returns the shape of a field; undefined where it may have no value. */
+function shapeOf(schemasOfField: readonly Schema[]): Shape | undefined {
+  const all = schemasOfField.flatMap(alternativesOf);
+  const items = all.flatMap(({ item }) => item ?? []);
+  const plain = all.filter(({ item, entries }) => !item && !entries).map(kindOf);
+  const entries = new Map<string, Schema[]>();
+  for (const { entries: own = {} } of all)
+    for (const [name, field] of Object.entries(own)) entries.set(name, [...(entries.get(name) ?? []), field]);
+  const item = items.length > 0 ? shapeOf(items) : undefined;
+  const kind = plain.toSorted((one, other) => KINDS.indexOf(one) - KINDS.indexOf(other)).at(-1);
+  const fields = [...entries].flatMap(([name, own]) => {
+    const shape = shapeOf(own);
+    return shape === undefined ? [] : [[name, shape] as const];
+  });
+  const inside = fields.length > 0 ? { ...(kind && { "": kind }), ...Object.fromEntries(fields) } : kind;
+  if (item === undefined) return inside;
+  // a text or a list of parts: each part may be a text, too
+  const isMixed = kind !== undefined && typeof item === "object" && !Array.isArray(item);
+  return [isMixed ? ({ "": kind, ...item } as Shape) : item];
+}
+
+/** The kinds of plain values, the widest last. */
+const KINDS = ["value", "file", "asset", "json"];
+
+/** Tells by what a schema takes if a plain value is the address of a file, or of an asset, or JSON of any form. */
+function kindOf(schema: Schema): string {
+  const takes = (value: unknown) => schema["~standard"].validate(value).issues === undefined;
+  if (schema.type === "custom" || schema.type === "any" || schema.type === "unknown") return "json";
+  const isAddress = takes("https://cdn.example/a.png") && !takes("plain words");
+  if (!isAddress) return "value";
+  return takes("asset://x-1") ? "asset" : "file";
+}
+
+interface Row {
+  readonly maxTokens?: number;
+  readonly usageOnRequest?: boolean;
+}
+
+/** Returns the models of the spec, with the fields of their requests. */
+export function specModels(): Readonly<Record<string, unknown>> {
+  const chats: Readonly<Record<string, Row>> = schemas.chatModels;
+  const tables = [
+    ["chat", schemas.chatRequests],
+    ["images", schemas.imageRequests],
+    ["videos", schemas.videoRequests],
+    ["assets", { "gamma-asset": schemas.assetRequest }],
+  ] as const;
+  const models = tables.flatMap(([route, requests]) =>
+    Object.entries(requests as Readonly<Record<string, unknown>>).map(([id, schema]) => {
+      const { maxTokens, usageOnRequest } = chats[id] ?? {};
+      const row = { route, ...(maxTokens && { maxTokens }), ...(usageOnRequest && { usageOnRequest }) };
+      return [id, { ...row, fields: shapeOf([schema as Schema]) }] as const;
+    }),
+  );
+  return Object.fromEntries(models);
+}
+
+if (import.meta.main) {
+  const path = join(import.meta.dirname, "../src/gates/spec-models.ts");
+  const text = `// Written by \`scripts/spec-models.ts\` from the schemas and the models of @sluice/core: not changed by hand.
+import type { SpecModel } from "./spec-model.js";
+
+/** The models of the spec, and the fields of their requests. */
+export const specModels: Readonly<Record<string, SpecModel>> = ${JSON.stringify(specModels())};
+`;
+  writeFileSync(path, text);
+}
