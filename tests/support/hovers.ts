@@ -117,9 +117,7 @@ function hoversOf({ program, checker }: Project, file: string): Hover[] {
 
 /** True for tables, their look-ups, and schemas: the docs of their fields are at the types that they agree with. */
 function isData({ name }: Symbol): boolean {
-  return /^(?:\w+Models|\w+ModelOf|\w+Limits|\w+Request|\w+Part|toolCall|toolDefinition|beta\w+|fast\w+|pro\w+|gamma\w+|videoText)$/.test(
-    name,
-  );
+  return /^(?:\w+Models|\w+ModelOf|\w+Limits|\w+Requests?|toolCall)$/.test(name);
 }
 
 function isOurs({ declarations }: Symbol): boolean {

@@ -8,7 +8,7 @@ export {
 export { type DataURIOptions, type EncodeProgress, toDataURI } from "../media/data-uri.js";
 export { type FitOptions, type FittedImage, fitImage, type ImageChange } from "../media/fit.js";
 export type { MediaKind } from "../media/formats.js";
-export { inputAndOutputSeconds, type MediaLimits, type MediaUse, mediaLimits } from "../media/limits.js";
+export { type MediaLimits, type MediaUse, mediaLimits } from "../media/limits.js";
 export { type MediaProbe, type ProbeOptions, probeMedia } from "../media/probe.js";
 export { type ArchivedMedia, type ArchivedMediaQuery, archivedMedia } from "../uploads/archived.js";
 export { type FetchMediaOptions, fetchMedia } from "../uploads/fetch-media.js";

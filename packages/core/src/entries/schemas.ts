@@ -4,14 +4,12 @@ export {
   type AssistantMessage,
   type ChatRequestMessage,
   type ImagePart,
-  imagePart,
   type SystemMessage,
   type TextMessage,
   type TextPart,
   type TextUserMessage,
   type ToolCall,
   type ToolMessage,
-  textPart,
   toolCall,
   type UserMessage,
 } from "../chat/protocol/message-schema.js";
@@ -29,7 +27,7 @@ export {
   type GammaChatRequest,
   type SharedChatParams,
 } from "../chat/protocol/schema.js";
-export { type NamedToolChoice, type ToolDefinition, toolDefinition } from "../chat/protocol/tool-schema.js";
+export type { NamedToolChoice, ToolDefinition } from "../chat/protocol/tool-schema.js";
 export {
   checkImageRequest,
   type GammaImage40Request,
@@ -39,38 +37,30 @@ export {
   imageRequests,
   type LogoInfo,
 } from "../images/schema.js";
-export {
-  type BetaFrame,
-  type BetaPublicReference,
-  type BetaReferenceImage,
-  type BetaVideoParameters,
-  type BetaVideoRequest,
-  betaFrame,
-  betaReference,
+export type {
+  BetaFrame,
+  BetaPublicReference,
+  BetaReferenceImage,
+  BetaVideoParameters,
+  BetaVideoRequest,
 } from "../videos/schema/beta.js";
-export {
-  type FastFrame,
-  type FastImageRequest,
-  type FastTextRequest,
-  fastFrame,
-  type GammaVideo10ProFastRequest,
-  type GammaVideo15ProRequest,
-  type ProFrame,
-  type ProImageRequest,
-  type ProTextRequest,
-  proFrame,
-  type VideoText,
-  videoText,
+export type {
+  FastFrame,
+  FastImageRequest,
+  FastTextRequest,
+  GammaVideo10ProFastRequest,
+  GammaVideo15ProRequest,
+  ProFrame,
+  ProImageRequest,
+  ProTextRequest,
+  VideoText,
 } from "../videos/schema/gamma-1.js";
-export {
-  type Gamma2Audio,
-  type Gamma2Image,
-  type Gamma2Video,
-  type GammaVideo20Request,
-  type GammaVideoFastRequest,
-  gamma2Audio,
-  gamma2Image,
-  gamma2Video,
+export type {
+  Gamma2Audio,
+  Gamma2Image,
+  Gamma2Video,
+  GammaVideo20Request,
+  GammaVideoFastRequest,
 } from "../videos/schema/gamma-2.js";
 export {
   checkVideoRequest,

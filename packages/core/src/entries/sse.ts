@@ -2,6 +2,5 @@ export {
   createEventParser,
   type EventHandlers,
   type EventParser,
-  MAX_LENGTH,
   type ServerSentEvent,
 } from "../transport/event-stream.js";
