@@ -10,7 +10,7 @@ export function nobody(request: Request, reason: string): null {
 }
 
 /** Returns the reason that {@link nobody} was given. */
-export function whyNobody(request: Request): string | undefined {
+function whyNobody(request: Request): string | undefined {
   return reasons.get(request);
 }
 
