@@ -280,8 +280,8 @@ export const knownBugs: readonly KnownBug[] = [
     changes: [
       change(
         "packages/core/src/videos/create.ts",
-        "if ((await isLocked(client, submissionLock(client, entry.key))) === false) return entry;",
-        "",
+        "if ((await isLocked(client, submissionLock(client, key))) !== false) continue;",
+        "continue;",
       ),
     ],
   },
