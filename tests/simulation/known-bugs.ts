@@ -330,8 +330,18 @@ export const knownBugs: readonly KnownBug[] = [
     changes: [
       change(
         `${proxy}/durable/job.ts`,
-        "paid ? paid.spent : isReserving ? 0 : undefined,",
-        "paid ? paid.spent : 0,",
+        "isReserving ? 0 : paid ? paid.spent : spent,",
+        "isReserving ? 0 : paid ? paid.spent : (spent ?? 0),",
+      ),
+    ],
+  },
+  {
+    name: "a request that was never sent is charged where its reservation failed",
+    changes: [
+      change(
+        `${proxy}/durable/job.ts`,
+        "isReserving ? 0 : paid ? paid.spent : spent,",
+        "paid ? paid.spent : isReserving ? 0 : spent,",
       ),
     ],
   },
