@@ -371,8 +371,8 @@ export const knownBugs: readonly KnownBug[] = [
     changes: [
       change(
         `${proxy}/durable/stream-log-object.ts`,
-        "account?.close(outcome, usage));",
-        'account?.close(code === undefined ? outcome : "refused", usage));',
+        "account?.close(outcome, usage);",
+        'account?.close(code === undefined ? outcome : "refused", usage);',
       ),
     ],
   },
