@@ -281,8 +281,8 @@ export const knownBugs: readonly KnownBug[] = [
     changes: [
       change(
         "packages/core/src/videos/create.ts",
-        "if ((await isLocked(client, submissionLock(client, entry.key))) === false) return entry;",
-        "",
+        "if ((await isLocked(client, submissionLock(client, key))) !== false) continue;",
+        "continue;",
       ),
     ],
   },
@@ -328,7 +328,23 @@ export const knownBugs: readonly KnownBug[] = [
   },
   {
     name: "a request that is lost with its object costs nothing",
-    changes: [change(`${durable}/objects/job.ts`, "return isReserving ? 0 : reserved;", "return 0;")],
+    changes: [
+      change(
+        `${durable}/objects/job.ts`,
+        "isReserving ? 0 : paid ? paid.spent : spent,",
+        "isReserving ? 0 : paid ? paid.spent : (spent ?? 0),",
+      ),
+    ],
+  },
+  {
+    name: "a request that was never sent is charged where its reservation failed",
+    changes: [
+      change(
+        `${durable}/objects/job.ts`,
+        "isReserving ? 0 : paid ? paid.spent : spent,",
+        "paid ? paid.spent : isReserving ? 0 : spent,",
+      ),
+    ],
   },
   {
     name: "a settlement that is sent again is charged again",
@@ -356,8 +372,8 @@ export const knownBugs: readonly KnownBug[] = [
     changes: [
       change(
         `${durable}/kept-answers/object.ts`,
-        "account?.close(outcome, usage);\n      if (problem)",
-        'account?.close(code === undefined ? outcome : "refused", usage);\n      if (problem)',
+        "account?.close(outcome, usage);",
+        'account?.close(code === undefined ? outcome : "refused", usage);',
       ),
     ],
   },

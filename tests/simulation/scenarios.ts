@@ -361,6 +361,31 @@ export const scenarios: readonly Scenario[] = [
       ],
     },
   },
+  {
+    name: "a request whose reservation failed is charged nothing, since it was never sent",
+    plan: {
+      seed: 135_841,
+      tabs: 1,
+      locks: "sound",
+      whenBusy: "queue",
+      proxy: "kept",
+      view: "stores",
+      budget: 8000,
+      steps: [
+        step(10, "send twice", 5, 6),
+        step(15_672, "break an object's call", 1, 8),
+        step(10, "send and stop", 3, 13),
+        step(10, "break an object's call", 0, 12),
+        step(10, "send for a tool", 1, 20),
+        step(1103, "end session", 0, 22),
+        step(1112, "reload", 5, 15),
+        step(10, "reload", 4, 16),
+        step(10, "send", 0, 22),
+        step(40, "break an object's call", 3, 1),
+        step(678, "answer in all tabs", 3, 22),
+      ],
+    },
+  },
 ];
 
 function step(afterMs: number, action: Step["do"], tab: number, nth: number): Step {

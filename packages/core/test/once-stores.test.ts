@@ -13,6 +13,26 @@ const once = { retry: { limit: 0 } };
 const failing = (status: number, code = "busy") =>
   Response.json({ error: { message: "no", code } }, { status });
 
+/** Headers of a client for which a request waits, between `wait` and `goOn`. */
+function waitingHeaders() {
+  let told: (() => void) | undefined;
+  return {
+    headers: () => {
+      if (!told) return {};
+      told();
+      return new Promise<never>(() => {});
+    },
+    /** Lets the next requests wait. Resolves when one does. */
+    wait: () =>
+      new Promise<void>((resolve) => {
+        told = resolve;
+      }),
+    goOn() {
+      told = undefined;
+    },
+  };
+}
+
 describe("an image store behind a proxy that remembers answers", () => {
   const images = Response.json({ data: [{ url: "https://files.test/1.png" }] });
   const reef = { prompt: "A reef" };
@@ -78,6 +98,24 @@ describe("an image store behind a proxy that remembers answers", () => {
     expect((await store.generate(reef)).status).toBe("success");
     expect(new Set(keys).size).toBe(2);
   });
+
+  test.each(["stop", "reset"] as const)(
+    "gets the lost images and pays once, though the user called %s before the repetition left",
+    async (verb) => {
+      const { page, sent, keys, lose } = openOnce(() => images.clone(), once);
+      const { headers, wait, goOn } = waitingHeaders();
+      const store = createImageStore(page({ headers }), { model: "gamma-image-5-0-260128" });
+      lose();
+      await store.generate(reef);
+      wait();
+      const repeated = store.generate(reef);
+      store[verb]();
+      expect((await repeated).outcome).toBe("not-sent");
+      goOn();
+      expect((await store.generate(reef)).status).toBe("success");
+      expect([sent.length, new Set(keys).size, keys.length]).toEqual([1, 1, 2]);
+    },
+  );
 });
 
 describe("an asset store behind a proxy that remembers answers", () => {
@@ -102,6 +140,25 @@ describe("an asset store behind a proxy that remembers answers", () => {
     expect([sent.length, new Set(keys).size]).toEqual([1, 1]);
   });
 
+  test("registers an address once, though its store was reset before the repetition left", async () => {
+    const { page, sent, keys, lose } = openOnce((nth) => Response.json({ Id: `a-${nth}` }), {
+      ...once,
+      assetLookup: async () => ({ Status: "Active" }),
+    });
+    const { headers, wait, goOn } = waitingHeaders();
+    const store = createAssetStore(page({ headers }), { groupId: "g" });
+    lose();
+    await store.create("https://files.test/reef.png");
+    wait();
+    const repeated = store.create("https://files.test/reef.png");
+    await expect.poll(() => store.getSnapshot().phase).toBe("sending");
+    store.reset();
+    await repeated;
+    goOn();
+    expect((await store.create("https://files.test/reef.png")).handle).toMatchObject({ id: "a-1" });
+    expect([sent.length, new Set(keys).size, keys.length]).toEqual([1, 1, 2]);
+  });
+
   test("registers another file as another asset", async () => {
     const { store, sent, lose } = opened();
     lose();
@@ -116,8 +173,13 @@ describe("an asset store behind a proxy that remembers answers", () => {
 describe("a film behind a proxy that remembers answers", () => {
   const reef = { model: "beta3.0-video", input: { prompt: "A reef" } } as const;
 
-  const opened = (gateway = (nth: number) => Response.json({ id: `t-${nth}`, created_at: 1 })) => {
-    const proxy = openOnce(gateway, once);
+  const film = (nth: number) => Response.json({ id: `t-${nth}`, created_at: 1 });
+
+  const opened = (
+    gateway: (nth: number) => Response | Promise<Response> = film,
+    options: Parameters<typeof openOnce>[1] = {},
+  ) => {
+    const proxy = openOnce(gateway, { ...once, ...options });
     /** Opens a page over a storage. */
     const visit = (storage: RecordStorage) => {
       const client = proxy.page();
@@ -197,6 +259,59 @@ describe("a film behind a proxy that remembers answers", () => {
     expect([second.handle?.id, sent.length]).toEqual(isSeen ? ["t-2", 2] : ["t-1", 1]);
     end();
     await first;
+  });
+
+  test.runIf(globalThis.navigator?.locks)(
+    "stays in the list where the same is asked for in another page, which is told late that it is there",
+    async () => {
+      let answer: (response: Response) => void = () => {};
+      const first = new Promise<Response>((resolve) => {
+        answer = resolve;
+      });
+      const { visit, sent, keys } = opened((nth) => (nth === 1 ? first : film(nth)), { offers: null });
+      const storage = memoryStorage();
+      const told: (() => void)[] = [];
+      const late: RecordStorage = {
+        ...storage,
+        watch: (collection, listener) =>
+          storage.watch(collection, (changes) => void told.push(() => listener(changes))),
+      };
+      const made = visit(storage).video.create(reef);
+      await expect.poll(() => sent.length).toBe(1);
+      const { video, entries } = visit(late);
+      expect(await entries()).toMatchObject([{ state: "submitting" }]);
+      answer(film(1));
+      expect((await made).handle?.id).toBe("t-1");
+      const another = video.create(reef);
+      const tellAll = () => {
+        for (const tell of told.splice(0)) tell();
+      };
+      setTimeout(tellAll, 50);
+      expect((await another).handle?.id).toBe("t-2");
+      tellAll();
+      expect((await entries()).map(({ handle }) => handle?.id).sort()).toEqual(["t-1", "t-2"]);
+      expect(new Set(keys).size).toBe(2);
+    },
+  );
+
+  test("is paid once, though its store was reset before the repetition left", async () => {
+    const { page, sent, keys, lose } = openOnce(film, once);
+    const { headers, wait, goOn } = waitingHeaders();
+    const client = page({ headers });
+    const storage = memoryStorage();
+    const video = createVideoTaskStore(client, { storage });
+    const entries = () => listVideoTasks(client, { storage });
+    lose();
+    await video.create(reef);
+    const isWaiting = wait();
+    const repeated = video.create(reef);
+    await isWaiting;
+    video.reset();
+    await repeated;
+    expect(await entries()).toMatchObject([{ state: "unconfirmed" }]);
+    goOn();
+    expect((await video.create(reef)).handle).toMatchObject({ id: "t-1" });
+    expect([sent.length, new Set(keys).size, keys.length]).toEqual([1, 1, 2]);
   });
 
   test("is paid once where two pages ask for the lost one at once", async () => {

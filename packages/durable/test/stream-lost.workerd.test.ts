@@ -25,16 +25,23 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-/** Budgets whose objects answer as late as the test wants. */
-function openBudgets() {
+/** Passes a request to a budget's object. `send` may be called once. */
+type Pass = (action: string, send: () => Promise<Response>) => Promise<Response>;
+
+/** Budgets whose objects answer as late as the test wants, or as `pass` lets them. */
+function openBudgets(pass?: Pass) {
   let isHeld = true;
+  const late: Pass = async (_, send) => {
+    const answer = await send();
+    while (isHeld) await turn();
+    return answer;
+  };
   const held: ObjectNamespace = {
     idFromName: (name) => BUDGET.idFromName(name),
     get: (id) => ({
       async fetch(request) {
-        const answer = await BUDGET.get(id).fetch(request);
-        while (isHeld) await turn();
-        return answer;
+        const { do: action } = await request.clone().json<{ do: string }>();
+        return (pass ?? late)(action, () => BUDGET.get(id).fetch(request));
       },
     }),
   };
@@ -85,6 +92,24 @@ describe("case 142: an object that is lost while it reserves", () => {
       { id, outcome: "lost", code: "stream_interrupted", reserved: 100, spent: 0 },
     ]);
     expect(log.mock.calls.join()).toContain("what was reserved for it is given back");
+    expect(gateway.requests).toHaveLength(0);
+  });
+
+  test("A request whose reservation failed is charged nothing, though it could not be given back at first", async () => {
+    const faults = { reserve: 1, settle: 4 };
+    const { amounts } = openBudgets(async (action, send) => {
+      if (action === "settle" && faults.settle-- > 0) throw new Error("no way to the ledger");
+      const answer = await send();
+      if (action === "reserve" && faults.reserve-- > 0) throw new Error("no way back");
+      return answer;
+    });
+    const { ask } = openProxy({ extensions: [streamLog(() => BOUNDED_STREAM_LOG)], meter: purse.meter });
+    const [, before = { reserved: 0, spent: 0 }] = await amounts();
+    const refused = await ask({ headers: { authorization: user } });
+    expect(await refused.json()).toMatchObject({ error: { code: "budget_unavailable" } });
+    expect(await amounts()).toEqual([{ reserved: 0, spent: 0 }, before]);
+    // each fault has come, and the settlement after them
+    expect(faults.settle).toBeLessThan(0);
     expect(gateway.requests).toHaveLength(0);
   });
 

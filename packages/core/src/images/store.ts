@@ -131,10 +131,11 @@ export function createImageStore<Model extends ImageModel | (string & {})>(
     readLast = read;
     const repeated = lost && isSame(lost.variables, variables) ? lost : undefined;
     const idempotencyKey = repeated?.idempotencyKey ?? randomId();
-    lost = undefined;
+    lost = repeated;
     const onEnd = (settled: SettledImages<Model>) => {
       run = undefined;
-      if (keepsKey(settled.error)) lost = { variables, idempotencyKey, sent: started.sent() };
+      const isLost = keepsKey(settled.error, settled.outcome);
+      lost = isLost ? { variables, idempotencyKey, sent: started.sent() } : undefined;
       show(settled, read);
     };
     const onUpload = (uploadProgress: number | undefined) => set({ ...state, uploadProgress });
@@ -148,6 +149,8 @@ export function createImageStore<Model extends ImageModel | (string & {})>(
 
   function stopRun(why: string): SettledImages<Model> | undefined {
     const ended = run?.stop(why);
+    // a repetition that did not arrive says nothing about the first request
+    if (ended?.outcome === "unknown") lost = undefined;
     run = undefined;
     return ended;
   }

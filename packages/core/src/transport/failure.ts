@@ -47,9 +47,11 @@ const TURNED_AWAY = [401, 403, 429];
  * Returns true if a request that failed with `error` has the same `idempotency-key` when the user asks again: nobody
  * knows how it ended, or it was turned away. With any other end the user wants another answer, and a server that
  * remembers this one would give it again for ever.
+ *
+ * @param outcome what is known of a request that was stopped: one that did not arrive leaves its key to an earlier one
  */
-export function keepsKey(error: unknown): boolean {
-  if (!isGatewayError(error)) return false;
+export function keepsKey(error: unknown, outcome: Outcome = "unknown"): boolean {
+  if (!isGatewayError(error)) return outcome !== "unknown";
   switch (error.name) {
     case "APIError":
       // the proxy lost the object that has the answer

@@ -102,6 +102,9 @@ interface EntryKeeper {
   readonly newest: () => readonly VideoTaskEntry[];
 }
 
+/** Milliseconds in which the other tabs get the entry of a submission that has ended. */
+const NEWS_MS = 1000;
+
 /** Name of the lock that a tab holds while it submits. */
 const submissionLock = (client: Client, key: string) => scoped(client, `sluice/submission/${key}`);
 
@@ -118,7 +121,7 @@ export async function submitVideoTask(
   { put, drop, newest }: EntryKeeper,
 ): Promise<VideoTaskEntry> {
   const fingerprint = client.idempotencyKeys ? fingerprintOf(request) : undefined;
-  const repeated = fingerprint === undefined ? undefined : await leftOpen(client, newest(), fingerprint);
+  const repeated = fingerprint === undefined ? undefined : await leftOpen(client, newest, fingerprint);
   const key = repeated?.key ?? randomId();
   const { model = "" } = request as Partial<VideoRequest>;
   const submittedAt = repeated?.submittedAt ?? Date.now();
@@ -135,13 +138,14 @@ export async function submitVideoTask(
       settled = { ...entry, state: "created", handle };
     } catch (error) {
       const known = isGatewayError(error) ? error : undefined;
-      const isUnknown = (known?.outcome ?? call.outcome()) === "unknown";
+      const outcome = known?.outcome ?? call.outcome();
       // a task with a known id exists, even if something else failed
       if (known?.handle) settled = { ...entry, state: "created", handle: known.handle };
       else {
-        const kept = keepsKey(error) ? open : entry;
-        // a repetition that is refused says nothing about the first request
-        if (isUnknown || repeated) await put({ ...kept, state: "unconfirmed", error: asError(error) });
+        const kept = keepsKey(error, outcome) ? open : entry;
+        // a repetition that is refused, or did not arrive, says nothing about the first request
+        if (outcome === "unknown" || repeated)
+          await put({ ...kept, state: "unconfirmed", error: asError(error) });
         else await drop(key);
         throw error;
       }
@@ -156,14 +160,18 @@ export async function submitVideoTask(
 /** Finds the newest entry of the same request that has no end: an unconfirmed one, or one whose tab is gone. */
 async function leftOpen(
   client: Client,
-  entries: readonly VideoTaskEntry[],
+  newest: () => readonly VideoTaskEntry[],
   fingerprint: string,
 ): Promise<VideoTaskEntry | undefined> {
-  for (const entry of entries) {
-    if (entry.fingerprint !== fingerprint) continue;
-    if (entry.state === "unconfirmed") return entry;
-    // the entry says that its tab is gone only a second later, and the user may ask before
-    if ((await isLocked(client, submissionLock(client, entry.key))) === false) return entry;
+  const isSame = (entry: VideoTaskEntry) => entry.fingerprint === fingerprint;
+  for (const { key, state } of newest().filter(isSame)) {
+    if (state !== "unconfirmed") {
+      if ((await isLocked(client, submissionLock(client, key))) !== false) continue;
+      // its tab is gone, or has settled it just now
+      await client.clock.sleep(NEWS_MS);
+    }
+    const entry = newest().find((each) => each.key === key);
+    if (entry && isSame(entry)) return entry;
   }
   return undefined;
 }
@@ -180,8 +188,7 @@ export async function afterSubmission(client: Client, entry: VideoTaskEntry): Pr
   // tabs that can't see each other's locks can't know
   if ((await isLocked(client, name)) === undefined) return entry;
   await shareLock(client, name, Promise.resolve());
-  // the entry of a settled submission comes a moment later
-  await client.clock.sleep(1000);
+  await client.clock.sleep(NEWS_MS);
   return afterReload(client, entry);
 }
 

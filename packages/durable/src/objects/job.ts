@@ -53,8 +53,8 @@ export function reported(job: KeptJob, spent: number | undefined): KeptJob {
 
 /** The amount that is spent for a job that was lost with its process; undefined where it is not known. */
 export function spentOnLost({ isReserving, reserved, isReported, spent }: KeptJob): number | undefined {
-  if (isReported) return spent;
-  return isReserving ? 0 : reserved;
+  if (isReserving) return 0;
+  return isReported ? spent : reserved;
 }
 
 /**
@@ -63,12 +63,12 @@ export function spentOnLost({ isReserving, reserved, isReported, spent }: KeptJo
  */
 export async function settleJob<Env>(
   meter: Meter<Env> | undefined,
-  job: Pick<KeptJob, "ticket" | "isReserving" | "isReported" | "spent">,
+  job: Pick<KeptJob, "ticket" | "isReserving" | "spent">,
   paid: { readonly spent: number | undefined; readonly settled: Promise<boolean> } | undefined,
   env: Env,
 ): Promise<void> {
-  const { ticket, isReserving, isReported } = job;
+  const { ticket, isReserving, spent } = job;
   if (ticket === undefined || (await paid?.settled)) return;
-  const spent = isReported ? job.spent : isReserving ? 0 : undefined;
-  await meter?.settleTicket?.(ticket, paid ? paid.spent : spent, env);
+  // nothing is sent where the meter has failed to reserve, or was not done with it
+  await meter?.settleTicket?.(ticket, isReserving ? 0 : paid ? paid.spent : spent, env);
 }
