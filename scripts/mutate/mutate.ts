@@ -153,13 +153,15 @@ function roundsOf(
   covering: readonly TestCase[],
 ): (readonly TestCase[] | undefined)[] {
   const [, names = []] = Object.entries(suite?.near ?? {}).find(([part]) => file.includes(part)) ?? [];
+  const isNear = (test: TestCase) => names.some((name) => test.module.moduleId.includes(name));
+  const inOrder = (tried: readonly TestCase[]) => {
+    const quick = tried.filter((test) => (test.diagnostic()?.duration ?? 0) < QUICK_MS);
+    const slow = tried.filter((test) => !quick.includes(test));
+    return [quick.filter(isNear), quick.filter((test) => !isNear(test)), slow];
+  };
   // a place that runs in a process of its own, such as a worker, prints no number
-  const tried = covering.length > 0 ? covering : tests.inFiles(names);
-  const quick = tried.filter((test) => (test.diagnostic()?.duration ?? 0) < QUICK_MS);
-  const near = quick.filter((test) => names.some((name) => test.module.moduleId.includes(name)));
-  const others = quick.filter((test) => !near.includes(test));
-  const slow = tried.filter((test) => !quick.includes(test));
-  const rounds = [near, others, slow].filter(({ length }) => length > 0);
+  const unseen = tests.inFiles(names).filter((test) => !covering.includes(test));
+  const rounds = [...inOrder(covering), ...inOrder(unseen)].filter(({ length }) => length > 0);
   return isOfModule || !values.quick ? [...rounds, undefined] : rounds;
 }
 

@@ -97,17 +97,19 @@ describe("the file of a result", () => {
   });
 
   test.each([
-    ["empty", () => new Response(new Uint8Array()), "the file is empty"],
+    ["empty", () => new Response(new Uint8Array()), "the file is empty", ""],
     [
       "a page",
       () => new Response("<p>Sign in</p>", { headers: { "content-type": "text/html" } }),
       "no media",
+      "<p>Sign in</p>",
     ],
-    ["JSON", () => Response.json({ error: "no" }), "of type application/json"],
-  ])("is an error where the answer is %s", async (_, answer, message) => {
+    ["JSON", () => Response.json({ error: "no" }), "of type application/json", '{"error":"no"}'],
+  ])("is an error with its text where the answer is %s", async (_, answer, message, body) => {
     await expect(fetchMedia(filesOf(answer).client, url)).rejects.toMatchObject({
       name: "ResponseError",
       message: expect.stringContaining(message),
+      body,
     });
   });
 

@@ -155,6 +155,20 @@ describe.skipIf(isWorkerd)("Web Locks (workerd has none) that", () => {
     expect(tab.limits()).toEqual(["web-locks"]);
   });
 
+  test("never answer are waited for no longer than 3 seconds", async () => {
+    vi.stubGlobal("navigator", { locks: { request: silent, query: silent } });
+    const tab = openTab();
+    const task = createVideoTaskStore(tab.client);
+    void task.create(video);
+    await settled();
+    await tab.clock.advance(2999);
+    expect([tab.posts().length, tab.limits()]).toEqual([0, []]);
+    await tab.clock.advance(1);
+    await settled();
+    expect([tab.posts().length, tab.limits()]).toEqual([1, ["web-locks"]]);
+    await shows(tab, task, isOver);
+  });
+
   test("are held by another tab are waited for without a limit", async () => {
     let grant: () => void = () => {};
     const granted = new Promise<void>((resolve) => {

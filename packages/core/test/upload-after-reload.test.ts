@@ -185,6 +185,21 @@ describe("an upload with a storage", () => {
     expect(Object.keys(record?.[1] as object)).toEqual(["id", "at", "until"]);
   });
 
+  test("An upload is written at its start and at its end, and not with each part", async () => {
+    const storage = memoryStorage();
+    let writes = 0;
+    const counting: RecordStorage = {
+      ...storage,
+      write(collection, records) {
+        writes += 1;
+        return storage.write(collection, records);
+      },
+    };
+    const { open, uploads } = browser(counting);
+    await open().upload(film());
+    expect([uploads.log, writes]).toEqual([anew, 2]);
+  });
+
   test("An upload whose time is over is not continued, and is no longer kept", async () => {
     vi.useFakeTimers({ toFake: ["Date"] });
     onTestFinished(() => void vi.useRealTimers());

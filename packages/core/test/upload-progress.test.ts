@@ -106,6 +106,13 @@ describe("an upload whose proxy never stores more", () => {
     expect(sentBytes()).toBeLessThanOrEqual(MOST_BYTES);
   });
 
+  test("A file of one whole part is sent three times and once more, and then given up", async () => {
+    const { ended, sentBytes } = live(dropped);
+    const error = await ended(new Blob([new Uint8Array(PART)]));
+    expect([error.outcome, sentBytes()]).toEqual(["not-sent", 4 * PART]);
+    expect(error.message).toContain("was given up");
+  });
+
   test("An upload that failed keeps what was reached for the next call", async () => {
     const page = working({ 2: () => refused(403, "over") });
     const file = large();

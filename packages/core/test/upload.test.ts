@@ -2,6 +2,7 @@ import { createImageStore, createVideoTaskStore } from "@sluice/core";
 import { checkVideoMedia, createUploadStore, uploadMedia } from "@sluice/core/media";
 import { describe, expect, test } from "vitest";
 import { clientOf, rejectionOf, shows, stoppedClock } from "./support/gateway.js";
+import { jpeg } from "./support/media.js";
 import { openUploads, PART, refused } from "./support/uploads.js";
 
 const small = () => new Blob([new Uint8Array(1000).fill(7)]);
@@ -98,13 +99,16 @@ describe("uploadMedia", () => {
     expect(log).toHaveLength(1);
   });
 
-  test("checks the file for its use before anything is sent", async () => {
+  test("checks the file for its use before anything is sent, and sends one that is fit", async () => {
     const { client, log } = live();
     await expect(uploadMedia(client, small(), { use: "first_frame" })).rejects.toMatchObject({
       name: "ValidationError",
     });
     await expect(uploadMedia(client, new Blob([]))).rejects.toMatchObject({ name: "ValidationError" });
     expect(log).toEqual([]);
+    const frame = new Blob([jpeg(1280, 720)]);
+    expect(await uploadMedia(client, frame, { use: "first_frame" })).toMatchObject({ id: "file-1" });
+    expect(log).toEqual([`POST 0+${frame.size}`]);
   });
 });
 

@@ -340,6 +340,34 @@ test("case 154: an upload in parts that is lost at any of its calls leaves no pa
   expect(calls).toBeGreaterThan(20);
 });
 
+test("case 154: an upload that is deleted while it is stored, and then lost, leaves no file behind", async () => {
+  const user = "deleted";
+  const file = png(10_000);
+  let finish = () => {};
+  const body = new ReadableStream<Uint8Array>({
+    start(controller) {
+      controller.enqueue(file.slice(0, 5000));
+      finish = () => {
+        controller.enqueue(file.slice(5000));
+        controller.close();
+      };
+    },
+  });
+  const headers = { "content-type": "application/octet-stream", "content-length": String(file.length) };
+  const stored = ask("/v1/uploads", { method: "POST", body, headers }, user);
+  await expect.poll(async () => (await stateOf(user)).bytes).toBe(file.length);
+  const { ids } = await stateOf(user);
+  expect((await ask(`/v1/uploads/${ids[0]}`, { method: "DELETE" }, user)).status).toBe(204);
+  // right after the bucket has the file
+  const isLost = await isCut(1, async () => {
+    finish();
+    await stored;
+  });
+  expect([isLost, await storedBytes()]).toEqual([true, file.length]);
+  await endAll(user);
+  expect([await storedBytes(), (await stateOf(user)).bytes, (await stateOf()).bytes]).toEqual([0, 0, 0]);
+});
+
 /** Lets two days go by, with each alarm of a user's files. */
 async function endAll(user: string): Promise<void> {
   const until = Date.now() + 48 * HOUR;

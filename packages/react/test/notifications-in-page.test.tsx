@@ -88,11 +88,13 @@ async function hiddenPage(
     { clock, random: () => 0.5, baseURL: `https://${crypto.randomUUID()}.test` },
   );
   hide();
-  const page = render(
-    <GatewayProvider client={client}>
-      <Notify kept={own} words={words} />
-    </GatewayProvider>,
-  );
+  const show = () =>
+    render(
+      <GatewayProvider client={client}>
+        <Notify kept={own} words={words} />
+      </GatewayProvider>,
+    );
+  const page = show();
   const press = async (mode: string) => {
     fireEvent.click(screen.getByRole("button"));
     await act(() => settled());
@@ -107,7 +109,7 @@ async function hiddenPage(
     await act(() => clock.advance(60_000));
     await act(() => settled());
   };
-  return { ...page, press, end };
+  return { ...page, show, press, end };
 }
 
 test.each([
@@ -159,6 +161,14 @@ test("A page notifies no more when its push service has answered late", async ()
 test("A page notifies no more when its component has gone", async () => {
   const { end, unmount } = await hiddenPage("SUCCESS");
   unmount();
+  await end();
+  expect(shown).toEqual([]);
+});
+
+test("A page notifies no more when its component goes before it is known whether there is push", async () => {
+  const { end, show, unmount } = await hiddenPage("SUCCESS");
+  unmount();
+  show().unmount();
   await end();
   expect(shown).toEqual([]);
 });

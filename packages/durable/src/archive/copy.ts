@@ -159,5 +159,5 @@ export function isNoSpace(error: unknown): boolean {
 
 /** Returns true for an error after which another attempt would end the same way. */
 export function isHopeless(error: unknown): boolean {
-  return error instanceof Refusal && [403, 404, 413, 415].includes(textOf(error).status);
+  return error instanceof Refusal && [403, 413, 415].includes(textOf(error).status);
 }
