@@ -46,8 +46,8 @@ const layers = {
     delta-reader
     answer-reader
     choice-reader chunk-parser
-    accumulate call-reader request
-    delta frame-reading schema
+    accumulate call-reader event-chunks plain-frames request whole-body
+    delta frame-reading schema stream-end
     event-cursor field-reader frame-json message-schema stray-lines tool-schema
     reported-error`,
   "core/src/images": `

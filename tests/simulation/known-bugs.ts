@@ -54,15 +54,15 @@ export const knownBugs: readonly KnownBug[] = [
     name: "other JSON with status 200 is a whole answer without text",
     changes: [
       change(
-        `${protocol}/chunk-parser.ts`,
-        "if (!isRecord(choice?.message ?? choice?.delta)) return refuse(bodyOf(text));",
+        `${protocol}/whole-body.ts`,
+        "if (!isRecord(choice?.message ?? choice?.delta)) return ending.refuse(bodyOf(whole));",
         "",
       ),
-      change(`${protocol}/chunk-parser.ts`, "const isEmpty = !hasBegun()", "const isEmpty = false"),
+      change(`${protocol}/stream-end.ts`, "const isEmpty = !hasBegun()", "const isEmpty = false"),
       change(
-        `${protocol}/chunk-parser.ts`,
-        "if (frames.isError(noEvent, json)) endWithError(text);\n    else end(",
-        "end(",
+        `${protocol}/whole-body.ts`,
+        "if (frames.isError(noEvent, json)) ending.fail(whole);\n    else ending.end(",
+        "ending.end(",
       ),
       change(
         `${protocol}/choice-reader.ts`,
