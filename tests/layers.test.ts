@@ -70,7 +70,7 @@ const layers = {
   "core/src/tasks": `
     send-once
     task-store
-    task-watch
+    task-watch watch-follower
     define-task
     merge-pushed shared-poller
     pace poll`,

@@ -6,7 +6,8 @@ import type { RequestOptions } from "../transport/send.js";
 import { asError, ConfigurationError } from "../vocabulary/errors.js";
 import type { Snapshot, TaskHandle, TaskKind } from "./define-task.js";
 import type { Interval } from "./poll.js";
-import { unwatched, type Watch, type WatchState } from "./shared-poller.js";
+import type { Watch, WatchState } from "./shared-poller.js";
+import { createWatchFollower } from "./watch-follower.js";
 
 /** The fields of every task's state. */
 export interface TaskState<Data, Handle>
@@ -111,6 +112,24 @@ export interface TaskControl<State, Handle, Sending> extends TaskStore<State, Ha
   ): Promise<State>;
 }
 
+/** Phase of a store: what it knows about a task. */
+type Phase<State, Handle, Sending> =
+  | { readonly type: "empty" }
+  | Creation<State, Sending>
+  | { readonly type: "refused"; readonly error: Error }
+  | { readonly type: "attached"; readonly handle: Handle };
+
+/** The phase of a store that waits for the end of a `create`. */
+interface Creation<State, Sending> {
+  readonly type: "creating";
+  /** Progress that is shown. */
+  sending: Sending;
+  /** The result of `submit`. */
+  ended: Promise<State> | undefined;
+  /** Aborted when the store forgets the task. */
+  readonly forgotten: AbortController;
+}
+
 /** Creates the store of one task. It watches the task while it has subscribers. */
 export function createTaskStore<
   Task extends Snapshot,
@@ -122,32 +141,22 @@ export function createTaskStore<
   kind: TaskKind<Task, Done, Handle>,
   client: Client,
   read: () => TaskStoreOptions<Task, Handle, Done, State>,
-  parts: TaskStoreParts<Task, Done, Handle, State, Sending>,
+  { watchOf, stateOf, knownOf = (task) => task }: TaskStoreParts<Task, Done, Handle, State, Sending>,
 ): TaskControl<State, Handle, Sending> {
-  const { watchOf, knownOf = (task) => task } = parts;
-  let watched: WatchState<Task> = unwatched;
-  let watch: Watch<Task> | undefined;
-  let stop: (() => void) | undefined;
-  let isWatching = false;
-  let hasSubscribers = false;
-  let handle: Handle | undefined;
-  let sending: Sending | undefined;
-  let submitting: Promise<State> | undefined;
-  let submitError: Error | undefined;
-  /** Aborted when the task is forgotten. */
-  let forgotten = new AbortController();
+  let phase: Phase<State, Handle, Sending> = { type: "empty" };
+  const follower = createWatchFollower(watchOf, onUpdate);
   const failed = forTheSame((snapshot: Task | undefined) =>
-    snapshot?.state === kind.failure && handle ? kind.failureOf(snapshot, knownOf(handle)) : undefined,
+    snapshot?.state === kind.failure && phase.type === "attached"
+      ? kind.failureOf(snapshot, knownOf(phase.handle))
+      : undefined,
   );
-  const store = createStore(compute, {
+  const store = createStore(() => shown(follower.state), {
     clock: client.clock,
     onUse() {
       const leaveClient = onForget(client, reset);
-      hasSubscribers = true;
-      startWatching();
+      const leave = follower.use();
       store.flush();
       return () => {
-        hasSubscribers = false;
         leaveClient();
         leave();
       };
@@ -159,67 +168,70 @@ export function createTaskStore<
     subscribe: store.subscribe,
     submit(first, create) {
       const state = store.getSnapshot();
-      if (submitting || compute().status === "pending")
+      const ended = phase.type === "creating" ? phase.ended : undefined;
+      if (ended || shown(follower.state).status === "pending")
         return read().whenBusy === "reject"
           ? Promise.resolve({ ...state, status: "error", error: new ConfigurationError(BUSY) })
-          : (submitting ?? Promise.resolve(state));
+          : (ended ?? Promise.resolve(state));
       forget();
-      sending = first;
-      submitting = settle(create, forgotten.signal);
+      const creation: Creation<State, Sending> = {
+        type: "creating",
+        sending: first,
+        ended: undefined,
+        forgotten: new AbortController(),
+      };
+      phase = creation;
+      creation.ended = settle(creation, create);
       store.flush();
-      return submitting;
+      return creation.ended;
     },
     attach(task) {
-      const reference = kind.handleOf(task);
-      if (reference.id === handle?.id) return;
+      const handle = kind.handleOf(task);
+      if (phase.type === "attached" && phase.handle.id === handle.id) return;
       forget();
-      show(reference);
+      show(handle);
       store.flush();
     },
     refetch() {
-      if (!handle) return;
-      if (!stop) watched = { ...watched, error: undefined };
-      show(handle);
-      watch?.refetch();
+      if (phase.type !== "attached") return;
+      follower.refetch(phase.handle);
       store.flush();
     },
     detach() {
-      leave();
-      isWatching = false;
-      watched = { ...unwatched, snapshot: watched.snapshot, error: watched.error };
+      follower.stop();
       store.flush();
     },
     reset,
   };
 
-  function compute(): State {
+  /** Makes the state that the phase and a state of the watch are shown as. */
+  function shown(watched: WatchState<Task>): State {
     const { snapshot, fetchStatus, pauseReason, nextPollAt, failure } = watched;
+    const handle = phase.type === "attached" ? phase.handle : undefined;
+    const sending = phase.type === "creating" ? phase.sending : undefined;
     const data = snapshot && kind.dataOf(snapshot);
-    const error = submitError ?? watched.error ?? failed(snapshot);
-    const status = data ? "success" : error ? "error" : sending || handle ? "pending" : "idle";
+    const error = phase.type === "refused" ? phase.error : (watched.error ?? failed(snapshot));
+    const status = data ? "success" : error ? "error" : phase.type === "empty" ? "idle" : "pending";
     const state = { status, handle, data, error, fetchStatus, pauseReason, nextPollAt, failure } as const;
-    return parts.stateOf(state, snapshot, sending);
+    return stateOf(state, snapshot, sending);
   }
 
+  /** Runs a creation to its end, and reports that, also where the store has forgotten it. */
   async function settle(
+    creation: Creation<State, Sending>,
     create: (creating: Creating<Sending>) => Promise<Handle | undefined>,
-    signal: AbortSignal,
   ): Promise<State> {
+    const isShown = () => phase === creation;
     const advance = (next: Sending) => {
-      if (signal.aborted) return;
-      sending = next;
+      if (!isShown()) return;
+      creation.sending = next;
       store.flush();
     };
-    const creating: Creating<Sending> = { signal, advance, isReported: () => !signal.aborted };
+    const creating: Creating<Sending> = { signal: creation.forgotten.signal, advance, isReported: isShown };
     const created = await (async () => create(creating))().catch(asError);
     const isReported = creating.isReported();
-    const isForgotten = signal.aborted;
-    if (!isForgotten) {
-      submitting = undefined;
-      sending = undefined;
-      if (created instanceof Error) submitError = created;
-      else if (created) show(created);
-    }
+    const isForgotten = !isShown();
+    if (!isForgotten) end(created);
     queueMicrotask(() => {
       const { onCreate, onError } = read();
       if (created instanceof Error) isReported && onError?.(created, store.getSnapshot());
@@ -229,31 +241,22 @@ export function createTaskStore<
     return store.getSnapshot();
   }
 
-  function show(reference: Handle): void {
-    handle = reference;
-    isWatching = true;
-    startWatching();
+  /** Ends the creation that is shown. */
+  function end(created: Handle | Error | undefined): void {
+    if (created instanceof Error) phase = { type: "refused", error: created };
+    else if (created) show(created);
+    else phase = { type: "empty" };
   }
 
-  function startWatching(): void {
-    if (!handle || !isWatching || stop) return;
-    watch = watchOf(handle, watched);
-    if (hasSubscribers) stop = watch.subscribe(update);
-    // after subscribing, because the first subscriber starts the watch
-    watched = watch.getSnapshot();
+  function show(handle: Handle): void {
+    phase = { type: "attached", handle };
+    follower.follow(handle);
   }
 
-  function update(): void {
-    const before = compute().status;
-    watched = watch?.getSnapshot() ?? watched;
-    if (before === "pending") reportEnd(watched, compute(), read);
+  function onUpdate(before: WatchState<Task>): void {
+    const { status } = shown(before);
+    if (status === "pending") reportEnd(follower.state, shown(follower.state), read);
     store.flush();
-  }
-
-  function leave(): void {
-    stop?.();
-    stop = undefined;
-    watch = undefined;
   }
 
   function reset(): void {
@@ -262,15 +265,10 @@ export function createTaskStore<
   }
 
   function forget(): void {
-    leave();
-    isWatching = false;
-    watched = unwatched;
-    forgotten.abort(new DOMException("The task was forgotten before it was sent", "AbortError"));
-    forgotten = new AbortController();
-    submitting = undefined;
-    sending = undefined;
-    submitError = undefined;
-    handle = undefined;
+    const { forgotten } = phase.type === "creating" ? phase : {};
+    phase = { type: "empty" };
+    follower.clear();
+    forgotten?.abort(new DOMException("The task was forgotten before it was sent", "AbortError"));
   }
 }
 
