@@ -90,9 +90,9 @@ export const knownBugs: readonly KnownBug[] = [
     name: "one message that can't be stored keeps all others from the storage",
     changes: [
       change(
-        "packages/core/src/storage/record-writer.ts",
-        "if (keys.length > 1 && !current.isOver) {",
-        "if (false) {",
+        "packages/core/src/storage/write-attempt.ts",
+        "if (keys.length === 1 || attempt.isOver) return",
+        "return",
       ),
     ],
   },
@@ -189,7 +189,7 @@ export const knownBugs: readonly KnownBug[] = [
     changes: [
       change(
         "packages/core/src/storage/record-writer.ts",
-        "if (!inFlight.has(key) && !unsaved.get(key)?.write) due.delete(key);",
+        "if (!inFlight.has(key) && !unsaved.records.get(key)?.late) due.delete(key);",
         "due.delete(key);",
       ),
     ],
