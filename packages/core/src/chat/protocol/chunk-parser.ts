@@ -3,7 +3,7 @@ import { type ChunkConsumer, createEventChunks } from "./event-chunks.js";
 import type { FrameCode } from "./frame-reading.js";
 import { plainFrames } from "./plain-frames.js";
 import { createEnding, type EndHandlers } from "./stream-end.js";
-import { createWholeBody } from "./whole-body.js";
+import { createWholeBody, type WholeBody } from "./whole-body.js";
 
 /** The consumer of a chunk parser. Nothing comes after `onEnd`. */
 export interface ChunkHandlers extends ChunkConsumer, EndHandlers {}
@@ -67,7 +67,7 @@ function createLoadedParser(code: FrameCode, handlers: ChunkHandlers): ChunkPars
   const frames = code.createFrameReader(parseJSON);
   const ending = createEnding(handlers, code.errorFieldsOfText);
   const events = createEventChunks(code, frames, ending, handlers);
-  const whole = createWholeBody(frames, ending, handlers.onChunk);
+  let whole: WholeBody | undefined;
   let kind: BodyKind = "unknown";
 
   return {
@@ -77,7 +77,7 @@ function createLoadedParser(code: FrameCode, handlers: ChunkHandlers): ChunkPars
     push(bytes) {
       try {
         if (bytes) read(bytes);
-        else if (kind === "whole") whole.end();
+        else if (kind === "whole") whole?.end();
         else events.end();
       } catch (cause) {
         const problem = `the stream can't be read: ${(cause as Error).message}`;
@@ -94,7 +94,9 @@ function createLoadedParser(code: FrameCode, handlers: ChunkHandlers): ChunkPars
   function read(bytes: Uint8Array): void {
     if (kind === "unknown") kind = kindOf(bytes);
     if (kind !== "whole" && !ending.isOver) events.push(bytes);
-    if (kind !== "stream" && !ending.isOver) whole.push(bytes);
+    if (kind === "stream" || ending.isOver) return;
+    whole ??= createWholeBody(frames, ending, handlers.onChunk);
+    whole.push(bytes);
   }
 }
 
