@@ -59,7 +59,8 @@ const layers = {
   "core/src/videos": `
     list store
     entries
-    options query-options
+    entry-storage options query-options
+    entry-table renewal
     create records watch
     archive check-media dismiss push read-task state
     schema/`,

@@ -235,8 +235,8 @@ export const knownBugs: readonly KnownBug[] = [
     name: "a removed video comes back in a tab that was frozen",
     changes: [
       change(
-        "packages/core/src/videos/entries.ts",
-        "if (known === entry || entries.get(entry.key) !== entry) return;",
+        "packages/core/src/videos/entry-storage.ts",
+        "if (known === entry || table.get(entry.key) !== entry) return;",
         "",
       ),
     ],
@@ -245,8 +245,8 @@ export const knownBugs: readonly KnownBug[] = [
     name: "a submission of a crashed tab is under way for ever in the others",
     changes: [
       change(
-        "packages/core/src/videos/entries.ts",
-        "void adopt(copy.entry, afterSubmission(client, copy.entry));",
+        "packages/core/src/videos/entry-storage.ts",
+        "void adopt(kept, copy.entry, afterSubmission(client, copy.entry));",
         "void afterSubmission;",
       ),
     ],
@@ -255,7 +255,7 @@ export const knownBugs: readonly KnownBug[] = [
     name: "two tabs poll one video, once they know it at different progress",
     changes: [
       change(
-        "packages/core/src/videos/entries.ts",
+        "packages/core/src/videos/renewal.ts",
         "...usual,",
         "...usual,\n      name: String(usual.known.snapshot?.progress ?? 0) + usual.name,",
       ),
