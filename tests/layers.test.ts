@@ -73,8 +73,9 @@ const layers = {
     task-store
     task-watch watch-follower
     define-task
-    merge-pushed shared-poller
-    pace poll`,
+    merge-pushed shared-poller task-state
+    pace watch-plan
+    poll`,
   "core/src/transport": `
     json-response
     billing-outcome read-body request-once

@@ -39,7 +39,7 @@ type Phase = "idle" | "paused" | "following" | "leading" | "settled";
 
 /** Creates a watch. It polls nothing before the first subscriber. */
 export function createWatch<Snapshot>(plan: WatchPlan<Snapshot>): Watch<Snapshot> {
-  const { client, merge, isFinal } = plan;
+  const { client, merge } = plan;
   const { clock } = client;
   let phase: Phase = "idle";
   /** Aborted when the phase ends; `following` and `leading` have the same one. */
@@ -103,16 +103,10 @@ export function createWatch<Snapshot>(plan: WatchPlan<Snapshot>): Watch<Snapshot
 
   /** Changes to the phase that the state and the page require. */
   function reconsider(): void {
-    const next = requiredPhase();
+    const isSettled = hasSettled(plan, state);
+    const next = !use ? "idle" : isSettled ? "settled" : pauseReason() ? "paused" : "following";
     const goesOn = next === "following" && (phase === "following" || phase === "leading");
     if (!goesOn) transition(next);
-  }
-
-  function requiredPhase(): Phase {
-    const { snapshot, error } = state;
-    if (!use) return "idle";
-    if (error || (snapshot !== undefined && isFinal(snapshot))) return "settled";
-    return pauseReason() ? "paused" : "following";
   }
 
   function pauseReason(): Absence | undefined {
@@ -225,6 +219,14 @@ async function lead<Snapshot>(
   }
   // sent before the lock is released: the next leader then has nothing left to poll
   await clock.sleep(LINGER_MS, signal);
+}
+
+/** Returns true if nothing is left to poll. */
+function hasSettled<Snapshot>(
+  { isFinal }: WatchPlan<Snapshot>,
+  { snapshot, error }: WatchState<Snapshot>,
+): boolean {
+  return error !== undefined || (snapshot !== undefined && isFinal(snapshot));
 }
 
 /** Milliseconds until a final snapshot is to be polled again. */

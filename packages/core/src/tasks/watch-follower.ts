@@ -1,4 +1,4 @@
-import { unwatched, type Watch, type WatchState } from "./shared-poller.js";
+import { unwatched, type Watch, type WatchState } from "./watch-plan.js";
 
 /** Subscription of one store to the shared watch of its task. */
 export interface WatchFollower<Task, Handle> {

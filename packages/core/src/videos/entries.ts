@@ -5,14 +5,14 @@ import { storageOf } from "../storage/client-storage.js";
 import { onForget } from "../storage/in-use.js";
 import type { RecordStorage } from "../storage/storage.js";
 import type { Presence } from "../tabs/page-activity.js";
+import { sharedWatch } from "../tasks/task-watch.js";
 import {
   unwatched,
   type Watch,
   type WatchesInUse,
   type WatchSettings,
   type WatchState,
-} from "../tasks/shared-poller.js";
-import { sharedWatch } from "../tasks/task-watch.js";
+} from "../tasks/watch-plan.js";
 import type { VideoTask, VideoTaskReference } from "../vocabulary/video-task.js";
 import { type SubmissionOptions, submitVideoTask } from "./create.js";
 import { createEntryWriter, restoreEntries } from "./entry-storage.js";

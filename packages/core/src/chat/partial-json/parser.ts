@@ -1,4 +1,5 @@
-import { createParser, read, stateOf, takeValue } from "./grammar.js";
+import { read } from "./grammar.js";
+import { createParser, stateOf, takeValue } from "./state.js";
 
 /**
  * A JSON document that arrives in pieces, readable at any time.
