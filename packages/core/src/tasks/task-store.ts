@@ -7,26 +7,21 @@ import type { Creating, TaskControl, TaskState, TaskStoreOptions, TaskStoreParts
 import { createWatchFollower } from "./watch-follower.js";
 import type { WatchState } from "./watch-plan.js";
 
-/** Phase of a store: what it knows about a task. */
+/** Phase of a store: it is empty, or has one of these. */
 type Phase<State, Handle, Sending> =
-  | { readonly type: "empty" }
-  | Creation<State, Sending>
-  | { readonly type: "refused"; readonly error: Error }
-  | { readonly type: "attached"; readonly handle: Handle };
+  | { readonly creation?: never; readonly refusal?: never; readonly handle?: never }
+  | { readonly creation: Creation<State, Sending>; readonly refusal?: never; readonly handle?: never }
+  | { readonly creation?: never; readonly refusal: Error; readonly handle?: never }
+  | { readonly creation?: never; readonly refusal?: never; readonly handle: Handle };
 
-/** The phase of a store that waits for the end of a `create`. */
+/** A `create` that has not ended. */
 interface Creation<State, Sending> {
-  readonly type: "creating";
   /** Progress that is shown. */
   sending: Sending;
   /** The result of `submit`. */
-  ended: Promise<State> | undefined;
+  ended?: Promise<State>;
   /** Aborted when the store forgets the task. */
   readonly forgotten: AbortController;
-}
-
-function creationOf<State, Sending>(sending: Sending): Creation<State, Sending> {
-  return { type: "creating", sending, ended: undefined, forgotten: new AbortController() };
 }
 
 /** Makes what a creation shows its progress with, for as long as the store shows the creation. */
@@ -59,10 +54,10 @@ export function createTaskStore<
   read: () => TaskStoreOptions<Task, Handle, Done, State>,
   { watchOf, stateOf, knownOf = (task) => task }: TaskStoreParts<Task, Done, Handle, State, Sending>,
 ): TaskControl<State, Handle, Sending> {
-  let phase: Phase<State, Handle, Sending> = { type: "empty" };
+  let phase: Phase<State, Handle, Sending> = {};
   const follower = createWatchFollower(watchOf, onUpdate);
   const failed = forTheSame((snapshot: Task | undefined) =>
-    snapshot?.state === kind.failure && phase.type === "attached"
+    snapshot?.state === kind.failure && phase.handle
       ? kind.failureOf(snapshot, knownOf(phase.handle))
       : undefined,
   );
@@ -84,32 +79,33 @@ export function createTaskStore<
     subscribe: store.subscribe,
     submit(first, create) {
       const state = store.getSnapshot();
-      const ended = phase.type === "creating" ? phase.ended : undefined;
+      const ended = phase.creation?.ended;
       if (ended || shown(follower.state).status === "pending")
         return read().whenBusy === "reject"
           ? Promise.resolve({ ...state, status: "error", error: new ConfigurationError(BUSY) })
           : (ended ?? Promise.resolve(state));
       forget();
-      const creation = creationOf<State, Sending>(first);
-      phase = creation;
+      const creation: Creation<State, Sending> = { sending: first, forgotten: new AbortController() };
+      phase = { creation };
       creation.ended = settle(creation, create);
       store.flush();
       return creation.ended;
     },
     attach(task) {
       const handle = kind.handleOf(task);
-      if (phase.type === "attached" && phase.handle.id === handle.id) return;
+      if (phase.handle?.id === handle.id) return;
       forget();
       show(handle);
       store.flush();
     },
     refetch() {
-      if (phase.type !== "attached") return;
+      if (!phase.handle) return;
       follower.refetch(phase.handle);
       store.flush();
     },
     detach() {
-      follower.stop();
+      const { snapshot, error } = follower.state;
+      follower.stop({ snapshot, error });
       store.flush();
     },
     reset,
@@ -118,13 +114,12 @@ export function createTaskStore<
   /** Makes the state that the phase and a state of the watch are shown as. */
   function shown(watched: WatchState<Task>): State {
     const { snapshot, fetchStatus, pauseReason, nextPollAt, failure } = watched;
-    const handle = phase.type === "attached" ? phase.handle : undefined;
-    const sending = phase.type === "creating" ? phase.sending : undefined;
+    const { creation, refusal, handle } = phase;
     const data = snapshot && kind.dataOf(snapshot);
-    const error = phase.type === "refused" ? phase.error : (watched.error ?? failed(snapshot));
-    const status = data ? "success" : error ? "error" : phase.type === "empty" ? "idle" : "pending";
+    const error = refusal ?? watched.error ?? failed(snapshot);
+    const status = data ? "success" : error ? "error" : creation || handle ? "pending" : "idle";
     const state = { status, handle, data, error, fetchStatus, pauseReason, nextPollAt, failure } as const;
-    return stateOf(state, snapshot, sending);
+    return stateOf(state, snapshot, creation?.sending);
   }
 
   /** Runs a creation to its end, and reports that, also where the store has forgotten it. */
@@ -132,7 +127,7 @@ export function createTaskStore<
     creation: Creation<State, Sending>,
     create: (creating: Creating<Sending>) => Promise<Handle | undefined>,
   ): Promise<State> {
-    const isShown = () => phase === creation;
+    const isShown = () => phase.creation === creation;
     const creating = creatingOf(creation, isShown, store.flush);
     const created = await (async () => create(creating))().catch(asError);
     const isReported = creating.isReported();
@@ -149,13 +144,13 @@ export function createTaskStore<
 
   /** Ends the creation that is shown. */
   function end(created: Handle | Error | undefined): void {
-    if (created instanceof Error) phase = { type: "refused", error: created };
+    if (created instanceof Error) phase = { refusal: created };
     else if (created) show(created);
-    else phase = { type: "empty" };
+    else phase = {};
   }
 
   function show(handle: Handle): void {
-    phase = { type: "attached", handle };
+    phase = { handle };
     follower.follow(handle);
   }
 
@@ -171,10 +166,10 @@ export function createTaskStore<
   }
 
   function forget(): void {
-    const { forgotten } = phase.type === "creating" ? phase : {};
-    phase = { type: "empty" };
-    follower.clear();
-    forgotten?.abort(new DOMException("The task was forgotten before it was sent", "AbortError"));
+    const { creation } = phase;
+    phase = {};
+    follower.stop();
+    creation?.forgotten.abort(new DOMException("The task was forgotten before it was sent", "AbortError"));
   }
 }
 

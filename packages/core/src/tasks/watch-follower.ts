@@ -8,10 +8,8 @@ export interface WatchFollower<Task, Handle> {
   follow(handle: Handle): Watch<Task>;
   /** Polls now, also after an error. */
   refetch(handle: Handle): void;
-  /** Stops following, and keeps what is known. */
-  stop(): void;
-  /** Stops following, and forgets what is known. */
-  clear(): void;
+  /** Stops following. Only these fields are still known. @default nothing */
+  stop(known?: Partial<WatchState<Task>>): void;
   /** Begins the use of the store. Returns a function that ends it. */
   use(): () => void;
 }
@@ -39,13 +37,10 @@ export function createWatchFollower<Task, Handle>(
       if (!subscription) state = { ...state, error: undefined };
       follow(handle).refetch();
     },
-    stop() {
-      stop();
-      state = { ...unwatched, snapshot: state.snapshot, error: state.error };
-    },
-    clear() {
-      stop();
-      state = unwatched;
+    stop(known) {
+      followed = undefined;
+      unsubscribe();
+      state = { ...unwatched, ...known };
     },
     use() {
       isUsed = true;
@@ -71,11 +66,6 @@ export function createWatchFollower<Task, Handle>(
     const before = state;
     state = watch.getSnapshot();
     onUpdate(before);
-  }
-
-  function stop(): void {
-    followed = undefined;
-    unsubscribe();
   }
 
   function unsubscribe(): void {

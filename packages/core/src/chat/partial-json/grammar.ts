@@ -19,7 +19,7 @@ export function read(parser: Parser, piece: string, at: number): number {
   switch (parser.phase) {
     case "string":
     case "key":
-      return readText(parser, parser.phase, piece, at);
+      return readText(parser, piece, at);
     case "number":
       return readNumber(parser, piece, at);
     case "literal":
@@ -38,13 +38,13 @@ function readBetween(parser: Parser, piece: string, at: number): number {
   switch (parser.phase) {
     case "value":
       return beginValue(parser, piece, at, code);
-    case "first entry":
+    case "first":
       return isClosing(parser, code) ? close(parser, at) : beginEntry(parser, piece, at, code);
     case "entry":
       return beginEntry(parser, piece, at, code);
     case "colon":
       return code === COLON ? expect(parser, "value", at) : refuse(parser, piece);
-    case "comma or end":
+    case "comma":
       if (isClosing(parser, code)) return close(parser, at);
       return code === COMMA ? expect(parser, "entry", at) : refuse(parser, piece);
     default:
@@ -77,7 +77,7 @@ function open(parser: Parser, items: unknown[] | undefined, piece: string, at: n
   const { document, maxDepth } = parser;
   if ((document.innermost?.depth ?? 0) >= maxDepth) return refuse(parser, piece);
   openContainer(document, items);
-  return expect(parser, "first entry", at);
+  return expect(parser, "first", at);
 }
 
 function isClosing({ document }: Parser, code: number): boolean {

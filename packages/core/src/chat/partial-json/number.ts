@@ -18,11 +18,6 @@ export function createGrowingNumber(): GrowingNumber {
   return { text: "", shape: "" };
 }
 
-/** Begins another number. */
-export function clearNumber(number: GrowingNumber): void {
-  number.text = number.shape = "";
-}
-
 /** Returns the number at an index; undefined where the piece does not show that it is whole. */
 export function numberAt(piece: string, at: number): string | undefined {
   WHOLE.lastIndex = at;

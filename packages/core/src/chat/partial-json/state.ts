@@ -5,17 +5,20 @@ import { createGrowingString, type GrowingString } from "./string.js";
 /**
  * Phase of a parser: what the next character belongs to.
  *
- * - `value`, `first entry`, `entry`, `colon`, `comma or end`: the token that is expected, or a space before it
+ * - `value`, `colon`: the token that is expected, or a space before it
+ * - `first`: the first entry of an array or object, or its end
+ * - `entry`: another entry
+ * - `comma`: the comma after an entry, or the end
  * - `string`, `key`, `number`, `literal`: a token that has begun
  * - `end`: the document is whole, and only spaces may follow
  * - `malformed`: the text is not JSON, and the rest is dropped
  */
 export type Phase =
   | "value"
-  | "first entry"
+  | "first"
   | "entry"
   | "colon"
-  | "comma or end"
+  | "comma"
   | "string"
   | "key"
   | "number"
@@ -37,7 +40,7 @@ export interface Parser {
   /** The token of the phases `string` and `key`. */
   readonly string: GrowingString;
   /** The token of the phase `number`. */
-  readonly number: GrowingNumber;
+  number: GrowingNumber;
   /** The token of the phase `literal`. */
   literal: Literal;
 }
@@ -66,7 +69,7 @@ export function takeValue(parser: Parser): unknown {
   const { phase, document, string, number } = parser;
   if (document.isChanged) {
     const whole = isWholeDocument(parser) ? Number(number.text) : undefined;
-    takeSnapshot(document, phase === "string" ? string.text.readable : whole);
+    takeSnapshot(document, phase === "string" ? string.text : whole);
   }
   return document.value;
 }
@@ -95,5 +98,5 @@ export function refuse(parser: Parser, piece: string): number {
 
 /** Expects what may follow a value. */
 export function endValue(parser: Parser): void {
-  parser.phase = parser.document.innermost ? "comma or end" : "end";
+  parser.phase = parser.document.innermost ? "comma" : "end";
 }

@@ -1,34 +1,34 @@
 import { addValue, setKey } from "./document.js";
-import { clearNumber, isWhole, numberAt, readDigits } from "./number.js";
+import { createGrowingNumber, isWhole, numberAt, readDigits } from "./number.js";
 import { endValue, type Parser, refuse } from "./state.js";
-import { beginString, endOfPlainString, readString } from "./string.js";
+import { endOfPlainString } from "./string.js";
 
 /** Begins a string or key. Most end in the same piece. */
 export function beginText(parser: Parser, phase: "string" | "key", piece: string, start: number): number {
+  parser.phase = phase;
   if (phase === "string") parser.document.isChanged = true;
   const end = endOfPlainString(piece, start);
   if (end !== -1) {
-    giveText(parser, phase, piece.slice(start, end));
+    giveText(parser, piece.slice(start, end));
     return end + 1;
   }
-  beginString(parser.string);
-  parser.phase = phase;
+  parser.string.begin();
   return start;
 }
 
 /** Reads the next part of a string or key. */
-export function readText(parser: Parser, phase: "string" | "key", piece: string, start: number): number {
-  const { string, document } = parser;
-  const { length } = string.text;
-  const at = readString(string, piece, start);
-  if (phase === "string" && string.text.length > length) document.isChanged = true;
+export function readText(parser: Parser, piece: string, start: number): number {
+  const { phase, string, document } = parser;
+  const { length } = string;
+  const at = string.read(piece, start);
+  if (phase === "string" && string.length > length) document.isChanged = true;
   if (string.phase === "malformed") return refuse(parser, piece);
-  if (string.phase === "ended") giveText(parser, phase, string.text.readable);
+  if (string.phase === "ended") giveText(parser, string.text);
   return at;
 }
 
-function giveText(parser: Parser, phase: "string" | "key", whole: string): void {
-  if (phase === "string") return give(parser, whole);
+function giveText(parser: Parser, whole: string): void {
+  if (parser.phase === "string") return give(parser, whole);
   setKey(parser.document, whole);
   parser.phase = "colon";
 }
@@ -40,7 +40,7 @@ export function beginNumber(parser: Parser, piece: string, at: number): number {
     giveNew(parser, Number(whole));
     return at + whole.length;
   }
-  clearNumber(parser.number);
+  parser.number = createGrowingNumber();
   parser.phase = "number";
   return readNumber(parser, piece, at);
 }

@@ -32,9 +32,16 @@ export function createChunkParser(handlers: ChunkHandlers): ChunkParser {
 
   return {
     get lastEventId() {
-      return parser?.lastEventId ?? "";
+      return parser?.cursor.id ?? "";
     },
-    push: (bytes) => (loading ? loading.then(() => readFirst(bytes)) : parser?.push(bytes)),
+    push(bytes) {
+      if (!loading) return parser?.push(bytes);
+      return loading.then(() => {
+        // only now later bytes need not wait: they must not be read before
+        loading = undefined;
+        parser?.push(bytes);
+      });
+    },
     restart() {
       isResumed = true;
       parser?.restart();
@@ -45,12 +52,6 @@ export function createChunkParser(handlers: ChunkHandlers): ChunkParser {
     code = await import("./frame-reading.js").catch(() => undefined);
     parser = createLoadedParser(code ?? plainFrames, handlers);
     if (isResumed) parser.restart();
-  }
-
-  /** Reads bytes that waited. Only then later ones need not wait: they must not be read before. */
-  function readFirst(bytes: Uint8Array | undefined): void {
-    loading = undefined;
-    parser?.push(bytes);
   }
 }
 
@@ -63,7 +64,8 @@ export function createChunkParser(handlers: ChunkHandlers): ChunkParser {
  */
 type BodyKind = "unknown" | "stream" | "whole";
 
-function createLoadedParser(code: FrameCode, handlers: ChunkHandlers): ChunkParser {
+/** Creates a parser that has its code. */
+function createLoadedParser(code: FrameCode, handlers: ChunkHandlers) {
   const frames = code.createFrameReader(parseJSON);
   const ending = createEnding(handlers, code.errorFieldsOfText);
   const events = createEventChunks(code, frames, ending, handlers);
@@ -71,10 +73,8 @@ function createLoadedParser(code: FrameCode, handlers: ChunkHandlers): ChunkPars
   let kind: BodyKind = "unknown";
 
   return {
-    get lastEventId() {
-      return events.lastEventId;
-    },
-    push(bytes) {
+    cursor: events.cursor,
+    push(bytes: Uint8Array | undefined): undefined {
       try {
         if (bytes) read(bytes);
         else if (kind === "whole") whole?.end();
@@ -83,7 +83,6 @@ function createLoadedParser(code: FrameCode, handlers: ChunkHandlers): ChunkPars
         const problem = `the stream can't be read: ${(cause as Error).message}`;
         ending.end({ type: "malformed", problem, cause });
       }
-      return undefined;
     },
     restart() {
       ending.restart();

@@ -1,5 +1,6 @@
 import { isRecord, parseJSON } from "../../transport/error-response.js";
 import { createEventParser, type ServerSentEvent } from "../../transport/event-stream.js";
+import type { EventCursor } from "./event-cursor.js";
 import type { WireObject } from "./field-reader.js";
 import type { FrameCode, FrameReader } from "./frame-reading.js";
 import type { Ending } from "./stream-end.js";
@@ -13,8 +14,8 @@ export interface ChunkConsumer {
 
 /** Reads the event stream of an answer. */
 export interface EventChunks {
-  /** Last `id` of an event that was read, of an answer that is kept; empty where none had one. */
-  readonly lastEventId: string;
+  /** Place in an answer that is kept. */
+  readonly cursor: EventCursor;
   push(bytes: Uint8Array): void;
   /** Ends the bytes. */
   end(): void;
@@ -47,9 +48,7 @@ export function createEventChunks(
   let stray = code.createStrayLines(ending.fail);
 
   return {
-    get lastEventId() {
-      return cursor.id;
-    },
+    cursor,
     push: (bytes) => events.push(bytes),
     end() {
       isLastLine = true;
