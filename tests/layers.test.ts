@@ -46,8 +46,8 @@ const layers = {
     delta-reader
     answer-reader
     choice-reader chunk-parser
-    accumulate call-reader request
-    delta frame-reading schema
+    accumulate call-reader event-chunks plain-frames request whole-body
+    delta frame-reading schema stream-end
     event-cursor field-reader frame-json message-schema stray-lines tool-schema
     reported-error`,
   "core/src/images": `
@@ -59,7 +59,8 @@ const layers = {
   "core/src/videos": `
     list store
     entries
-    options query-options
+    entry-storage options query-options
+    entry-table renewal
     create records watch
     archive check-media dismiss push read-task state
     schema/`,
@@ -70,10 +71,11 @@ const layers = {
   "core/src/tasks": `
     send-once
     task-store
-    task-watch
+    task-watch watch-follower
     define-task
-    merge-pushed shared-poller
-    pace poll`,
+    merge-pushed shared-poller task-state
+    pace watch-plan
+    poll`,
   "core/src/transport": `
     json-response
     billing-outcome read-body request-once

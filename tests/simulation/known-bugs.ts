@@ -55,15 +55,15 @@ export const knownBugs: readonly KnownBug[] = [
     name: "other JSON with status 200 is a whole answer without text",
     changes: [
       change(
-        `${protocol}/chunk-parser.ts`,
-        "if (!isRecord(choice?.message ?? choice?.delta)) return refuse(bodyOf(text));",
+        `${protocol}/whole-body.ts`,
+        "if (!isRecord(choice?.message ?? choice?.delta)) return ending.refuse(bodyOf(whole));",
         "",
       ),
-      change(`${protocol}/chunk-parser.ts`, "const isEmpty = !hasBegun()", "const isEmpty = false"),
+      change(`${protocol}/stream-end.ts`, "const isEmpty = !hasBegun()", "const isEmpty = false"),
       change(
-        `${protocol}/chunk-parser.ts`,
-        "if (frames.isError(noEvent, json)) endWithError(text);\n    else end(",
-        "end(",
+        `${protocol}/whole-body.ts`,
+        "if (frames.isError(noEvent, json)) ending.fail(whole);\n    else ending.end(",
+        "ending.end(",
       ),
       change(
         `${protocol}/choice-reader.ts`,
@@ -91,9 +91,9 @@ export const knownBugs: readonly KnownBug[] = [
     name: "one message that can't be stored keeps all others from the storage",
     changes: [
       change(
-        "packages/core/src/storage/record-writer.ts",
-        "if (keys.length > 1 && !current.isOver) {",
-        "if (false) {",
+        "packages/core/src/storage/write-attempt.ts",
+        "if (keys.length === 1 || attempt.isOver) return",
+        "return",
       ),
     ],
   },
@@ -190,7 +190,7 @@ export const knownBugs: readonly KnownBug[] = [
     changes: [
       change(
         "packages/core/src/storage/record-writer.ts",
-        "if (!inFlight.has(key) && !unsaved.get(key)?.write) due.delete(key);",
+        "if (!inFlight.has(key) && !unsaved.records.get(key)?.late) due.delete(key);",
         "due.delete(key);",
       ),
     ],
@@ -236,8 +236,8 @@ export const knownBugs: readonly KnownBug[] = [
     name: "a removed video comes back in a tab that was frozen",
     changes: [
       change(
-        "packages/core/src/videos/entries.ts",
-        "if (known === entry || entries.get(entry.key) !== entry) return;",
+        "packages/core/src/videos/entry-storage.ts",
+        "if (known === entry || table.get(entry.key) !== entry) return;",
         "",
       ),
     ],
@@ -246,8 +246,8 @@ export const knownBugs: readonly KnownBug[] = [
     name: "a submission of a crashed tab is under way for ever in the others",
     changes: [
       change(
-        "packages/core/src/videos/entries.ts",
-        "void adopt(copy.entry, afterSubmission(client, copy.entry));",
+        "packages/core/src/videos/entry-storage.ts",
+        "void adopt(kept, copy.entry, afterSubmission(client, copy.entry));",
         "void afterSubmission;",
       ),
     ],
@@ -256,7 +256,7 @@ export const knownBugs: readonly KnownBug[] = [
     name: "two tabs poll one video, once they know it at different progress",
     changes: [
       change(
-        "packages/core/src/videos/entries.ts",
+        "packages/core/src/videos/renewal.ts",
         "...usual,",
         "...usual,\n      name: String(usual.known.snapshot?.progress ?? 0) + usual.name,",
       ),

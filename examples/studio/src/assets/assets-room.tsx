@@ -2,6 +2,7 @@ import { Upload } from "lucide-react";
 import { useRef, useState } from "react";
 import { useInspected } from "../inspector/feed.js";
 import { focusProblem, Unsaved } from "../media/composer.js";
+import { DropHint } from "../media/drop-hint.js";
 import { Refusals } from "../media/refusals.js";
 import { useDrop } from "../media/sources.js";
 import { RoomHeader } from "../shell/bars.js";
@@ -10,7 +11,13 @@ import { Field, TextInput } from "../ui/fields.js";
 import { useValue } from "../value.js";
 import type { Refused } from "../words.js";
 import { AssetCard, RegistrationCard } from "./asset-card.js";
-import { register, registered, registrations } from "./registered.js";
+import {
+  type RegisteredAsset,
+  type Registration,
+  register,
+  registered,
+  registrations,
+} from "./registered.js";
 
 const ACCEPT = "image/png,image/jpeg,image/webp";
 
@@ -22,7 +29,6 @@ export function AssetsRoom() {
   const [link, setLink] = useState("");
   const [refused, setRefused] = useState<readonly Refused[]>([]);
   const [linkProblem, setLinkProblem] = useState<string>();
-  const input = useRef<HTMLInputElement>(null);
   const section = useRef<HTMLElement>(null);
   const isGroupless = groupId.trim() === "";
   useInspected(
@@ -80,21 +86,7 @@ export function AssetsRoom() {
           >
             <div className="flex flex-wrap items-center gap-3">
               <p className="grow text-sm text-muted">Add a picture once. Use it in many videos.</p>
-              <Button look="primary" onClick={() => input.current?.click()}>
-                <Upload aria-hidden />
-                Choose pictures
-              </Button>
-              <input
-                ref={input}
-                type="file"
-                hidden
-                multiple
-                accept={ACCEPT}
-                onChange={({ currentTarget }) => {
-                  void addFiles([...(currentTarget.files ?? [])]);
-                  currentTarget.value = "";
-                }}
-              />
+              <PicturePicker onPick={(files) => void addFiles(files)} />
             </div>
             <Refusals refused={refused} onDismiss={() => setRefused([])} />
             <div className="grid gap-3 sm:grid-cols-2">
@@ -115,32 +107,58 @@ export function AssetsRoom() {
               </Field>
             </div>
           </section>
-          {assets.length + sending.length === 0 ? (
-            <Empty />
-          ) : (
-            <ul
-              aria-label="Assets"
-              className="grid grid-cols-[repeat(auto-fill,minmax(min(100%,17rem),1fr))] gap-4"
-            >
-              {sending.map((registration) => (
-                <li key={registration.id}>
-                  <RegistrationCard registration={registration} />
-                </li>
-              ))}
-              {assets.map((asset) => (
-                <li key={asset.id}>
-                  <AssetCard asset={asset} />
-                </li>
-              ))}
-            </ul>
-          )}
+          <AssetList assets={assets} sending={sending} />
         </div>
-        {isOver && (
-          <div className="pointer-events-none absolute inset-2 flex items-center justify-center rounded-2xl border-2 border-dashed border-accent bg-accent-soft/80 font-medium">
-            Drop pictures here
-          </div>
-        )}
+        {isOver && <DropHint>Drop pictures here</DropHint>}
       </div>
+    </>
+  );
+}
+
+interface AssetListProps {
+  readonly assets: readonly RegisteredAsset[];
+  readonly sending: readonly Registration[];
+}
+
+/** All pictures, those that are being registered first. */
+function AssetList({ assets, sending }: AssetListProps) {
+  if (assets.length + sending.length === 0) return <Empty />;
+  return (
+    <ul aria-label="Assets" className="grid grid-cols-[repeat(auto-fill,minmax(min(100%,17rem),1fr))] gap-4">
+      {sending.map((registration) => (
+        <li key={registration.id}>
+          <RegistrationCard registration={registration} />
+        </li>
+      ))}
+      {assets.map((asset) => (
+        <li key={asset.id}>
+          <AssetCard asset={asset} />
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+/** The button that opens the file dialog. */
+function PicturePicker({ onPick }: { readonly onPick: (files: readonly File[]) => void }) {
+  const input = useRef<HTMLInputElement>(null);
+  return (
+    <>
+      <Button look="primary" onClick={() => input.current?.click()}>
+        <Upload aria-hidden />
+        Choose pictures
+      </Button>
+      <input
+        ref={input}
+        type="file"
+        hidden
+        multiple
+        accept={ACCEPT}
+        onChange={({ currentTarget }) => {
+          onPick([...(currentTarget.files ?? [])]);
+          currentTarget.value = "";
+        }}
+      />
     </>
   );
 }

@@ -13,6 +13,7 @@ import {
 } from "react";
 import { chatListOptions, keeping, storage } from "../client.js";
 import { useInspected } from "../inspector/feed.js";
+import { DropHint } from "../media/drop-hint.js";
 import { MOST_FILES } from "../media/refusals.js";
 import { openRoute, whileAsking } from "../routes.js";
 import { RoomHeader } from "../shell/bars.js";
@@ -117,16 +118,6 @@ export function Conversation({ id, isNew, welcome, onCompare }: ConversationProp
     isOver ? ask({ prompt, images }) : send(prompt, images);
   // the button that was pressed goes away
   const acts = useVerbsWithFocus(verbs, field);
-  const onKeyDown = (event: KeyboardEvent<HTMLElement>) => {
-    if (event.key === "ArrowUp" && event.target === field.current && field.current.value === "") {
-      const edits = event.currentTarget.querySelectorAll<HTMLButtonElement>("[data-edit]");
-      if (edits.length > 0) event.preventDefault();
-      return edits[edits.length - 1]?.click();
-    }
-    // events of popups come through here, too
-    if (event.key !== "Escape" || !isBusy || !event.currentTarget.contains(event.target as Node)) return;
-    stopAll();
-  };
   return (
     <>
       <RoomHeader title={title}>
@@ -138,7 +129,7 @@ export function Conversation({ id, isNew, welcome, onCompare }: ConversationProp
       {/* biome-ignore lint/a11y/noStaticElementInteractions: it takes drops, and Escape from what is inside */}
       <div
         className="relative flex min-h-0 grow flex-col"
-        onKeyDown={onKeyDown}
+        onKeyDown={(event) => handleKey(event, field.current, isBusy ? stopAll : undefined)}
         // whoever writes sends soon
         onFocus={() => void Log.preload()}
         {...attachments.dropProps}
@@ -172,14 +163,25 @@ export function Conversation({ id, isNew, welcome, onCompare }: ConversationProp
           <ModelMenu model={settings.model} onChange={(model) => changeSettings({ model })} />
           <SettingsMenu />
         </Composer>
-        {attachments.isDragging && (
-          <div className="pointer-events-none absolute inset-2 flex items-center justify-center rounded-2xl border-2 border-dashed border-accent bg-accent-soft/90 font-medium">
-            Drop images here
-          </div>
-        )}
+        {attachments.isDragging && <DropHint>Drop images here</DropHint>}
       </div>
     </>
   );
+}
+
+/** Edits the last question with the arrow up in an empty field, and stops the answer with Escape. */
+function handleKey(
+  event: KeyboardEvent<HTMLElement>,
+  field: HTMLTextAreaElement | null,
+  stop: (() => void) | undefined,
+): void {
+  if (event.key === "ArrowUp" && event.target === field && field?.value === "") {
+    const edits = event.currentTarget.querySelectorAll<HTMLButtonElement>("[data-edit]");
+    if (edits.length > 0) event.preventDefault();
+    edits[edits.length - 1]?.click();
+  }
+  // events of popups come through here, too
+  else if (event.key === "Escape" && event.currentTarget.contains(event.target as Node)) stop?.();
 }
 
 /** Says that the address is of a chat that is not here. What is written begins a new one. */

@@ -4,13 +4,8 @@ import { assertAccepted } from "../base/validate.js";
 import type { Client } from "../client.js";
 import type { Interval } from "../tasks/poll.js";
 import { sendOnce } from "../tasks/send-once.js";
-import {
-  type Creating,
-  createTaskStore,
-  type TaskState,
-  type TaskStore,
-  type TaskStoreOptions,
-} from "../tasks/task-store.js";
+import type { Creating, TaskState, TaskStore, TaskStoreOptions } from "../tasks/task-state.js";
+import { createTaskStore } from "../tasks/task-store.js";
 import { sharedWatch } from "../tasks/task-watch.js";
 import type { ActiveAsset, Asset, AssetHandle } from "../vocabulary/asset.js";
 import { type CreateAssetOptions, createAsset } from "./create.js";

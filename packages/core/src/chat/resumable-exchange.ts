@@ -7,11 +7,11 @@ import { isGatewayError } from "../vocabulary/errors.js";
 import { requestAnswer } from "./attempt.js";
 import { type AnswerParts, type Attempts, openAttempts } from "./attempts.js";
 import { createKeptAnswer } from "./kept-answer.js";
-import type { StreamEnd } from "./protocol/chunk-parser.js";
 import type { ChatDelta } from "./protocol/delta.js";
 import { createDeltaReader } from "./protocol/delta-reader.js";
 import { CHAT_PATH } from "./protocol/request.js";
 import type { ChatRequest } from "./protocol/schema.js";
+import type { StreamEnd } from "./protocol/stream-end.js";
 import { createSettlement } from "./settlement.js";
 import { cutError, errorOfEnd, type StreamFacts, timeoutWith } from "./stream-error.js";
 

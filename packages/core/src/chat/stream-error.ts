@@ -2,8 +2,8 @@ import type { Client } from "../client.js";
 import { apiErrorOf } from "../transport/api-error.js";
 import { excerpt } from "../transport/error-response.js";
 import { isGatewayError, StreamError, type StreamFailure, TimeoutError } from "../vocabulary/errors.js";
-import type { SaidError, StreamEnd } from "./protocol/chunk-parser.js";
 import type { ChatMessage } from "./protocol/delta.js";
+import type { SaidError, StreamEnd } from "./protocol/stream-end.js";
 
 /** The facts about a stream that its errors carry. */
 export interface StreamFacts {

@@ -4,7 +4,7 @@ import { assertClient, type RequestOptions } from "../transport/send.js";
 import { withDetails } from "../vocabulary/errors.js";
 import { mergePushed, type Polled } from "./merge-pushed.js";
 import { type Interval, intervalAfter, type PollEvent, poll } from "./poll.js";
-import type { WatchesInUse } from "./shared-poller.js";
+import type { WatchesInUse } from "./watch-plan.js";
 
 /** Options for waiting for a task. Times are milliseconds. */
 export interface TaskWatchOptions<Task> extends RequestOptions {

@@ -4,7 +4,7 @@ import type { Client } from "../client.js";
 import { endsUnlessSent } from "../transport/billing-outcome.js";
 import { keepsKey } from "../transport/failure.js";
 import type { RequestOptions } from "../transport/send.js";
-import type { Creating } from "./task-store.js";
+import type { Creating } from "./task-state.js";
 
 /** The two steps of a creation. */
 export interface Steps<Asked, Request, Handle, Sending> {

@@ -1,91 +1,13 @@
 import { after, type Clock } from "../base/clock.js";
 import { reportLimit } from "../base/platform-limits.js";
-import { createStore, type Store } from "../base/store.js";
+import { createStore } from "../base/store.js";
 import { openTabChannel, type TabChannel } from "../tabs/channel.js";
 import { withLock } from "../tabs/locks.js";
-import { type Absence, type Presence, pagePresence } from "../tabs/page-activity.js";
-import type { Connection } from "../transport/send.js";
+import { type Absence, pagePresence } from "../tabs/page-activity.js";
 import { asError } from "../vocabulary/errors.js";
 import { startInTurn } from "./pace.js";
-import type { Interval, PollEvent } from "./poll.js";
-
-/** State of a polled task or asset. */
-export interface WatchState<Snapshot> {
-  /** The newest answer; the same object until an answer differs. */
-  readonly snapshot: Snapshot | undefined;
-  /**
-   * `fetching`: this tab waits for an answer. `paused`: it does not poll; `pauseReason` says why. `idle`: it
-   * waits for the next poll, or there is nothing to poll.
-   */
-  readonly fetchStatus: "fetching" | "paused" | "idle";
-  /**
-   * Reason of the pause: the page is hidden or offline; undefined while nothing pauses. A page is offline if its browser
-   * has no network and its last poll reached no server. It tries again once a minute, and when it is shown again.
-   */
-  readonly pauseReason: Absence | undefined;
-  /** Time of the next poll, by any tab; Unix milliseconds. */
-  readonly nextPollAt: number | undefined;
-  /** Error of the last poll, which will be repeated; undefined where the poll succeeded. */
-  readonly failure: Error | undefined;
-  /** The error that ended the polling. */
-  readonly error: Error | undefined;
-}
-
-/** State before the first poll. */
-export const unwatched: WatchState<never> = {
-  snapshot: undefined,
-  fetchStatus: "idle",
-  pauseReason: undefined,
-  nextPollAt: undefined,
-  failure: undefined,
-  error: undefined,
-};
-
-/** A poller that runs for as long as it has subscribers. One tab of the origin polls for all tabs. */
-export interface Watch<Snapshot> extends Store<WatchState<Snapshot>> {
-  /** Polls now, also after an error. */
-  readonly refetch: () => void;
-}
-
-/** Options of {@link createWatch}. */
-export interface WatchPlan<Snapshot> {
-  /** Name of the lock and the channel, the same in all tabs. */
-  readonly name: string;
-  readonly client: Connection;
-  /** Visibility and connection of the page. @default the page's own */
-  readonly presence: Presence | undefined;
-  /** State that is known before the first poll. */
-  readonly known: Pick<WatchState<Snapshot>, "snapshot" | "error">;
-  /** Returns true to poll while the page is hidden, too. */
-  readonly inBackground: () => boolean;
-  /** Polls at once, then repeatedly. Ends after a final snapshot. Throws where another poll cannot help. */
-  readonly poll: (
-    onPoll: (event: PollEvent) => void,
-    signal: AbortSignal,
-    seen: Snapshot | undefined,
-  ) => AsyncIterable<Snapshot>;
-  /** Merges two snapshots. Returns the older object if both are equal. */
-  readonly merge: (older: Snapshot | undefined, newer: Snapshot) => Snapshot;
-  /** Returns true if nothing is left to poll. */
-  readonly isFinal: (snapshot: Snapshot) => boolean;
-  /** Returns the time at which a final snapshot is no longer final; Unix milliseconds, or infinity. @default never */
-  readonly dueAt?: (snapshot: Snapshot) => number;
-  readonly onChange?: (state: WatchState<Snapshot>) => void;
-  /** Called with true before the first subscriber is added, and with false some time after the last has left. */
-  readonly onUse: (isUsed: boolean) => void;
-}
-
-/** Settings of a watch, read at each use. */
-export interface WatchSettings<Task> {
-  readonly intervalMs?: Interval<Task> | undefined;
-  readonly pollInBackground?: boolean | undefined;
-}
-
-/** The watches in use by id, each with the settings of its newest caller. */
-export type WatchesInUse<Task> = Map<
-  string,
-  { readonly watch: Watch<Task>; settings: () => WatchSettings<Task> }
->;
+import type { PollEvent } from "./poll.js";
+import { unwatched, type Watch, type WatchPlan, type WatchState } from "./watch-plan.js";
 
 /** Messages between tabs: an update, a request for one (`hello`), or a request to poll now (`poll`). */
 type Message<Snapshot> =
@@ -117,7 +39,7 @@ type Phase = "idle" | "paused" | "following" | "leading" | "settled";
 
 /** Creates a watch. It polls nothing before the first subscriber. */
 export function createWatch<Snapshot>(plan: WatchPlan<Snapshot>): Watch<Snapshot> {
-  const { client, merge, isFinal } = plan;
+  const { client, merge } = plan;
   const { clock } = client;
   let phase: Phase = "idle";
   /** Aborted when the phase ends; `following` and `leading` have the same one. */
@@ -128,8 +50,24 @@ export function createWatch<Snapshot>(plan: WatchPlan<Snapshot>): Watch<Snapshot
   /** True if the last poll reached no server. Every change of the page is a reason to try again. */
   let isCutOff = false;
   const { presence = pagePresence(() => isCutOff) } = plan;
-  const store = createStore(() => state, { clock, onUse: open });
-  let leaving = new AbortController();
+  const store = createStore(() => state, { clock, onUse: lingering(clock, open, close) });
+
+  /** Begins each phase but `leading`, which continues `following`. `signal` aborts when the phase ends. */
+  const begin: Record<Exclude<Phase, "leading">, (signal: AbortSignal) => void> = {
+    idle() {},
+    settled(signal) {
+      after(clock, dueInMs(plan, state), signal, tryAgain);
+      set(resting);
+    },
+    paused(signal) {
+      if (isCutOff) after(clock, AGAIN_MS, signal, tryAgain);
+      set({ fetchStatus: "paused", pauseReason: pauseReason(), nextPollAt: undefined });
+    },
+    following(signal) {
+      set({ fetchStatus: "idle", pauseReason: undefined });
+      void follow(signal);
+    },
+  };
 
   return { getSnapshot: store.getSnapshot, subscribe: store.subscribe, refetch };
 
@@ -140,20 +78,13 @@ export function createWatch<Snapshot>(plan: WatchPlan<Snapshot>): Watch<Snapshot
     tryAgain();
   }
 
-  function open(): () => void {
-    leaving.abort();
-    if (!use) {
-      plan.onUse(true);
-      const onRefusal = (error: unknown) => reportLimit(client, "broadcast-channel", error);
-      const channel = openTabChannel(plan.name, receive, onRefusal);
-      use = { channel, stopPresence: presence.subscribe(tryAgain) };
-      channel.post({ type: "hello" });
-      tryAgain();
-    }
-    return () => {
-      leaving = new AbortController();
-      after(clock, LINGER_MS, leaving.signal, close);
-    };
+  function open(): void {
+    plan.onUse(true);
+    const onRefusal = (error: unknown) => reportLimit(client, "broadcast-channel", error);
+    const channel = openTabChannel(plan.name, receive, onRefusal);
+    use = { channel, stopPresence: presence.subscribe(tryAgain) };
+    channel.post({ type: "hello" });
+    tryAgain();
   }
 
   function close(): void {
@@ -172,16 +103,10 @@ export function createWatch<Snapshot>(plan: WatchPlan<Snapshot>): Watch<Snapshot
 
   /** Changes to the phase that the state and the page require. */
   function reconsider(): void {
-    const next = requiredPhase();
+    const isSettled = hasSettled(plan, state);
+    const next = !use ? "idle" : isSettled ? "settled" : pauseReason() ? "paused" : "following";
     const goesOn = next === "following" && (phase === "following" || phase === "leading");
     if (!goesOn) transition(next);
-  }
-
-  function requiredPhase(): Phase {
-    const { snapshot, error } = state;
-    if (!use) return "idle";
-    if (error || (snapshot !== undefined && isFinal(snapshot))) return "settled";
-    return pauseReason() ? "paused" : "following";
   }
 
   function pauseReason(): Absence | undefined {
@@ -196,19 +121,7 @@ export function createWatch<Snapshot>(plan: WatchPlan<Snapshot>): Watch<Snapshot
     if (next === "leading") return;
     ending.abort();
     ending = new AbortController();
-    const { signal } = ending;
-    if (next === "settled") {
-      after(clock, dueInMs(plan, state), signal, tryAgain);
-      set(resting);
-    }
-    if (next === "paused") {
-      if (isCutOff) after(clock, AGAIN_MS, signal, tryAgain);
-      set({ fetchStatus: "paused", pauseReason: pauseReason(), nextPollAt: undefined });
-    }
-    if (next === "following") {
-      set({ fetchStatus: "idle", pauseReason: undefined });
-      void follow(signal);
-    }
+    begin[next](ending.signal);
   }
 
   async function follow(signal: AbortSignal): Promise<void> {
@@ -268,6 +181,26 @@ export function createWatch<Snapshot>(plan: WatchPlan<Snapshot>): Watch<Snapshot
   }
 }
 
+/** Makes an `onUse` that opens at the first use, and closes some time after the last, unless another one follows. */
+function lingering(clock: Clock, open: () => void, close: () => void): () => () => void {
+  let isOpen = false;
+  let leaving = new AbortController();
+  return () => {
+    leaving.abort();
+    if (!isOpen) {
+      isOpen = true;
+      open();
+    }
+    return () => {
+      leaving = new AbortController();
+      after(clock, LINGER_MS, leaving.signal, () => {
+        isOpen = false;
+        close();
+      });
+    };
+  };
+}
+
 /** Polls in turn with the other tasks of the page, until a snapshot is final and all tabs have it. */
 async function lead<Snapshot>(
   clock: Clock,
@@ -286,6 +219,14 @@ async function lead<Snapshot>(
   }
   // sent before the lock is released: the next leader then has nothing left to poll
   await clock.sleep(LINGER_MS, signal);
+}
+
+/** Returns true if nothing is left to poll. */
+function hasSettled<Snapshot>(
+  { isFinal }: WatchPlan<Snapshot>,
+  { snapshot, error }: WatchState<Snapshot>,
+): boolean {
+  return error !== undefined || (snapshot !== undefined && isFinal(snapshot));
 }
 
 /** Milliseconds until a final snapshot is to be polled again. */

@@ -1,114 +1,44 @@
-import { createStore, forTheSame, type Store } from "../base/store.js";
+import { createStore, forTheSame } from "../base/store.js";
 import type { Client } from "../client.js";
 import { onForget } from "../storage/in-use.js";
-import type { Presence } from "../tabs/page-activity.js";
-import type { RequestOptions } from "../transport/send.js";
 import { asError, ConfigurationError } from "../vocabulary/errors.js";
 import type { Snapshot, TaskHandle, TaskKind } from "./define-task.js";
-import type { Interval } from "./poll.js";
-import { unwatched, type Watch, type WatchState } from "./shared-poller.js";
+import type { Creating, TaskControl, TaskState, TaskStoreOptions, TaskStoreParts } from "./task-state.js";
+import { createWatchFollower } from "./watch-follower.js";
+import type { WatchState } from "./watch-plan.js";
 
-/** The fields of every task's state. */
-export interface TaskState<Data, Handle>
-  extends Pick<WatchState<unknown>, "fetchStatus" | "pauseReason" | "nextPollAt" | "failure"> {
-  /**
-   * `idle`: no task. `pending`: the task has not ended. `success`: `data` is there. `error`: `error` says why
-   * there is no result.
-   */
-  readonly status: "idle" | "pending" | "success" | "error";
-  /** Handle of the task. With it, any other page or store can continue to watch the task. */
-  readonly handle: Handle | undefined;
-  /** The result; undefined until `status` is `success`. */
-  readonly data: Data | undefined;
-  /** Error that ended the task or its creation; undefined while there is none. */
-  readonly error: Error | undefined;
+/** Phase of a store: it is empty, or has one of these. */
+type Phase<State, Handle, Sending> =
+  | { readonly creation?: never; readonly refusal?: never; readonly handle?: never }
+  | { readonly creation: Creation<State, Sending>; readonly refusal?: never; readonly handle?: never }
+  | { readonly creation?: never; readonly refusal: Error; readonly handle?: never }
+  | { readonly creation?: never; readonly refusal?: never; readonly handle: Handle };
+
+/** A `create` that has not ended. */
+interface Creation<State, Sending> {
+  /** Progress that is shown. */
+  sending: Sending;
+  /** The result of `submit`. */
+  ended?: Promise<State>;
+  /** Aborted when the store forgets the task. */
+  readonly forgotten: AbortController;
 }
 
-/** Options of the store of one task, or of an asset, which is one, too. */
-export interface TaskStoreOptions<Task, Handle, Data, State> {
-  /** Visibility and connection of the page; polling pauses while it is hidden or offline. @default the page's own */
-  readonly presence?: Presence | undefined;
-  /** Milliseconds from an answer to the next poll, or a function of the answer. */
-  readonly intervalMs?: Interval<Task> | undefined;
-  /** Polls while the page is hidden, too. @default false */
-  readonly pollInBackground?: boolean | undefined;
-  /**
-   * Behaviour of a `create` while a task is in flight; it never sends. `join`: the promise resolves to the state of
-   * the task in flight. `reject`: it resolves to a state with a `ConfigurationError`, and the store does not change.
-   *
-   * @default "join"
-   */
-  readonly whenBusy?: "join" | "reject" | undefined;
-  /** Headers, timeouts and retry of the create request. */
-  readonly request?: RequestOptions | undefined;
-  /**
-   * Called with the handle of a task as soon as the gateway has created it, even if the store was reset in the
-   * meantime.
-   */
-  readonly onCreate?: ((handle: Handle) => void) | undefined;
-  /**
-   * Called once when a task has its result, with the state that shows it. If several stores with this option watch the
-   * task, only one of them calls it.
-   */
-  readonly onSuccess?: ((data: Data, state: State) => void) | undefined;
-  /**
-   * Called once when a task fails, and when a `create` fails, with the state of the store. It is also called for a
-   * request that had been sent before a `reset`. The state does not show that request. The `outcome` of the error shows
-   * if the task may exist.
-   */
-  readonly onError?: ((error: Error, state: State) => void) | undefined;
-}
-
-/** The parts of a store that its kind of task does not define. */
-export interface TaskStoreParts<Task, Done, Handle, State, Sending> {
-  /** Makes the shown state. `sending` is set while a task is being created. */
-  readonly stateOf: (
-    state: TaskState<Done, Handle>,
-    snapshot: Task | undefined,
-    sending: Sending | undefined,
-  ) => State;
-  /** Returns the shared watch of a task. The watch begins with the state that is `known`. */
-  readonly watchOf: (handle: Handle, known: WatchState<Task>) => Watch<Task>;
-  /** Adds what is known about the task to its handle. @default nothing */
-  readonly knownOf?: (handle: Handle) => Handle;
-}
-
-/** A creation that a store shows. */
-export interface Creating<Sending> {
-  /** Aborts when the store forgets the task. */
-  readonly signal: AbortSignal;
-  /** Shows progress. */
-  readonly advance: (sending: Sending) => void;
-  /** Returns true if an error is reported. @default true until the store forgets the task */
-  isReported: () => boolean;
-}
-
-/** Store of one task: none at first, then the one that was created or attached. */
-export interface TaskStore<State, Handle> extends Store<State> {
-  /** Watches a task that exists already, by its handle or id. */
-  attach(task: Handle | string): void;
-  /** Polls now, also after an error. */
-  refetch(): void;
-  /** Stops watching and keeps the shown state. The gateway continues with the task. */
-  detach(): void;
-  /**
-   * Forgets the task in this store. A request that was not sent or was refused is dropped. A request that was sent
-   * continues, and `onCreate` or `onError` reports its end.
-   */
-  reset(): void;
-}
-
-/** A store that creates tasks. */
-export interface TaskControl<State, Handle, Sending> extends TaskStore<State, Handle> {
-  /**
-   * Creates a task, unless one is in flight: see `whenBusy`. Never rejects.
-   *
-   * @param first progress that is shown at first
-   */
-  submit(
-    first: Sending,
-    create: (creating: Creating<Sending>) => Promise<Handle | undefined>,
-  ): Promise<State>;
+/** Makes what a creation shows its progress with, for as long as the store shows the creation. */
+function creatingOf<Sending>(
+  creation: Creation<unknown, Sending>,
+  isShown: () => boolean,
+  onChange: () => void,
+): Creating<Sending> {
+  return {
+    signal: creation.forgotten.signal,
+    isReported: isShown,
+    advance(sending) {
+      if (!isShown()) return;
+      creation.sending = sending;
+      onChange();
+    },
+  };
 }
 
 /** Creates the store of one task. It watches the task while it has subscribers. */
@@ -122,32 +52,22 @@ export function createTaskStore<
   kind: TaskKind<Task, Done, Handle>,
   client: Client,
   read: () => TaskStoreOptions<Task, Handle, Done, State>,
-  parts: TaskStoreParts<Task, Done, Handle, State, Sending>,
+  { watchOf, stateOf, knownOf = (task) => task }: TaskStoreParts<Task, Done, Handle, State, Sending>,
 ): TaskControl<State, Handle, Sending> {
-  const { watchOf, knownOf = (task) => task } = parts;
-  let watched: WatchState<Task> = unwatched;
-  let watch: Watch<Task> | undefined;
-  let stop: (() => void) | undefined;
-  let isWatching = false;
-  let hasSubscribers = false;
-  let handle: Handle | undefined;
-  let sending: Sending | undefined;
-  let submitting: Promise<State> | undefined;
-  let submitError: Error | undefined;
-  /** Aborted when the task is forgotten. */
-  let forgotten = new AbortController();
+  let phase: Phase<State, Handle, Sending> = {};
+  const follower = createWatchFollower(watchOf, onUpdate);
   const failed = forTheSame((snapshot: Task | undefined) =>
-    snapshot?.state === kind.failure && handle ? kind.failureOf(snapshot, knownOf(handle)) : undefined,
+    snapshot?.state === kind.failure && phase.handle
+      ? kind.failureOf(snapshot, knownOf(phase.handle))
+      : undefined,
   );
-  const store = createStore(compute, {
+  const store = createStore(() => shown(follower.state), {
     clock: client.clock,
     onUse() {
       const leaveClient = onForget(client, reset);
-      hasSubscribers = true;
-      startWatching();
+      const leave = follower.use();
       store.flush();
       return () => {
-        hasSubscribers = false;
         leaveClient();
         leave();
       };
@@ -159,67 +79,60 @@ export function createTaskStore<
     subscribe: store.subscribe,
     submit(first, create) {
       const state = store.getSnapshot();
-      if (submitting || compute().status === "pending")
+      const ended = phase.creation?.ended;
+      if (ended || shown(follower.state).status === "pending")
         return read().whenBusy === "reject"
           ? Promise.resolve({ ...state, status: "error", error: new ConfigurationError(BUSY) })
-          : (submitting ?? Promise.resolve(state));
+          : (ended ?? Promise.resolve(state));
       forget();
-      sending = first;
-      submitting = settle(create, forgotten.signal);
+      const creation: Creation<State, Sending> = { sending: first, forgotten: new AbortController() };
+      phase = { creation };
+      creation.ended = settle(creation, create);
       store.flush();
-      return submitting;
+      return creation.ended;
     },
     attach(task) {
-      const reference = kind.handleOf(task);
-      if (reference.id === handle?.id) return;
+      const handle = kind.handleOf(task);
+      if (phase.handle?.id === handle.id) return;
       forget();
-      show(reference);
+      show(handle);
       store.flush();
     },
     refetch() {
-      if (!handle) return;
-      if (!stop) watched = { ...watched, error: undefined };
-      show(handle);
-      watch?.refetch();
+      if (!phase.handle) return;
+      follower.refetch(phase.handle);
       store.flush();
     },
     detach() {
-      leave();
-      isWatching = false;
-      watched = { ...unwatched, snapshot: watched.snapshot, error: watched.error };
+      const { snapshot, error } = follower.state;
+      follower.stop({ snapshot, error });
       store.flush();
     },
     reset,
   };
 
-  function compute(): State {
+  /** Makes the state that the phase and a state of the watch are shown as. */
+  function shown(watched: WatchState<Task>): State {
     const { snapshot, fetchStatus, pauseReason, nextPollAt, failure } = watched;
+    const { creation, refusal, handle } = phase;
     const data = snapshot && kind.dataOf(snapshot);
-    const error = submitError ?? watched.error ?? failed(snapshot);
-    const status = data ? "success" : error ? "error" : sending || handle ? "pending" : "idle";
+    const error = refusal ?? watched.error ?? failed(snapshot);
+    const status = data ? "success" : error ? "error" : creation || handle ? "pending" : "idle";
     const state = { status, handle, data, error, fetchStatus, pauseReason, nextPollAt, failure } as const;
-    return parts.stateOf(state, snapshot, sending);
+    return stateOf(state, snapshot, creation?.sending);
   }
 
+  /** Runs a creation to its end, and reports that, also where the store has forgotten it. */
   async function settle(
+    creation: Creation<State, Sending>,
     create: (creating: Creating<Sending>) => Promise<Handle | undefined>,
-    signal: AbortSignal,
   ): Promise<State> {
-    const advance = (next: Sending) => {
-      if (signal.aborted) return;
-      sending = next;
-      store.flush();
-    };
-    const creating: Creating<Sending> = { signal, advance, isReported: () => !signal.aborted };
+    const isShown = () => phase.creation === creation;
+    const creating = creatingOf(creation, isShown, store.flush);
     const created = await (async () => create(creating))().catch(asError);
     const isReported = creating.isReported();
-    const isForgotten = signal.aborted;
-    if (!isForgotten) {
-      submitting = undefined;
-      sending = undefined;
-      if (created instanceof Error) submitError = created;
-      else if (created) show(created);
-    }
+    const isForgotten = !isShown();
+    if (!isForgotten) end(created);
     queueMicrotask(() => {
       const { onCreate, onError } = read();
       if (created instanceof Error) isReported && onError?.(created, store.getSnapshot());
@@ -229,31 +142,22 @@ export function createTaskStore<
     return store.getSnapshot();
   }
 
-  function show(reference: Handle): void {
-    handle = reference;
-    isWatching = true;
-    startWatching();
+  /** Ends the creation that is shown. */
+  function end(created: Handle | Error | undefined): void {
+    if (created instanceof Error) phase = { refusal: created };
+    else if (created) show(created);
+    else phase = {};
   }
 
-  function startWatching(): void {
-    if (!handle || !isWatching || stop) return;
-    watch = watchOf(handle, watched);
-    if (hasSubscribers) stop = watch.subscribe(update);
-    // after subscribing, because the first subscriber starts the watch
-    watched = watch.getSnapshot();
+  function show(handle: Handle): void {
+    phase = { handle };
+    follower.follow(handle);
   }
 
-  function update(): void {
-    const before = compute().status;
-    watched = watch?.getSnapshot() ?? watched;
-    if (before === "pending") reportEnd(watched, compute(), read);
+  function onUpdate(before: WatchState<Task>): void {
+    const { status } = shown(before);
+    if (status === "pending") reportEnd(follower.state, shown(follower.state), read);
     store.flush();
-  }
-
-  function leave(): void {
-    stop?.();
-    stop = undefined;
-    watch = undefined;
   }
 
   function reset(): void {
@@ -262,15 +166,10 @@ export function createTaskStore<
   }
 
   function forget(): void {
-    leave();
-    isWatching = false;
-    watched = unwatched;
-    forgotten.abort(new DOMException("The task was forgotten before it was sent", "AbortError"));
-    forgotten = new AbortController();
-    submitting = undefined;
-    sending = undefined;
-    submitError = undefined;
-    handle = undefined;
+    const { creation } = phase;
+    phase = {};
+    follower.stop();
+    creation?.forgotten.abort(new DOMException("The task was forgotten before it was sent", "AbortError"));
   }
 }
 

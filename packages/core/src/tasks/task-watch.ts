@@ -3,13 +3,8 @@ import type { Client } from "../client.js";
 import type { Snapshot, TaskHandle, TaskKind } from "./define-task.js";
 import { spaced } from "./pace.js";
 import { intervalAfter } from "./poll.js";
-import {
-  createWatch,
-  type Watch,
-  type WatchesInUse,
-  type WatchPlan,
-  type WatchSettings,
-} from "./shared-poller.js";
+import { createWatch } from "./shared-poller.js";
+import type { Watch, WatchesInUse, WatchPlan, WatchSettings } from "./watch-plan.js";
 
 /** The parts of a watch that its caller decides. */
 interface Sharing<Task, Handle> extends Pick<WatchPlan<Task>, "presence" | "known"> {

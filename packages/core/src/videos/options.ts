@@ -1,6 +1,6 @@
 import type { RecordStorage } from "../storage/storage.js";
 import type { Interval } from "../tasks/poll.js";
-import type { TaskStoreOptions } from "../tasks/task-store.js";
+import type { TaskStoreOptions } from "../tasks/task-state.js";
 import type { Issue } from "../vocabulary/errors.js";
 import type { SucceededVideoTask, VideoTask, VideoTaskReference } from "../vocabulary/video-task.js";
 import type { VideoRequest } from "./schema/request.js";

@@ -1,4 +1,4 @@
-import type { TaskState } from "../tasks/task-store.js";
+import type { TaskState } from "../tasks/task-state.js";
 import type { SucceededVideoTask, VideoTask, VideoTaskReference } from "../vocabulary/video-task.js";
 
 /** State of one video task, in the terms of TanStack Query. */

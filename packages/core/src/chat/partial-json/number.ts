@@ -4,17 +4,48 @@
  * digits.
  */
 const BEGINNING = /^-?(?:[01](?:\.1?|(?:\.1)?e[+-]?1?)?)?$/;
+/** A number with the character after it. */
+const WHOLE = /(-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)[^\d.eE+-]/y;
+
+/** A number that may come in several pieces. */
+export interface GrowingNumber {
+  text: string;
+  shape: string;
+}
+
+/** Creates an empty number. */
+export function createGrowingNumber(): GrowingNumber {
+  return { text: "", shape: "" };
+}
+
+/** Returns the number at an index; undefined where the piece does not show that it is whole. */
+export function numberAt(piece: string, at: number): string | undefined {
+  WHOLE.lastIndex = at;
+  return WHOLE.exec(piece)?.[1];
+}
+
+/** Reads all characters that continue the number, and returns the index of the next one. */
+export function readDigits(number: GrowingNumber, piece: string, start: number): number {
+  let at = start;
+  for (; at < piece.length; at += 1) {
+    const next = shapeAfter(number.shape, piece.charAt(at));
+    if (next === undefined) break;
+    number.shape = next;
+  }
+  number.text += piece.slice(start, at);
+  return at;
+}
+
+/** Returns true if the number may end here. */
+export function isWhole({ shape }: GrowingNumber): boolean {
+  return shape.endsWith("1") || shape.endsWith("0");
+}
 
 /** Returns the shape after `character`; `undefined` where the number cannot continue with it. */
-export function numberShapeAfter(shape: string, character: string): string | undefined {
+function shapeAfter(shape: string, character: string): string | undefined {
   const isDigit = character >= "0" && character <= "9";
   if (isDigit && shape.endsWith("1")) return shape;
   const isLeadingZero = character === "0" && (shape === "" || shape === "-");
   const next = shape + (isDigit && !isLeadingZero ? "1" : character.toLowerCase());
   return BEGINNING.test(next) ? next : undefined;
-}
-
-/** Returns true if a number of this shape may end here. */
-export function isWholeNumber(shape: string): boolean {
-  return shape.endsWith("1") || shape.endsWith("0");
 }

@@ -4,14 +4,16 @@ const SECOND_HALF = 0xdc00;
 const SEGMENT = 4096;
 
 /** A string that grows by fragments and can be read at any time. Each fragment costs time by its own length. */
-interface GrowingText {
+export interface GrowingText {
   clear(): void;
-  /** Adds a fragment. Returns true if a reading would now return more. */
-  append(fragment: string): boolean;
-  /** Ends the string. Returns true if a reading would now return more: a surrogate without its other half. */
-  end(): boolean;
-  /** Returns the text so far, without a last unit that may be half of a surrogate pair. */
+  /** Adds a fragment. */
+  append(fragment: string): void;
+  /** Ends the string: a surrogate without its other half stays alone. */
+  end(): void;
+  /** Text so far, without a last unit that may be half of a surrogate pair. */
   readonly readable: string;
+  /** Length of `readable`. */
+  readonly length: number;
 }
 
 export function createGrowingText(): GrowingText {
@@ -27,20 +29,21 @@ export function createGrowingText(): GrowingText {
       const isHalf = endsWithFirstHalf(fragment);
       if (half === "" && !isHalf) return grow(fragment);
       const end = isHalf ? fragment.length - 1 : fragment.length;
-      const isMore = grow(half + fragment.slice(0, end));
+      grow(half + fragment.slice(0, end));
       half = fragment.slice(end);
-      return isMore;
     },
     end: () => grow(half),
     get readable() {
       return settled + recent;
     },
+    get length() {
+      return settled.length + recent.length;
+    },
   };
 
-  function grow(more: string): boolean {
+  function grow(more: string): void {
     recent += more;
     if (recent.length > SEGMENT) settle();
-    return more !== "";
   }
 
   /**

@@ -1,9 +1,10 @@
 import type { Issue } from "../../vocabulary/errors.js";
 import { createFold } from "./accumulate.js";
 import { type AnswerReader, type ChatTiming, type ChatTurn, createAnswerReader } from "./answer-reader.js";
-import { createChunkParser, type StreamEnd } from "./chunk-parser.js";
+import { createChunkParser } from "./chunk-parser.js";
 import type { ChatDelta, ChatMessage } from "./delta.js";
 import type { WireObject } from "./field-reader.js";
+import type { StreamEnd } from "./stream-end.js";
 
 /** Reads one answer: bytes go in, deltas come out. It does not know the network or the time. */
 export interface DeltaReader extends Pick<AnswerReader, "head"> {

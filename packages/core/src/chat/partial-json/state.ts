@@ -1,0 +1,102 @@
+import { createDocument, type GrowingDocument, takeSnapshot } from "./document.js";
+import { createGrowingNumber, type GrowingNumber, isWhole } from "./number.js";
+import { createGrowingString, type GrowingString } from "./string.js";
+
+/**
+ * Phase of a parser: what the next character belongs to.
+ *
+ * - `value`, `colon`: the token that is expected, or a space before it
+ * - `first`: the first entry of an array or object, or its end
+ * - `entry`: another entry
+ * - `comma`: the comma after an entry, or the end
+ * - `string`, `key`, `number`, `literal`: a token that has begun
+ * - `end`: the document is whole, and only spaces may follow
+ * - `malformed`: the text is not JSON, and the rest is dropped
+ */
+export type Phase =
+  | "value"
+  | "first"
+  | "entry"
+  | "colon"
+  | "comma"
+  | "string"
+  | "key"
+  | "number"
+  | "literal"
+  | "end"
+  | "malformed";
+
+/** A literal; `rest` is what has not come of its word. */
+interface Literal {
+  readonly rest: string;
+  readonly value: boolean | null;
+}
+
+/** State of a parser. */
+export interface Parser {
+  phase: Phase;
+  readonly document: GrowingDocument;
+  readonly maxDepth: number;
+  /** The token of the phases `string` and `key`. */
+  readonly string: GrowingString;
+  /** The token of the phase `number`. */
+  number: GrowingNumber;
+  /** The token of the phase `literal`. */
+  literal: Literal;
+}
+
+const NULL: Literal = { rest: "null", value: null };
+export const LITERALS: readonly Literal[] = [
+  { rest: "true", value: true },
+  { rest: "false", value: false },
+  NULL,
+];
+
+/** Creates a parser before the first character. */
+export function createParser(maxDepth: number): Parser {
+  return {
+    phase: "value",
+    document: createDocument(),
+    maxDepth,
+    string: createGrowingString(),
+    number: createGrowingNumber(),
+    literal: NULL,
+  };
+}
+
+/** Returns the value of the document so far. */
+export function takeValue(parser: Parser): unknown {
+  const { phase, document, string, number } = parser;
+  if (document.isChanged) {
+    const whole = isWholeDocument(parser) ? Number(number.text) : undefined;
+    takeSnapshot(document, phase === "string" ? string.text : whole);
+  }
+  return document.value;
+}
+
+/** Returns `complete` where the document may end. */
+export function stateOf(parser: Parser): "open" | "complete" | "malformed" {
+  const { phase } = parser;
+  if (phase === "malformed") return phase;
+  return phase === "end" || isWholeDocument(parser) ? "complete" : "open";
+}
+
+/**
+ * Handles a number outside all containers. A number has no closing sign, so it may be the whole document or its
+ * beginning.
+ */
+function isWholeDocument({ phase, document, number }: Parser): boolean {
+  return phase === "number" && !document.innermost && isWhole(number);
+}
+
+/** Ends the document where it is malformed, and drops the rest. The value stays as it is. */
+export function refuse(parser: Parser, piece: string): number {
+  takeValue(parser);
+  parser.phase = "malformed";
+  return piece.length;
+}
+
+/** Expects what may follow a value. */
+export function endValue(parser: Parser): void {
+  parser.phase = parser.document.innermost ? "comma" : "end";
+}

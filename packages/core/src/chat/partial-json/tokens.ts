@@ -1,0 +1,81 @@
+import { addValue, setKey } from "./document.js";
+import { createGrowingNumber, isWhole, numberAt, readDigits } from "./number.js";
+import { endValue, type Parser, refuse } from "./state.js";
+import { endOfPlainString } from "./string.js";
+
+/** Begins a string or key. Most end in the same piece. */
+export function beginText(parser: Parser, phase: "string" | "key", piece: string, start: number): number {
+  parser.phase = phase;
+  if (phase === "string") parser.document.isChanged = true;
+  const end = endOfPlainString(piece, start);
+  if (end !== -1) {
+    giveText(parser, piece.slice(start, end));
+    return end + 1;
+  }
+  parser.string.begin();
+  return start;
+}
+
+/** Reads the next part of a string or key. */
+export function readText(parser: Parser, piece: string, start: number): number {
+  const { phase, string, document } = parser;
+  const { length } = string;
+  const at = string.read(piece, start);
+  if (phase === "string" && string.length > length) document.isChanged = true;
+  if (string.phase === "malformed") return refuse(parser, piece);
+  if (string.phase === "ended") giveText(parser, string.text);
+  return at;
+}
+
+function giveText(parser: Parser, whole: string): void {
+  if (parser.phase === "string") return give(parser, whole);
+  setKey(parser.document, whole);
+  parser.phase = "colon";
+}
+
+/** Begins a number. Most end in the same piece. */
+export function beginNumber(parser: Parser, piece: string, at: number): number {
+  const whole = numberAt(piece, at);
+  if (whole !== undefined) {
+    giveNew(parser, Number(whole));
+    return at + whole.length;
+  }
+  parser.number = createGrowingNumber();
+  parser.phase = "number";
+  return readNumber(parser, piece, at);
+}
+
+/** Reads the rest of a number. */
+export function readNumber(parser: Parser, piece: string, start: number): number {
+  const { number, document } = parser;
+  const at = readDigits(number, piece, start);
+  if (!document.innermost) document.isChanged = true;
+  if (at === piece.length) return at;
+  if (!isWhole(number)) return refuse(parser, piece);
+  giveNew(parser, Number(number.text));
+  return at;
+}
+
+/** Reads a literal, or the rest of it. */
+export function readLiteral(parser: Parser, piece: string, at: number): number {
+  const { rest, value } = parser.literal;
+  const part = piece.slice(at, at + rest.length);
+  if (!rest.startsWith(part)) return refuse(parser, piece);
+  if (part === rest) giveNew(parser, value);
+  else {
+    parser.literal = { rest: rest.slice(part.length), value };
+    parser.phase = "literal";
+  }
+  return at + part.length;
+}
+
+/** Adds a whole value of which no reading has shown a part. */
+function giveNew(parser: Parser, value: unknown): void {
+  parser.document.isChanged = true;
+  give(parser, value);
+}
+
+function give(parser: Parser, value: unknown): void {
+  addValue(parser.document, value);
+  endValue(parser);
+}
