@@ -37,11 +37,16 @@ const layers = {
   "core/src/chat/conversation": `
     store
     persistence turn-runner
+    turn/
     insertion-point join prompt queue-records tool-calls
     message-tree options records
     draft history initial-messages placement queue state tools
     attachments json-schema
     message turn-error`,
+  "core/src/chat/conversation/turn": `
+    answer end
+    tools
+    state`,
   "core/src/chat/protocol": `
     delta-reader
     answer-reader

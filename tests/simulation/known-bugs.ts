@@ -45,8 +45,8 @@ export const knownBugs: readonly KnownBug[] = [
       ),
       change(
         `${conversation}/turn-runner.ts`,
-        'if (outcome !== "tool-calls" || !toolCalls?.length) return;',
-        'if (outcome !== "tool-calls") return;',
+        'answer?.outcome !== "tool-calls" || !answer.toolCalls?.length) return;',
+        'answer?.outcome !== "tool-calls") return;',
       ),
     ],
   },
@@ -458,8 +458,8 @@ export const knownBugs: readonly KnownBug[] = [
     name: "a retry of a lost answer has a new key",
     changes: [
       change(
-        `${conversation}/turn-runner.ts`,
-        "idempotencyKey: repeatedKey ?? randomId()",
+        `${conversation}/turn/answer.ts`,
+        "idempotencyKey: idempotencyKey ?? randomId()",
         "idempotencyKey: randomId()",
       ),
     ],

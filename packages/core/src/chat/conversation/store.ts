@@ -250,7 +250,7 @@ export function createChatStore<Output = unknown>(
   }
 
   function compute(): ChatState<Output> {
-    const live = run?.answer?.message;
+    const live = run?.phase.name === "answering" ? run.phase.answer.message : undefined;
     if (live && live !== shown) thread.put(live);
     shown = live;
     const messages = thread.path;
@@ -271,8 +271,9 @@ export function createChatStore<Output = unknown>(
   }
 
   function statusOf(isWaiting: boolean): ChatStatus {
-    if (run?.runsTools) return "streaming";
-    if (run) return !run.answer || run.answer.isWaiting ? "submitted" : "streaming";
+    if (run?.phase.name === "requesting") return "submitted";
+    if (run?.phase.name === "answering") return run.phase.answer.isWaiting ? "submitted" : "streaming";
+    if (run) return "streaming";
     if (isWaiting) return "requires-action";
     return error ? "error" : "ready";
   }
