@@ -36,13 +36,24 @@ const layers = {
     partial-json/ protocol/`,
   "core/src/chat/conversation": `
     store
-    persistence turn-runner
+    call-reactions
+    turns
+    chat-store persistence snapshot
+    chat turn-runner
     turn/
-    insertion-point join prompt queue-records tool-calls
-    message-tree options records
-    draft history initial-messages placement queue state tools
-    attachments json-schema
+    storage-session
+    persistence/
+    queue-records shown tool-calls
+    insertion-point join prompt
+    message-tree options queue records state
+    draft history initial-messages placement tools
+    attachments json-schema not-sent
     message turn-error`,
+  "core/src/chat/conversation/persistence": `
+    reading
+    other-tabs
+    writing
+    keeper parts`,
   "core/src/chat/conversation/turn": `
     answer end
     tools

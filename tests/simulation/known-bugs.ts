@@ -110,9 +110,9 @@ export const knownBugs: readonly KnownBug[] = [
     name: "each tab continues after the result of a tool",
     changes: [
       change(
-        `${conversation}/store.ts`,
-        "toolCalls?.some(waits) && !run ? withLockOf(id, () => settle(id)) : settle();",
-        "toolCalls?.some(waits) && !run ? settle(id) : settle();",
+        `${conversation}/call-reactions.ts`,
+        "return storage.withLockOf(message.id, () => react(message.id));",
+        "return react(message.id);",
       ),
     ],
   },
@@ -132,7 +132,9 @@ export const knownBugs: readonly KnownBug[] = [
   },
   {
     name: "a question that was stopped while the chat was restored is sent",
-    changes: [change(`${conversation}/store.ts`, "    ).then(act, notSent);", "    ).then(act, act);")],
+    changes: [
+      change(`${conversation}/storage-session.ts`, "      ).then(act, notSent);", "      ).then(act, act);"),
+    ],
   },
   {
     name: "a refusal that falls silent is no refusal",
@@ -158,7 +160,7 @@ export const knownBugs: readonly KnownBug[] = [
     name: "a message that was removed comes back from a slow storage",
     changes: [
       change(
-        `${conversation}/persistence.ts`,
+        `${conversation}/persistence/reading.ts`,
         "return !removed.has(id) && !removedMeanwhile?.has(id);",
         "return !removedMeanwhile?.has(id);",
       ),
@@ -168,7 +170,7 @@ export const knownBugs: readonly KnownBug[] = [
     name: "a message that another tab removed during a read comes back",
     changes: [
       change(
-        `${conversation}/persistence.ts`,
+        `${conversation}/persistence/reading.ts`,
         "return !removed.has(id) && !removedMeanwhile?.has(id);",
         "return !removed.has(id);",
       ),
@@ -178,7 +180,7 @@ export const knownBugs: readonly KnownBug[] = [
     name: "a removed answer comes back from a tab that gets its lock before the notice",
     changes: [
       change(
-        `${conversation}/persistence.ts`,
+        `${conversation}/persistence/reading.ts`,
         "if (id !== undefined && stored.has(id) && !records.has(id)) drop(id);",
         "",
       ),
@@ -196,7 +198,7 @@ export const knownBugs: readonly KnownBug[] = [
   },
   {
     name: "a removed message comes back with the last write of a closed tab",
-    changes: [change(`${conversation}/persistence.ts`, "        removeAgain(key);\n", "")],
+    changes: [change(`${conversation}/persistence/reading.ts`, "        removeAgain(key);\n", "")],
   },
   {
     name: "a retry that waits for another tab repeats what that tab has done",
@@ -426,7 +428,7 @@ export const knownBugs: readonly KnownBug[] = [
   },
   {
     name: "a second tab continues a turn while another call of it is open",
-    changes: [change(`${conversation}/store.ts`, " && !calls.some(isOpen))", ")")],
+    changes: [change(`${conversation}/call-reactions.ts`, " && !message.toolCalls?.some(isOpen))", ")")],
   },
   {
     name: "a user of the same browser sees the chat of another one",

@@ -1,60 +1,35 @@
 import type { ThreadTurn } from "./message.js";
 import type { Thread } from "./message-tree.js";
+import { refresh } from "./shown.js";
 import { firstAnswer, requestAnswer } from "./turn/answer.js";
-import { endTurn, failTurn, stopTurn } from "./turn/end.js";
-import {
-  hasEnded,
-  hasOpenCalls,
-  REQUESTING,
-  type TurnContext,
-  type TurnPhase,
-  type TurnState,
-} from "./turn/state.js";
+import { endTurn, failTurn } from "./turn/end.js";
+import { hasEnded, hasOpenCalls, REQUESTING, type Run, type TurnContext } from "./turn/state.js";
 import { loadCalls, runTools } from "./turn/tools.js";
-
-/** A turn in flight. While it runs, only this turn writes answers into the thread. */
-export interface Run {
-  readonly turn: Promise<ThreadTurn>;
-  readonly phase: TurnPhase;
-  readonly start: () => void;
-  /** Reports that a tool call was approved, denied or answered. */
-  readonly callChanged: () => void;
-  /** Ends the turn at once. The text so far stays, and no later text is written. */
-  readonly stop: () => void;
-}
 
 const MAX_STEPS = 8;
 
-/**
- * Creates a turn. It requests an answer, runs the tools that the answer calls, and repeats this. It ends with an answer
- * without calls, a call that waits for the user or the app, or after `maxSteps` answers.
- */
+/** Creates a turn, which does nothing before {@link start}. */
 export function createRun(context: TurnContext): Run {
   let resolve!: (turn: ThreadTurn) => void;
   const turn = new Promise<ThreadTurn>((resolveTurn) => {
     resolve = resolveTurn;
   });
-  const state: TurnState = { ...context, phase: REQUESTING, added: [], resolve };
-  return {
-    turn,
-    get phase() {
-      return state.phase;
-    },
-    start() {
-      takeSteps(state).then(
-        () => endTurn(state),
-        (cause) => failTurn(state, cause),
-      );
-    },
-    callChanged() {
-      if (state.phase.name === "running-tools") state.phase.calls?.changed();
-    },
-    stop: () => stopTurn(state),
-  };
+  return { ...context, turn, resolve, phase: REQUESTING, added: [] };
+}
+
+/**
+ * Runs a turn. It requests an answer, runs the tools that the answer calls, and repeats this. It ends with an answer
+ * without calls, a call that waits for the user or the app, or after `maxSteps` answers.
+ */
+export function start(turn: Run): void {
+  takeSteps(turn).then(
+    () => endTurn(turn),
+    (cause) => failTurn(turn, cause),
+  );
 }
 
 /** Takes the steps of a turn: each runs the calls of the last answer, and requests another one. */
-async function takeSteps(turn: TurnState): Promise<void> {
+async function takeSteps(turn: Run): Promise<void> {
   const place = turn.place instanceof Promise ? await turn.place : turn.place;
   turn.added.push(...place.added);
   let last = place.below;
@@ -65,7 +40,7 @@ async function takeSteps(turn: TurnState): Promise<void> {
     last = await (step === 1 ? firstAnswer(turn, place) : requestAnswer(turn, last));
     const answer = turn.thread.node(last)?.message;
     if (hasEnded(turn) || answer?.outcome !== "tool-calls" || !answer.toolCalls?.length) return;
-    turn.onChange();
+    refresh(turn);
     if (step >= (turn.options().maxSteps ?? MAX_STEPS))
       return (await loadCalls(turn)).endAtLimit(answer.id, step);
   }

@@ -8,21 +8,31 @@ import type { Place } from "../insertion-point.js";
 import { asDraft, isLost, type ThreadMessage } from "../message.js";
 import type { ChatStoreOptions } from "../options.js";
 import { requestOf } from "../prompt.js";
-import { hasEnded, REQUESTING, type TurnState } from "./state.js";
+import { refresh } from "../shown.js";
+import { hasEnded, REQUESTING, type Run } from "./state.js";
 import { loadCalls } from "./tools.js";
 
 /** Longest time that a request waits until its draft is written, in milliseconds. */
 const WRITE_MS = 500;
 
 /** Gets the first answer of a turn: reads one that the proxy may still keep, or requests one. Resolves to its id. */
-export function firstAnswer(turn: TurnState, place: Place): Promise<string | undefined> {
-  if (turn.left) return readKept(turn, turn.left);
+export function firstAnswer(turn: Run, place: Place): Promise<string | undefined> {
+  if (turn.left) return readAnswer(turn, asDraft(turn.left), turn.options());
   return place.kept ? readOrRequest(turn, place.kept, place) : requestAnswer(turn, place.below, place);
+}
+
+/** Reads an answer that the proxy keeps; requests another one where the proxy has lost it. */
+async function readOrRequest(turn: Run, kept: ThreadMessage, place: Place): Promise<string | undefined> {
+  turn.added.push(kept.id);
+  await readAnswer(turn, asDraft(kept), turn.options());
+  if (hasEnded(turn) || !isLost(turn.thread.node(kept.id)?.message)) return kept.id;
+  turn.added.pop();
+  return requestAnswer(turn, place.below, place);
 }
 
 /** Requests an answer below a message. Resolves to its id; to undefined if the turn ended before it was sent. */
 export async function requestAnswer(
-  turn: TurnState,
+  turn: Run,
   below: string | undefined,
   { idempotencyKey }: Partial<Place> = {},
 ): Promise<string | undefined> {
@@ -39,32 +49,16 @@ export async function requestAnswer(
     createdAt: Date.now(),
     ...(client.idempotencyKeys && { idempotencyKey: idempotencyKey ?? randomId() }),
   };
-  turn.onDraft(draft.id);
+  turn.workedOn = draft.id;
+  turn.storage.keeper?.hold(draft.id, turn.turn);
   thread.add(draft, below);
   turn.added.push(draft.id);
   return readAnswer(turn, draft, options, request);
 }
 
-/** Reads an answer that the proxy keeps; requests another one where the proxy has lost it. */
-async function readOrRequest(
-  turn: TurnState,
-  kept: ThreadMessage,
-  place: Place,
-): Promise<string | undefined> {
-  turn.added.push(kept.id);
-  await readKept(turn, kept);
-  if (hasEnded(turn) || !isLost(turn.thread.node(kept.id)?.message)) return kept.id;
-  turn.added.pop();
-  return requestAnswer(turn, place.below, place);
-}
-
-function readKept(turn: TurnState, kept: ThreadMessage): Promise<string> {
-  return readAnswer(turn, asDraft(kept), turn.options());
-}
-
 /** Reads an answer to its end. Without a request it is one that the proxy keeps. */
 async function readAnswer(
-  turn: TurnState,
+  turn: Run,
   draft: ThreadMessage,
   { schema, request: options = {}, tools = [] }: ChatStoreOptions,
   request?: ChatRequest,
@@ -73,18 +67,11 @@ async function readAnswer(
   const client = request ? afterWriting(turn) : turn.client;
   const answer = createAnswer(client, draft, request, { ...options, schema });
   turn.phase = { name: "answering", answer };
-  turn.onChange();
-  const message = await answer.read(turn.onDelta);
-  if (!hasEnded(turn)) {
-    const { error } = message;
-    if (!request || !isGatewayError(error) || error.outcome !== "not-sent") await addWhole(turn, message);
-    else throw error;
-  }
-  return draft.id;
-}
-
-/** Adds an answer that has ended, after its calls were checked. */
-async function addWhole(turn: TurnState, message: ThreadMessage): Promise<void> {
+  refresh(turn);
+  const message = await answer.read(turn.store.changed);
+  if (hasEnded(turn)) return draft.id;
+  const { error } = message;
+  if (request && isGatewayError(error) && error.outcome === "not-sent") throw error;
   let admitted = message;
   try {
     if (message.outcome === "tool-calls" && message.toolCalls)
@@ -93,18 +80,19 @@ async function addWhole(turn: TurnState, message: ThreadMessage): Promise<void> 
     // also where the code for calls could not be loaded: the answer stays
     if (!hasEnded(turn)) {
       turn.thread.put(admitted);
-      // in the same tick: a snapshot in the phase `answering` shows the message as it streamed
+      // in the same tick: in the phase `answering` a snapshot shows the message as it streamed
       turn.phase = REQUESTING;
     }
   }
+  return draft.id;
 }
 
 /**
  * Makes a client that sends when the draft is written, with its key: a page that is killed right after leaves the key
  * behind. A slow storage delays an answer by {@link WRITE_MS} at most.
  */
-function afterWriting({ client, write }: TurnState): Client {
-  const writing = client.idempotencyKeys ? write() : undefined;
+function afterWriting({ client, storage }: Run): Client {
+  const writing = client.idempotencyKeys ? storage.keeper?.written() : undefined;
   if (!writing) return client;
   const written = within(client.clock, WRITE_MS, writing, "the storage").catch(() => {});
   return { ...client, headers: () => written.then(client.headers) };

@@ -1,10 +1,10 @@
 import { asError } from "../../../vocabulary/errors.js";
 import { isOpen, isPending, type ThreadMessage, type ThreadTurn, withCallsClosed } from "../message.js";
 import { afterAnswers } from "../turn-error.js";
-import { hasEnded, messagesOf, type TurnState } from "./state.js";
+import { hasEnded, messagesOf, type Run } from "./state.js";
 
 /** Ends a turn at once. The text so far stays. */
-export function stopTurn(turn: TurnState): void {
+export function stopTurn(turn: Run): void {
   const { thread, phase, added } = turn;
   if (phase.name === "answering") thread.put(phase.answer.stop());
   const last = thread.node(added.at(-1))?.message;
@@ -13,7 +13,7 @@ export function stopTurn(turn: TurnState): void {
 }
 
 /** Ends a turn whose next request was not sent. The last answer keeps the error, for a reload and other tabs. */
-export function failTurn(turn: TurnState, cause: unknown): void {
+export function failTurn(turn: Run, cause: unknown): void {
   if (hasEnded(turn)) return;
   const { thread, left } = turn;
   // in the tick in which the turn ends: a merge would take a missing draft for a chat that another tab has cleared
@@ -32,7 +32,7 @@ export function failTurn(turn: TurnState, cause: unknown): void {
 }
 
 /** Ends a turn, by default as its last answer ended. A second call changes nothing. */
-export function endTurn(turn: TurnState, end: Partial<Pick<ThreadTurn, "outcome" | "error">> = {}): void {
+export function endTurn(turn: Run, end: Partial<Pick<ThreadTurn, "outcome" | "error">> = {}): void {
   if (hasEnded(turn)) return;
   turn.owner.abort(new DOMException("The answer was stopped", "AbortError"));
   const messages = messagesOf(turn);
