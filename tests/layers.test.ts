@@ -133,7 +133,8 @@ const layers = {
     chat-form describe-error download image-form text-blocks use-attachments use-conversations use-draft use-leave-warning
     video-form
     attachments conversations drafts error-kind video-media
-    conversation-listing conversation-search error-words form-fields
+    conversation-listing conversation-purge conversation-search error-words form-fields
+    conversation-records
     conversation-record form-words
     conversation-activity`,
 };
