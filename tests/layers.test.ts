@@ -36,12 +36,28 @@ const layers = {
     partial-json/ protocol/`,
   "core/src/chat/conversation": `
     store
-    persistence turn-runner
-    insertion-point join prompt queue-records tool-calls
-    message-tree options records
-    draft history initial-messages placement queue state tools
-    attachments json-schema
+    call-reactions
+    turns
+    chat-store persistence snapshot
+    chat turn-runner
+    turn/
+    storage-session
+    persistence/
+    queue-records shown tool-calls
+    insertion-point join prompt
+    message-tree options queue records state
+    draft history initial-messages placement tools
+    attachments json-schema not-sent
     message turn-error`,
+  "core/src/chat/conversation/persistence": `
+    reading
+    other-tabs
+    writing
+    keeper parts`,
+  "core/src/chat/conversation/turn": `
+    answer end
+    tools
+    state`,
   "core/src/chat/protocol": `
     delta-reader
     answer-reader
@@ -119,7 +135,8 @@ const layers = {
     chat-form describe-error download image-form text-blocks use-attachments use-conversations use-draft use-leave-warning
     video-form
     attachments conversations drafts error-kind video-media
-    conversation-listing conversation-search error-words form-fields
+    conversation-listing conversation-purge conversation-search error-words form-fields
+    conversation-records
     conversation-record form-words
     conversation-activity`,
 };

@@ -46,8 +46,8 @@ export const knownBugs: readonly KnownBug[] = [
       ),
       change(
         `${conversation}/turn-runner.ts`,
-        'if (outcome !== "tool-calls" || !toolCalls?.length) return;',
-        'if (outcome !== "tool-calls") return;',
+        'answer?.outcome !== "tool-calls" || !answer.toolCalls?.length) return;',
+        'answer?.outcome !== "tool-calls") return;',
       ),
     ],
   },
@@ -111,9 +111,9 @@ export const knownBugs: readonly KnownBug[] = [
     name: "each tab continues after the result of a tool",
     changes: [
       change(
-        `${conversation}/store.ts`,
-        "toolCalls?.some(waits) && !run ? withLockOf(id, () => settle(id)) : settle();",
-        "toolCalls?.some(waits) && !run ? settle(id) : settle();",
+        `${conversation}/call-reactions.ts`,
+        "return storage.withLockOf(message.id, () => react(message.id));",
+        "return react(message.id);",
       ),
     ],
   },
@@ -133,7 +133,9 @@ export const knownBugs: readonly KnownBug[] = [
   },
   {
     name: "a question that was stopped while the chat was restored is sent",
-    changes: [change(`${conversation}/store.ts`, "    ).then(act, notSent);", "    ).then(act, act);")],
+    changes: [
+      change(`${conversation}/storage-session.ts`, "      ).then(act, notSent);", "      ).then(act, act);"),
+    ],
   },
   {
     name: "a refusal that falls silent is no refusal",
@@ -159,7 +161,7 @@ export const knownBugs: readonly KnownBug[] = [
     name: "a message that was removed comes back from a slow storage",
     changes: [
       change(
-        `${conversation}/persistence.ts`,
+        `${conversation}/persistence/reading.ts`,
         "return !removed.has(id) && !removedMeanwhile?.has(id);",
         "return !removedMeanwhile?.has(id);",
       ),
@@ -169,7 +171,7 @@ export const knownBugs: readonly KnownBug[] = [
     name: "a message that another tab removed during a read comes back",
     changes: [
       change(
-        `${conversation}/persistence.ts`,
+        `${conversation}/persistence/reading.ts`,
         "return !removed.has(id) && !removedMeanwhile?.has(id);",
         "return !removed.has(id);",
       ),
@@ -179,7 +181,7 @@ export const knownBugs: readonly KnownBug[] = [
     name: "a removed answer comes back from a tab that gets its lock before the notice",
     changes: [
       change(
-        `${conversation}/persistence.ts`,
+        `${conversation}/persistence/reading.ts`,
         "if (id !== undefined && stored.has(id) && !records.has(id)) drop(id);",
         "",
       ),
@@ -197,7 +199,7 @@ export const knownBugs: readonly KnownBug[] = [
   },
   {
     name: "a removed message comes back with the last write of a closed tab",
-    changes: [change(`${conversation}/persistence.ts`, "        removeAgain(key);\n", "")],
+    changes: [change(`${conversation}/persistence/reading.ts`, "        removeAgain(key);\n", "")],
   },
   {
     name: "a retry that waits for another tab repeats what that tab has done",
@@ -437,7 +439,7 @@ export const knownBugs: readonly KnownBug[] = [
   },
   {
     name: "a second tab continues a turn while another call of it is open",
-    changes: [change(`${conversation}/store.ts`, " && !calls.some(isOpen))", ")")],
+    changes: [change(`${conversation}/call-reactions.ts`, " && !message.toolCalls?.some(isOpen))", ")")],
   },
   {
     name: "a user of the same browser sees the chat of another one",
@@ -469,8 +471,8 @@ export const knownBugs: readonly KnownBug[] = [
     name: "a retry of a lost answer has a new key",
     changes: [
       change(
-        `${conversation}/turn-runner.ts`,
-        "idempotencyKey: repeatedKey ?? randomId()",
+        `${conversation}/turn/answer.ts`,
+        "idempotencyKey: idempotencyKey ?? randomId()",
         "idempotencyKey: randomId()",
       ),
     ],

@@ -89,6 +89,7 @@ export { getEpsilonTask, requestEpsilon } from "../epsilon/epsilon.js";
 
 export { completeChat } from "../chat/complete.js";
 export type { ImageInput } from "../chat/conversation/attachments.js";
+export type { ChatStore, SendOptions } from "../chat/conversation/chat-store.js";
 export { repairHistory } from "../chat/conversation/history.js";
 export type { InitialMessage } from "../chat/conversation/initial-messages.js";
 export type {
@@ -100,7 +101,7 @@ export type {
 } from "../chat/conversation/message.js";
 export type { ChatStoreOptions, ChatTarget, WhenBusy } from "../chat/conversation/options.js";
 export type { ChatState, ChatStatus, PendingAction } from "../chat/conversation/state.js";
-export { type ChatStore, createChatStore, type SendOptions } from "../chat/conversation/store.js";
+export { createChatStore } from "../chat/conversation/store.js";
 export { type ChatTool, defineTool } from "../chat/conversation/tools.js";
 export { accumulate, emptyMessage } from "../chat/protocol/accumulate.js";
 export type { ChatTiming, ChatToolCall, ChatTurn } from "../chat/protocol/answer-reader.js";

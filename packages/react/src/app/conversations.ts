@@ -1,7 +1,6 @@
 import type { ChatState, Client, RecordStorage, Store } from "@sluice/core";
 import { memoryStorage } from "@sluice/core";
 import {
-  createRecordWriter,
   createStore,
   onForget,
   randomWords,
@@ -11,7 +10,9 @@ import {
 } from "@sluice/core/internal";
 import { createConversationActivity } from "./conversation-activity.js";
 import { type ConversationListState, createListing } from "./conversation-listing.js";
-import { type ConversationRecord, recordIn, titleOfQuestion } from "./conversation-record.js";
+import { purgeLater } from "./conversation-purge.js";
+import { recordIn, titleOfQuestion } from "./conversation-record.js";
+import { COLLECTION, type ConversationRecords, createConversationRecords } from "./conversation-records.js";
 import {
   type ConversationMatch,
   createConversationSearch,
@@ -57,7 +58,6 @@ export interface ConversationStoreOptions {
   readonly restoreMs: number;
 }
 
-const COLLECTION = "conversations";
 /** Time that another tab, or the next page load, waits longer before it deletes messages, in milliseconds. */
 const GRACE_MS = 2000;
 
@@ -66,27 +66,23 @@ export function createConversationStore(
   client: Client,
   { storage: given, titleOf, restoreMs }: ConversationStoreOptions,
 ): ConversationStore {
-  const { clock } = client;
   const storage = storageOf(client, given);
-  const records = new Map<string, ConversationRecord>();
+  const records = createConversationRecords(client, storage, () => store.flush());
   const tracked = new Set<string>();
-  let isRestoring = true;
-  let opening: Promise<void> | undefined;
   const activity = createConversationActivity(client, {
-    onChat: noteQuestions,
-    onAnswering: (id, isAnswering) => change(id, { isAnswering }),
+    onChat(id, state) {
+      search.forget(id);
+      if (!state.isRestoring) noteQuestions(records, titleOf, id, state.messages);
+    },
+    onAnswering: (id, isAnswering) => records.change(id, { isAnswering }),
     onStatus: () => store.flush(),
   });
-  const writer = createRecordWriter({
-    client,
-    storage,
-    collection: COLLECTION,
-    recordOf: (id) => records.get(id),
-    onFailure: report,
-  });
-  const search = createConversationSearch({ storage, chatOf: activity.chatOf });
-  const list = createListing(records, { statusOf: activity.statusOf, restoreMs });
-  const store = createStore(() => list(isRestoring), { clock, onUse: () => void open() });
+  const { chatOf } = activity;
+  const search = createConversationSearch({ storage, chatOf });
+  const list = createListing(records.all, { statusOf: activity.statusOf, restoreMs });
+  let isRead = false;
+  let reading: Promise<void> | undefined;
+  const store = createStore(() => list(!isRead), { clock: client.clock, onUse: () => void open() });
 
   return {
     getSnapshot: store.getSnapshot,
@@ -94,157 +90,101 @@ export function createConversationStore(
     create({ title } = {}) {
       const id = createId();
       tracked.add(id);
-      if (title) void open().then(() => add(id, title, Date.now(), Date.now()));
+      const now = () => ({ createdAt: Date.now(), updatedAt: Date.now() });
+      if (title) void open().then(() => records.add(id, { title, ...now() }));
       return id;
     },
     rename(id, title) {
-      if (title.trim() !== "") change(id, { title: title.trim() });
+      if (title.trim() !== "") records.change(id, { title: title.trim() });
     },
-    pin: (id, isPinned = true) => change(id, { isPinned }),
+    pin: (id, isPinned = true) => records.change(id, { isPinned }),
     remove(id) {
-      change(id, { removedAt: Date.now(), isAnswering: false });
-      activity.chatOf(id)?.stop();
-      purgeLater(id, restoreMs);
+      records.change(id, { removedAt: Date.now(), isAnswering: false });
+      endRemoved(id, restoreMs);
     },
-    restore: (id) => change(id, { removedAt: undefined }),
+    restore: (id) => records.change(id, { removedAt: undefined }),
     async search(text, options) {
       await open();
       return search.find(text, store.getSnapshot().conversations, options);
     },
     track(id) {
       tracked.add(id);
-      if (!isRestoring) activity.follow([id]);
+      if (isRead) activity.follow([id]);
     },
   };
 
   function open(): Promise<void> {
-    opening ??= restore();
-    return opening;
+    reading ??= read();
+    return reading;
   }
 
-  async function restore(): Promise<void> {
+  async function read(): Promise<void> {
     storage.watch(COLLECTION, merge);
     let isForgotten = false;
-    const mergeStored = (stored: ReadonlyMap<string, unknown>) => {
-      if (!isForgotten) merge(stored);
-    };
     // the list lives as long as its client
     onForget(client, () => {
       isForgotten = true;
-      for (const id of records.keys()) search.forget(id);
+      for (const id of records.all.keys()) search.forget(id);
       records.clear();
       store.flush();
     });
-    await readWhenPossible(client, () => storage.read(COLLECTION), mergeStored, report);
-    isRestoring = false;
+    await readWhenPossible(
+      client,
+      () => storage.read(COLLECTION),
+      (stored) => {
+        if (!isForgotten) merge(stored);
+      },
+      (error) => reportStorageFailure(client, error),
+    );
+    isRead = true;
     activity.onNewChat(followAll);
     followAll();
     store.flush();
   }
 
   function followAll(): void {
-    activity.follow([...records.keys(), ...tracked]);
+    activity.follow([...records.all.keys(), ...tracked]);
   }
 
+  /** Takes what other tabs have written or removed. */
   function merge(changes: ReadonlyMap<string, unknown>): void {
     for (const [id, value] of changes) {
       const record = recordIn(value);
-      if (record && record.revision < (records.get(id)?.revision ?? 0)) continue;
+      if (!records.take(id, record)) continue;
       search.forget(id);
-      if (!record) records.delete(id);
-      else {
-        records.set(id, record);
-        if (record.isAnswering) activity.watchElsewhere(id);
-        if (record.removedAt !== undefined) removedElsewhere(id, record.removedAt);
-      }
+      if (record?.isAnswering) activity.watchElsewhere(id);
+      if (record?.removedAt !== undefined)
+        endRemoved(id, record.removedAt + restoreMs + GRACE_MS - Date.now());
     }
-    if (!isRestoring) followAll();
+    if (isRead) followAll();
     store.flush();
   }
 
-  function removedElsewhere(id: string, removedAt: number): void {
-    activity.chatOf(id)?.stop();
-    purgeLater(id, removedAt + restoreMs + GRACE_MS - Date.now());
+  function endRemoved(id: string, purgeMs: number): void {
+    chatOf(id)?.stop();
+    void purgeLater({ client, storage, records, chatOf }, id, purgeMs);
   }
+}
 
-  function noteQuestions(id: string, { messages, isRestoring }: ChatState): void {
-    search.forget(id);
-    const first = messages.find(({ role }) => role === "user");
-    const last = messages.findLast(({ role }) => role === "user");
-    if (isRestoring || !first || !last) return;
-    const { createdAt = Date.now() } = last;
-    const record = records.get(id);
-    if (!record) add(id, titleOf(first.content), first.createdAt ?? createdAt, createdAt);
-    else if (createdAt > record.updatedAt)
-      // a question in a removed conversation brings it back: its messages would be lost
-      change(id, {
-        updatedAt: createdAt,
-        title: record.title || titleOf(first.content),
-        removedAt: undefined,
-      });
-  }
-
-  function add(id: string, title: string, createdAt: number, updatedAt: number): void {
-    put(id, { title, createdAt, updatedAt, revision: 1 });
-  }
-
-  /** Changes fields of a conversation; `undefined` and `false` remove one. */
-  function change(
-    id: string,
-    fields: { [Key in keyof ConversationRecord]?: ConversationRecord[Key] | undefined },
-  ): void {
-    const record = records.get(id);
-    if (!record) return;
-    const all = Object.entries({ ...record, ...fields, revision: record.revision + 1 });
-    const kept = all.filter(([, value]) => value !== undefined && value !== false);
-    put(id, Object.fromEntries(kept) as unknown as ConversationRecord);
-  }
-
-  function put(id: string, record: ConversationRecord): void {
-    records.set(id, record);
-    store.flush();
-    save(id);
-  }
-
-  function save(id: string): void {
-    void writer.put(id);
-  }
-
-  function purgeLater(id: string, ms: number): void {
-    const removedAt = records.get(id)?.removedAt;
-    const never = new AbortController().signal;
-    void clock.sleep(Math.max(0, ms), never).then(() => {
-      if (removedAt !== undefined && records.get(id)?.removedAt === removedAt) void purge(id);
-    });
-  }
-
-  /**
-   * Deletes a conversation with its messages, also those that no chat of this tab has read. The record goes last: as
-   * long as it is there, the next page load deletes what is left.
-   */
-  async function purge(id: string): Promise<void> {
-    activity.chatOf(id)?.reset();
-    const messages = createRecordWriter({
-      client,
-      storage,
-      collection: `chat/${id}`,
-      recordOf: () => undefined,
-      onFailure: report,
-    });
-    try {
-      for (const key of (await storage.read(`chat/${id}`)).keys()) messages.mark(key);
-      await messages.write();
-    } catch (error) {
-      return report(error);
-    }
-    if (messages.unsaved.size > 0 || records.get(id)?.removedAt === undefined) return;
-    records.delete(id);
-    store.flush();
-    save(id);
-  }
-
-  function report(error: unknown): void {
-    reportStorageFailure(client, error);
+/** Notes the questions of a chat: the first gives a conversation its record and title, each its time. */
+function noteQuestions(
+  records: ConversationRecords,
+  titleOf: (question: string) => string,
+  id: string,
+  messages: ChatState["messages"],
+): void {
+  const first = messages.find(({ role }) => role === "user");
+  const last = messages.findLast(({ role }) => role === "user");
+  if (!first || !last) return;
+  const { createdAt: updatedAt = Date.now() } = last;
+  const record = records.all.get(id);
+  if (!record) {
+    const { createdAt = updatedAt } = first;
+    records.add(id, { title: titleOf(first.content), createdAt, updatedAt });
+  } else if (updatedAt > record.updatedAt) {
+    const title = record.title || titleOf(first.content);
+    // a question in a removed conversation brings it back: its messages would be lost
+    records.change(id, { updatedAt, title, removedAt: undefined });
   }
 }
 

@@ -2,6 +2,7 @@ import { isRecord } from "../../transport/error-response.js";
 import { isImageURL } from "../protocol/message-schema.js";
 import { type ImageInput, imageURLs } from "./attachments.js";
 import { QUEUED } from "./message.js";
+import { notSent } from "./not-sent.js";
 import type { MessageQueue, QueueEntry, TimedMessage } from "./queue.js";
 
 /** Records of a chat's queue in its storage. */
@@ -71,8 +72,7 @@ export function createQueueRecords(queue: MessageQueue, changed: (key: string) =
   /** Ends the turn of a message that came into the thread by a late write of its own tab: no turn begins here. */
   function endTaken(id: string): void {
     const entry = taken.get(id);
-    if (entry && entry.phase !== "starting")
-      entry.settle({ messages: [], outcome: "not-sent", error: elsewhere() });
+    if (entry && entry.phase !== "starting") entry.settle(notSent(elsewhere()));
   }
 
   function entryAt(key: string): QueueEntry | undefined {

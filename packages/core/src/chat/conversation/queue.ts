@@ -1,6 +1,7 @@
 import { randomId } from "../../base/random-id.js";
 import type { ImageInput } from "./attachments.js";
 import { QUEUED, type ThreadTurn } from "./message.js";
+import { notSent } from "./not-sent.js";
 
 /** Message that is sent when the answer in flight has ended. */
 export interface QueuedMessage {
@@ -121,7 +122,7 @@ export function createQueue<Options>(
       else entry.phase = "held";
     },
     close(error) {
-      for (const { settle } of all()) settle({ messages: [], outcome: "not-sent", error });
+      for (const { settle } of all()) settle(notSent(error));
       entries = new Map();
       texts = undefined;
     },
@@ -130,7 +131,7 @@ export function createQueue<Options>(
   function remove({ id, phase, settle }: QueueEntry<Options>, error: Error): void {
     if (phase === "starting") return;
     leave(id);
-    settle({ messages: [], outcome: "not-sent", error });
+    settle(notSent(error));
   }
 
   function leave(id: string): void {

@@ -1,6 +1,6 @@
 import type { ChatTiming } from "../protocol/answer-reader.js";
 import type { ChatUsage } from "../protocol/delta.js";
-import { isPending, type ThreadMessage } from "./message.js";
+import { isPending, type ThreadMessage, type ThreadToolCall } from "./message.js";
 
 /**
  * Status of a chat.
@@ -71,26 +71,24 @@ export type DeepPartial<T> = T extends readonly (infer Item)[]
     : T;
 
 const none: readonly PendingAction[] = [];
+const pending = new WeakMap<readonly ThreadToolCall[], readonly PendingAction[]>();
 
-/** The calls of a message that wait; the same array for the same message. */
-export function createPendingReader(): (message: ThreadMessage | undefined) => readonly PendingAction[] {
-  let last: { of: unknown; actions: readonly PendingAction[] } = { of: undefined, actions: none };
-  return (message) => {
-    const of = message?.toolCalls;
-    if (last.of !== of) last = { of, actions: pendingOf(message) };
-    return last.actions;
-  };
-}
-
-function pendingOf(message: ThreadMessage | undefined): readonly PendingAction[] {
+/** Lists the calls of a message that wait; the same array for the same calls. */
+export function pendingActionsOf(message: ThreadMessage | undefined): readonly PendingAction[] {
   const { id: messageId = "", toolCalls = [] } = message ?? {};
   const waiting = toolCalls.filter(isPending);
   if (waiting.length === 0) return none;
-  return waiting.map(({ id, name, input, state }) => ({
-    kind: state === "needs-approval" ? "approval" : "result",
-    messageId,
-    toolCallId: id,
-    name,
-    input,
-  }));
+  const known = pending.get(toolCalls);
+  if (known) return known;
+  const actions = waiting.map(
+    ({ id, name, input, state }): PendingAction => ({
+      kind: state === "needs-approval" ? "approval" : "result",
+      messageId,
+      toolCallId: id,
+      name,
+      input,
+    }),
+  );
+  pending.set(toolCalls, actions);
+  return actions;
 }

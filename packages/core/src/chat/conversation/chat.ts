@@ -1,0 +1,24 @@
+import type { Client } from "../../client.js";
+import type { ChatStoreOptions } from "./options.js";
+import type { MessageQueue } from "./queue.js";
+import type { Shown } from "./shown.js";
+import type { StorageSession } from "./storage-session.js";
+import type { Run } from "./turn/state.js";
+
+/** Returns the options at the time of their use. */
+export type ReadOptions = () => ChatStoreOptions;
+
+/** State of a chat, and its parts. */
+export interface Chat extends Shown {
+  readonly client: Client;
+  readonly queue: MessageQueue<ReadOptions>;
+  readonly storage: StorageSession;
+  /** Options of the first caller. */
+  readonly own: ReadOptions;
+  /** The turn in flight. */
+  run?: Run | undefined;
+  /** Error of the last turn; undefined while one is in flight. */
+  error?: Error | undefined;
+  /** Options of the last turn. */
+  options?: ReadOptions;
+}

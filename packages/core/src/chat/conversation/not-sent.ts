@@ -1,0 +1,21 @@
+import { asError } from "../../vocabulary/errors.js";
+import type { ThreadTurn } from "./message.js";
+
+/** Makes the turn of a call that changed nothing and sent nothing. */
+export function notSent(error: Error): ThreadTurn {
+  return { messages: [], outcome: "not-sent", error };
+}
+
+/** Continues with the result of `check`. If it throws, nothing is sent, and the chat does not change. */
+export function unlessRefused<T>(
+  check: () => T,
+  continueTurn: (checked: T) => Promise<ThreadTurn>,
+): Promise<ThreadTurn> {
+  let checked: T;
+  try {
+    checked = check();
+  } catch (cause) {
+    return Promise.resolve(notSent(asError(cause)));
+  }
+  return continueTurn(checked);
+}

@@ -1,0 +1,121 @@
+import { scoped } from "../../../base/scope.js";
+import { hasLocks, isLocked, shareLock, withLock } from "../../../tabs/locks.js";
+import { QUEUED, type ThreadMessage } from "../message.js";
+import type { ThreadNode } from "../placement.js";
+import { afterReload, isInFlight, isUnderWay } from "../records.js";
+import type { ThreadKeeper } from "./keeper.js";
+import { type KeptThread, report } from "./parts.js";
+import type { ThreadWriter } from "./writing.js";
+
+/** Agrees with the other tabs on who works on a message: the tab that holds its lock. */
+export interface OtherTabs extends Pick<ThreadKeeper, "hold" | "withLockOf"> {
+  /** Ends a message in flight whose tab was closed; one that a tab holds stays as it is. */
+  readonly settleUnlessHeld: (node: ThreadNode) => Promise<ThreadNode>;
+  /** Waits until the other tabs have ended their work on these messages, and ends that of closed tabs. */
+  readonly watchEnds: (nodes: readonly ThreadNode[], signal: AbortSignal) => void;
+  /** Waits for the tabs of these queued messages. A message whose tab was closed is sent by one of the others. */
+  readonly watchQueued: (ids: readonly string[], signal: AbortSignal) => void;
+}
+
+/**
+ * Creates the side of a thread that other tabs see.
+ *
+ * @param refresh reads what other tabs have written, while the lock of a message is held
+ */
+export function createOtherTabs(
+  kept: KeptThread,
+  { mark, queue, drop, written }: ThreadWriter,
+  refresh: (id?: string) => Promise<void>,
+): OtherTabs {
+  const { client, collection, thread, onMerge, resume } = kept;
+  /** Ids of messages that this tab works on, or waits for. */
+  const watched = new Set<string>();
+  return {
+    hold(id, turn) {
+      watched.add(id);
+      const done = turn
+        .then(() => {
+          // a write of it may have come after its removal by another tab
+          if (!thread.node(id) && !id.startsWith(QUEUED)) mark(id);
+          return written();
+        })
+        .finally(() => watched.delete(id));
+      void shareLock(client, lockOf(id), done);
+    },
+    withLockOf: (id, signal, act) =>
+      new Promise((resolve, reject) => {
+        withLock(client, lockOf(id), signal, async () => {
+          await refresh(id);
+          signal.throwIfAborted();
+          endLeft(id);
+          const turn = act();
+          resolve(turn);
+          await turn;
+          await written();
+        }).catch(reject);
+      }),
+    async settleUnlessHeld(node) {
+      const { message } = node;
+      if (!isInFlight(message)) return node;
+      const isHeld = isKept(message) || (await isLocked(client, lockOf(message.id)));
+      return isHeld ? node : { ...node, message: afterReload(message) };
+    },
+    watchEnds(nodes, signal) {
+      for (const { id } of nodes.map(({ message }) => message)) {
+        // a record may be older than the message here, and never be written again
+        const message = thread.node(id)?.message;
+        if (!message || watched.has(id) || !isInFlight(message)) continue;
+        watched.add(id);
+        withLock(client, lockOf(id), signal, () => closeOrResume(id, signal))
+          .then(onMerge)
+          .catch((error) => report(kept, error, signal))
+          .finally(() => watched.delete(id));
+      }
+    },
+    watchQueued(ids, signal) {
+      for (const id of ids)
+        withLock(client, lockOf(QUEUED + id), signal, () => takeOver(id)).catch((error) =>
+          report(kept, error, signal),
+        );
+    },
+  };
+
+  /** Ends the work of a closed tab. This tab continues an answer that the proxy keeps. */
+  async function closeOrResume(id: string, signal: AbortSignal): Promise<void> {
+    await refresh(id);
+    signal.throwIfAborted();
+    const message = thread.node(id)?.message;
+    // the locks were found broken meanwhile: the message is shown again when its tab has ended it
+    if (message && isInFlight(message) && !hasLocks()) return drop(id);
+    const turn = message && isKept(message) && resume(message);
+    if (turn) await turn;
+    else endLeft(id);
+    // written now, so that the next tab finds it ended
+    await written();
+  }
+
+  /** Runs while the lock of the message is held: the tab that worked on it has left. */
+  function endLeft(id: string): void {
+    const message = thread.node(id)?.message;
+    if (message && isInFlight(message) && hasLocks()) thread.put(afterReload(message));
+  }
+
+  async function takeOver(id: string): Promise<void> {
+    await refresh();
+    if (!hasLocks()) return queue.hold(id);
+    await queue.takeOver(id);
+    await written();
+  }
+
+  function lockOf(id: string): string {
+    return scoped(client, `sluice/${collection}/${id}`);
+  }
+}
+
+/**
+ * True for an answer in flight whose tab may be closed: the proxy keeps the answer, and tabs can see each other's
+ * locks.
+ */
+function isKept(message: ThreadMessage): boolean {
+  return hasLocks() && isUnderWay(message) && message.streamId !== undefined;
+}

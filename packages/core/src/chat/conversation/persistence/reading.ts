@@ -1,0 +1,155 @@
+import { yieldToHost } from "../../../base/clock.js";
+import { readLater } from "../../../storage/recovery.js";
+import { waitForStorage } from "../../../storage/wait.js";
+import { hasLocks, prepareLocks } from "../../../tabs/locks.js";
+import { isRecord } from "../../../transport/error-response.js";
+import { joinCopies } from "../join.js";
+import type { ThreadNode } from "../placement.js";
+import { isInFlight, isUnderWay, LEAF, nodesIn } from "../records.js";
+import type { OtherTabs } from "./other-tabs.js";
+import { type KeptThread, report } from "./parts.js";
+import type { ThreadWriter } from "./writing.js";
+
+type Records = ReadonlyMap<string, unknown>;
+
+/** Reads the messages of one thread. */
+export interface ThreadReader {
+  /** Reads the thread, then merges the changes of other tabs, until `close`. */
+  readonly restore: () => Promise<void>;
+  /** Reads the thread if it could not be read before. */
+  readonly readAgain: () => void;
+  /** Reads what other tabs have written. The lock of `id` is held, so that nothing is on its way to its record. */
+  readonly refresh: (id?: string) => Promise<void>;
+  readonly close: () => void;
+}
+
+/** Creates the reader of a thread. */
+export function createThreadReader(kept: KeptThread, writer: ThreadWriter, tabs: OtherTabs): ThreadReader {
+  const { client, storage, collection, thread, initial, onMerge } = kept;
+  const { queue, removed, drop } = writer;
+  /** Keys of records that were in the storage once. Those that other tabs only passed may never have been. */
+  const stored = new Set<string>();
+  /** Ids that other tabs have removed since a read began; undefined while nothing is read. */
+  let removedMeanwhile: Set<string> | undefined;
+  /** Until the thread was read, each write that succeeds reads it again. */
+  let isRead = false;
+  let open = new AbortController();
+  return {
+    restore() {
+      open = new AbortController();
+      const { signal } = open;
+      // the lock of the first turn has to be held before another tab reads that the turn is in flight
+      prepareLocks(client);
+      const { addEventListener: listen } = globalThis as Partial<typeof globalThis>;
+      listen?.("pagehide", writer.leave, { signal });
+      signal.addEventListener("abort", storage.watch(collection, merge));
+      const reading = read(signal);
+      reading.catch(() => void readLater(client, () => (isRead ? Promise.resolve() : read(signal)), signal));
+      return reading;
+    },
+    readAgain,
+    async refresh(id) {
+      try {
+        if (!isRead || !hasLocks()) return;
+        const records = await waitForStorage(client.clock, readAll);
+        queue.forgetUnless(records);
+        merge(records);
+        // the lock may come before the notice of the removal
+        if (id !== undefined && stored.has(id) && !records.has(id)) drop(id);
+      } catch (error) {
+        report(kept, error);
+      }
+    },
+    close: () => open.abort(),
+  };
+
+  /** Reads the thread after a write: a storage that takes a record can perhaps be read by now. */
+  function readAgain(): void {
+    if (!isRead && !removedMeanwhile) void read(open.signal).catch(() => {});
+  }
+
+  function read(signal: AbortSignal): Promise<void> {
+    removedMeanwhile = new Set();
+    return load(signal).finally(() => {
+      if (!signal.aborted) removedMeanwhile = undefined;
+    });
+  }
+
+  /** Tries again once: a browser that closed its database opens it again. */
+  async function load(signal: AbortSignal): Promise<void> {
+    const records = await readAll().catch(() => yieldToHost().then(readAll));
+    const found = nodesIn(records);
+    for (const { message } of found) stored.add(message.id);
+    const settled = await Promise.all(found.map(tabs.settleUnlessHeld));
+    if (signal.aborted) return;
+    const nodes = settled.filter(isThere);
+    showStored(nodes, records.get(LEAF));
+    merged(nodes, records);
+  }
+
+  async function readAll(): Promise<Records> {
+    return storage.read(collection);
+  }
+
+  /** Shows what is stored. A first read replaces the initial messages, or stores them where nothing was stored. */
+  function showStored(nodes: readonly ThreadNode[], leaf: unknown): void {
+    const last = thread.path.at(-1)?.id;
+    if (!isRead && nodes.length > 0) for (const id of initial) drop(id);
+    thread.merge(nodes, joinCopies);
+    if (typeof leaf === "string") thread.choose(leaf);
+    // the storage may have been late, and a new turn may have begun
+    thread.choose(last);
+    thread.origin = undefined;
+    void writer.written();
+    if (!isRead && nodes.length === 0) for (const id of initial) writer.mark(id);
+    isRead = true;
+  }
+
+  function merge(changes: Records): void {
+    for (const [key, record] of changes) {
+      if (record === undefined) drop(key);
+      else if (!isRecord(record) || !record["isPassed"]) {
+        stored.add(key);
+        removeAgain(key);
+      }
+      removedMeanwhile?.[record === undefined ? "add" : "delete"](key);
+    }
+    // an answer in flight is shown only where other tabs can notice that its tab was closed
+    const nodes = nodesIn(changes).filter(
+      (node) => isThere(node) && (!isInFlight(node.message) || (hasLocks() && !isOutrun(node))),
+    );
+    thread.merge(nodes, joinCopies);
+    merged(nodes, changes);
+    readAgain();
+  }
+
+  function merged(nodes: readonly ThreadNode[], records: Records): void {
+    tabs.watchEnds(nodes, open.signal);
+    tabs.watchQueued(queue.merge(records), open.signal);
+    onMerge();
+  }
+
+  /** False for a message that was removed after its record was read: here, or in another tab during the read. */
+  function isThere({ message: { id } }: ThreadNode): boolean {
+    return !removed.has(id) && !removedMeanwhile?.has(id);
+  }
+
+  /**
+   * Removes a message that this tab has removed, and that came after that: the last write of a closed tab. The messages
+   * that a chat begins with have the same ids in a new tab, and stay.
+   */
+  function removeAgain(key: string): void {
+    if (removed.has(key) && !key.startsWith("/") && !initial.includes(key)) writer.changed(key);
+  }
+
+  /**
+   * True for a copy of an answer in flight that is older, because posts overtake writes; and for one of an answer that is
+   * complete here. It was stored when the complete one could not be: the tabs would read it to its end in turn, for ever.
+   */
+  function isOutrun({ message, revision }: ThreadNode): boolean {
+    const known = thread.node(message.id);
+    return isUnderWay(known?.message)
+      ? (known as ThreadNode).revision >= revision
+      : isUnderWay(message) && known?.message.outcome === "complete";
+  }
+}

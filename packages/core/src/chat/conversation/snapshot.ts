@@ -1,0 +1,38 @@
+import type { Chat } from "./chat.js";
+import { type ChatState, type ChatStatus, pendingActionsOf } from "./state.js";
+import { isRestoring } from "./storage-session.js";
+
+/** Computes the state of a chat as it is shown. An answer in flight that has grown is put into the thread first. */
+export function snapshotOf(chat: Omit<Chat, "store">): ChatState {
+  const { thread, queue, storage, run, error } = chat;
+  if (run?.phase.name === "answering") {
+    const { answer, shown } = run.phase;
+    run.phase.shown = answer.message;
+    if (answer.message !== shown) thread.put(answer.message);
+  }
+  const messages = thread.path;
+  const last = messages.findLast(({ role }) => role === "assistant");
+  const pendingActions = pendingActionsOf(messages.at(-1));
+  const { keeper, phase } = storage;
+  const isGivenUp = phase === "open" || phase === "closed";
+  return {
+    messages,
+    status: statusOf(chat, pendingActions.length > 0),
+    error,
+    usage: last?.usage,
+    timing: last?.timing,
+    object: last?.object as ChatState["object"],
+    pendingActions,
+    queued: queue.texts,
+    unsaved: keeper ? keeper.unsaved() : isGivenUp ? thread.ids().length : 0,
+    isRestoring: isRestoring(phase),
+  };
+}
+
+function statusOf({ run, error }: Pick<Chat, "run" | "error">, isWaiting: boolean): ChatStatus {
+  if (run?.phase.name === "requesting") return "submitted";
+  if (run?.phase.name === "answering") return run.phase.answer.isWaiting ? "submitted" : "streaming";
+  if (run) return "streaming";
+  if (isWaiting) return "requires-action";
+  return error ? "error" : "ready";
+}

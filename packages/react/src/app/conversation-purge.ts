@@ -1,0 +1,45 @@
+import type { ChatStore, Client, RecordStorage } from "@sluice/core";
+import { createRecordWriter, reportStorageFailure } from "@sluice/core/internal";
+import type { ConversationRecords } from "./conversation-records.js";
+
+/** Parts that the deletion of conversations needs. */
+interface PurgeContext {
+  readonly client: Client;
+  readonly storage: RecordStorage;
+  readonly records: ConversationRecords;
+  readonly chatOf: (id: string) => ChatStore | undefined;
+}
+
+/** Deletes a removed conversation after `ms`, unless it is restored or removed anew before. */
+export async function purgeLater(context: PurgeContext, id: string, ms: number): Promise<void> {
+  const { client, records } = context;
+  const removedAt = records.all.get(id)?.removedAt;
+  const never = new AbortController().signal;
+  await client.clock.sleep(Math.max(0, ms), never);
+  if (removedAt !== undefined && records.all.get(id)?.removedAt === removedAt) await purge(context, id);
+}
+
+/**
+ * Deletes a conversation with its messages, also those that no chat of this tab has read. The record goes last: as long
+ * as it is there, the next page load deletes what is left.
+ */
+async function purge({ client, storage, records, chatOf }: PurgeContext, id: string): Promise<void> {
+  const collection = `chat/${id}`;
+  const onFailure = (error: unknown) => reportStorageFailure(client, error);
+  chatOf(id)?.reset();
+  const messages = createRecordWriter({
+    client,
+    storage,
+    collection,
+    recordOf: () => undefined,
+    onFailure,
+  });
+  try {
+    for (const key of (await storage.read(collection)).keys()) messages.mark(key);
+    await messages.write();
+  } catch (error) {
+    return onFailure(error);
+  }
+  if (messages.unsaved.size > 0 || records.all.get(id)?.removedAt === undefined) return;
+  records.remove(id);
+}

@@ -1,0 +1,70 @@
+import type { Client, RecordStorage } from "@sluice/core";
+import { createRecordWriter, reportStorageFailure } from "@sluice/core/internal";
+import type { ConversationRecord } from "./conversation-record.js";
+
+/** Collection of the records of all conversations. */
+export const COLLECTION = "conversations";
+
+/** The records of all conversations, in memory and in the storage. */
+export interface ConversationRecords {
+  readonly all: ReadonlyMap<string, ConversationRecord>;
+  add(id: string, record: Pick<ConversationRecord, "title" | "createdAt" | "updatedAt">): void;
+  /** Changes fields of a conversation, if it has a record; `undefined` and `false` remove one. */
+  change(
+    id: string,
+    fields: { [Key in keyof ConversationRecord]?: ConversationRecord[Key] | undefined },
+  ): void;
+  /** Takes a record that another tab has written or removed. Returns false for one that is older than the one here. */
+  take(id: string, record: ConversationRecord | undefined): boolean;
+  remove(id: string): void;
+  /** Forgets all records. Nothing is written. */
+  clear(): void;
+}
+
+/** Creates the records of a client's conversations. `onChange` is called after each change that is written. */
+export function createConversationRecords(
+  client: Client,
+  storage: RecordStorage,
+  onChange: () => void,
+): ConversationRecords {
+  const all = new Map<string, ConversationRecord>();
+  const writer = createRecordWriter({
+    client,
+    storage,
+    collection: COLLECTION,
+    recordOf: (id) => all.get(id),
+    onFailure: (error) => reportStorageFailure(client, error),
+  });
+  return {
+    all,
+    add: (id, record) => put(id, { ...record, revision: 1 }),
+    change(id, fields) {
+      const record = all.get(id);
+      if (!record) return;
+      const changed = Object.entries({ ...record, ...fields, revision: record.revision + 1 });
+      const kept = changed.filter(([, value]) => value !== undefined && value !== false);
+      put(id, Object.fromEntries(kept) as unknown as ConversationRecord);
+    },
+    take(id, record) {
+      if (record && record.revision < (all.get(id)?.revision ?? 0)) return false;
+      if (record) all.set(id, record);
+      else all.delete(id);
+      return true;
+    },
+    remove(id) {
+      all.delete(id);
+      changed(id);
+    },
+    clear: () => all.clear(),
+  };
+
+  function put(id: string, record: ConversationRecord): void {
+    all.set(id, record);
+    changed(id);
+  }
+
+  function changed(id: string): void {
+    onChange();
+    void writer.put(id);
+  }
+}
