@@ -4,6 +4,9 @@ import { defineConfig } from "vitest/config";
 import { sources as alias } from "../worker-proxy/test/support/sources.js";
 
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
+/** The seed and the number of runs of a fuzz, which workerd does not see by itself. */
+const { SLUICE_SEED, SLUICE_RUNS } = process.env;
+const env = { ...(SLUICE_SEED && { SLUICE_SEED }), ...(SLUICE_RUNS && { SLUICE_RUNS }) };
 /** Until a test counts as hanging: on two busy cores workerd and its sockets take their time. */
 const testTimeout = 60_000;
 const worker = { compatibilityDate: "2026-10-01", compatibilityFlags: ["enable_request_signal"] };
@@ -54,7 +57,7 @@ export default defineConfig({
             },
           }),
         ],
-        test: { name: "durable-workerd", include: ["test/**/*.workerd.test.ts"], testTimeout },
+        test: { name: "durable-workerd", include: ["test/**/*.workerd.test.ts"], testTimeout, env },
       },
     ],
   },

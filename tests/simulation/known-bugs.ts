@@ -373,7 +373,7 @@ export const knownBugs: readonly KnownBug[] = [
     name: "a stream that is kept is charged by what was read, not by how it ended",
     changes: [
       change(
-        `${durable}/kept-answers/object.ts`,
+        `${durable}/kept-answers/sending.ts`,
         "account?.close(outcome, usage);",
         'account?.close(code === undefined ? outcome : "refused", usage);',
       ),

@@ -24,6 +24,15 @@ const refusal =
   (status: number, headers: Record<string, string> = {}) =>
   () =>
     Response.json({ error: { message: `refused with ${status}`, code: "x" } }, { status, headers });
+/** A 404 of a server between page and gateway: read here, or by the proxy. */
+const strangers = [
+  ["a page", () => new Response("<h1>404</h1>", { status: 404, headers: { "content-type": "text/html" } })],
+  ["nothing", () => new Response(null, { status: 404 })],
+  [
+    "a page that the proxy met",
+    () => Response.json({ error: { message: "no", code: "upstream_type" } }, { status: 404 }),
+  ],
+] as const;
 const cut = () => Promise.reject(new TypeError("fetch failed", { cause: { code: "ECONNRESET" } }));
 const envelope = () => Response.json({ code: "db_error", message: "try later", data: null });
 const nonsense = () => Response.json({ code: "success", message: "", data: { status: 5 } });
@@ -237,6 +246,31 @@ describe("continues after every failure that may pass", () => {
     });
     await slow.minutes(10);
     await slow.over;
+  });
+
+  test.each(strangers)("counts a 404 with %s apart from those of the gateway", async (_, stranger) => {
+    const absent = Array.from({ length: 5 }, () => refusal(404));
+    const passing = watched([stranger, stranger, stranger, queued, ...absent, stranger, ...absent, success]);
+    await passing.minutes(5);
+    await passing.over;
+    expect(passing.seen.at(-1)?.state).toBe("succeeded");
+    const lasting = watched([stranger]);
+    await lasting.minutes(2);
+    expect(await rejectionOf(lasting.over)).toMatchObject({ name: "APIError", status: 404, handle });
+    expect(lasting.polledAt).toHaveLength(4);
+  });
+
+  test.each(strangers)("a 404 with %s does not say that a task has expired", async (_, stranger) => {
+    const { client, track, advance } = polledBy(stranger, stranger, success);
+    const old = { ...handle, queryableUntil: 1 };
+    const finished = track(waitForVideoTask(client, old, { seenBefore: true }));
+    await advance(60_000);
+    expect(await finished).toMatchObject({ state: "succeeded" });
+    const failing = polledBy(stranger);
+    expect(await rejectionOf(getVideoTask(failing.client, old))).toMatchObject({
+      name: "APIError",
+      handle: old,
+    });
   });
 
   test.each([400, 402, 409, 410, 418])(

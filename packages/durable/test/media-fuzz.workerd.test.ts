@@ -3,8 +3,9 @@ import { env } from "cloudflare:workers";
 import { hashOf } from "@sluice/worker-proxy/internal";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { openRandom, type Random, runsOf, SEED } from "../../worker-proxy/test/support/random.js";
+import { crash, step } from "./support/crash.js";
 import { gateway, task } from "./support/durable-gateway.js";
-import { crash, type FuzzedEnv, parts, proxy, roomy, step, store, told } from "./support/fuzzed-archive.js";
+import { type FuzzedEnv, parts, proxy, roomy, store, told } from "./support/fuzzed-archive.js";
 
 /* Orders of polls, faults, deletions and evictions: each film that was paid for is there in the end, or its end was told. */
 

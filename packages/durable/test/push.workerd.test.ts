@@ -2,7 +2,8 @@ import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import type { ObjectState } from "@sluice/durable";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { openSubscriptions, type SubscriptionParts } from "../src/notices/push/subscriptions.js";
+import type { SubscriptionParts } from "../src/notices/push/push-delivery.js";
+import { openSubscriptions } from "../src/notices/push/subscriptions.js";
 import { withUserIndex } from "../src/objects/user-index.js";
 import {
   alarmOf,

@@ -76,15 +76,23 @@ function openAnswers() {
     signal.addEventListener("abort", () => {
       open -= 1;
     });
-    let isSent = false;
-    const pull = async (controller: ReadableStreamDefaultController<Uint8Array>) => {
-      if (!isSent) controller.enqueue(new TextEncoder().encode(piece));
-      isSent = true;
-      while (!signal.aborted) await turn();
-    };
-    return new Response(new ReadableStream({ pull }), { headers: { "content-type": "text/event-stream" } });
+    return new Response(held(piece, signal), { headers: eventStream });
   });
   return { open: () => open };
+}
+
+const eventStream = { "content-type": "text/event-stream" };
+
+/** A body that begins with a text, and then has nothing more until its request is left. */
+function held(text: string, signal: AbortSignal): ReadableStream<Uint8Array> {
+  let isSent = false;
+  return new ReadableStream({
+    async pull(controller) {
+      if (!isSent) controller.enqueue(new TextEncoder().encode(text));
+      isSent = true;
+      while (!signal.aborted) await turn();
+    },
+  });
 }
 
 describe("case 114: the streams of a user are counted where their cost is", () => {
@@ -354,6 +362,47 @@ describe("case 117: all answers of a user", () => {
     await userData.eraseUser({}, user);
     await begun();
   });
+
+  /** Answers that a user is erased in the middle of, and the text that a client has read by then. */
+  const middles: Record<
+    string,
+    readonly [answer: (signal: AbortSignal) => Response | Promise<Response>, read?: string]
+  > = {
+    "before the gateway has answered": [
+      (signal) => new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason))),
+    ],
+    "in JSON of which the half is there": [
+      (signal) =>
+        new Response(held('{"choices":[', signal), { headers: { "content-type": "application/json" } }),
+    ],
+    "in a stream that is read": [
+      (signal) => new Response(held(piece, signal), { headers: eventStream }),
+      '"a"',
+    ],
+    "in a stream behind its finish reason": [
+      (signal) => new Response(held(piece + finish, signal), { headers: eventStream }),
+      "finish_reason",
+    ],
+  };
+
+  test.each(Object.entries(middles))(
+    "An answer whose user is erased %s has one event",
+    async (_, [answer, read]) => {
+      gateway.answers(({ signal }) => answer(signal));
+      const before = jobs.length;
+      const asking = openIsolate().ask();
+      if (read !== undefined) await readerOf(await asking).until(read);
+      else await expect.poll(() => gateway.requests.length).toBe(1);
+      const { userData } = extension as Required<typeof extension>;
+      await userData.eraseUser({}, user);
+      await (await asking).body?.cancel().catch(() => {});
+      expect(jobs.slice(before)).toMatchObject([
+        { kind: "answer", user, outcome: "stopped", code: "stream_stopped" },
+      ]);
+      expect(purse.reserved.size).toBe(0);
+      expect(gateway.requests[0]?.signal.aborted).toBe(true);
+    },
+  );
 
   test("The answers of another user stay", async () => {
     wholeAnswer(piece + end);

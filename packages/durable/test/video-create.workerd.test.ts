@@ -208,6 +208,21 @@ test.each([
   expect(await status()).toBe("SUCCESS");
 });
 
+test("a success without a file is polled on, also after an hour of answers without a task", async () => {
+  ends.length = 0;
+  const { ring } = await create({ watch: env.BRISK_WATCH });
+  gatewaySays(() => Response.json(null));
+  while (Date.now() < START + HOUR) await ring();
+  gatewaySays(() => task("SUCCESS"));
+  await ring();
+  await ring();
+  expect(ends).toEqual([]);
+  gatewaySays(done);
+  await ring();
+  await ring();
+  expect(ends).toMatchObject([{ state: "succeeded", task: { data: { result_url: expect.any(String) } } }]);
+});
+
 test("a success without a file is polled on, for three more answers", async () => {
   const { ring, status, alarmAt } = await create();
   gatewaySays(() => task("SUCCESS"));
@@ -327,6 +342,28 @@ test("case 90: no order of answers and of what users do loses a film, asks too o
     }
     expect(await status(), `seed ${seed}`).toBe("SUCCESS");
   }
+});
+
+test.each([
+  ["a page", () => new Response("<h1>404</h1>", { status: 404, headers: { "content-type": "text/html" } })],
+  ["nothing", () => new Response(null, { status: 404 })],
+  ["words", () => new Response("404 page not found", { status: 404 })],
+])("case 157: an hour of 404s with %s says nothing of a task, and its film is told", async (_, answer) => {
+  ends.length = 0;
+  const { ring, status } = await create({ watch: env.BRISK_WATCH });
+  await ring();
+  gatewaySays(answer);
+  while (Date.now() < START + HOUR) await ring();
+  expect(ends).toEqual([]);
+  // nor do some of them make a few of the gateway's own more
+  gatewaySays(() => refusal(404));
+  for (let count = 0; count < 3; count += 1) await ring();
+  expect(await status()).toBe("QUEUED");
+  gatewaySays(done);
+  await ring();
+  expect(await status()).toBe("SUCCESS");
+  await ring();
+  expect(ends).toMatchObject([{ state: "succeeded" }]);
 });
 
 test("a task is unknown after five minutes of 404, and is asked for again when its user asks later", async () => {

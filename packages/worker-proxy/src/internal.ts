@@ -38,4 +38,4 @@ export { decided, exhausted, misconfigured, Refusal, refusalIn, tooMany } from "
 export { type Details, errorBody, textOf } from "./refusals/texts.js";
 export { logError, openReport } from "./report.js";
 export { groupsWith } from "./routes.js";
-export { checkedOptions, type Settings, setupOf } from "./settings.js";
+export { checkedOptions, type Settings, type Setup, setupOf } from "./settings.js";

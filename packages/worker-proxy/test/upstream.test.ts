@@ -184,7 +184,11 @@ describe("case 44: the gateway's errors keep to the one shape", () => {
       400,
       "bad",
     ],
-    ["a 404 page", 404, "text/html", "<h1>nothing</h1>", 404, "upstream_refused"],
+    ["a 404 page", 404, "text/html", "<h1>nothing</h1>", 404, "upstream_type"],
+    ["a 404 without a body", 404, "text/plain", "", 404, "upstream_type"],
+    ["a 404 in words", 404, "application/json", '"404 page not found"', 404, "upstream_type"],
+    ["a 404 in another shape", 404, "application/json", '{"message":"no task"}', 404, "upstream_refused"],
+    ["a 400 page", 400, "text/html", "<h1>no</h1>", 400, "upstream_refused"],
     [
       "a 400 that quotes the key",
       400,

@@ -1,6 +1,6 @@
 import { type Clock, openSpan } from "../base/clock.js";
 import { isolate } from "../base/isolate.js";
-import { isClosedRoute, isTransient } from "../transport/failure.js";
+import { isAbsent, isClosedRoute, isTransient } from "../transport/failure.js";
 import { isGatewayError, TimeoutError } from "../vocabulary/errors.js";
 
 /** Step of a poll loop: a poll, or the wait for the next one. */
@@ -101,7 +101,7 @@ export async function* poll<Snapshot>(plan: PollPlan<Snapshot>): AsyncGenerator<
           if (verdict !== doubt) doubts = 0;
           doubt = verdict;
           if (++doubts === 1) doubtedAt = clock.now();
-          if (verdict === "stop" || (verdict === "absent" ? isAbsent() : doubts > DOUBTFUL)) throw error;
+          if (verdict === "stop" || (verdict === "absent" ? isForgotten() : doubts > DOUBTFUL)) throw error;
         }
         failure = error as Error;
       }
@@ -113,7 +113,7 @@ export async function* poll<Snapshot>(plan: PollPlan<Snapshot>): AsyncGenerator<
     end();
   }
 
-  function isAbsent(): boolean {
+  function isForgotten(): boolean {
     if (!seen) return clock.now() - startedAt >= GRACE_MS;
     if (plan.knownUntil && plan.knownUntil <= Date.now()) return true;
     return doubts > DOUBTFUL && clock.now() - doubtedAt >= ABSENT_MS;
@@ -137,8 +137,9 @@ function verdictOf(error: unknown, seen: boolean): "passing" | "doubtful" | "abs
   // too early
   if (status === 425) return "passing";
   if ([401, 403].includes(status)) return "stop";
-  if (status === 404 || (status === 400 && !seen)) return "absent";
-  return seen || (status >= 200 && status < 300) ? "doubtful" : "stop";
+  if (isAbsent(error) || (status === 400 && !seen)) return "absent";
+  // a page of 404, too: it says nothing of the task
+  return seen || status === 404 || (status >= 200 && status < 300) ? "doubtful" : "stop";
 }
 
 /** Makes the error of the deadline. Its cause is the error of the last poll, which may be the reason. */

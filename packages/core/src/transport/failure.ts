@@ -10,6 +10,14 @@ export function isClosedRoute(error: unknown): error is APIError {
   return error instanceof APIError && error.source === "proxy" && error.apiCode === "not_found";
 }
 
+/**
+ * Returns true if the gateway itself does not know what was asked for: a 404 in JSON (spec, Errors). A page is of any server
+ * on the way; `@sluice/worker-proxy` passes it on with the code `upstream_type`.
+ */
+export function isAbsent({ status, body, apiCode }: APIError): boolean {
+  return status === 404 && apiCode !== "upstream_type" && /^\s*[[{]/.test(body);
+}
+
 /** Adds the way to open a path to the error of a proxy that does not serve it. */
 export function withRoute(error: unknown, todo: string): unknown {
   if (isClosedRoute(error)) error.message = `the proxy does not serve this path: ${todo}`;

@@ -2,7 +2,7 @@ import type { Client } from "../client.js";
 import { defineTask, getTask, type TaskWatchOptions, waitForTask } from "../tasks/define-task.js";
 import type { Polled } from "../tasks/merge-pushed.js";
 import type { Interval, PollEvent } from "../tasks/poll.js";
-import { isClosedRoute } from "../transport/failure.js";
+import { isAbsent, isClosedRoute } from "../transport/failure.js";
 import { archiveMs, requestRecord } from "../transport/json-response.js";
 import type { RequestOptions } from "../transport/send.js";
 import { taskPath } from "../transport/task-path.js";
@@ -208,7 +208,7 @@ function isRefused({ code }: Record<string, unknown>): boolean {
 function expiredOr(error: unknown, handle: VideoTaskReference): unknown {
   const { queryableUntil } = handle;
   if (queryableUntil === undefined || Date.now() < queryableUntil || isClosedRoute(error)) return error;
-  if (!isGatewayError(error) || error.name !== "APIError" || error.status !== 404) return error;
+  if (!isGatewayError(error) || error.name !== "APIError" || !isAbsent(error)) return error;
   const message = "the gateway no longer knows the video task: its 24 hours are over";
   return new TaskExpiredError(message, handle, { cause: error });
 }

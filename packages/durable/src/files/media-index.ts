@@ -1,23 +1,15 @@
 import { openCopying } from "../archive/copying.js";
 import type { DurableObjectClass, DurableObjectHandlers, ObjectState } from "../objects/object.js";
 import { createTables } from "../objects/tables.js";
-import type { UploadedPart } from "./bucket.js";
 import type { FileRow, IndexAnswer, IndexRequest } from "./file-rows.js";
+import { type FileChange, openChanges } from "./index-changes.js";
 import { findFiles, readPage } from "./index-reads.js";
 import { BATCH, openRemoval } from "./index-removal.js";
 import { firstTime, INDEX_TABLES } from "./index-tables.js";
-import {
-  checkedSettings,
-  MARGIN_MS,
-  type MediaSettings,
-  type MediaStoreOptions,
-  partMsOf,
-} from "./options.js";
+import { checkedSettings, MARGIN_MS, type MediaSettings, type MediaStoreOptions } from "./options.js";
 
 /** Retry after a bucket that failed, in milliseconds. */
 const RETRY_MS = 10 * 60_000;
-/** Most files that a request stops to count because their time is over; an alarm, or a request without space, more. */
-const FEW = 5;
 /** Requests that create the tables. Others do not: nothing would ever delete them. */
 const CREATING: readonly IndexRequest["do"][] = ["open", "copy", "bury", "erase"];
 
@@ -57,6 +49,7 @@ function openIndex<Env>(state: ObjectState, settings: MediaSettings<Env>, env: E
   const tables = createTables({ sql, deleteAll: () => storage.deleteAll() }, INDEX_TABLES);
   const copying = openCopying(state, settings, env);
   const removal = openRemoval(sql, settings, env);
+  const { open, change } = openChanges(sql, settings, removal, wakeAt);
   const rows = (query: string, ...values: unknown[]) =>
     sql.exec(query, ...values).toArray() as unknown as FileRow[];
   return { fetch: async (request) => Response.json(await enter(await request.json())), alarm };
@@ -80,6 +73,11 @@ function openIndex<Env>(state: ObjectState, settings: MediaSettings<Env>, env: E
       if (at !== null) await wakeAt(at);
       return {};
     }
+    return await enterOne(request);
+  }
+
+  /** Answers a request about one file. */
+  async function enterOne(request: FileRequest): Promise<IndexAnswer> {
     const [found] = rows("SELECT * FROM files WHERE id = ?", request.id);
     if (request.do === "bury") {
       // one that has a row is deleted by it
@@ -88,9 +86,8 @@ function openIndex<Env>(state: ObjectState, settings: MediaSettings<Env>, env: E
       return {};
     }
     if (request.do === "gone") return await gone(found);
-    if (request.do === "drop" && request.isForGood) copying.drop(request.id);
-    if (!found?.isDropped) return found ? await change(found, request) : {};
-    return request.do === "drop" ? { file: found } : {};
+    if (request.do === "drop") return await drop(found, request);
+    return found && !found.isDropped ? await change(found, request) : {};
   }
 
   /** Ends the count of a file that the bucket has deleted, or never had. */
@@ -101,65 +98,17 @@ function openIndex<Env>(state: ObjectState, settings: MediaSettings<Env>, env: E
     return {};
   }
 
-  /** Makes a change of one file. */
-  async function change(file: FileRow, request: FileChange): Promise<IndexAnswer> {
-    if (request.do === "drop") return { file: await drop(file, request.isForGood) };
-    if (request.do === "claim") return claim(file, request.from);
-    if (request.do === "begin")
-      // the request that has begun it stores the first part
-      sql.exec(
-        "UPDATE files SET uploadId = ?, claimedUntil = expiresAt WHERE id = ?",
-        request.uploadId,
-        file.id,
-      );
-    if (request.do === "release")
-      sql.exec("UPDATE files SET claimedUntil = 0 WHERE id = ? AND claimed = ?", file.id, request.claim);
-    if (request.do === "whole") {
-      const expiresAt = Date.now() + ((file.isCopy && settings.archive?.keepMs) || settings.keepMs);
-      sql.exec(
-        `UPDATE files SET isWhole = 1, received = bytes, uploadId = NULL, parts = '[]', userId = NULL, expiresAt = ?
-          WHERE id = ?`,
-        expiresAt,
-        file.id,
-      );
-      await wakeAt(expiresAt);
-    }
-    if (request.do === "part" && request.from === file.received && request.claim === file.claimed)
-      await addPart(file, request);
-    return { file: request.do === "read" ? file : rows("SELECT * FROM files WHERE id = ?", file.id)[0] };
-  }
-
-  function claim(file: FileRow, from: number): IndexAnswer {
-    const isFree = file.claimedUntil <= Date.now() && from === file.received && file.uploadId !== null;
-    if (!isFree) return { file, isClaimed: false };
-    // longer than the request may take: a claim whose sender is gone ends by itself
-    const until = Date.now() + partMsOf(settings) + MARGIN_MS;
-    const query = "UPDATE files SET claimed = claimed + 1, claimedUntil = ? WHERE id = ? RETURNING *";
-    return { file: rows(query, until, file.id)[0], isClaimed: true };
-  }
-
-  async function addPart(file: FileRow, request: FileChange & { do: "part" }): Promise<void> {
-    const parts = JSON.stringify([...(JSON.parse(file.parts) as UploadedPart[]), request.part]);
-    const end = Date.now() + settings.unfinishedMs;
-    sql.exec(
-      "UPDATE files SET received = ?, uploadId = ?, parts = ?, expiresAt = ?, claimedUntil = ? WHERE id = ?",
-      request.to,
-      request.uploadId,
-      parts,
-      end,
-      // the claim of the last part holds until the file is put together
-      request.to === file.bytes ? file.claimedUntil : 0,
-      file.id,
-    );
-    await wakeAt(end);
-  }
-
   /** Marks a file, which its request deletes from the bucket; an alarm does where that request is lost. */
-  async function drop(file: FileRow, isForGood = false): Promise<FileRow> {
+  async function drop(
+    file: FileRow | undefined,
+    { id, isForGood = false }: FileRequest & { do: "drop" },
+  ): Promise<IndexAnswer> {
+    if (isForGood) copying.drop(id);
+    if (!file || file.isDropped) return { file };
     const now = Date.now();
-    removal.mark(file.id, now, isForGood && !file.isWhole ? now + removal.storesMs : 0);
+    removal.mark(id, now, isForGood && !file.isWhole ? now + removal.storesMs : 0);
     await wakeAt(now + MARGIN_MS);
-    return file;
+    return { file };
   }
 
   /** Deletes up to some hundred files and jobs. What a failing bucket keeps is deleted by the next call, or by an alarm. */
@@ -175,45 +124,6 @@ function openIndex<Env>(state: ObjectState, settings: MediaSettings<Env>, env: E
   async function wakeAt(at: number): Promise<void> {
     const alarmAt = await storage.getAlarm();
     if (alarmAt === null || at < alarmAt) await storage.setAlarm(at);
-  }
-
-  async function open(request: IndexRequest & { do: "open" }): Promise<IndexAnswer> {
-    const { file, isCopy, isCount } = request;
-    const now = Date.now();
-    const source = file.source ?? null;
-    // a copy that is only not deleted yet does not stand for a new one
-    sql.exec("UPDATE files SET source = NULL WHERE source = ? AND expiresAt <= ?", source, now);
-    const [known] = source === null ? [] : rows("SELECT * FROM files WHERE source = ?", source);
-    if (known) return { file: known };
-    removal.stopCounting(now, FEW);
-    if (fullness(request)) removal.stopCounting(now, BATCH);
-    const full = fullness(request);
-    if (full) return { full };
-    sql.exec(
-      `INSERT INTO files
-        (id, bytes, type, expiresAt, received, isWhole, claimed, parts, source, isCount, isCopy, userId)
-        VALUES (?, ?, ?, ?, 0, 0, 1, '[]', ?, ?, ?, ?)`,
-      file.id,
-      file.bytes,
-      file.type,
-      file.expiresAt,
-      source,
-      isCount ? 1 : 0,
-      isCopy ? 1 : 0,
-      file.userId ?? null,
-    );
-    await wakeAt(file.expiresAt);
-    return { file: rows("SELECT * FROM files WHERE id = ?", file.id)[0] };
-  }
-
-  /** Returns the bound that a file would pass. Files count until the bucket has deleted them. */
-  function fullness({ file, isCopy, mostBytes, mostUploadBytes, mostFiles }: IndexRequest & { do: "open" }) {
-    const [sums] = sql.exec("SELECT files, bytes, uploadBytes, erasedAt FROM sums").toArray();
-    const { files, bytes, uploadBytes, erasedAt } = sums as Sums;
-    if (file.startedAt !== undefined && file.startedAt < erasedAt) return "erased";
-    if (files >= mostFiles) return "files";
-    if (bytes + file.bytes > mostBytes) return "bytes";
-    return !isCopy && uploadBytes + file.bytes > mostUploadBytes ? "bytes" : undefined;
   }
 
   async function alarm(): Promise<void> {
@@ -240,11 +150,5 @@ function openIndex<Env>(state: ObjectState, settings: MediaSettings<Env>, env: E
   }
 }
 
-/** The sums of an index that bound it. */
-type Sums = Record<"files" | "bytes" | "uploadBytes" | "erasedAt", number>;
-
-/** A request about one file that exists. */
-type FileChange = Extract<
-  IndexRequest,
-  { do: "read" | "claim" | "release" | "begin" | "part" | "whole" | "drop" }
->;
+/** A request about one file, which may not be there. */
+type FileRequest = FileChange | Extract<IndexRequest, { do: "bury" | "gone" | "drop" }>;

@@ -1,7 +1,7 @@
 import { logError, type OwnBytes, openBytes } from "@sluice/worker-proxy/internal";
 import type { KeptJob } from "../objects/job.js";
 import type { ObjectSQL, ObjectStorage } from "../objects/object.js";
-import { createTables, type TableSteps } from "../objects/tables.js";
+import { createTables, type TableSteps, type Tables } from "../objects/tables.js";
 
 /** State of a stream. `interrupted`: the object was restarted, and the gateway's connection was lost with its memory. */
 export type StreamState = "open" | "done" | "error" | "cancelled" | "interrupted";
@@ -97,7 +97,8 @@ export function openEventLog(storage: ObjectStorage, logBytes: number): EventLog
   let keptBytes = 0;
   let isKept = true;
   let timer: ReturnType<typeof setTimeout> | undefined;
-  let { state, asked, code, job, last } = read();
+  takeOver(sql, tables.create);
+  let { state, asked, code, job, last } = rowOf(sql, tables);
 
   return {
     get state() {
@@ -133,27 +134,6 @@ export function openEventLog(storage: ObjectStorage, logBytes: number): EventLog
     },
   };
 
-  function read(): StreamRow {
-    takeOver(sql, tables.create);
-    // a read must not write: an id that was never issued would leave rows behind
-    const newest = "seq = 0 OR seq = (SELECT max(seq) FROM answer)";
-    const rows = tables.exist()
-      ? sql.exec(`SELECT * FROM answer WHERE ${newest} ORDER BY seq`).toArray()
-      : [];
-    const [head, end = head] = rows;
-    if (!head || !end) return NONE;
-    // the end is in the last row, or in the first one where no more was kept
-    const { state, code, whole } = head["state"] === "open" && end["state"] ? end : head;
-    return {
-      state: state as StreamState,
-      asked: head["asked"] as string,
-      code: (code as string | null) ?? undefined,
-      // a job that was reported is beside the end, until the first row has none any more
-      job: head["job"] ? (JSON.parse((end["job"] ?? head["job"]) as string) as KeptJob) : undefined,
-      last: whole === 1 && state !== "interrupted" ? Number(end["seq"]) : Number.POSITIVE_INFINITY,
-    };
-  }
-
   function begin(digest: string, begun: KeptJob): void {
     tables.create();
     const head = "INSERT INTO answer (seq, state, whole, asked, job) VALUES (0, 'open', 1, ?, ?)";
@@ -172,27 +152,17 @@ export function openEventLog(storage: ObjectStorage, logBytes: number): EventLog
   }
 
   function append(events: readonly string[]): void {
-    let first = last + 1;
-    let text = "";
-    for (const event of events) {
-      // a part is a write to a reader, and has to fit into a row
-      if (text !== "" && text.length + event.length > PART_CHARACTERS) {
-        add(text, first);
-        first = last + 1;
-        text = "";
-      }
-      last += 1;
-      text += `id: ${last}\n${event}\n\n`;
+    for (const part of partsOf(events, last)) {
+      last = part.last;
+      add(part);
     }
-    if (text !== "") add(text, first);
   }
 
-  function add(text: string, first: number): void {
-    const bytes = encoder.encode(text);
-    const { byteLength } = bytes;
+  function add(part: TailPart): void {
+    const { byteLength } = part.bytes;
     if (tailBytes + byteLength > ROW_BYTES) write();
     if (keptBytes + byteLength > logBytes || byteLength > ROW_BYTES) stopKeeping();
-    tail.push({ bytes, first, last });
+    tail.push(part);
     tailBytes += byteLength;
     keptBytes += byteLength;
     if (!isKept) trim();
@@ -252,20 +222,28 @@ export function openEventLog(storage: ObjectStorage, logBytes: number): EventLog
   function after(id: number): LogPart | "lost" | undefined {
     if (id >= last) return undefined;
     const begin = tail[0]?.first ?? Number.POSITIVE_INFINITY;
-    if (id + 1 < begin) return written(id);
-    // from the end on: the usual reader has all but what came just now
-    const at = tail.findLastIndex(({ first }) => first <= id + 1);
-    const [first, ...more] = tail.slice(at);
-    const bytes = from(id + 1, (first as TailPart).bytes);
-    if (more.length === 0) return { bytes, last };
-    return { bytes: bytesOf([{ bytes }, ...more]), last };
+    if (id + 1 < begin) return written(sql, id);
+    return inTail(tail, id, last);
   }
+}
 
-  function written(id: number): LogPart | "lost" {
-    const [row] = sql.exec("SELECT seq, bytes FROM answer WHERE seq > ? ORDER BY seq LIMIT 1", id).toArray();
-    if (!row) return "lost";
-    return { bytes: from(id + 1, new Uint8Array(row["bytes"] as ArrayBuffer)), last: row["seq"] as number };
-  }
+/** Reads the stream as it is stored. */
+function rowOf(sql: ObjectSQL, tables: Pick<Tables, "exist">): StreamRow {
+  // a read must not write: an id that was never issued would leave rows behind
+  const newest = "seq = 0 OR seq = (SELECT max(seq) FROM answer)";
+  const rows = tables.exist() ? sql.exec(`SELECT * FROM answer WHERE ${newest} ORDER BY seq`).toArray() : [];
+  const [head, end = head] = rows;
+  if (!head || !end) return NONE;
+  // the end is in the last row, or in the first one where no more was kept
+  const { state, code, whole } = head["state"] === "open" && end["state"] ? end : head;
+  return {
+    state: state as StreamState,
+    asked: head["asked"] as string,
+    code: (code as string | null) ?? undefined,
+    // a job that was reported is beside the end, until the first row has none any more
+    job: head["job"] ? (JSON.parse((end["job"] ?? head["job"]) as string) as KeptJob) : undefined,
+    last: whole === 1 && state !== "interrupted" ? Number(end["seq"]) : Number.POSITIVE_INFINITY,
+  };
 }
 
 /** Takes over the rows of the first version of this package, which had two tables. */
@@ -277,6 +255,41 @@ function takeOver(sql: ObjectSQL, create: () => void): void {
   sql.exec("INSERT INTO answer (seq, bytes) SELECT seq, bytes FROM events");
   sql.exec("DROP TABLE events");
   sql.exec("DROP TABLE stream");
+}
+
+/** Numbers events, and joins those that came together: a part is a write to a reader, and has to fit into a row. */
+function partsOf(events: readonly string[], before: number): readonly TailPart[] {
+  const parts: TailPart[] = [];
+  let last = before;
+  let first = last + 1;
+  let text = "";
+  for (const event of events) {
+    if (text !== "" && text.length + event.length > PART_CHARACTERS) {
+      parts.push({ bytes: encoder.encode(text), first, last });
+      first = last + 1;
+      text = "";
+    }
+    last += 1;
+    text += `id: ${last}\n${event}\n\n`;
+  }
+  if (text !== "") parts.push({ bytes: encoder.encode(text), first, last });
+  return parts;
+}
+
+/** Returns a row of what follows an event that is no more in memory. */
+function written(sql: ObjectSQL, id: number): LogPart | "lost" {
+  const [row] = sql.exec("SELECT seq, bytes FROM answer WHERE seq > ? ORDER BY seq LIMIT 1", id).toArray();
+  if (!row) return "lost";
+  return { bytes: from(id + 1, new Uint8Array(row["bytes"] as ArrayBuffer)), last: row["seq"] as number };
+}
+
+/** Returns what follows an event that is in memory. */
+function inTail(tail: readonly TailPart[], id: number, last: number): LogPart {
+  // from the end on: the usual reader has all but what came just now
+  const at = tail.findLastIndex(({ first }) => first <= id + 1);
+  const [first, ...more] = tail.slice(at);
+  const bytes = from(id + 1, (first as TailPart).bytes);
+  return { bytes: more.length === 0 ? bytes : bytesOf([{ bytes }, ...more]), last };
 }
 
 /** Returns the part of some events that begins with this one. No event has a blank line in it: none looks like another's start. */

@@ -20,7 +20,8 @@ import {
 import { objectRefusal } from "../objects/refusals.js";
 import { idsIn, withUserIndex } from "../objects/user-index.js";
 import { EXPORT, openUserObjects } from "../objects/user-objects.js";
-import { type Create, type ExportedCreate, MOST_BYTES, openOnce } from "./object.js";
+import { openOnce } from "./object.js";
+import { type Create, type ExportedCreate, MOST_BYTES } from "./setup.js";
 
 /** Options of {@link onceObject}: the way to the gateway, as `createProxy` takes it, the meter, and a size. */
 export interface OnceOptions<Env = unknown>

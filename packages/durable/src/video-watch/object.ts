@@ -6,19 +6,11 @@ import { openReaders } from "../objects/readers.js";
 import { ERASE, EXPORT } from "../objects/user-objects.js";
 import { exportedTask, named, newsFor, refusalIn } from "./answers.js";
 import { POLL } from "./data.js";
+import { openOrders } from "./orders.js";
 import type { WatchParts } from "./parts.js";
-import { CREATED_KEPT_MS, KEPT_MS, openPolling } from "./poll.js";
+import { KEPT_MS, openPolling } from "./poll.js";
 import { openWatchState } from "./state.js";
-import {
-  ABANDONED_AFTER_MS,
-  type CreatedTask,
-  createdTask,
-  mayResume,
-  newTask,
-  resumedTask,
-  soonestPoll,
-  type WatchedTask,
-} from "./task.js";
+import { ABANDONED_AFTER_MS, mayResume, newTask, soonestPoll, type WatchedTask } from "./task.js";
 import type { FailedAnswer } from "./task-query.js";
 import { KEPT, USER } from "./video-events.js";
 import { openEndWork } from "./work.js";
@@ -30,11 +22,13 @@ const TOO_NEW_MS = 5 * 60_000;
 
 /** Opens the watch of one task. */
 export function openVideoWatch(state: ObjectState, parts: WatchParts): DurableObjectHandlers {
-  const { intervalMs, rememberMs, onEnd } = parts;
+  const { intervalMs, rememberMs } = parts;
   const { storage } = state;
   const readers = openReaders(MOST_READERS);
   const watch = openWatchState(state);
-  const { pollOnce, reportEnd } = openPolling(watch, storage, readers, parts);
+  const polling = openPolling(watch, storage, readers, parts);
+  const { pollOnce, reportEnd } = polling;
+  const orders = openOrders(watch, storage, readers, parts, polling);
   const { afterEnd } = openEndWork(watch, storage, parts, reportEnd);
   return { fetch, alarm };
 
@@ -43,19 +37,19 @@ export function openVideoWatch(state: ObjectState, parts: WatchParts): DurableOb
     if (watch.tooNew !== undefined) throw watch.tooNew;
     try {
       const letter = await resentLetter(request);
-      if (letter !== undefined) return await resend(letter);
+      if (letter !== undefined) return await orders.resend(letter);
       if (request.url === EXPORT) return Response.json(watch.task ? exportedTask(watch.task) : null);
-      if (request.url === ERASE) return await erase();
-      if (request.url === POLL) return await pollAgain();
+      if (request.url === ERASE) return await orders.erase();
+      if (request.url === POLL) return await orders.pollAgain();
       const { pathname, searchParams } = new URL(request.url);
       const [, id = "", path] = pathname.split("/");
       const as = searchParams.get("as") ?? "";
-      if (request.method === "DELETE") return await remove();
+      if (request.method === "DELETE") return await orders.remove();
       const userId = decodeURIComponent(request.headers.get(USER) ?? "");
       const how = { isSteady: searchParams.has("steady"), ...(userId && { userId }) };
       const known = watch.task ?? newTask(id, Date.now(), how);
-      if (request.method === "POST") return await start(known, await request.json());
-      if (watch.task !== known) await wakeAndStore(Date.now() + intervalMs, known);
+      if (request.method === "POST") return await orders.start(known, await request.json());
+      if (watch.task !== known) await watch.wakeAndStore(Date.now() + intervalMs, known);
       const answer = path === "task" ? await read(as) : await subscribe(known, request, as);
       // in the first answers, since one of them may be lost
       if (watch.task && !watch.task.created && watch.task.answers <= 1)
@@ -64,56 +58,6 @@ export function openVideoWatch(state: ObjectState, parts: WatchParts): DurableOb
     } catch (error) {
       return refusedBy(error);
     }
-  }
-
-  async function start(
-    known: WatchedTask,
-    { created, receipt }: { readonly created: CreatedTask; readonly receipt: unknown },
-  ): Promise<Response> {
-    if (!known.created && !known.end) {
-      const next = createdTask(known, created, receipt, intervalMs);
-      await wakeAndStore(next.nextAt, next);
-      readers.wake();
-    }
-    return new Response(null, { status: 204, headers: { [KEPT]: String(rememberMs ?? CREATED_KEPT_MS) } });
-  }
-
-  /** Ends the watch and the work after its end, and deletes it. */
-  async function erase(): Promise<Response> {
-    const erased = watch.task;
-    readers.close();
-    await storage.deleteAlarm();
-    await watch.forget();
-    const hasWork = erased && (!erased.end || (onEnd && erased.created && !erased.isDone));
-    if (hasWork) reportEnd(erased, "stopped", "user_erased");
-    return new Response(null, { status: 204 });
-  }
-
-  /** Polls for an operator, and goes on where the watch ended without a final state. A gateway's `Retry-After` is not waited for. */
-  async function pollAgain(): Promise<Response> {
-    if (watch.task?.end?.error !== undefined) await goOn(watch.task);
-    else await pollOnce();
-    return Response.json(watch.task ? exportedTask(watch.task) : null);
-  }
-
-  /** The watch goes on for the operator's sake. After its end, the alarm takes back what the user was to be told. */
-  async function remove(): Promise<Response> {
-    if (watch.task && !watch.task.isRemoved) {
-      const told = watch.task.told && { ...watch.task.told, isDone: false };
-      const removed = { ...watch.task, isRemoved: true, isDone: false, ...(told && { told }) };
-      if (removed.end && onEnd && removed.created) await wakeAndStore(Date.now(), removed);
-      else await watch.store(removed);
-    }
-    return new Response(null, { status: 204 });
-  }
-
-  /** Does a part of the work after the end again. A watch that goes on will tell of another end. */
-  async function resend(letter: string): Promise<Response> {
-    if (!watch.task?.end || !watch.task.created) return new Response(null, { status: 404 });
-    const name = letter.slice(letter.indexOf(":") + 1);
-    const again = [...(watch.task.again ?? []), name];
-    await wakeAndStore(Date.now(), { ...watch.task, again, isDone: false });
-    return new Response(null, { status: 204 });
   }
 
   async function subscribe(known: WatchedTask, { headers, signal }: Request, as: string): Promise<Response> {
@@ -126,19 +70,7 @@ export function openVideoWatch(state: ObjectState, parts: WatchParts): DurableOb
   /** A user who asks for a task whose watch ended without a final state makes it go on. */
   async function resume(): Promise<void> {
     if (!watch.task || !mayResume(watch.task, Date.now())) return;
-    await goOn(watch.task);
-  }
-
-  async function goOn(over: WatchedTask): Promise<void> {
-    const now = Date.now();
-    await wakeAndStore(now, resumedTask(over, now));
-    await pollOnce();
-  }
-
-  /** Sets the alarm first: an object that is lost in between wakes for nothing, and never sleeps with work to do. */
-  async function wakeAndStore(at: number, next: WatchedTask): Promise<void> {
-    await storage.setAlarm(at);
-    await watch.store(next);
+    await orders.goOn(watch.task);
   }
 
   /** Answers with what is known. The gateway is asked where nothing is. */

@@ -8,6 +8,8 @@ export interface WatchState {
   /** Set where the rows are of a later version: nothing of it is read or changed. */
   readonly tooNew: unknown;
   store(next: WatchedTask): Promise<void>;
+  /** Sets the alarm first: an object that is lost in between wakes for nothing, and never sleeps with work to do. */
+  wakeAndStore(at: number, next: WatchedTask): Promise<void>;
   forget(): Promise<void>;
 }
 
@@ -23,6 +25,10 @@ export function openWatchState(state: ObjectState): WatchState {
     async store(next) {
       await storage.put("task", next);
       watch.task = next;
+    },
+    async wakeAndStore(at, next) {
+      await storage.setAlarm(at);
+      await watch.store(next);
     },
     async forget() {
       watch.task = undefined;

@@ -30,7 +30,7 @@ export type FailedPoll = FailedAnswer &
   /** 429, 5xx, the network: a later poll is likely to succeed. */
   (
     | { readonly type: "passing"; readonly retryAfterMs: number }
-    /** There is no task in it, or it is too large; or it says, under HTTP 200, that the query failed. */
+    /** There is no task in it, or it is too large, or it is no JSON; or it says, under HTTP 200, that the query failed. */
     | { readonly type: "unreadable" }
     /** The gateway does not know the task: normal right after its creation. */
     | { readonly type: "absent" }
@@ -120,8 +120,9 @@ const HOPELESS = ["upstream_auth", "upstream_redirect", "misconfigured"];
 
 function failureOf({ status, headers }: Response, text: string): TaskAnswer {
   const { error } = (recordOf(text) ?? {}) as { error?: { code?: string } };
-  if (status === 404) return { type: "absent", ...ended.absent };
+  // a page, whatever its status: not the gateway's word about a task
   if (error?.code === "upstream_type") return unreadable;
+  if (status === 404) return { type: "absent", ...ended.absent };
   const isPassing = status === 408 || status === 429 || status >= 500;
   if (isPassing && !HOPELESS.includes(error?.code ?? ""))
     return { type: "passing", status, error: text, retryAfterMs: retryAfterOf(headers) };

@@ -38,6 +38,8 @@ export interface WatchedTask {
   readonly failures: number;
   /** Number of those whose answer was unreadable or a refusal. */
   readonly unreadable: number;
+  /** Number of answers with a success that has no file yet. */
+  readonly fileless?: number;
   /** The polls since the last answer that the gateway answered with 404. */
   readonly absent?: { readonly times: number; readonly since: number };
   /** The refusal that the last poll ended in, for a page that polls before there is an envelope. */
@@ -198,8 +200,9 @@ export function afterAnswer(task: WatchedTask, answer: TaskAnswer, moment: Momen
       failures: 0,
       unreadable: 0,
     };
-    const hasNoFile = task.created && answer.isFinal && !answer.hasEnded && task.unreadable < RESULT_POLLS;
-    if (hasNoFile) return paused({ ...known, unreadable: task.unreadable + 1 }, 0, moment);
+    const { fileless = 0 } = task;
+    const hasNoFile = task.created && answer.isFinal && !answer.hasEnded && fileless < RESULT_POLLS;
+    if (hasNoFile) return paused({ ...known, fileless: fileless + 1 }, 0, moment);
     if (answer.isFinal) return over(known, moment);
     return isLate ? over(known, moment, ended.late) : paused(known, 0, moment);
   }

@@ -8,6 +8,7 @@ import {
 } from "@sluice/durable";
 import type { JobEvent, ProxyOptions } from "@sluice/worker-proxy";
 import { KEY } from "../../../worker-proxy/test/support/key.js";
+import { type Abortable, crash, step } from "./crash.js";
 import { gateway } from "./durable-gateway.js";
 
 export interface FuzzedEnv {
@@ -20,56 +21,6 @@ export const told = { events: [] as JobEvent[], faulty: "" };
 
 /** The bytes of the parts of each multipart upload that is open in the bucket. */
 export const parts = new Map<string, number>();
-
-/** A process that ends right before or after its n-th call of the bucket, an index or a host. */
-export const crash = {
-  calls: 0,
-  at: Infinity,
-  process: 0,
-  happens: () => {},
-  /** The objects so far. */
-  objects: new Set<Abortable>(),
-  /** Has the process end at a call from now on, and another one begin after `happens`. */
-  in(calls: number): Promise<void> {
-    crash.calls = 0;
-    crash.at = calls;
-    return new Promise((resolve) => {
-      crash.happens = () => {
-        crash.at = Infinity;
-        crash.process += 1;
-        resolve();
-        // the call may be of one of them, or of the Worker: then they are not in the middle of anything
-        for (const object of crash.objects) abort(object);
-      };
-    });
-  },
-};
-
-interface Abortable {
-  abort(reason: string): void;
-}
-
-function abort(object: Abortable): void {
-  try {
-    object.abort("lost");
-  } catch {
-    // the platform ends no object for another one
-  }
-}
-
-/** A call, which never ends where its process does. */
-export async function step<T>(call: () => Promise<T>): Promise<T> {
-  const mine = crash.process;
-  await passed(mine);
-  const result = await call();
-  await passed(mine);
-  return result;
-}
-
-async function passed(mine: number): Promise<void> {
-  if (mine === crash.process && ++crash.calls === crash.at) crash.happens();
-  if (mine !== crash.process) await new Promise(() => {});
-}
 
 const failing = async (name: string, call: () => Promise<unknown>) => {
   if (name === told.faulty) throw new Error("the bucket is away");

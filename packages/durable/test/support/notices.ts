@@ -4,6 +4,7 @@ import {
   afterEnd,
   deadLetters,
   type ObjectNamespace,
+  type ObjectState,
   videoEvents,
   videoWatch,
   webhook,
@@ -14,6 +15,16 @@ import { hashOf } from "@sluice/worker-proxy/internal";
 import { vi } from "vitest";
 import { asked } from "../../../worker-proxy/test/support/in-process.js";
 import { KEY } from "../../../worker-proxy/test/support/key.js";
+import { crashable, step } from "./crash.js";
+
+/** A webhook as the app got it. `ok`: the app has taken it. */
+interface Hook {
+  readonly id: string;
+  readonly type: string;
+  readonly task: string;
+  readonly hasFile: boolean;
+  readonly ok: boolean;
+}
 
 /** The two sides of the notices under test: what the gateway, the app and the push services say, and what they got. */
 export const world = {
@@ -24,7 +35,7 @@ export const world = {
   onEnd: undefined as (() => Promise<undefined>) | undefined,
   hasLetters: true,
   events: [] as JobEvent[],
-  webhooks: [] as { readonly id: string; readonly type: string; readonly task: string }[],
+  webhooks: [] as Hook[],
   /** The addresses of browsers that got a push. */
   pushes: [] as string[],
   reset() {
@@ -50,7 +61,9 @@ const gateway = {
   baseURL: "https://gateway.example",
   apiKey: () => KEY,
   fetch: async ({ method }: Request) =>
-    method === "POST" ? Response.json({ id: `n-${tasks}`, status: "queued" }) : world.task(),
+    method === "POST"
+      ? Response.json({ id: `n-${tasks}`, status: "queued" })
+      : step(async () => world.task()),
 };
 const onEvent = (event: JobEvent) => void world.events.push(event);
 /** Any keys: nothing here decrypts. */
@@ -64,8 +77,10 @@ const hook = webhook<Env>({
   secret: () => `whsec_${btoa("a secret of the app, 32 and more")}`,
   async fetch(request) {
     const { type, data } = (await request.json()) as { type: string; data: { id: string } };
-    const answer = await world.app();
-    world.webhooks.push({ id: request.headers.get("webhook-id") ?? "", type, task: data.id });
+    const answer = await step(async () => world.app());
+    const id = request.headers.get("webhook-id") ?? "";
+    const hasFile = JSON.stringify(data).includes("result_url");
+    world.webhooks.push({ id, type, task: data.id, hasFile, ok: answer.ok });
     return answer;
   },
 });
@@ -74,20 +89,30 @@ export const push = webPush<Env>({
   vapid: () => vapid,
   onEvent,
   async fetch({ url }) {
-    const answer = await world.service();
+    const answer = await step(async () => world.service());
     if (answer.ok) world.pushes.push(url);
     return answer;
   },
 });
 
 const notify = afterEnd<Env>([hook, push]);
-export const NoticeWatch = videoWatch<Env>({
+const NoticeWatches = videoWatch<Env>({
   ...gateway,
   namespace: (given) => (world.hasLetters ? given.NOTICE_WATCH : undefined),
   onEvent,
   onEnd: (ended, work) => world.onEnd?.() ?? notify(ended, work),
 });
-export const NoticePush = push.PushSubscriptions;
+/** The objects, whose process may end at each of their writes. */
+export class NoticeWatch extends NoticeWatches {
+  constructor(state: ObjectState, given: Env) {
+    super(crashable(state), given);
+  }
+}
+export class NoticePush extends push.PushSubscriptions {
+  constructor(state: ObjectState, given: Env) {
+    super(crashable(state), given);
+  }
+}
 
 export const events = videoEvents<Env>((given) => given.NOTICE_WATCH, { startOn: "create", onEvent });
 const proxy = createProxy<Env>({
@@ -115,7 +140,13 @@ const objectOf = (namespace: keyof Env, name: string) =>
 /** The objects behind the notices. */
 export const objects = {
   watch: async (user: string, id: string) => objectOf("NOTICE_WATCH", `${await hashOf(user)}:${id}`),
+  /** Finds the watch of the task that is created next. */
+  nextWatch(user: string) {
+    const id = `n-${tasks + 1}`;
+    return () => objects.watch(user, id);
+  },
   push: async (user: string) => objectOf("NOTICE_PUSH", await hashOf(`push\n${user}`)),
+  index: async (user: string) => objectOf("NOTICE_WATCH", await hashOf(user)),
   owner: async (id: string) => objectOf("NOTICE_PUSH", await hashOf(`endpoint\n${id}`)),
   letters: async (namespace: keyof Env) => objectOf(namespace, "dead letters"),
 };

@@ -27,6 +27,9 @@ const CLOSED = new Error("closed");
 /** Longest delay of a timer, in milliseconds. A limit that is further away needs no timer of its own. */
 const CHECK_MS = 30_000;
 
+/** Lateness of a timer by which this isolate was busy, in milliseconds, and the time in which it then reads what has come. */
+const BUSY_MS = 250;
+
 /** Opens a call that ends when the client leaves, or after `totalMs`, which is watched from the first step on. */
 export function openCall(client: AbortSignal, totalMs = Infinity) {
   const controller = new AbortController();
@@ -35,6 +38,8 @@ export function openCall(client: AbortSignal, totalMs = Infinity) {
   let late: Failure = "upstream_timeout";
   let timer: ReturnType<typeof setTimeout> | undefined;
   let timerAt = Infinity;
+  /** True where a limit was put off once. */
+  let isPutOff = false;
   let isOpen = true;
   let interrupt: (() => void) | undefined;
   const leave = () => stop("client_left");
@@ -80,6 +85,7 @@ export function openCall(client: AbortSignal, totalMs = Infinity) {
   function limit(step?: Limit): void {
     stepEndsAt = step ? Date.now() + step.ms : Infinity;
     late = step?.late ?? late;
+    isPutOff = false;
     watch();
   }
 
@@ -96,9 +102,17 @@ export function openCall(client: AbortSignal, totalMs = Infinity) {
   function check(): void {
     const now = timerAt;
     timerAt = Infinity;
+    // the gateway may have sent meanwhile what nobody has read
+    if (!isPutOff && Date.now() - now > BUSY_MS) return putOff();
     if (stepEndsAt <= now) stop(late);
     else if (endsAt <= now) stop("upstream_timeout");
     else watch();
+  }
+
+  function putOff(): void {
+    isPutOff = true;
+    timerAt = Date.now() + BUSY_MS;
+    timer = setTimeout(check, BUSY_MS);
   }
 
   /**

@@ -1,4 +1,4 @@
-import { isErrorEvent, parseJSON } from "@sluice/core/internal";
+import { isErrorEvent, isRecord, parseJSON } from "@sluice/core/internal";
 import type { CallOutcome, Usage } from "../admitted.js";
 import type { Limits } from "../options.js";
 import { Refusal } from "../refusals/refusal.js";
@@ -167,7 +167,9 @@ export async function refusalOf(
   if (status < 400) return refuse("upstream_no_answer");
   if (status >= 500) return refuse("upstream_error");
   if (ACCOUNT.includes(status)) return refuse("upstream_auth", `the gateway refused the key with ${status}`);
-  const { param, ...said } = await errorIn(upstream, keys, Math.min(stallMs, ERROR_MS), outcome);
+  const known = await errorIn(upstream, keys, Math.min(stallMs, ERROR_MS), outcome);
+  // a page may be of any server on the way: only the gateway's JSON says that there is no such task (spec, Errors)
+  const { param, ...said } = known ?? (status === 404 ? { code: "upstream_type" } : {});
   return new Refusal("upstream_refused", {
     what: status,
     param,
@@ -177,21 +179,22 @@ export async function refusalOf(
   });
 }
 
-/** Reads what an error says (spec, Errors), without a part that quotes a key; nothing where it can't be read. */
+/** Reads what an error says (spec, Errors), without a part that quotes a key; undefined for what is no JSON object. */
 async function errorIn(
   upstream: Upstream,
   keys: readonly string[],
   idleMs: number,
   outcome: CallOutcome,
-): Promise<Partial<Record<"message" | "type" | "code" | "param", string>>> {
+): Promise<Partial<Record<"message" | "type" | "code" | "param", string>> | undefined> {
   const isSaid = ([, value]: [string, unknown]) =>
     typeof value === "string" && value !== "" && !openKeyWatch(keys)(value);
   try {
-    const text = await readText(upstream, ERROR_CHARACTERS, idleMs, Date.now() + idleMs);
-    const { error } = JSON.parse(text) as { error: Record<string, unknown> };
-    return Object.fromEntries(Object.entries(error).filter(isSaid));
+    const json = parseJSON(await readText(upstream, ERROR_CHARACTERS, idleMs, Date.now() + idleMs));
+    if (!isRecord(json)) return undefined;
+    const { error } = json;
+    return isRecord(error) ? Object.fromEntries(Object.entries(error).filter(isSaid)) : {};
   } catch {
     if (upstream.call.stopped === "client_left") throw failed("client_left", outcome);
-    return {};
+    return undefined;
   }
 }

@@ -23,7 +23,8 @@ import { askLetters, keepLetter, withDeadLetters } from "../dead-letter-object.j
 import { bytesOf } from "./base64.js";
 import { checkedTarget, isPoint, PUSH_SERVICES, type PushTarget } from "./endpoint.js";
 import { askOwner, withOwner } from "./endpoint-owner.js";
-import { openSubscriptions, type PushResult, type SubscriptionsChange, type VAPID } from "./subscriptions.js";
+import type { PushResult } from "./push-delivery.js";
+import { openSubscriptions, type SubscriptionsChange, type VAPID } from "./subscriptions.js";
 
 /** Options of {@link webPush}. */
 export interface WebPushOptions<Env = unknown> {
