@@ -38,7 +38,7 @@ const layers = {
     store
     call-reactions
     turns
-    chat-store persistence snapshot
+    chat-store persistence snapshot stop
     chat turn-runner
     turn/
     storage-session

@@ -11,13 +11,12 @@ import { threadMessagesOf } from "./initial-messages.js";
 import {
   answersAround,
   assertContent,
-  closeCalls,
   type FindPlace,
   placeOfRetry,
   placeOfVersion,
 } from "./insertion-point.js";
 import { type ThreadMessage, type ThreadToolCall, type ThreadTurn, withOutput } from "./message.js";
-import { createThread, type Thread } from "./message-tree.js";
+import { createThread } from "./message-tree.js";
 import { notSent, unlessRefused } from "./not-sent.js";
 import type { ChatStoreOptions } from "./options.js";
 import type { ThreadKeeper } from "./persistence/keeper.js";
@@ -25,6 +24,7 @@ import type { KeptThread } from "./persistence/parts.js";
 import { createQueue, type QueuedMessage } from "./queue.js";
 import { lastMessage, refresh } from "./shown.js";
 import { snapshotOf } from "./snapshot.js";
+import { addAll, forget, replaceAll, stop, stopped } from "./stop.js";
 import { createStorageSession } from "./storage-session.js";
 import { stopTurn } from "./turn/end.js";
 import { BUSY, questionOf, sendQueued, startIfFree, startTurn } from "./turns.js";
@@ -181,45 +181,6 @@ function retry(chat: Chat, read: ReadOptions): Promise<ThreadTurn> {
       ? notSent(new ConfigurationError("another tab went on"))
       : start(),
   );
-}
-
-function stop({ thread, queue, storage, store, run }: Chat): void {
-  queue.dropAll(stopped(), false);
-  storage.stop(stopped());
-  if (run) stopTurn(run);
-  else closeCalls(thread, "the user stopped before the call had a result");
-  store.flush();
-}
-
-function replaceAll(chat: Chat, messages: readonly ThreadMessage[]): void {
-  stop(chat);
-  const { thread, queue, store } = chat;
-  queue.dropAll(stopped(), true);
-  chat.error = undefined;
-  for (const known of thread.ids()) thread.remove(known);
-  addAll(thread, messages);
-  store.flush();
-}
-
-/** Removes all, and reads nothing until the returned function is called: the storage has removed it, too. */
-function forget(chat: Chat): () => void {
-  const { storage } = chat;
-  const wasOpen = storage.phase === "reading" || storage.phase === "open";
-  replaceAll(chat, []);
-  storage.close();
-  return () => {
-    if (wasOpen) void storage.whenRestored(() => {});
-  };
-}
-
-function addAll(thread: Thread, messages: readonly ThreadMessage[]): void {
-  messages.forEach((message, index) => {
-    thread.add(message, messages[index - 1]?.id);
-  });
-}
-
-function stopped(): DOMException {
-  return new DOMException("The chat was stopped before its turn", "AbortError");
 }
 
 /** Shows what another tab has changed. */

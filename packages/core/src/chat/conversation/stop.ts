@@ -1,0 +1,48 @@
+import type { Chat } from "./chat.js";
+import { closeCalls } from "./insertion-point.js";
+import type { ThreadMessage } from "./message.js";
+import type { Thread } from "./message-tree.js";
+import { stopTurn } from "./turn/end.js";
+
+/** Ends the turn in flight, the waits of verbs, and the queue of this page. */
+export function stop({ thread, queue, storage, store, run }: Chat): void {
+  queue.dropAll(stopped(), false);
+  storage.stop(stopped());
+  if (run) stopTurn(run);
+  else closeCalls(thread, "the user stopped before the call had a result");
+  store.flush();
+}
+
+/** Stops, and replaces the whole thread. */
+export function replaceAll(chat: Chat, messages: readonly ThreadMessage[]): void {
+  stop(chat);
+  const { thread, queue, store } = chat;
+  queue.dropAll(stopped(), true);
+  chat.error = undefined;
+  for (const known of thread.ids()) thread.remove(known);
+  addAll(thread, messages);
+  store.flush();
+}
+
+/** Removes all, and reads nothing until the returned function is called: the storage has removed it, too. */
+export function forget(chat: Chat): () => void {
+  const { storage } = chat;
+  const wasOpen = storage.phase === "reading" || storage.phase === "open";
+  replaceAll(chat, []);
+  storage.close();
+  return () => {
+    if (wasOpen) void storage.whenRestored(() => {});
+  };
+}
+
+/** Adds messages to a thread, each below the one before. */
+export function addAll(thread: Thread, messages: readonly ThreadMessage[]): void {
+  messages.forEach((message, index) => {
+    thread.add(message, messages[index - 1]?.id);
+  });
+}
+
+/** Makes the error of a turn that was stopped before it began. */
+export function stopped(): DOMException {
+  return new DOMException("The chat was stopped before its turn", "AbortError");
+}
