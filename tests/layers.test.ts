@@ -62,7 +62,8 @@ const layers = {
     delta-reader
     answer-reader
     choice-reader chunk-parser
-    accumulate call-reader event-chunks plain-frames request whole-body
+    accumulate call-reader event-chunks request whole-body
+    plain-frames
     delta frame-reading schema stream-end
     event-cursor field-reader frame-json message-schema stray-lines tool-schema
     reported-error`,

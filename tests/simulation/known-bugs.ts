@@ -239,7 +239,7 @@ export const knownBugs: readonly KnownBug[] = [
     changes: [
       change(
         "packages/core/src/videos/entry-storage.ts",
-        "if (known === entry || table.get(entry.key) !== entry) return;",
+        "if (known === entry || table.entries.get(entry.key) !== entry) return;",
         "",
       ),
     ],

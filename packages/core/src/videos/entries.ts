@@ -16,7 +16,7 @@ import {
 import type { VideoTask, VideoTaskReference } from "../vocabulary/video-task.js";
 import { type SubmissionOptions, submitVideoTask } from "./create.js";
 import { createEntryWriter, restoreEntries } from "./entry-storage.js";
-import { createEntryTable } from "./entry-table.js";
+import { createEntryTable, entryOf, newestFirst, putEntry } from "./entry-table.js";
 import type { VideoTaskStoreOptions } from "./options.js";
 import { isOutdated, renewed, renewingPlan } from "./renewal.js";
 import type { VideoRequest } from "./schema/request.js";
@@ -53,14 +53,16 @@ export function createVideoTaskLedger(
   { storage: given, presence }: { storage?: RecordStorage | undefined; presence?: Presence | undefined },
 ): VideoTaskLedger {
   const table = createEntryTable();
-  const store = createStore(table.newestFirst, { clock: client.clock });
+  const newest = () => newestFirst(table);
+  const store = createStore(newest, { clock: client.clock });
   const kept = given && { client, storage: storageOf(client, given), table, onChange: store.flush };
   const writer = kept && createEntryWriter(kept);
   const watches: WatchesInUse<VideoTask> = new Map();
   let restoring: Promise<void> | undefined;
   // the ledger lives as long as its client
   onForget(client, () => {
-    table.clear();
+    table.generation += 1;
+    table.entries.clear();
     store.flush();
   });
 
@@ -75,7 +77,7 @@ export function createVideoTaskLedger(
       // a submission leaves nothing behind if all was forgotten meanwhile
       const isKept = () => table.generation === generation;
       return submitVideoTask(client, request, options, {
-        newest: table.newestFirst,
+        newest,
         put: async (entry) => (isKept() ? put(entry) : undefined),
         drop: async (key) => (isKept() ? drop(key) : undefined),
       });
@@ -84,23 +86,23 @@ export function createVideoTaskLedger(
       sharedWatch(videos, client, {
         inUse: watches,
         // the entry may be restored later
-        handleOf: () => table.ofTask(task.id)?.handle ?? task,
+        handleOf: () => entryOf(table, task.id)?.handle ?? task,
         settings,
         presence,
-        known: { snapshot: table.ofTask(task.id)?.task ?? known.snapshot, error: known.error },
+        known: { snapshot: entryOf(table, task.id)?.task ?? known.snapshot, error: known.error },
         planOf: (usual) => ({
           ...renewingPlan(client, usual),
           onChange: (state) => keepState(task.id, state),
         }),
       }),
-    handleOf: (id) => table.ofTask(id)?.handle,
+    handleOf: (id) => entryOf(table, id)?.handle,
     remove(key) {
-      const { handle } = table.get(key) ?? {};
+      const { handle } = table.entries.get(key) ?? {};
       if (handle) dismissVideoTask(client, handle);
       void drop(key);
     },
     async renew() {
-      await Promise.all(table.newestFirst().map(renewEntry));
+      await Promise.all(newest().map(renewEntry));
     },
   };
 
@@ -114,12 +116,12 @@ export function createVideoTaskLedger(
   }
 
   function put(entry: VideoTaskEntry): Promise<void> {
-    table.put(entry);
+    putEntry(table, entry);
     return keep(entry.key);
   }
 
   function drop(key: string): Promise<void> {
-    table.remove(key);
+    table.entries.delete(key);
     return keep(key);
   }
 
@@ -131,7 +133,7 @@ export function createVideoTaskLedger(
 
   /** Keeps the state of a watch in the entry of its task. */
   function keepState(id: string, { snapshot, error }: WatchState<VideoTask>): void {
-    const entry = table.ofTask(id);
+    const entry = entryOf(table, id);
     if (!entry || snapshot === undefined || (snapshot === entry.task && error === entry.error)) return;
     const { error: _, ...rest } = entry;
     void put({ ...rest, task: snapshot, ...(error && { error }) });
@@ -141,7 +143,7 @@ export function createVideoTaskLedger(
     if (!isOutdated(entry.task)) return;
     const task = await renewed(client, entry.task);
     // an entry that was removed or changed meanwhile stays so
-    if (table.get(entry.key) === entry) void put({ ...entry, task });
+    if (table.entries.get(entry.key) === entry) void put({ ...entry, task });
   }
 }
 

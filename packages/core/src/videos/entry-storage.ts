@@ -5,7 +5,7 @@ import type { RecordStorage } from "../storage/storage.js";
 import { readWhenPossible, waitForStorage } from "../storage/wait.js";
 import type { VideoTask } from "../vocabulary/video-task.js";
 import { afterReload, afterSubmission } from "./create.js";
-import type { EntryTable } from "./entry-table.js";
+import { type EntryTable, newestFirst, recordIn, takeCopy } from "./entry-table.js";
 import { copyIn } from "./records.js";
 import type { VideoTaskEntry } from "./state.js";
 
@@ -53,7 +53,13 @@ export function createEntryWriter({ client, storage, table }: KeptTable): EntryW
 
   function open(): Promise<RecordWriter> {
     opening ??= import("../storage/record-writer.js").then(({ createRecordWriter }) =>
-      createRecordWriter({ client, storage, collection: COLLECTION, recordOf: table.recordOf, onFailure }),
+      createRecordWriter({
+        client,
+        storage,
+        collection: COLLECTION,
+        recordOf: (key) => recordIn(table, key),
+        onFailure,
+      }),
     );
     // without a network a part of the app can't be loaded: the next change tries again
     opening.catch((error) => {
@@ -76,7 +82,7 @@ export async function restoreEntries(kept: KeptTable, drop: (key: string) => voi
   const take = async (records: ReadonlyMap<string, unknown>) => {
     if (table.generation !== generation) return;
     await merge(kept, records, true);
-    for (const { key, task } of table.newestFirst()) if (hasExpired(task)) drop(key);
+    for (const { key, task } of newestFirst(table)) if (hasExpired(task)) drop(key);
   };
   const report = (error: unknown) => reportStorageFailure(client, error);
   await readWhenPossible(client, () => storage.read(COLLECTION), take, report);
@@ -90,9 +96,9 @@ async function merge(
 ): Promise<void> {
   const { client, table, onChange } = kept;
   for (const [key, record] of records) {
-    if (record === undefined) table.remove(key);
+    if (record === undefined) table.entries.delete(key);
     const copy = copyIn(key, record);
-    if (!copy || !table.take(copy) || copy.entry.state !== "submitting") continue;
+    if (!copy || !takeCopy(table, copy) || copy.entry.state !== "submitting") continue;
     void adopt(kept, copy.entry, afterSubmission(client, copy.entry));
     // a tab that writes an entry is open; one that has written it may be closed
     if (isRestored) await adopt(kept, copy.entry, afterReload(client, copy.entry));
@@ -107,8 +113,8 @@ async function adopt(
   settled: Promise<VideoTaskEntry>,
 ): Promise<void> {
   const known = await settled;
-  if (known === entry || table.get(entry.key) !== entry) return;
-  table.show(known);
+  if (known === entry || table.entries.get(entry.key) !== entry) return;
+  table.entries.set(entry.key, known);
   onChange();
 }
 

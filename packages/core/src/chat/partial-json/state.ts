@@ -69,7 +69,7 @@ export function takeValue(parser: Parser): unknown {
   const { phase, document, string, number } = parser;
   if (document.isChanged) {
     const whole = isWholeDocument(parser) ? Number(number.text) : undefined;
-    takeSnapshot(document, phase === "string" ? string.text : whole);
+    takeSnapshot(document, phase === "string" ? string.text.readable : whole);
   }
   return document.value;
 }

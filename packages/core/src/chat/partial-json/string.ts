@@ -1,4 +1,4 @@
-import { createGrowingText } from "./text.js";
+import { createGrowingText, type GrowingText } from "./text.js";
 
 /**
  * Phase of a string: what its next character is.
@@ -13,21 +13,15 @@ type StringPhase = "characters" | "escape" | "code unit" | "ended" | "malformed"
 
 /** A string or key that may come in several pieces, behind its opening quote. */
 export interface GrowingString {
-  readonly phase: StringPhase;
-  /** Text so far, without a last unit that may be half of a surrogate pair. */
-  readonly text: string;
-  /** Length of `text`. */
-  readonly length: number;
-  /** Begins another string. */
-  begin(): void;
-  /** Reads one or more characters, and returns the index of the next one. */
-  read(piece: string, at: number): number;
+  phase: StringPhase;
+  readonly text: GrowingText;
+  /** Digits of a code unit. */
+  digits: string;
 }
 
 const SPACE = 0x20;
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
-const LETTER_U = 0x75;
 const HEX_DIGIT = /[\da-f]/i;
 /** Characters that an escape stands for, at the code of the character after the backslash. */
 const MEANINGS: readonly (string | undefined)[] = Object.assign([], {
@@ -41,6 +35,17 @@ const MEANINGS: readonly (string | undefined)[] = Object.assign([], {
   116: "\t",
 });
 
+/** Creates an empty string. */
+export function createGrowingString(): GrowingString {
+  return { phase: "characters", text: createGrowingText(), digits: "" };
+}
+
+/** Begins another string. */
+export function beginString(string: GrowingString): void {
+  string.phase = "characters";
+  string.text.clear();
+}
+
 /** Returns the index of the closing quote of a string without escapes; -1 where the piece does not show it. */
 export function endOfPlainString(piece: string, start: number): number {
   for (let at = start; at < piece.length; at += 1) {
@@ -51,76 +56,56 @@ export function endOfPlainString(piece: string, start: number): number {
   return -1;
 }
 
-/** Creates an empty string. */
-export function createGrowingString(): GrowingString {
-  const text = createGrowingText();
-  let phase: StringPhase = "characters";
-  /** Digits of a code unit. */
-  let digits = "";
+/** Reads one or more characters, and returns the index of the next one. */
+export function readString(string: GrowingString, piece: string, at: number): number {
+  if (string.phase === "characters") return readCharacters(string, piece, at);
+  if (string.phase === "escape") readEscape(string, piece, at);
+  else readDigit(string, piece.charAt(at));
+  return at + 1;
+}
 
-  return {
-    get phase() {
-      return phase;
-    },
-    get text() {
-      return text.readable;
-    },
-    get length() {
-      return text.length;
-    },
-    begin() {
-      phase = "characters";
-      text.clear();
-    },
-    read(piece, at) {
-      if (phase === "characters") return readCharacters(piece, at);
-      if (phase === "escape") readEscape(piece.charCodeAt(at));
-      else readDigit(piece.charAt(at));
+function readCharacters(string: GrowingString, piece: string, start: number): number {
+  let from = start;
+  for (let at = start; at < piece.length; at += 1) {
+    const code = piece.charCodeAt(at);
+    if (code >= SPACE && code !== QUOTE && code !== BACKSLASH) continue;
+    if (at > from) string.text.append(piece.slice(from, at));
+    const meaning =
+      code === BACKSLASH && at + 1 < piece.length ? MEANINGS[piece.charCodeAt(at + 1)] : undefined;
+    if (meaning === undefined) {
+      endCharacters(string, code);
       return at + 1;
-    },
-  };
-
-  function readCharacters(piece: string, start: number): number {
-    let from = start;
-    for (let at = start; at < piece.length; at += 1) {
-      const code = piece.charCodeAt(at);
-      if (code >= SPACE && code !== QUOTE && code !== BACKSLASH) continue;
-      if (at > from) text.append(piece.slice(from, at));
-      // most escapes are in one piece
-      const meaning = code === BACKSLASH ? MEANINGS[piece.charCodeAt(at + 1)] : undefined;
-      if (meaning === undefined) {
-        endCharacters(code);
-        return at + 1;
-      }
-      text.append(meaning);
-      at += 1;
-      from = at + 1;
     }
-    if (from < piece.length) text.append(piece.slice(from));
-    return piece.length;
+    // most escapes are in one piece
+    string.text.append(meaning);
+    at += 1;
+    from = at + 1;
   }
+  if (from < piece.length) string.text.append(piece.slice(from));
+  return piece.length;
+}
 
-  /** Changes the phase at a character that does not stand for itself. */
-  function endCharacters(code: number): void {
-    if (code === QUOTE) text.end();
-    phase = code === QUOTE ? "ended" : code === BACKSLASH ? "escape" : "malformed";
-  }
+/** Changes the phase at a character that does not stand for itself. */
+function endCharacters(string: GrowingString, code: number): void {
+  if (code === QUOTE) string.text.end();
+  string.phase = code === QUOTE ? "ended" : code === BACKSLASH ? "escape" : "malformed";
+}
 
-  function readEscape(code: number): void {
-    const meaning = MEANINGS[code];
-    digits = "";
-    if (meaning !== undefined) endEscape(meaning);
-    else phase = code === LETTER_U ? "code unit" : "malformed";
-  }
+function readEscape(string: GrowingString, piece: string, at: number): void {
+  const meaning = MEANINGS[piece.charCodeAt(at)];
+  string.digits = "";
+  if (meaning !== undefined) endEscape(string, meaning);
+  else string.phase = piece.charAt(at) === "u" ? "code unit" : "malformed";
+}
 
-  function readDigit(digit: string): void {
-    digits += digit;
-    if (!HEX_DIGIT.test(digit)) phase = "malformed";
-    else if (digits.length === 4) endEscape(String.fromCharCode(Number.parseInt(digits, 16)));
-  }
+function readDigit(string: GrowingString, digit: string): void {
+  string.digits += digit;
+  if (!HEX_DIGIT.test(digit)) string.phase = "malformed";
+  else if (string.digits.length === 4)
+    endEscape(string, String.fromCharCode(Number.parseInt(string.digits, 16)));
+}
 
-  function endEscape(meaning: string): void {
-    text.append(meaning);
-    phase = "characters";
-  }
+function endEscape(string: GrowingString, meaning: string): void {
+  string.text.append(meaning);
+  string.phase = "characters";
 }

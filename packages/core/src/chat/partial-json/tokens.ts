@@ -1,7 +1,7 @@
 import { addValue, setKey } from "./document.js";
 import { createGrowingNumber, isWhole, numberAt, readDigits } from "./number.js";
 import { endValue, type Parser, refuse } from "./state.js";
-import { endOfPlainString } from "./string.js";
+import { beginString, endOfPlainString, readString } from "./string.js";
 
 /** Begins a string or key. Most end in the same piece. */
 export function beginText(parser: Parser, phase: "string" | "key", piece: string, start: number): number {
@@ -12,18 +12,18 @@ export function beginText(parser: Parser, phase: "string" | "key", piece: string
     giveText(parser, piece.slice(start, end));
     return end + 1;
   }
-  parser.string.begin();
+  beginString(parser.string);
   return start;
 }
 
 /** Reads the next part of a string or key. */
 export function readText(parser: Parser, piece: string, start: number): number {
   const { phase, string, document } = parser;
-  const { length } = string;
-  const at = string.read(piece, start);
-  if (phase === "string" && string.length > length) document.isChanged = true;
+  const { length } = string.text;
+  const at = readString(string, piece, start);
+  if (phase === "string" && string.text.length > length) document.isChanged = true;
   if (string.phase === "malformed") return refuse(parser, piece);
-  if (string.phase === "ended") giveText(parser, string.text);
+  if (string.phase === "ended") giveText(parser, string.text.readable);
   return at;
 }
 

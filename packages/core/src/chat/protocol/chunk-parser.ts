@@ -1,7 +1,6 @@
 import { parseJSON } from "../../transport/error-response.js";
 import { type ChunkConsumer, createEventChunks } from "./event-chunks.js";
-import type { FrameCode } from "./frame-reading.js";
-import { plainFrames } from "./plain-frames.js";
+import { type FrameCode, plainFrames } from "./plain-frames.js";
 import { createEnding, type EndHandlers } from "./stream-end.js";
 import { createWholeBody, type WholeBody } from "./whole-body.js";
 

@@ -2,7 +2,8 @@ import { isRecord, parseJSON } from "../../transport/error-response.js";
 import { createEventParser, type ServerSentEvent } from "../../transport/event-stream.js";
 import type { EventCursor } from "./event-cursor.js";
 import type { WireObject } from "./field-reader.js";
-import type { FrameCode, FrameReader } from "./frame-reading.js";
+import type { FrameReader } from "./frame-reading.js";
+import type { FrameCode } from "./plain-frames.js";
 import type { Ending } from "./stream-end.js";
 
 /** The consumer of the chunks of an answer. */

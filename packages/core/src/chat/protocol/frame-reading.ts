@@ -8,12 +8,6 @@ export { createEventCursor } from "./event-cursor.js";
 export { errorFieldsOfText, reportedErrorOf } from "./reported-error.js";
 export { createStrayLines } from "./stray-lines.js";
 
-/** The part of this module that reads a stream. */
-export type FrameCode = Pick<
-  typeof import("./frame-reading.js"),
-  "createEventCursor" | "createFrameReader" | "createStrayLines" | "errorFieldsOfText"
->;
-
 /** Reads the frames of one stream. */
 export interface FrameReader {
   /** Parses the data of an event; undefined where it is no JSON. The value is right until the next call. */

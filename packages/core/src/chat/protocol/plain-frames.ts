@@ -1,6 +1,11 @@
 import { errorFieldsOf, isRecord, parseJSON } from "../../transport/error-response.js";
 import type { EventPlace } from "./event-cursor.js";
-import type { FrameCode } from "./frame-reading.js";
+
+/** The code that reads the frames of a stream. It is loaded while a request is out. */
+export type FrameCode = Pick<
+  typeof import("./frame-reading.js"),
+  "createEventCursor" | "createFrameReader" | "createStrayLines" | "errorFieldsOfText"
+>;
 
 /**
  * Stands in for the code that reads frames, where that could not be loaded. It reads more slowly, knows only the usual
