@@ -330,8 +330,8 @@ export const knownBugs: readonly KnownBug[] = [
     changes: [
       change(
         `${proxy}/durable/job.ts`,
-        "isReserving ? 0 : paid ? paid.spent : spent,",
-        "isReserving ? 0 : paid ? paid.spent : (spent ?? 0),",
+        "return isReported ? spent : reserved;",
+        "return isReported ? spent : 0;",
       ),
     ],
   },

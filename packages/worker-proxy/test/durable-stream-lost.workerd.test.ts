@@ -40,7 +40,7 @@ function openBudgets(pass?: Pass) {
     idFromName: (name) => BUDGET.idFromName(name),
     get: (id) => ({
       async fetch(request) {
-        const { do: action } = await request.clone().json<{ do: string }>();
+        const { do: action } = (await request.clone().json()) as { do: string };
         return (pass ?? late)(action, () => BUDGET.get(id).fetch(request));
       },
     }),
