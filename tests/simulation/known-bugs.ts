@@ -333,8 +333,8 @@ export const knownBugs: readonly KnownBug[] = [
     changes: [
       change(
         `${durable}/objects/job.ts`,
-        "isReserving ? 0 : paid ? paid.spent : spent,",
-        "isReserving ? 0 : paid ? paid.spent : (spent ?? 0),",
+        "return isReported ? spent : reserved;",
+        "return isReported ? spent : 0;",
       ),
     ],
   },

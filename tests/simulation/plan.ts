@@ -131,7 +131,7 @@ export function planOf(seed: number): Plan {
       nth: between(random, 0, 23),
     };
   });
-  return {
+  return withRareMishaps({
     seed,
     tabs: between(random, 1, 3),
     locks: weighted(random, { sound: 8, absent: 1, refused: 1, silent: 0.5 }),
@@ -140,14 +140,16 @@ export function planOf(seed: number): Plan {
     log: logOf(seed, proxy),
     budget: random() < 0.25 ? 8000 : 1_000_000,
     ...withOrders(seed, proxy, withViews(seed, withMishaps(seed, withStranger(seed, steps)))),
-  };
+  });
 }
 
 /** An action, the longest time before it in milliseconds, and a number for it; any number by default. */
 type Happening = readonly [Action, number, nth?: number];
 
+type Mishap = (random: Random) => readonly Happening[];
+
 /** Faults that have to meet an action in the same moment, and what the user does then. */
-const mishaps: readonly ((random: Random) => readonly Happening[])[] = [
+const mishaps: readonly Mishap[] = [
   // a tab crashes while it waits for an answer; the user goes on in another one
   (random) => [
     [weighted(random, { create: 3, send: 2, "send for a tool": 1 }), 3000],
@@ -187,20 +189,85 @@ const mishaps: readonly ((random: Random) => readonly Happening[])[] = [
 function withMishaps(seed: number, steps: readonly Step[]): readonly Step[] {
   const random = randomOf(seed, "mishaps");
   if (random() < 0.6) return steps;
-  return Array.from({ length: between(random, 1, 2) }).reduce<readonly Step[]>((mixed) => {
-    const at = between(random, 0, mixed.length);
-    const own = between(random, 0, 5);
-    const parts = (nthOf(mishaps, between(random, 0, mishaps.length - 1)) as (typeof mishaps)[0])(random);
-    const added = parts.map(
-      ([action, most, nth = between(random, 0, 23)]): Step => ({
-        afterMs: between(random, 0, most),
-        do: action,
-        tab: random() < 0.8 ? own : between(random, 0, 5),
-        nth,
-      }),
-    );
-    return [...mixed.slice(0, at), ...added, ...mixed.slice(at)];
-  }, steps);
+  return Array.from({ length: between(random, 1, 2) }).reduce<readonly Step[]>(
+    (mixed) => mixedWith(mixed, mishaps, random),
+    steps,
+  );
+}
+
+/** Adds one of the mishaps at any place. Four of five of its steps are done in one tab. */
+function mixedWith(steps: readonly Step[], choice: readonly Mishap[], random: Random): readonly Step[] {
+  const at = between(random, 0, steps.length);
+  const own = between(random, 0, 5);
+  const parts = (nthOf(choice, between(random, 0, choice.length - 1)) as Mishap)(random);
+  const added = parts.map(
+    ([action, most, nth = between(random, 0, 23)]): Step => ({
+      afterMs: between(random, 0, most),
+      do: action,
+      tab: random() < 0.8 ? own : between(random, 0, 5),
+      nth,
+    }),
+  );
+  return [...steps.slice(0, at), ...added, ...steps.slice(at)];
+}
+
+/** Mishaps that hardly any world has by chance. Each shows a bug of the past, in some kinds of worlds. */
+const rareMishaps: readonly (readonly [Mishap, isPossible: (plan: Plan) => boolean])[] = [
+  // a retry waits for a tab with a slow tool
+  [
+    () => [
+      ["send for a tool", 3000, 1],
+      ["retry in all tabs", 60],
+    ],
+    ({ whenBusy, locks }) => whenBusy === "queue" && locks === "sound",
+  ],
+  // a queued message becomes an answer
+  [
+    (random) => [
+      ["send", 3000],
+      ["send", 10],
+      ["send", 10],
+      ["corrupt a record", 3000, 4 + 5 * between(random, 0, 3)],
+    ],
+    ({ whenBusy }) => whenBusy === "queue",
+  ],
+  // a chat is left while its answer does not fit on the disk
+  [
+    () => [
+      ["send a long one", 3000],
+      ["change disk", 900, diskModes.indexOf("full")],
+      ["mount with another id", 900, components.length],
+      ["mount with another id", 14_400_000, 0],
+    ],
+    ({ view }) => view !== "stores",
+  ],
+  // a page is frozen while it reads from a disk that is far away
+  [
+    (random) => [
+      ["create", 3000],
+      ["change disk", 60_000, diskModes.indexOf("slow")],
+      [weighted(random, { open: 2, reload: 1 }), 900],
+      ["freeze", 900],
+    ],
+    () => true,
+  ],
+  // a tab crashes while a film is made, and another one asks for the same at once
+  [
+    () => [
+      ["create", 3000],
+      ["crash", 300],
+      ["create again", 600],
+    ],
+    ({ once, locks }) => once === true && locks === "sound",
+  ],
+];
+
+/** Adds a rare mishap, in some worlds. The draws are their own, so that they change no other world. */
+function withRareMishaps(plan: Plan): Plan {
+  const random = randomOf(plan.seed, "rare mishaps");
+  if (random() < 0.85) return plan;
+  const possible = rareMishaps.flatMap(([mishap, isPossible]) => (isPossible(plan) ? mishap : []));
+  return { ...plan, steps: mixedWith(plan.steps, possible, random) };
 }
 
 /**

@@ -14,7 +14,7 @@ const usage = `data: ${JSON.stringify({ choices: [], usage: { total_tokens: 7 } 
 test("case 158: an answer whose object gets no turn for seconds has the usage that came meanwhile", async () => {
   const objects = { STREAM_LOG: "StreamLog", ONCE: "Once", BUDGET: "Budget" };
   const { ask, upstream, logs, close } = await startDurableProxy({
-    fixture: "../fixture/busy-proxy.ts",
+    fixture: "durable/test/fixture/busy-proxy.ts",
     objects,
   });
   onTestFinished(close);
