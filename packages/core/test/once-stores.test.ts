@@ -15,20 +15,20 @@ const failing = (status: number, code = "busy") =>
 
 /** Headers of a client for which a request waits, between `wait` and `goOn`. */
 function waitingHeaders() {
-  let told: (() => void) | undefined;
+  let onWait: (() => void) | undefined;
   return {
     headers: () => {
-      if (!told) return {};
-      told();
+      if (!onWait) return {};
+      onWait();
       return new Promise<never>(() => {});
     },
     /** Lets the next requests wait. Resolves when one does. */
     wait: () =>
       new Promise<void>((resolve) => {
-        told = resolve;
+        onWait = resolve;
       }),
     goOn() {
-      told = undefined;
+      onWait = undefined;
     },
   };
 }
@@ -264,7 +264,7 @@ describe("a film behind a proxy that remembers answers", () => {
   });
 
   test.runIf(globalThis.navigator?.locks)(
-    "stays in the list where the same is asked for in another page, which is told late that it is there",
+    "stays in the list where the same is asked for in another page, which learns late that it is there",
     async () => {
       let answer: (response: Response) => void = () => {};
       const first = new Promise<Response>((resolve) => {
@@ -272,11 +272,11 @@ describe("a film behind a proxy that remembers answers", () => {
       });
       const { visit, sent, keys } = opened((nth) => (nth === 1 ? first : film(nth)), { offers: null });
       const storage = memoryStorage();
-      const told: (() => void)[] = [];
+      const held: (() => void)[] = [];
       const late: RecordStorage = {
         ...storage,
         watch: (collection, listener) =>
-          storage.watch(collection, (changes) => void told.push(() => listener(changes))),
+          storage.watch(collection, (changes) => void held.push(() => listener(changes))),
       };
       const made = visit(storage).video.create(reef);
       await expect.poll(() => sent.length).toBe(1);
@@ -286,7 +286,7 @@ describe("a film behind a proxy that remembers answers", () => {
       expect((await made).handle?.id).toBe("t-1");
       const another = video.create(reef);
       const tellAll = () => {
-        for (const tell of told.splice(0)) tell();
+        for (const tell of held.splice(0)) tell();
       };
       setTimeout(tellAll, 50);
       expect((await another).handle?.id).toBe("t-2");

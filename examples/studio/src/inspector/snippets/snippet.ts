@@ -127,8 +127,8 @@ function workerOf(work: Work): string {
   const models =
     work.room === "assets" ? { [model]: { GroupId: [work.request.GroupId || "studio"] } } : [model];
   const imports = extra
-    ? `${importOf(["createProxy", "type ProxyOptions"], PROXY)}
-${importOf(["type ObjectNamespace", ...extra.names], `${PROXY}/durable`)}`
+    ? `${importOf(["type ObjectNamespace", ...extra.names], "@sluice/durable")}
+${importOf(["createProxy", "type ProxyOptions"], PROXY)}`
     : importOf(["createProxy"], PROXY);
   const options = `  baseURL: "https://gateway.example.com",
   apiKey: (env${extra ? ": Env" : ""}) => env.GATEWAY_API_KEY,
