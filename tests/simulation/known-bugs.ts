@@ -329,6 +329,10 @@ export const knownBugs: readonly KnownBug[] = [
     ],
   },
   {
+    name: "of two tabs that go on from one state each keeps its own answer",
+    changes: [change(`${conversation}/join.ts`, "Number(isWhole(copy)) - Number(isWhole(local));", "0;")],
+  },
+  {
     name: "a request that is lost with its object costs nothing",
     changes: [
       change(

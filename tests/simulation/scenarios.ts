@@ -386,6 +386,25 @@ export const scenarios: readonly Scenario[] = [
       ],
     },
   },
+  {
+    name: "a whole answer that a full disk has not taken is the one of all tabs, though another tab has read on a part of it",
+    plan: {
+      seed: 133_056,
+      tabs: 2,
+      locks: "sound",
+      whenBusy: "replace",
+      proxy: "kept",
+      view: "stores",
+      budget: 1_000_000,
+      steps: [
+        step(10, "go offline", 0, 22),
+        step(10, "break connection", 0, 14),
+        step(10, "change disk", 5, 0),
+        step(10, "send a long one", 5, 2),
+        step(66_918, "spoil answer", 3, 21),
+      ],
+    },
+  },
 ];
 
 function step(afterMs: number, action: Step["do"], tab: number, nth: number): Step {

@@ -12,7 +12,9 @@ function join(local: ThreadNode, copy: ThreadNode): ThreadNode {
   const isNewer =
     copy.revision - local.revision ||
     Number(isGuess(local)) - Number(isGuess(copy)) ||
-    (statesOf(copy) > statesOf(local) ? 1 : 0);
+    Number(statesOf(copy) > statesOf(local)) - Number(statesOf(copy) < statesOf(local)) ||
+    // two tabs have gone on from one state: a whole answer is worth more than a part that was read on
+    Number(isWhole(copy)) - Number(isWhole(local));
   const [newer, older] = isNewer > 0 ? [copy, local] : [local, copy];
   const missed = newer.message.toolCalls?.map((call) => {
     const other = isOpen(call) && older.message.toolCalls?.find(({ id }) => id === call.id);
@@ -31,10 +33,14 @@ function isGuess({ message }: ThreadNode): boolean {
   return message.outcome === "interrupted";
 }
 
+function isWhole({ message }: ThreadNode): boolean {
+  return message.outcome === "complete";
+}
+
 function statesOf({ message }: ThreadNode): string {
   return String(message.toolCalls?.map(({ state }) => state));
 }
 
 function endOf(node: ThreadNode): string {
-  return `${statesOf(node)} ${isGuess(node)}`;
+  return `${statesOf(node)} ${isGuess(node)} ${isWhole(node)}`;
 }
