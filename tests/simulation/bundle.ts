@@ -132,7 +132,11 @@ function treeCodeOf(code: string): TreeCode {
 
 function aliases() {
   const packages = join(root, "packages");
-  const ours = Object.entries({ ...entries, "@sluice/core/internal": "core/src/entries/internal.ts" })
+  const ours = Object.entries({
+    ...entries,
+    "@sluice/core/internal": "core/src/entries/internal.ts",
+    "@sluice/worker-proxy/internal": "worker-proxy/src/internal.ts",
+  })
     .sort(([a], [b]) => b.length - a.length)
     .map(([find, path]) => ({ find: new RegExp(`^${find}$`), replacement: join(packages, path) }));
   return [...ours, { find: /^scheduler$/, replacement: join(import.meta.dirname, "scheduler.ts") }];
