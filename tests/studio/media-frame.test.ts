@@ -93,7 +93,8 @@ describe.skipIf(!hasChromium)("frames of images in Chromium (skipped where there
       await within("Delete").waitFor();
       if (status === 410) break;
       await restore();
-      await within("Try again").click();
+      // a page that is seen again, as this one is when another test's page closes, asks by itself
+      await Promise.race([within("Try again").click(), isShown()]);
       await isShown();
       await studio.page.route(FILES, (route) =>
         route.fulfill({ status, headers: { "access-control-allow-origin": "*" } }),
