@@ -36,6 +36,8 @@ export function createEventChunks(
   const cursor = code.createEventCursor();
   /** The `id` of the event that is read. */
   let eventId = "";
+  /** True once a line came that is no field. Few streams have one: the others spend nothing on it at each event. */
+  let hasStray = false;
   /** True while the last line is read, which the end of the bytes may have cut. */
   let isLastLine = false;
   const handlers = {
@@ -43,7 +45,10 @@ export function createEventChunks(
     onId(id: string) {
       eventId = id;
     },
-    onUnknownField: (name: string, value: string) => stray.add(name, value, isLastLine),
+    onUnknownField(name: string, value: string) {
+      hasStray = true;
+      stray.add(name, value, isLastLine);
+    },
   };
   let events = createEventParser(handlers);
   let stray = code.createStrayLines(ending.fail);
@@ -102,6 +107,7 @@ export function createEventChunks(
   }
 
   function closeStray(): void {
+    if (!hasStray) return;
     stray.close();
     ending.words = stray.words;
     ending.foreign ??= stray.words;
