@@ -4,11 +4,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { ensureChromium } from "./chromium.ts";
+import { closingLines, type Tally } from "./closing-line.ts";
 
 /*
  * Runs the tests. Three things run beside each other: the build and the checks; the tests on the sources; and the proxy's
  * tests in Node, which wait a lot, followed by the tests of what is built. Nothing is built twice but the site, whose code
- * gets its colours in the long run. The last line is `N passed, N failed`, summed over all test runs.
+ * gets its colours in the long run. The last lines name what failed, and say `N passed, N failed`, over all test runs.
  *
  *   (none)    all that has to hold before a change lands
  *   --quick   what an edit needs: types, and the client's and the hooks' tests in Node
@@ -97,7 +98,7 @@ const folder = mkdtempSync(join(tmpdir(), "sluice-test-"));
 const tally = join(folder, "tally");
 writeFileSync(tally, "");
 process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
-let failedChecks = 0;
+const failedChecks: string[] = [];
 
 if (mode !== "quick" && !ensureChromium()) {
   console.log("No Chromium here: the browser tests are skipped. Install one, or set CHROMIUM to its path.");
@@ -150,7 +151,7 @@ async function check(script: string): Promise<boolean> {
     return true;
   }
   console.log(`${printed}\n✗ pnpm run ${script}`);
-  failedChecks += 1;
+  failedChecks.push(`pnpm run ${script}`);
   process.exitCode = 1;
   return false;
 }
@@ -174,20 +175,18 @@ function start(command: string, args: readonly string[], env: NodeJS.ProcessEnv 
   });
 }
 
-/** Ends with the closing line, which CI reads. */
+/** Ends with the closing lines, the last of which CI reads. */
 function end(reason?: string): never {
-  if (reason) console.log(reason);
-  const counts = [0, reason ? failedChecks + 1 : failedChecks, 0];
-  for (const line of readFileSync(tally, "utf8").split("\n").filter(Boolean))
-    for (const [index, count] of line.split(" ").entries())
-      counts[index] = (counts[index] ?? 0) + Number(count);
-  const [passed, failed, skipped] = counts;
-  // a run that ended without a tally has failed as well
-  const isFailed = failed || process.exitCode;
-  console.log(
-    `${passed} passed, ${failed || (isFailed ? 1 : 0)} failed${skipped ? `, ${skipped} skipped` : ""}`,
-  );
-  process.exit(isFailed ? 1 : 0);
+  const sum: Tally = { passed: 0, skipped: 0, failed: [...failedChecks, ...(reason ? [reason] : [])] };
+  for (const line of readFileSync(tally, "utf8").split("\n").filter(Boolean)) {
+    const { passed, skipped, failed } = JSON.parse(line) as Tally;
+    sum.passed += passed;
+    sum.skipped += skipped;
+    sum.failed.push(...failed);
+  }
+  if (process.exitCode && sum.failed.length === 0) sum.failed.push("a run ended without a tally");
+  process.stdout.write(closingLines(sum));
+  process.exit(sum.failed.length ? 1 : 0);
 }
 
 function readArguments() {
