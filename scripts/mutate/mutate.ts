@@ -72,7 +72,10 @@ const suites: Readonly<Record<string, Suite>> = {
       "": ["/activity", "/fast-refresh", "/server", "/use-chat-stream"],
     },
   },
-  "packages/durable/src/archive": { project: "durable*", near: { "": ["/media-archive"] } },
+  "packages/durable/src/archive": {
+    project: "durable*",
+    near: { "": ["/media-archive", "/media-space", "/media-events"] },
+  },
   "packages/durable/src/files": { project: "durable*", near: { "": ["/media"] } },
   "packages/durable/src": { project: "durable*", near: {} },
   "packages/worker-proxy/src/gates": {

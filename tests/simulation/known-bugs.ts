@@ -98,6 +98,16 @@ export const knownBugs: readonly KnownBug[] = [
     ],
   },
   {
+    name: "each attempt to save leaves one more write in a storage that hangs",
+    changes: [
+      change(
+        "packages/core/src/storage/record-writer.ts",
+        "if (openWrites.isPaused()) return unsaved.hold(due);",
+        "",
+      ),
+    ],
+  },
+  {
     name: "the id of a billed task is lost with an odd field of its receipt",
     changes: [
       change(

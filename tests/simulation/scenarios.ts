@@ -405,6 +405,26 @@ export const scenarios: readonly Scenario[] = [
       ],
     },
   },
+  {
+    name: "a page adds little to a disk that hangs for hours, so that all is written soon after it answers slowly",
+    plan: {
+      seed: 150_197,
+      tabs: 1,
+      locks: "sound",
+      whenBusy: "reject",
+      proxy: "kept",
+      once: true,
+      view: "stores",
+      budget: 1_000_000,
+      steps: [
+        step(10, "create", 3, 23),
+        step(10, "change disk", 1, 11),
+        step(10, "send", 3, 7),
+        step(7_200_000, "refetch asset", 0, 6),
+        step(18_000_000, "change disk", 0, 19),
+      ],
+    },
+  },
 ];
 
 function step(afterMs: number, action: Step["do"], tab: number, nth: number): Step {

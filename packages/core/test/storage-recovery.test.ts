@@ -1,4 +1,5 @@
 import {
+  type Clock,
   createChatStore,
   createVideoTaskStore,
   listVideoTasks,
@@ -45,8 +46,7 @@ function illStorage() {
 }
 
 /** A page with a chat over a storage. Each question is answered by "to " and its text. */
-function pageOf(storage: RecordStorage) {
-  const clock = stoppedClock();
+function pageOf(storage: RecordStorage, clock = stoppedClock()) {
   const events: string[] = [];
   const { client, requests } = clientOf(
     async (request) => {
@@ -261,6 +261,128 @@ describe("A chat whose storage falls ill", () => {
     disk.reads = "well";
     await page.clock.advance(60_000);
     expect(page.texts()).toEqual(turns("a"));
+  });
+});
+
+/** A storage that hangs. What it was asked for waits in it, and is done later, one after the other. */
+function hangingStorage(clock: Clock, { eachMs }: { readonly eachMs: number }) {
+  const kept = memoryStorage();
+  const waiting: (() => Promise<void>)[] = [];
+  const disk = {
+    kept,
+    /** Number of writes that it was asked for. */
+    asked: 0,
+    hangs: true,
+    get unanswered() {
+      return waiting.length;
+    },
+    /** Answers what waits, and all that is asked for from now on. */
+    async wake() {
+      disk.hangs = false;
+      while (waiting.length > 0) await waiting.shift()?.();
+    },
+  };
+  const storage: RecordStorage = {
+    ...kept,
+    async write(collection, changes) {
+      disk.asked += 1;
+      const work = async () => {
+        await clock.sleep(eachMs);
+        await kept.write(collection, changes);
+      };
+      if (!disk.hangs && waiting.length === 0) return work();
+      await new Promise<void>((resolve, reject) => {
+        waiting.push(() => work().then(resolve, reject));
+      });
+    },
+  };
+  return { disk, storage };
+}
+
+describe("A chat whose storage does not answer for hours", () => {
+  const hours = (count: number) => count * 3_600_000;
+
+  test("gives it few writes, says what is unsaved, and has all soon after it answers", async () => {
+    const clock = stoppedClock();
+    const { disk, storage } = hangingStorage(clock, { eachMs: 5000 });
+    const page = pageOf(storage, clock);
+    await page.ask("a", "b");
+    await clock.advance(hours(7));
+    await page.ask("c");
+    expect(page.unsaved()).toBe(6);
+    expect(disk.unanswered).toBeLessThan(25);
+    const woken = disk.wake();
+    await clock.advance(180_000);
+    await woken;
+    expect(page.unsaved()).toBe(0);
+    expect(await reloaded(disk.kept)).toEqual(turns("a", "b", "c"));
+    expect(page.events).toEqual(["failure", "recovered"]);
+  });
+
+  test("gives it no more writes because the user goes on all the time", async () => {
+    const clock = stoppedClock();
+    const { disk, storage } = hangingStorage(clock, { eachMs: 10 });
+    const page = pageOf(storage, clock);
+    const questions = Array.from({ length: 120 }, (_, nth) => `${nth}`);
+    for (const question of questions) {
+      await page.ask(question);
+      await clock.advance(60_000);
+    }
+    expect(page.unsaved()).toBe(240);
+    expect(disk.unanswered).toBeLessThan(25);
+    const woken = disk.wake();
+    await clock.advance(30_000);
+    await woken;
+    expect([page.unsaved(), await reloaded(disk.kept)]).toEqual([0, turns(...questions)]);
+  });
+
+  test("writes what is unsaved when its page is left all the same", async () => {
+    const window = new EventTarget();
+    vi.stubGlobal("addEventListener", window.addEventListener.bind(window));
+    const clock = stoppedClock();
+    const { disk, storage } = hangingStorage(clock, { eachMs: 10 });
+    const page = pageOf(storage, clock);
+    await page.ask("a");
+    await clock.advance(hours(1));
+    await page.ask("b");
+    disk.hangs = false;
+    window.dispatchEvent(new Event("pagehide"));
+    const woken = disk.wake();
+    await clock.advance(1000);
+    await woken;
+    expect(await reloaded(disk.kept)).toEqual(turns("a", "b"));
+  });
+
+  test("tries again after growing waits, where the storage works and has lost what it was asked for", async () => {
+    const { disk, storage } = illStorage();
+    const page = pageOf(storage);
+    disk.illness = "hanging";
+    await page.ask("a");
+    await page.clock.advance(hours(1));
+    const asked = disk.writes.length;
+    expect(asked).toBeLessThan(25);
+    disk.illness = undefined;
+    await page.clock.advance(hours(2));
+    expect(page.unsaved()).toBe(0);
+    expect(await reloaded(disk.kept)).toEqual(turns("a"));
+    // works as before
+    await page.ask("b");
+    expect(page.unsaved()).toBe(0);
+    expect(await reloaded(disk.kept)).toEqual(turns("a", "b"));
+  });
+
+  test("does not bring a message back that was removed while a write of it was not answered", async () => {
+    const clock = stoppedClock();
+    const { disk, storage } = hangingStorage(clock, { eachMs: 10 });
+    const page = pageOf(storage, clock);
+    await page.ask("a");
+    await clock.advance(hours(1));
+    page.chat.reset();
+    await page.ask("b");
+    const woken = disk.wake();
+    await clock.advance(10_000);
+    await woken;
+    expect([page.unsaved(), await reloaded(disk.kept)]).toEqual([0, turns("b")]);
   });
 });
 

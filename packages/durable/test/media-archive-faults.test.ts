@@ -31,6 +31,15 @@ test("the log says that a host can't be reached, is too slow or breaks off, and 
   }
 });
 
+test.each([201, 304, 404, 503])("an answer %i is no redirect, whatever address it names", async (status) => {
+  const proxy = await openArchive({ retryMs: DAY_MS });
+  proxy.files.serves("/named.mp4", (response) => response.writeHead(status, { location: "/film.mp4" }).end());
+  await proxy.poll(await proxy.create("named"));
+  await expect.poll(() => proxy.failures()).toHaveLength(1);
+  expect(proxy.failures()[0]).toContain(`its host answered ${status}`);
+  expect(proxy.files.requests.map(({ url }) => url)).toEqual(["/named.mp4"]);
+});
+
 test("the log names the option that is set up wrongly, and nothing is fetched", async () => {
   const proxy = await openArchive({ hosts: "cdn.example.com", retryMs: DAY_MS });
   await proxy.poll(await proxy.create());

@@ -250,6 +250,17 @@ test("case 79: a list of copies is asked for with at most 100 names and 256 KiB,
   expect((await post(new Blob(['{"tasks":["t"]}']).stream())).status).toBe(411);
 });
 
+test("case 79: a list of names that does not arrive is refused as late after the time for a body", async () => {
+  const own = await ownArchive({}, { bodyMs: 200 });
+  const held = new ReadableStream<Uint8Array>({
+    start: (controller) => controller.enqueue(new TextEncoder().encode('{"tasks":')),
+  });
+  const headers = { "content-type": "application/json", "content-length": "20" };
+  const init = { method: "POST", headers, body: held, duplex: "half" };
+  const answer = await own.ask("/v1/archive", init);
+  expect(answer.status).toBe(408);
+});
+
 test.each(["", "{", "null", "[]", '"tasks"', "{}", '{"task":["t"]}', '{"tasks":[],"urls":[]}'])(
   "case 79: a list of copies that names no file is refused with a text that says how to ask: %s",
   async (body) => {

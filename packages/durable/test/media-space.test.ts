@@ -3,6 +3,7 @@ import { fileOf, startMediaProxy, starts } from "./support/media.js";
 import { film, sends, startArchive } from "./support/media-gateway.js";
 
 const MINUTE_MS = 60_000;
+const DAY_MS = 86_400_000;
 const MIB = 1_048_576;
 const PART = 8 * MIB;
 const png = fileOf(starts.png, 1000);
@@ -66,6 +67,20 @@ describe("case 111: an upload that stands still", () => {
     await proxy.pass(30 * MINUTE_MS);
     expect((await fetch(url)).status).toBe(200);
   });
+});
+
+test("space for all users is free again a day after a file's end, though the object of its user says nothing", async () => {
+  const keepMs = 60 * MINUTE_MS;
+  const proxy = await startMediaProxy({ keepMs, allBytes: 1.5 * png.length });
+  onTestFinished(() => proxy.close());
+  const asked = async () => (await proxy.upload(png, { user: "another" })).status;
+  expect((await proxy.upload(png)).status).toBe(201);
+  expect(await asked()).toBe(503);
+  // the alarms of this machine know nothing of the time that passes here: no file is deleted
+  await proxy.pass(keepMs + DAY_MS - MINUTE_MS);
+  expect(await asked()).toBe(503);
+  await proxy.pass(2 * MINUTE_MS);
+  expect(await asked()).toBe(201);
 });
 
 test("case 111: without a bound for all users, no object counts for all", async () => {

@@ -1,8 +1,9 @@
 import type { ClientEvent } from "../vocabulary/events.js";
+import { createOpenWrites } from "./open-writes.js";
 import type { RecordStorage } from "./storage.js";
 import { createUnsavedRecords } from "./unsaved-records.js";
 import { type WaitingClient, waitForStorage } from "./wait.js";
-import { attemptWrite, type Part } from "./write-attempt.js";
+import { type Attempt, attemptWrite, type Part } from "./write-attempt.js";
 
 /** Writer of the records of one collection. A record that could not be written stays due as long as the page lives. */
 export interface RecordWriter {
@@ -55,6 +56,7 @@ export function createRecordWriter(options: RecordWriterOptions): RecordWriter {
   const due = new Set<string>();
   const inFlight = new Set<string>();
   const unsaved = createUnsavedRecords(options, retry, leave);
+  const openWrites = createOpenWrites(client.clock);
   /** The end of all writes so far. */
   let writing: Promise<void> = Promise.resolve();
   let isLeaving = false;
@@ -84,14 +86,19 @@ export function createRecordWriter(options: RecordWriterOptions): RecordWriter {
     return flush([...unsaved.heldBy("storage", PROBE), ...unsaved.heldBy("record", PROBE)]);
   }
 
-  /** Writes what is due, with some of what is unsaved. After a success it writes all that waited for the storage. */
+  /**
+   * Writes what is due, with some of what is unsaved. After a success it writes all that waited for the storage. While the
+   * storage is silent, what is due stays due.
+   */
   function flush(others: readonly string[]): Promise<void> {
     writing = writing.then(async () => {
+      if (openWrites.isPaused()) return unsaved.hold(due);
       const keys = new Set([...others, ...due]);
       due.clear();
-      if (keys.size === 0 || !(await attempt([...keys]))) return;
+      if (keys.size === 0) return;
+      if (!(await attemptInTurn([...keys]))) return;
       const rest = unsaved.heldBy("storage");
-      if (rest.length > 0) await attempt(rest);
+      if (rest.length > 0) await attemptInTurn(rest);
       onWritten?.();
     });
     return writing;
@@ -112,12 +119,19 @@ export function createRecordWriter(options: RecordWriterOptions): RecordWriter {
     writing = Promise.all([writing, ...written]).then(() => {});
   }
 
-  /** Writes records, and notes those that could not be written. Returns true if the storage has taken any. */
-  async function attempt(keys: readonly string[]): Promise<boolean> {
+  /** Writes records, and waits before the next write if it is not answered. Returns true if the storage has taken any. */
+  async function attemptInTurn(keys: readonly string[]): Promise<boolean> {
+    const { isTaken, late } = await attempt(keys);
+    if (late.size > 0) openWrites.pause();
+    return isTaken;
+  }
+
+  /** Writes records, and notes those that could not be written. */
+  async function attempt(keys: readonly string[]): Promise<Attempt> {
     const before = unsaved.records.size;
     const result = await attemptWrite(keys, writePart);
     unsaved.note(result, before);
-    return result.isTaken;
+    return result;
   }
 
   /** Writes records as they are now. Throws if the storage refuses them, or does not answer in time. */
@@ -125,17 +139,24 @@ export function createRecordWriter(options: RecordWriterOptions): RecordWriter {
     const records = () => new Map(part.keys.map((key) => [key, recordOf(key)]));
     for (const key of part.keys) inFlight.add(key);
     try {
-      const write = () => storage.write(collection, records());
-      await waitForStorage(client.clock, write, () => takeLate(part));
+      const answer = (async () => storage.write(collection, records()))();
+      openWrites.add(part, answer);
+      await waitForStorage(
+        client.clock,
+        () => answer,
+        () => takeLate(part),
+      );
     } finally {
       for (const key of part.keys) inFlight.delete(key);
     }
     unsaved.written(part);
   }
 
-  /** Notes that a late write has come to a good end, unless its records have changed since. */
+  /** Notes that a late write has come to a good end, unless its records have changed, or are written again, since. */
   function takeLate(part: Part): void {
-    unsaved.drop(part.keys.filter((key) => unsaved.records.get(key)?.late === part && !due.has(key)));
+    const isLast = (key: string) => unsaved.records.get(key)?.late === part && !inFlight.has(key);
+    unsaved.drop(part.keys.filter((key) => isLast(key) && !due.has(key)));
+    if (openWrites.areAnswered()) void retry();
     onWritten?.();
   }
 }

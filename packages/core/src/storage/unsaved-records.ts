@@ -27,6 +27,8 @@ export interface UnsavedRecords {
    * @param before number of unsaved records at its start
    */
   note(attempt: Attempt, before: number): void;
+  /** Notes records that are not written now, because the storage has not answered the last write. */
+  hold(keys: Iterable<string>): void;
   /** Notes that a part was written. The attempt that it belongs to ends with `note`. */
   written(part: Part): void;
   /** Notes that late writes have come to a good end, or that a record is no longer wanted. */
@@ -69,6 +71,11 @@ export function createUnsavedRecords(
         if (refusals.has(key)) records.delete(key);
         records.set(key, { reason: isRefused ? "record" : (known ?? "storage"), late: late.get(key) });
       }
+      changed(before);
+    },
+    hold(keys) {
+      const before = records.size;
+      for (const key of keys) if (!records.has(key)) records.set(key, { reason: "storage", late: undefined });
       changed(before);
     },
     written({ keys }) {

@@ -61,10 +61,10 @@ export function createDraftStore<Value>(
       void restore();
       const leaving = new AbortController();
       const { addEventListener: listen } = globalThis as Partial<typeof globalThis>;
-      listen?.("pagehide", flush, { signal: leaving.signal });
+      listen?.("pagehide", writeNow, { signal: leaving.signal });
       return () => {
         leaving.abort();
-        flush();
+        writeNow();
       };
     },
   });
@@ -76,22 +76,33 @@ export function createDraftStore<Value>(
     store.flush();
     if (scheduled) return;
     scheduled = new AbortController();
-    clock.sleep(WRITE_MS, scheduled.signal).then(flush, () => {});
+    // after the writes before: who types goes on while a storage does not answer
+    clock.sleep(WRITE_MS, scheduled.signal).then(
+      () => {
+        markScheduled();
+        void writer.write();
+      },
+      () => {},
+    );
   }
 
   function clear(): void {
     set(initial);
-    flush();
+    // at once: the app may leave the page in the next line
+    writeNow();
   }
 
-  /** Writes what is scheduled, now. */
-  function flush(): void {
+  /** Writes what is scheduled or due, without waiting for writes before. */
+  function writeNow(): void {
+    markScheduled();
+    if (writer.due.size > 0) writer.leave();
+  }
+
+  function markScheduled(): void {
     if (!scheduled) return;
     scheduled.abort();
     scheduled = undefined;
     writer.mark(key);
-    // at once: the app may leave the page in the next line
-    writer.leave();
   }
 
   async function restore(): Promise<void> {

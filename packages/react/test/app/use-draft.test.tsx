@@ -182,6 +182,37 @@ test("typing writes once in a while, not for each key", async () => {
   expect(writes).toEqual(["Why", "Why is", "Why is it"]);
 });
 
+test("typing into a storage that does not answer adds few writes to it, and the last text is written when it answers", async () => {
+  const kept = memoryStorage();
+  const waiting: (() => void)[] = [];
+  let hangs = true;
+  const storage: RecordStorage = {
+    ...kept,
+    async write(collection, changes) {
+      if (hangs) await new Promise<void>((answer) => void waiting.push(answer));
+      await kept.write(collection, changes);
+    },
+  };
+  const { clock, show } = page();
+  show({ storage });
+  await rest();
+  for (let second = 0; second < 600; second += 1) {
+    type(`Why is ${second}`);
+    await act(() => clock.advance(1000));
+  }
+  expect(waiting.length).toBeLessThan(25);
+  // left now, a page asks for its last text all the same
+  const before = waiting.length;
+  type("Why is the sky blue?");
+  window.dispatchEvent(new Event("pagehide"));
+  expect(waiting).toHaveLength(before + 1);
+  type("Why is the sky blue at noon?");
+  hangs = false;
+  for (const answer of waiting) answer();
+  await act(() => clock.advance(2000));
+  expect(await kept.read("drafts")).toEqual(new Map([["chat/a", "Why is the sky blue at noon?"]]));
+});
+
 test("A field that has gone leaves no listener on the page", async () => {
   const listening = vi.spyOn(globalThis, "addEventListener");
   const { unmount } = page().show();
