@@ -81,7 +81,7 @@ test("the proxy stores nothing: it imports no part, and no package at run time b
   expect(foreign.filter((line) => !allowed.test(line))).toEqual([]);
 });
 
-test("a gate imports those that a request passes before it, and none gets the whole of the settings", () => {
+test("a gate imports those that a request passes before it, and never the settings", () => {
   const files = filesOf("worker-proxy").filter((file) => file.startsWith("gates/"));
   const nameOf = (file: string) => file.replace(/^gates\/|\.ts$/g, "");
   expect(files.map(nameOf).sort()).toEqual([...gates].sort());
@@ -95,6 +95,16 @@ test("a gate imports those that a request passes before it, and none gets the wh
       .map((path) => `${file}: ${path}`),
   );
   expect(wrong).toEqual([]);
+});
+
+test("what a request calls behind the gates gets what it uses, and never the settings", () => {
+  const rooms = filesOf("worker-proxy").filter((file) => /^(?:gateway|refusals|auth)\//.test(file));
+  const bags = rooms.flatMap((file) =>
+    ownImportsOf("worker-proxy", file)
+      .filter((path) => /^(?:settings|proxy)\.ts$/.test(path))
+      .map((path) => `${file}: ${path}`),
+  );
+  expect(bags).toEqual([]);
 });
 
 test("a feature of `durable` imports the objects, and of other features those that its row names", () => {

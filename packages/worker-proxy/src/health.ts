@@ -100,11 +100,10 @@ async function poll<Env>(settings: Settings<Env>, host: string, { env, report }:
   // a caller that leaves does not end it: others wait for it
   const call = openCall(new AbortController().signal, ANSWER_MS);
   try {
-    const setup = await setupOf(settings, env, host);
-    const asking = { settings, setup, call, ...(report && { report }) };
-    const response = await ask(asking, { method: "GET", path: NO_TASK }, env);
+    const { gateway } = await setupOf(settings, env, host);
+    const response = await ask(gateway, { method: "GET", path: NO_TASK }, { call, report });
     if (!response.ok && !TAKES_KEY.includes(response.status))
-      throw await refusalOf({ response, call }, setup.guarded, settings.limits);
+      throw await refusalOf({ response, call }, gateway.apiKeys, settings.limits.stallMs);
     // a page of 404 is what another server answers
     checkedType(response, false);
     parsed(await readText({ response, call }, MOST_CHARACTERS));

@@ -27,7 +27,7 @@ export {
   usageOf,
 } from "./gateway/read-answer.js";
 export { readAnswer, type StreamEnd } from "./gateway/relay.js";
-export { type Asked, ask } from "./gateway/request.js";
+export { type Asked, ask, type Gateway } from "./gateway/request.js";
 export { isUnconnected } from "./gateway/unanswered.js";
 export { hashOf } from "./hash.js";
 export { notifyOf } from "./job-event.js";
@@ -38,4 +38,4 @@ export { decided, exhausted, misconfigured, Refusal, refusalIn, tooMany } from "
 export { type Details, errorBody, textOf } from "./refusals/texts.js";
 export { logError, openReport } from "./report.js";
 export { groupsWith } from "./routes.js";
-export { checkedOptions, type Settings, type Setup, setupOf } from "./settings.js";
+export { checkedOptions, type Settings, setupOf } from "./settings.js";
