@@ -39,6 +39,11 @@ export interface LedgerState extends Sums {
 /**
  * One ledger, a class of Durable Objects with SQLite. Export it from the Worker under the name that its configuration
  * binds; `budget` does the rest. Its work does not grow with the number of requests that are under way.
+ *
+ * @example
+ * ```ts
+ * export { Budget } from "@sluice/durable";
+ * ```
  */
 export class Budget implements DurableObjectHandlers {
   readonly fetch: DurableObjectHandlers["fetch"];
