@@ -11,7 +11,7 @@ const features: Readonly<Record<string, readonly string[]>> = {
   budget: ["objects"],
   "kept-answers": ["objects", "hosts"],
   once: ["objects", "hosts"],
-  files: ["objects", "archive"],
+  files: ["objects", "hosts", "archive"],
   archive: ["objects", "files"],
   "video-watch": ["objects", "hosts", "notices"],
   notices: ["objects", "video-watch", "files"],
@@ -117,6 +117,14 @@ test("a feature of `durable` imports the objects, and of other features those th
         .map((path) => `${file}: ${path}`),
     );
   expect(wrong).toEqual([]);
+});
+
+test("`durable` reaches for what one platform has in `hosts` alone", () => {
+  const elsewhere = filesOf("durable").filter((file) => !file.startsWith("hosts/"));
+  const own = /globalThis|"cloudflare:|"node:|FixedLengthStream|IdentityTransformStream/;
+  const code = (file: string) =>
+    readFileSync(join(packages, "durable/src", file), "utf8").replace(/\/\*.*?\*\/|\/\/[^\n]*/gs, "");
+  expect(elsewhere.filter((file) => own.test(code(file)))).toEqual([]);
 });
 
 test("`durable` reaches the proxy by its public entries and `/internal`", () => {
