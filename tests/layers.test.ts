@@ -20,7 +20,8 @@ const layers = {
     vocabulary/`,
   "core/src/entries": `
     browser
-    index internal media partial-json schemas sse`,
+    index internal media partial-json schemas sse
+    apart`,
   "core/src/vocabulary": `
     events
     errors
