@@ -4,7 +4,7 @@ import type { RateLimit } from "./gates/rate.js";
 import type { ProxyEvent } from "./report.js";
 import type { RouteName } from "./routes.js";
 
-/** One secret, or those that hold while it is changed, the one in use first. */
+/** One secret; while it is changed, all that are valid, the one in use first. */
 export type Keys = string | undefined | readonly string[];
 
 /**

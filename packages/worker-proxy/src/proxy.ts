@@ -49,7 +49,7 @@ export function createProxy<Env = unknown>(options: ProxyOptions<Env>): GatewayP
 /** A request as it comes in. */
 type Incoming<Env> = Pick<Admitted<Env>, "request" | "env" | "context">;
 
-/** Headers that every answer has: nothing of it is kept anywhere, or taken for another type than it is. */
+/** Headers of every answer: no cache keeps it, and no browser takes it for another type. */
 const own = { "cache-control": "no-store", "x-content-type-options": "nosniff" };
 
 /** Looks at path and origin, lets the other gates decide, and turns what they throw into an answer. */
@@ -61,7 +61,7 @@ async function answer<Env>(settings: Settings<Env>, incoming: Incoming<Env>): Pr
   let response: Response;
   try {
     let found = find(request.url, settings);
-    // found before the gate that uses it, so that a page can read each refusal
+    // read before the gate that uses it, so that a page can read each refusal
     const origin = request.headers.get("origin");
     // `GET /health` reports a problem of `origins` with all others
     const isHealth = found.matches[0]?.route.name === "health";

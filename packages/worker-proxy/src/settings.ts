@@ -94,7 +94,7 @@ export function checkedOptions<Env>(given: ProxyOptions<Env>) {
     read,
     limits,
     fieldsOf,
-    // a lost answer says nothing: what is offered is read there
+    // clients read there what is offered, after an answer was lost
     table: tableOf(offersHealth ? [...routes, "health"] : routes, assetLookup, added),
     keyInUse: createKeyInUse(),
     /** Polls in flight, and their answers for a moment. */
@@ -135,7 +135,7 @@ export async function setupOf<Env>(settings: Settings<Env>, env: Env, host: stri
   };
 }
 
-/** The parts of a setup. Each fails for itself. */
+/** Reads the parts of a setup. One that fails does not stop the others. */
 export function partsOf<Env>({ read }: Settings<Env>, env: Env, host: string) {
   return [foreign(read.baseURL(env), host), read.apiKeys(env), read.secrets(env), read.models(env)] as const;
 }

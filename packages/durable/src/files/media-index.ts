@@ -68,7 +68,7 @@ function openIndex<Env>(state: ObjectState, settings: MediaSettings<Env>, env: E
     }
     if (request.do === "copy") {
       await copying.add(request.jobs);
-      // a job that is known already wakes nothing before its time
+      // a job that is known already sets no earlier alarm
       const at = copying.nextAt();
       if (at !== null) await wakeAt(at);
       return {};
@@ -142,7 +142,7 @@ function openIndex<Env>(state: ObjectState, settings: MediaSettings<Env>, env: E
     else await storage.setAlarm(Math.max(at, Date.now()));
   }
 
-  /** Returns the time until which it has to be known that the user was erased; undefined where it is over. */
+  /** Returns the time until which the erasure of the user is remembered; undefined where that time is over. */
   function erasureEnd(): number | undefined {
     const [sums] = sql.exec("SELECT erasedAt FROM sums").toArray();
     const end = Number(sums?.["erasedAt"]) + removal.storesMs;

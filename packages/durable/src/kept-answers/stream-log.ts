@@ -42,8 +42,8 @@ export interface StreamLogOptions<Env = unknown>
   /** The most answers of one user that are kept; beyond it, the oldest is deleted, which is an event. @default 50 */
   readonly keptPerUser?: number;
   /**
-   * Receives one event for each answer, from where it ends: of kind `answer`, with the stream's id. Another one, with the
-   * outcome `dropped`, follows where an answer is deleted before its time; after a crash, that one may come twice.
+   * Receives one event of kind `answer` at the end of each answer, with the stream's id. Another one, with the outcome
+   * `dropped`, follows where an answer is deleted before its time; after a crash it may come twice.
    * @default none
    */
   readonly onEvent?: OnJobEvent<Env> | undefined;

@@ -93,7 +93,7 @@ export async function askObject(object: ReturnType<typeof objectNamed>, request:
 /**
  * Response by which an object hands a refusal to {@link askObject}.
  *
- * @throws whatever is no refusal
+ * @throws any other error as it is
  */
 export function refusedBy(refusal: unknown): Response {
   if (!(refusal instanceof Refusal)) throw refusal;

@@ -44,8 +44,8 @@ export interface OnceOptions<Env = unknown>
    */
   readonly answerBytes?: number;
   /**
-   * Receives one event for each create that is sent, from where it ends: of kind `create`, with the id of its request.
-   * An object that is lost meanwhile changes nothing in that, unless its storage fails.
+   * Receives one event of kind `create` at the end of each create that is sent, with the id of its request. It also
+   * comes where the object is lost meanwhile, unless the storage fails.
    * @default none
    */
   readonly onEvent?: OnJobEvent<Env> | undefined;
@@ -84,7 +84,7 @@ export function onceObject<Env = unknown>(options: OnceOptions<Env>): DurableObj
   };
 }
 
-/** Most bytes of the answers in one export: those beyond it are there without their text. */
+/** Most bytes of the answers in one export: further answers are in it without their text. */
 const EXPORTED_BYTES = 4 * 1024 * 1024;
 
 /** The groups of routes whose requests are remembered: all that create something. */

@@ -50,7 +50,7 @@ export interface Ended {
   readonly answer: KeptAnswer;
   /** Present where the answer is not given to later requests: an error in its place, or `"nothing"`. */
   readonly instead?: KeptAnswer | "nothing";
-  /** Reports the job; in the turn in which its end is stored, so that nothing is lost in between. */
+  /** Reports the job. It is called in the turn in which the end is stored, so that nothing is lost in between. */
   readonly report: () => void;
 }
 
@@ -64,7 +64,7 @@ interface Sending extends Outgoing {
   /** The gateway's; 0 before it has answered. */
   status: number;
   headers: Readonly<Record<string, string>>;
-  /** Reports the end, which is settled. */
+  /** Reports the end; present once the job is settled. */
   reportEnd: (() => void) | undefined;
 }
 

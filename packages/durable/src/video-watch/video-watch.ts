@@ -40,9 +40,9 @@ export interface VideoWatchOptions<Env = unknown> extends GatewayOptions<Env> {
    */
   readonly namespace?: (env: Env) => ObjectNamespace | undefined;
   /**
-   * Receives an event at the end of each watch (`watch`), and those of `webhook` and of `webPush` until it has taken over
-   * a notice: each attempt that failed, and the end. An event is reported after its cause was stored: it comes once, or,
-   * where the object is lost right then, not at all.
+   * Receives an event of kind `watch` at the end of each watch, and the events of notices: each failed attempt and the
+   * end of a webhook, and those of a push until `webPush` has taken it over. An event comes once, after its cause was
+   * stored; where the object is lost right then, it does not come.
    * @default none
    */
   readonly onEvent?: OnJobEvent<Env>;
@@ -50,10 +50,10 @@ export interface VideoWatchOptions<Env = unknown> extends GatewayOptions<Env> {
 
 /**
  * Makes the class of Durable Objects that each watch one video task, by alarms, for any number of tabs. An object polls
- * 5 s after the first answer and then ever less often, down to each `intervalMs` (15 s); each 60 s once it had no reader
- * for 5 minutes; and no more after the final state, after 24 hours, or after an hour without a reader. A task that is
- * watched from its create is polled 5 s after it, then at most once in `intervalMs`, and needs no reader. The object
- * keeps the newest answer, never the key, and deletes it `rememberMs` after the end.
+ * 5 s after the first answer, then less and less often, until it polls every `intervalMs` (15 s). Without a reader for
+ * 5 minutes it polls every 60 s. It stops at the final state, after 24 hours, or after an hour without a reader. A task
+ * that is watched from its create is polled 5 s after it, then at most once in `intervalMs`, and needs no reader. The
+ * object keeps the newest answer, never the key, and deletes it `rememberMs` after the end.
  *
  * @throws {TypeError} when an option is missing or can't work
  * @example

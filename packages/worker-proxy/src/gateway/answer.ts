@@ -44,7 +44,7 @@ export async function passOn<Env>(
     return new Response(readStream(exchange, body, rules, onEnd), { status, headers });
   const bytes = await jsonOf(exchange, response, rules);
   call.close(true);
-  // whoever has asked the gateway reports its count
+  // the object that asked the gateway reports its count
   if (kept) delete report.known.usage;
   report.known.bytes = bytes.byteLength;
   report.firstByte();
@@ -52,7 +52,7 @@ export async function passOn<Env>(
   return new Response(bytes, { status, headers });
 }
 
-/** Headers of the answer, without its type. The request has the gateway's id from here on. */
+/** Makes the headers of the answer, without its type. From here on the event has the gateway's request id. */
 async function headersOf<Env>(
   { admitted, route, report }: Exchange<Env>,
   response: Response,
@@ -71,7 +71,10 @@ async function headersOf<Env>(
   };
 }
 
-/** Ends a report with the code of a kept stream's end, which passes unread. */
+/**
+ * Ends a report with the code of a kept stream's end. The stream passes unread, so that its object is asked for the
+ * code.
+ */
 function endWith<Env>(
   { admitted }: Exchange<Env>,
   endCode: () => Promise<string | undefined>,

@@ -17,7 +17,7 @@ const ERROR = /^(?:event: ?error\b|error:|(?:data: ?)?\{(?:.*[{,])? ?"error": ?[
 export interface PumpOptions {
   /** Keys that must not pass. */
   readonly keys: readonly string[];
-  /** True for a chat, whose end is said; the end of another stream is the end of its bytes. */
+  /** True for a chat, which says its end with `[DONE]`. Any other stream ends with its bytes. */
   readonly isChat: boolean;
   /** Called before the first piece goes on. */
   readonly onFirstByte: () => void;

@@ -105,7 +105,9 @@ export function outcomeOf(json: unknown): CallOutcome {
   return error && !choices && !data && !usage ? "refused" : "answered";
 }
 
-/** Returns true for a success by its status that is an error by its words. A chat may have it beside its choices. */
+/**
+ * Returns true for an answer that is an error under a status of success. A chat may have the error beside its choices.
+ */
 function isFailure(json: unknown, route: RouteName): boolean {
   if (route === "chat") return isErrorEvent({ event: "", data: "" }, json);
   return outcomeOf(json) === "refused";
@@ -150,7 +152,7 @@ function givenId(json: unknown): string | undefined {
 const ERROR_CHARACTERS = 65_536;
 const ERROR_MS = 10_000;
 
-/** Status 0 is how a host that keeps to the letter of the standard shows a redirect. */
+/** Statuses of redirects. Some hosts show status 0 instead, as the standard says. */
 const REDIRECTS = [0, 301, 302, 303, 307, 308];
 
 /** Problems of the account behind the key. The gateway's message may name keys and balances, and is not passed on. */

@@ -5,7 +5,7 @@ import type { createKeyInUse } from "./key-in-use.js";
 /** The way to the gateway, for one request of a client. */
 export interface Gateway {
   readonly baseURL: string;
-  /** The one in use, and the one that follows it. */
+  /** The key in use, and the one that follows it while keys are changed. */
   readonly apiKeys: readonly string[];
   readonly keyInUse: ReturnType<typeof createKeyInUse>;
   /** Sends a request, by `fetch` of the options or of the platform. */
@@ -50,7 +50,7 @@ export async function ask(
     answer.body?.cancel().catch(() => {});
     if (report) report.known.attempts = 2;
     answer = await askWith(other);
-    // from now on it is asked with first, so that this line comes once
+    // it is tried first from now on, so that this line comes once
     if (!REFUSES_KEY.includes(answer.status) && keyInUse.took(other))
       logError(`the gateway refused one key with ${status}; the other is used from now on`);
   }

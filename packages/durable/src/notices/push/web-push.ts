@@ -232,7 +232,7 @@ type CheckedKeys = Record<keyof VAPID, string>;
 /** The keys that were found right: they are read for each push. */
 const checked = new Set<string>();
 
-/** @throws {TypeError} for keys that sign nothing that a push service takes */
+/** @throws {TypeError} for keys that are no pair: no push service takes what they sign */
 async function checkedKeys(given: unknown): Promise<CheckedKeys> {
   const { publicKey = "", privateKey = "", subject = "" } = { ...(given as VAPID | undefined) };
   for (const [name, value] of Object.entries({ publicKey, privateKey, subject }))
