@@ -5,8 +5,8 @@ import type { RecordStorage } from "../storage/storage.js";
 import { openWebStorage, type WebStorage } from "../storage/web.js";
 
 /*
- * Names of `index.ts` whose code the client also loads later. esbuild loads each file at once that an entry names and that
- * anything keeps, also later code. This file is kept by those alone who use it.
+ * Names of `index.ts` whose code the client also loads later. esbuild loads each file at once that an entry names and
+ * that anything keeps, also later code. Only a program that uses one of these names keeps this file.
  */
 
 /**
