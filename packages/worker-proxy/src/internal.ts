@@ -3,6 +3,8 @@
  * A part of your own needs the types of `@sluice/worker-proxy` alone.
  */
 
+export { type OwnBytes, openBytes, openPipe } from "./base/bytes.js";
+export { limited, within } from "./base/time.js";
 export { isFile, isPublic } from "./gates/addresses.js";
 export { readBody } from "./gates/body.js";
 export { type Account, openAccount, type Paid } from "./gates/budget.js";
@@ -12,8 +14,7 @@ export { find, type Match, matchFor, type Route } from "./gates/path.js";
 export { checkRate } from "./gates/rate.js";
 export { userOf } from "./gates/user.js";
 export { checkedType } from "./gateway/answer.js";
-export { type OwnBytes, openBytes, openPipe } from "./gateway/bytes.js";
-export { type Call, limited, openCall, within } from "./gateway/call.js";
+export { type Call, openCall } from "./gateway/call.js";
 export { markKept } from "./gateway/kept.js";
 export { openKeyWatch } from "./gateway/keys.js";
 export { passedHeadersOf } from "./gateway/passed-headers.js";

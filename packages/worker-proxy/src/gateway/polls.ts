@@ -1,6 +1,7 @@
+import { within } from "../base/time.js";
 import { Refusal } from "../refusals/refusal.js";
 import { checkedType } from "./answer.js";
-import { type Call, within } from "./call.js";
+import type { Call } from "./call.js";
 import type { Exchange } from "./exchange.js";
 import { passedHeadersOf } from "./passed-headers.js";
 import { JSON_CHARACTERS, readText, refusalOf } from "./read-answer.js";

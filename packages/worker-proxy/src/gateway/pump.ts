@@ -1,5 +1,5 @@
+import { openBytes, openPipe } from "../base/bytes.js";
 import { Refusal } from "../refusals/refusal.js";
-import { openBytes, openPipe } from "./bytes.js";
 import { type Call, failed } from "./call.js";
 import { openKeyWatch, unescaped } from "./keys.js";
 

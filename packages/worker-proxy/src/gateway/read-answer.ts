@@ -1,12 +1,12 @@
 import { isErrorEvent, isRecord, parseJSON } from "@sluice/core/internal";
 import type { CallOutcome, Usage } from "../admitted.js";
+import { type OwnBytes, openPieces } from "../base/bytes.js";
 import { Refusal } from "../refusals/refusal.js";
 import type { Reason } from "../refusals/texts.js";
 import type { RouteName } from "../routes.js";
-import { type OwnBytes, openPieces } from "./bytes.js";
+import { checkAnswer } from "./answer-size.js";
 import { failed } from "./call.js";
 import type { AnswerRules, Exchange, Upstream } from "./exchange.js";
-import { checkAnswer } from "./json-size.js";
 import { openKeyWatch } from "./keys.js";
 import { passedHeadersOf } from "./passed-headers.js";
 import { relay } from "./relay.js";

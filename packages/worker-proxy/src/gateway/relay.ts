@@ -1,7 +1,7 @@
 import type { CallOutcome, Usage } from "../admitted.js";
+import { openPieces } from "../base/bytes.js";
 import { Refusal } from "../refusals/refusal.js";
 import { errorEvent, textOf } from "../refusals/texts.js";
-import { openPieces } from "./bytes.js";
 import { type Call, failed } from "./call.js";
 import { type EventBytesOptions, openEventBytes } from "./chat-events.js";
 
