@@ -39,6 +39,30 @@ const gates = [
   "budget",
 ];
 
+/** The rooms of the proxy, from the top down: each may import those below it. */
+const rooms = [
+  "index",
+  "internal",
+  "proxy",
+  "health",
+  "settings",
+  "auth",
+  "gateway",
+  "gates",
+  "analytics-engine",
+  "read-option",
+  "refusals",
+  "options",
+  "report",
+  "job-event",
+  "admitted",
+  "route-lists",
+  "routes",
+  "variables",
+  "hash",
+  "base",
+];
+
 /** The files of a package. */
 function filesOf(name: string): string[] {
   return globSync("**/*.ts", { cwd: join(packages, name, "src") }).sort();
@@ -79,6 +103,18 @@ test("the proxy stores nothing: it imports no part, and no package at run time b
   // bundled: the reader of events and of their errors that the client has too
   const allowed = /: @sluice\/core\/(?:sse|internal)$|^auth\/.*: jose$/;
   expect(foreign.filter((line) => !allowed.test(line))).toEqual([]);
+});
+
+test("a room of the proxy imports itself and the rooms below it", () => {
+  const roomOf = (file: string) => file.replace(/[/.].*$/, "");
+  const files = filesOf("worker-proxy");
+  expect([...new Set(files.map(roomOf))].sort()).toEqual([...rooms].sort());
+  const upward = files.flatMap((file) =>
+    ownImportsOf("worker-proxy", file)
+      .filter((path) => rooms.indexOf(roomOf(path)) < rooms.indexOf(roomOf(file)))
+      .map((path) => `${file}: ${path}`),
+  );
+  expect(upward).toEqual([]);
 });
 
 test("a gate imports those that a request passes before it, and never the settings", () => {

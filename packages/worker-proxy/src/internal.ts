@@ -38,5 +38,5 @@ export { isCredential, logCause } from "./refusals/log.js";
 export { decided, exhausted, misconfigured, Refusal, refusalIn, tooMany } from "./refusals/refusal.js";
 export { type Details, errorBody, textOf } from "./refusals/texts.js";
 export { logError, openReport } from "./report.js";
-export { groupsWith } from "./routes.js";
+export { groupsWith } from "./route-lists.js";
 export { checkedOptions, type Settings, setupOf } from "./settings.js";

@@ -1,16 +1,16 @@
 import type { User } from "./admitted.js";
 import { createTables, type FieldsOf, hasField, routeOf } from "./gates/field-table.js";
-import type { Caps } from "./gates/fields.js";
 import { tableOf } from "./gates/path.js";
 import { createStreamCount } from "./gates/streams.js";
 import { createKeyInUse } from "./gateway/key-in-use.js";
 import type { Flights, Polled } from "./gateway/polls.js";
 import type { Gateway } from "./gateway/request.js";
-import type { ProxyOptions } from "./options.js";
+import type { Caps, ProxyOptions } from "./options.js";
 import { ensure, readOption } from "./read-option.js";
 import { misconfigured } from "./refusals/refusal.js";
 import { createRepeats } from "./refusals/repeats.js";
-import { groupsWith, type RouteName, routeGroups } from "./routes.js";
+import { groupsWith } from "./route-lists.js";
+import { type RouteName, routeGroups } from "./routes.js";
 
 /** The groups that an operator can open. */
 const ROUTES = Object.keys(routeGroups).filter((name) => name !== "media");

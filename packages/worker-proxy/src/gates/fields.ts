@@ -1,3 +1,4 @@
+import type { Caps } from "../options.js";
 import { Refusal } from "../refusals/refusal.js";
 import { type Field, isDropped, maxTokensOf } from "./field-table.js";
 
@@ -87,13 +88,6 @@ function notAllowed(parent: string, name: string): Refusal {
   const param = (parent && `${parent}.`) + JSON.stringify(name.slice(0, 40)).slice(1, -1);
   return new Refusal("field_not_allowed", { param, advice: param });
 }
-
-/**
- * The bounds of what a model may be asked for, by field: `duration`, `parameters.duration`. A number is the largest
- * number, or the greatest length of a list. A list has all values that are allowed; a request without the field gets
- * the first.
- */
-export type Caps = Readonly<Record<string, number | readonly (string | number | boolean)[]>>;
 
 /**
  * Values for requests without a field, where the gateway's own default could cost more than the cap. A lower cap takes

@@ -1,7 +1,8 @@
+import type { Caps } from "../options.js";
 import { Refusal } from "../refusals/refusal.js";
 import type { RouteName } from "../routes.js";
 import { belongsTo, type FieldsOf } from "./field-table.js";
-import { type Caps, siftBody } from "./fields.js";
+import { siftBody } from "./fields.js";
 
 /** The models that the operator lists, each with its caps. */
 export type ListedModels = ReadonlyMap<string, Caps>;
