@@ -1,5 +1,10 @@
 import { openCopying } from "../archive/copying.js";
-import type { DurableObjectClass, DurableObjectHandlers, ObjectState } from "../objects/object.js";
+import {
+  classOf,
+  type DurableObjectClass,
+  type DurableObjectHandlers,
+  type ObjectState,
+} from "../objects/object.js";
 import { createTables } from "../objects/tables.js";
 import type { FileRow, IndexAnswer, IndexRequest } from "./file-rows.js";
 import { type FileChange, openChanges } from "./index-changes.js";
@@ -32,15 +37,7 @@ const CREATING: readonly IndexRequest["do"][] = ["open", "copy", "bury", "erase"
  */
 export function mediaIndex<Env = unknown>(options: MediaStoreOptions<Env>): DurableObjectClass<Env> {
   const settings = checkedSettings(options);
-  return class {
-    readonly fetch: DurableObjectHandlers["fetch"];
-    readonly alarm: DurableObjectHandlers["alarm"];
-    constructor(state: ObjectState, env: Env) {
-      const index = openIndex(state, settings, env);
-      this.fetch = index.fetch;
-      this.alarm = index.alarm;
-    }
-  };
+  return classOf((state, env) => openIndex(state, settings, env));
 }
 
 function openIndex<Env>(state: ObjectState, settings: MediaSettings<Env>, env: Env): DurableObjectHandlers {

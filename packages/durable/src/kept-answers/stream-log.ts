@@ -3,10 +3,9 @@ import { checkedOptions, ensure, hashOf, markKept, readBinding } from "@sluice/w
 import {
   askObject,
   CALLER,
+  classOf,
   type DurableObjectClass,
-  type DurableObjectHandlers,
   type ObjectNamespace,
-  type ObjectState,
   objectNamed,
   REPLAYED,
 } from "../objects/object.js";
@@ -83,16 +82,8 @@ export function streamLogObject<Env = unknown>(options: StreamLogOptions<Env>): 
       throw new TypeError(`${name}: give a whole number from 1 up`);
   // the proxy has checked the user and the request
   const settings = checkedOptions<Env>({ ...gateway, authenticate: "public", origins: [], models: ["any"] });
-  return class {
-    readonly fetch: DurableObjectHandlers["fetch"];
-    readonly alarm: DurableObjectHandlers["alarm"];
-    constructor(state: ObjectState, env: Env) {
-      const setup = { settings, namespace, orphanMs, keepMs, logBytes, keptPerUser, onEvent };
-      const log = withUserIndex(state, () => openStreamLog(state, env, setup));
-      this.fetch = log.fetch;
-      this.alarm = log.alarm;
-    }
-  };
+  const setup = { settings, namespace, orphanMs, keepMs, logBytes, keptPerUser, onEvent };
+  return classOf((state, env) => withUserIndex(state, () => openStreamLog(state, env, setup)));
 }
 
 /**

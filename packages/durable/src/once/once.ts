@@ -10,10 +10,9 @@ import {
 import {
   askObject,
   CALLER,
+  classOf,
   type DurableObjectClass,
-  type DurableObjectHandlers,
   type ObjectNamespace,
-  type ObjectState,
   objectNamed,
   REPLAYED,
 } from "../objects/object.js";
@@ -72,16 +71,8 @@ export function onceObject<Env = unknown>(options: OnceOptions<Env>): DurableObj
     throw new TypeError("answerBytes: give a whole number from 1 up");
   // the proxy has checked the user and the request
   const settings = checkedOptions<Env>({ ...gateway, authenticate: "public", origins: [], models: ["any"] });
-  return class {
-    readonly fetch: DurableObjectHandlers["fetch"];
-    readonly alarm: DurableObjectHandlers["alarm"];
-    constructor(state: ObjectState, env: Env) {
-      const setup = { settings, namespace, answerBytes, onEvent };
-      const object = withUserIndex(state, () => openOnce(state, env, setup));
-      this.fetch = object.fetch;
-      this.alarm = object.alarm;
-    }
-  };
+  const setup = { settings, namespace, answerBytes, onEvent };
+  return classOf((state, env) => withUserIndex(state, () => openOnce(state, env, setup)));
 }
 
 /** Most bytes of the answers in one export: further answers are in it without their text. */

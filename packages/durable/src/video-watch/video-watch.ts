@@ -1,12 +1,7 @@
 import type { JobEvent, OnJobEvent } from "@sluice/worker-proxy";
 import { notifyOf, readBinding } from "@sluice/worker-proxy/internal";
 import { keepLetter, withDeadLetters } from "../notices/dead-letter-object.js";
-import type {
-  DurableObjectClass,
-  DurableObjectHandlers,
-  ObjectNamespace,
-  ObjectState,
-} from "../objects/object.js";
+import { classOf, type DurableObjectClass, type ObjectNamespace } from "../objects/object.js";
 import { withUserIndex } from "../objects/user-index.js";
 import type { EndHandler } from "./end.js";
 import { openVideoWatch } from "./object.js";
@@ -68,29 +63,21 @@ export function videoWatch<Env = unknown>(options: VideoWatchOptions<Env>): Dura
   if (rememberMs !== undefined && !(Number.isSafeInteger(rememberMs) && rememberMs >= 1))
     throw new TypeError("rememberMs: give a whole number from 1 up");
   const query = createTaskQuery(gateway);
-  return class {
-    readonly fetch: DurableObjectHandlers["fetch"];
-    readonly alarm: DurableObjectHandlers["alarm"];
-    constructor(state: ObjectState, env: Env) {
-      const report = (event: JobEvent) => notifyOf(onEvent, event, env);
-      const parts: WatchParts = {
-        poll: (id) => query(id, env),
-        intervalMs: checkInterval(typeof intervalMs === "number" ? intervalMs : intervalMs(env)),
-        rememberMs,
-        onEnd: onEnd && ((ended, work) => onEnd(ended, { env, report, ...work })),
-        keepLetter:
-          namespace &&
-          (async (letter) => keepLetter(await readBinding("videoWatch: namespace", namespace, env), letter)),
-        report,
-      };
-      const letters = { namespace: () => namespace?.(env), kind: "webhook", report } as const;
-      const object = withUserIndex(state, () =>
-        withDeadLetters(openVideoWatch(state, parts), state, letters),
-      );
-      this.fetch = object.fetch;
-      this.alarm = object.alarm;
-    }
-  };
+  return classOf((state, env) => {
+    const report = (event: JobEvent) => notifyOf(onEvent, event, env);
+    const parts: WatchParts = {
+      poll: (id) => query(id, env),
+      intervalMs: checkInterval(typeof intervalMs === "number" ? intervalMs : intervalMs(env)),
+      rememberMs,
+      onEnd: onEnd && ((ended, work) => onEnd(ended, { env, report, ...work })),
+      keepLetter:
+        namespace &&
+        (async (letter) => keepLetter(await readBinding("videoWatch: namespace", namespace, env), letter)),
+      report,
+    };
+    const letters = { namespace: () => namespace?.(env), kind: "webhook", report } as const;
+    return withUserIndex(state, () => withDeadLetters(openVideoWatch(state, parts), state, letters));
+  });
 }
 
 function checkInterval(ms: number): number {
