@@ -1,5 +1,7 @@
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
+import { entries } from "./support/entries.ts";
 
 /* The names that an app can import from an entry, types included. */
 
@@ -15,13 +17,61 @@ test.each(["core/src/entries/index.ts", "react/src/app/index.ts"])(
   },
 );
 
+test.each(Object.entries(entries))(
+  "each name of %s has a doc comment, and each value in it an example",
+  (_, path) => {
+    const found = exportsOf(join(packages, path));
+    expect(found.length).toBeGreaterThan(0);
+    const isType = ({ kind }: Exported) => kind === "interface" || kind === "type";
+    const poor = found.filter((one) => !(isType(one) ? one.doc : one.doc.includes("```ts")));
+    expect(poor.map(({ name, kind }) => `${kind} ${name}`)).toEqual([]);
+  },
+);
+
+const packages = join(import.meta.dirname, "../packages");
+const DECLARATION =
+  /(\/\*\*(?:(?!\*\/).)*\*\/\n(?:\/[/*][^\n]*\n)*)?^export (?:async |abstract )?(function|const|class|interface|type) (\w+)/gms;
+const LIST = /^export (?:type )?\{([^}]*)\} from "([^"]+)";$/gm;
+
+interface Exported {
+  readonly name: string;
+  readonly kind: string;
+  readonly doc: string;
+}
+
+/** The declarations behind the names that a file exports, wherever they are. */
+function exportsOf(path: string): Exported[] {
+  const source = readFileSync(path, "utf8");
+  const own = [...source.matchAll(DECLARATION)].map(([, doc = "", kind = "", name = ""]) => ({
+    name,
+    kind,
+    doc,
+  }));
+  const named = [...source.matchAll(LIST)].flatMap(([, list = "", from = ""]) => {
+    const target = join(dirname(path), from.replace(/\.js$/, ""));
+    const all = exportsOf(existsSync(`${target}.ts`) ? `${target}.ts` : `${target}.tsx`);
+    return namesOf(list).map((name) => {
+      const [original = "", shown = original] = name.split(" as ");
+      const declared = all.find((one) => one.name === original);
+      return { kind: "unknown", doc: "", ...declared, name: shown };
+    });
+  });
+  return [...own, ...named];
+}
+
 function indexOf(path: string): string {
-  return readFileSync(new URL(`../packages/${path}`, import.meta.url), "utf8");
+  return readFileSync(join(packages, path), "utf8");
 }
 
 function namesIn(source: string): string[] {
-  return [...source.matchAll(/^export (?:type )?\{([^}]*)\} from ".*";$/gm)]
-    .flatMap(([, list = ""]) => list.split(","))
+  return [...source.matchAll(/^export (?:type )?\{([^}]*)\} from ".*";$/gm)].flatMap(([, list = ""]) =>
+    namesOf(list),
+  );
+}
+
+function namesOf(list: string): string[] {
+  return list
+    .split(",")
     .map((name) => name.trim().replace(/^type /, ""))
     .filter((name) => name !== "");
 }

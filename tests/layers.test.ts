@@ -20,7 +20,8 @@ const layers = {
     vocabulary/`,
   "core/src/entries": `
     browser
-    index internal media partial-json schemas sse`,
+    index internal media partial-json schemas sse
+    apart`,
   "core/src/vocabulary": `
     events
     errors
@@ -258,4 +259,18 @@ test("No file takes the path of a URL for a path of the disk: a space and an uml
     /import\.meta\.url\)?\.(?:pathname|slice|replace)/.test(readFileSync(join(packages, "..", file), "utf8")),
   );
   expect(wrong).toEqual([]);
+});
+
+test.each(["ARCHITECTURE.md", "CONTRIBUTING.md"])("each source file that %s names is there", (page) => {
+  const root = join(packages, "..");
+  const exclude = (name: string) => /(?:^|\/)(?:node_modules|dist|\.\w+)$/.test(name);
+  const files = globSync("{packages,tests,scripts,docs,bench,examples}/**/*.{ts,tsx}", {
+    cwd: root,
+    exclude,
+  });
+  const named = readFileSync(join(root, page), "utf8").matchAll(/`([\w./-]+\.tsx?)`/g);
+  const missing = [...named]
+    .map(([, path = ""]) => path)
+    .filter((path) => !files.some((file) => `/${file}`.endsWith(`/${path}`)));
+  expect(missing).toEqual([]);
 });

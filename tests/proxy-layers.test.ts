@@ -11,7 +11,7 @@ const features: Readonly<Record<string, readonly string[]>> = {
   budget: ["objects"],
   "kept-answers": ["objects", "hosts"],
   once: ["objects", "hosts"],
-  files: ["objects", "archive"],
+  files: ["objects", "hosts", "archive"],
   archive: ["objects", "files"],
   "video-watch": ["objects", "hosts", "notices"],
   notices: ["objects", "video-watch", "files"],
@@ -37,6 +37,30 @@ const gates = [
   "addresses",
   "admit",
   "budget",
+];
+
+/** The rooms of the proxy, from the top down: each may import those below it. */
+const rooms = [
+  "index",
+  "internal",
+  "proxy",
+  "health",
+  "settings",
+  "auth",
+  "gateway",
+  "gates",
+  "analytics-engine",
+  "read-option",
+  "refusals",
+  "options",
+  "report",
+  "job-event",
+  "admitted",
+  "route-lists",
+  "routes",
+  "variables",
+  "hash",
+  "base",
 ];
 
 /** The files of a package. */
@@ -81,7 +105,19 @@ test("the proxy stores nothing: it imports no part, and no package at run time b
   expect(foreign.filter((line) => !allowed.test(line))).toEqual([]);
 });
 
-test("a gate imports those that a request passes before it, and none gets the whole of the settings", () => {
+test("a room of the proxy imports itself and the rooms below it", () => {
+  const roomOf = (file: string) => file.replace(/[/.].*$/, "");
+  const files = filesOf("worker-proxy");
+  expect([...new Set(files.map(roomOf))].sort()).toEqual([...rooms].sort());
+  const upward = files.flatMap((file) =>
+    ownImportsOf("worker-proxy", file)
+      .filter((path) => rooms.indexOf(roomOf(path)) < rooms.indexOf(roomOf(file)))
+      .map((path) => `${file}: ${path}`),
+  );
+  expect(upward).toEqual([]);
+});
+
+test("a gate imports those that a request passes before it, and never the settings", () => {
   const files = filesOf("worker-proxy").filter((file) => file.startsWith("gates/"));
   const nameOf = (file: string) => file.replace(/^gates\/|\.ts$/g, "");
   expect(files.map(nameOf).sort()).toEqual([...gates].sort());
@@ -97,6 +133,16 @@ test("a gate imports those that a request passes before it, and none gets the wh
   expect(wrong).toEqual([]);
 });
 
+test("what a request calls behind the gates gets what it uses, and never the settings", () => {
+  const rooms = filesOf("worker-proxy").filter((file) => /^(?:gateway|refusals|auth)\//.test(file));
+  const bags = rooms.flatMap((file) =>
+    ownImportsOf("worker-proxy", file)
+      .filter((path) => /^(?:settings|proxy)\.ts$/.test(path))
+      .map((path) => `${file}: ${path}`),
+  );
+  expect(bags).toEqual([]);
+});
+
 test("a feature of `durable` imports the objects, and of other features those that its row names", () => {
   const folderOf = (file: string) => file.split("/", 1)[0] ?? "";
   const wrong = filesOf("durable")
@@ -107,6 +153,14 @@ test("a feature of `durable` imports the objects, and of other features those th
         .map((path) => `${file}: ${path}`),
     );
   expect(wrong).toEqual([]);
+});
+
+test("`durable` reaches for what one platform has in `hosts` alone", () => {
+  const elsewhere = filesOf("durable").filter((file) => !file.startsWith("hosts/"));
+  const own = /globalThis|"cloudflare:|"node:|FixedLengthStream|IdentityTransformStream/;
+  const code = (file: string) =>
+    readFileSync(join(packages, "durable/src", file), "utf8").replace(/\/\*.*?\*\/|\/\/[^\n]*/gs, "");
+  expect(elsewhere.filter((file) => own.test(code(file)))).toEqual([]);
 });
 
 test("`durable` reaches the proxy by its public entries and `/internal`", () => {

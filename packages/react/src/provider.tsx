@@ -34,6 +34,14 @@ export function useClientIfAny(): Client | undefined {
  * Returns the client of the nearest {@link GatewayProvider}.
  *
  * @throws {ConfigurationError} outside a `GatewayProvider`
+ * @example
+ * ```tsx
+ * function AskButton() {
+ *   const client = useClient();
+ *   const ask = () => completeChat(client, { model: "delta-5.3", messages: [{ role: "user", content: "Hello" }] });
+ *   return <button onClick={ask}>Ask</button>;
+ * }
+ * ```
  */
 export function useClient(): Client {
   const client = useClientIfAny();

@@ -12,7 +12,7 @@ export interface User {
   readonly address?: string;
 }
 
-/** A part of the proxy's setup that can look, without a request, at what it needs from `env`. */
+/** A part of the proxy's setup that can check what it needs from `env` without a request. */
 export interface Checked<Env = unknown> {
   /**
    * The checks of `GET /health`, one for each setting or binding. A check throws, or rejects with, an error whose
@@ -131,11 +131,13 @@ export interface ExtensionRoute<Env = unknown> {
   /** `task`: signed for its user, like a task's; `own`: given out by the extension, which knows whose it is. */
   readonly id: "task" | "own";
   /**
-   * Decides for whom a path of the group `admin` exists. Whoever it does not answer `true` for, or an error, gets the 404
-   * of a path that is not served. It sees the request before its body is read. @default nobody
+   * Decides for whom a path of the group `admin` exists. A user for whom it does not return `true`, or throws, gets the
+   * 404 of a path that is not served. It sees the request before its body is read. @default nobody
    */
   allows?(user: User, asked: OperatorRequest<Env>): boolean | Promise<boolean>;
-  /** Answers with JSON, an event stream or nothing (204). What is no success has the gateway's error shape. */
+  /**
+   * Answers with JSON, an event stream or nothing (204). An answer that is no success has the gateway's error shape.
+   */
   serve(admitted: Admitted<Env>): Promise<Response>;
 }
 

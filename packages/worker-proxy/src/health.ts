@@ -23,7 +23,7 @@ export async function healthOf<Env>(
   const { env, report } = failed;
   const results = await Promise.allSettled<unknown>(checksOf(settings, env, host));
   const problems = results.filter((result) => result.status === "rejected");
-  // each problem each time: who looks at it now sees all
+  // all problems, each time: the operator who looks now sees every one
   const { apiKey, secret } = settings;
   for (const { reason } of problems)
     await logCause("health", reason, { ...failed, settings: { apiKey, secret } });
@@ -39,7 +39,7 @@ function checksOf<Env>(settings: Settings<Env>, env: Env, host: string): readonl
   const [baseURL, ...setup] = partsOf(settings, env, host);
   const door = authenticate === "public" ? undefined : authenticate;
   const parts: readonly (Checked<Env> | undefined)[] = [door, rateLimit, meter, onEvent, ...extensions];
-  // a part may be an extension, and among the parts of an operator
+  // a part may be listed twice: as an extension, and as a part of `admin`
   const checks = new Set(parts.flatMap((part) => part?.checks ?? []));
   return [
     settings.fetch ? baseURL : checkedHost(baseURL),
@@ -100,11 +100,10 @@ async function poll<Env>(settings: Settings<Env>, host: string, { env, report }:
   // a caller that leaves does not end it: others wait for it
   const call = openCall(new AbortController().signal, ANSWER_MS);
   try {
-    const setup = await setupOf(settings, env, host);
-    const asking = { settings, setup, call, ...(report && { report }) };
-    const response = await ask(asking, { method: "GET", path: NO_TASK }, env);
+    const { gateway } = await setupOf(settings, env, host);
+    const response = await ask(gateway, { method: "GET", path: NO_TASK }, { call, report });
     if (!response.ok && !TAKES_KEY.includes(response.status))
-      throw await refusalOf({ response, call }, setup.guarded, settings.limits);
+      throw await refusalOf({ response, call }, gateway.apiKeys, settings.limits.stallMs);
     // a page of 404 is what another server answers
     checkedType(response, false);
     parsed(await readText({ response, call }, MOST_CHARACTERS));

@@ -16,17 +16,22 @@ export type {
   User,
   UserData,
 } from "./admitted.js";
-export type { Caps } from "./gates/fields.js";
-export {
-  type RateLimit,
-  type RateLimitBinding,
-  type RateLimited,
-  type TooMany,
-  type WorkersRateLimitOptions,
-  workersRateLimit,
-} from "./gates/rate.js";
+export { type RateLimitBinding, type WorkersRateLimitOptions, workersRateLimit } from "./gates/rate.js";
 export type { JobEvent, JobOutcome, OnJobEvent } from "./job-event.js";
-export type { Authenticate, Health, Keys, Limits, Media, Models, OnEvent, ProxyOptions } from "./options.js";
+export type {
+  Authenticate,
+  Caps,
+  Health,
+  Keys,
+  Limits,
+  Media,
+  Models,
+  OnEvent,
+  ProxyOptions,
+  RateLimit,
+  RateLimited,
+  TooMany,
+} from "./options.js";
 export { createProxy, type GatewayProxy } from "./proxy.js";
 export type { AnyEvent, Outcome, ProxyEvent } from "./report.js";
 export type { RouteName } from "./routes.js";

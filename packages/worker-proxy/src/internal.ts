@@ -3,6 +3,8 @@
  * A part of your own needs the types of `@sluice/worker-proxy` alone.
  */
 
+export { type OwnBytes, openBytes, openPipe } from "./base/bytes.js";
+export { limited, within } from "./base/time.js";
 export { isFile, isPublic } from "./gates/addresses.js";
 export { readBody } from "./gates/body.js";
 export { type Account, openAccount, type Paid } from "./gates/budget.js";
@@ -12,8 +14,7 @@ export { find, type Match, matchFor, type Route } from "./gates/path.js";
 export { checkRate } from "./gates/rate.js";
 export { userOf } from "./gates/user.js";
 export { checkedType } from "./gateway/answer.js";
-export { type OwnBytes, openBytes, openPipe } from "./gateway/bytes.js";
-export { type Call, limited, openCall, within } from "./gateway/call.js";
+export { type Call, openCall } from "./gateway/call.js";
 export { markKept } from "./gateway/kept.js";
 export { openKeyWatch } from "./gateway/keys.js";
 export { passedHeadersOf } from "./gateway/passed-headers.js";
@@ -27,7 +28,7 @@ export {
   usageOf,
 } from "./gateway/read-answer.js";
 export { readAnswer, type StreamEnd } from "./gateway/relay.js";
-export { type Asked, ask } from "./gateway/request.js";
+export { type Asked, ask, type Gateway } from "./gateway/request.js";
 export { isUnconnected } from "./gateway/unanswered.js";
 export { hashOf } from "./hash.js";
 export { notifyOf } from "./job-event.js";
@@ -37,5 +38,5 @@ export { isCredential, logCause } from "./refusals/log.js";
 export { decided, exhausted, misconfigured, Refusal, refusalIn, tooMany } from "./refusals/refusal.js";
 export { type Details, errorBody, textOf } from "./refusals/texts.js";
 export { logError, openReport } from "./report.js";
-export { groupsWith } from "./routes.js";
-export { checkedOptions, type Settings, type Setup, setupOf } from "./settings.js";
+export { groupsWith } from "./route-lists.js";
+export { checkedOptions, type Settings, setupOf } from "./settings.js";

@@ -1,10 +1,8 @@
 import type { Admitted, Checked, Extension, Meter, ProxyContext, User } from "./admitted.js";
-import type { Caps } from "./gates/fields.js";
-import type { RateLimit } from "./gates/rate.js";
 import type { ProxyEvent } from "./report.js";
 import type { RouteName } from "./routes.js";
 
-/** One secret, or those that hold while it is changed, the one in use first. */
+/** One secret; while it is changed, all that are valid, the one in use first. */
 export type Keys = string | undefined | readonly string[];
 
 /**
@@ -82,8 +80,37 @@ export interface OnEvent<Env = unknown> extends Checked<Env> {
   (event: ProxyEvent, env: Env, context: ProxyContext | undefined): unknown;
 }
 
+/** A request that a limiter decides about. */
+export interface RateLimited extends Pick<Admitted, "user" | "route" | "request"> {
+  readonly method: string;
+  /** True for a poll of a task or an asset, which is free and comes often. */
+  readonly isPoll: boolean;
+}
+
+/**
+ * Decides if a request may pass now: returns undefined, or the time to wait. If it throws, the answer is 503, and the
+ * log has the cause.
+ */
+export interface RateLimit<Env = unknown> extends Checked<Env> {
+  (asked: RateLimited, env: Env): TooMany | undefined | Promise<TooMany | undefined>;
+}
+
+/** The answer of a limiter that has nothing left. */
+export interface TooMany {
+  readonly retryAfterMs: number;
+  /** The things that were too many, for the answer and the event: `polls`. @default "requests" */
+  readonly limit?: string;
+}
+
 /** The rule for addresses that the gateway may fetch media from. */
 export type Media = "public" | "any" | ((url: URL) => boolean);
+
+/**
+ * The bounds of what a model may be asked for, by field: `duration`, `parameters.duration`. A number is the largest
+ * number, or the greatest length of a list. A list has all values that are allowed; a request without the field gets
+ * the first.
+ */
+export type Caps = Readonly<Record<string, number | readonly (string | number | boolean)[]>>;
 
 /** The models that are allowed. */
 export type Models = readonly string[] | Readonly<Record<string, Caps>>;

@@ -7,8 +7,8 @@ import { checkRate } from "./gates/rate.js";
 import { userOf } from "./gates/user.js";
 import { passOn } from "./gateway/answer.js";
 import { openCall } from "./gateway/call.js";
-import type { Exchange } from "./gateway/exchange.js";
-import { ask } from "./gateway/request.js";
+import type { AnswerRules, Exchange } from "./gateway/exchange.js";
+import { ask, type Gateway } from "./gateway/request.js";
 import type { ProxyOptions } from "./options.js";
 import { Refusal, refusalIn } from "./refusals/refusal.js";
 import { logError, openReport, type Report } from "./report.js";
@@ -49,7 +49,7 @@ export function createProxy<Env = unknown>(options: ProxyOptions<Env>): GatewayP
 /** A request as it comes in. */
 type Incoming<Env> = Pick<Admitted<Env>, "request" | "env" | "context">;
 
-/** Headers that every answer has: nothing of it is kept anywhere, or taken for another type than it is. */
+/** Headers of every answer: no cache keeps it, and no browser takes it for another type. */
 const own = { "cache-control": "no-store", "x-content-type-options": "nosniff" };
 
 /** Looks at path and origin, lets the other gates decide, and turns what they throw into an answer. */
@@ -61,7 +61,7 @@ async function answer<Env>(settings: Settings<Env>, incoming: Incoming<Env>): Pr
   let response: Response;
   try {
     let found = find(request.url, settings);
-    // found before the gate that uses it, so that a page can read each refusal
+    // read before the gate that uses it, so that a page can read each refusal
     const origin = request.headers.get("origin");
     // `GET /health` reports a problem of `origins` with all others
     const isHealth = found.matches[0]?.route.name === "health";
@@ -120,7 +120,7 @@ async function serve<Env>(
   known.user = user.id;
   // in an outage, operators must get through
   if (!operator) await checkRate(settings.rateLimit, { ...incoming, user }, route);
-  const found = await setupOf(settings, env, host, user);
+  const setup = await setupOf(settings, env, host, user);
   const asked = {
     ...incoming,
     user,
@@ -128,19 +128,19 @@ async function serve<Env>(
     path: route.path,
     ...(settings.authenticate === "public" && { isPublic: true }),
   };
-  const checked = await admit(match, asked, rulesOf(settings, found));
+  const checked = await admit(match, asked, bodyRulesOf(settings, setup));
   if (checked.model !== undefined) known.model = checked.model;
   if (operator && typeof checked.body?.["user"] === "string") known.target = checked.body["user"];
   const isCounted = !settings.extensions.some(({ boundsStreams }) => boundsStreams);
   if (isCounted && checked.body?.["stream"] === true) report.atEnd(settings.countStream(user.id));
   const isMore = settings.upstreamHeaders || request.headers.has("traceparent");
   const { addedHeaders } = isMore ? await import("./gateway/additions.js") : {};
-  const added = await addedHeaders?.(settings, checked);
+  const added = await addedHeaders?.(settings.upstreamHeaders, checked);
   const headers = { ...added?.headers, "x-request-id": known.requestId };
   report.secrets.push(...Object.values(headers));
-  const setup = { ...found, guarded: [...found.guarded, ...(added?.keys ?? [])] };
   const call = openCall(request.signal, route.extension ? undefined : settings.limits.totalMs);
-  return await pass({ settings, setup, admitted: { ...checked, headers }, route, report, call });
+  const exchange = { admitted: { ...checked, headers }, route, report, call };
+  return await pass(exchange, settings, setup.gateway, answerRulesOf(settings, setup, added?.keys));
 }
 
 /** Returns the user of a path of operators; undefined for everybody else. */
@@ -159,7 +159,7 @@ async function operatorFor<Env>(
 }
 
 /** The rules for the body of one user's request. */
-function rulesOf<Env>(
+function bodyRulesOf<Env>(
   { limits, fieldsOf, media, meter, includeUsage }: Settings<Env>,
   { models, tenancy }: Setup,
 ): BodyRules {
@@ -167,17 +167,31 @@ function rulesOf<Env>(
   return { limits, models, fieldsOf, media, tenancy, asksUsage };
 }
 
+/** The rules for the answer to one user's request. */
+function answerRulesOf<Env>(
+  { limits, meter, extensions }: Settings<Env>,
+  { gateway, tenancy }: Setup,
+  addedKeys: readonly string[] = [],
+): AnswerRules<Env> {
+  const { stallMs } = limits;
+  const readsStreams = meter !== undefined || stallMs !== undefined;
+  return { keys: [...gateway.apiKeys, ...addedKeys], stallMs, readsStreams, tenancy, extensions };
+}
+
 /** Lets an extension or the gateway answer an admitted request, and passes the answer on. */
-async function pass<Env>(exchange: Exchange<Env>): Promise<Response> {
-  const { settings, setup, route, call } = exchange;
+async function pass<Env>(
+  exchange: Exchange<Env>,
+  settings: Settings<Env>,
+  gateway: Gateway,
+  rules: AnswerRules<Env>,
+): Promise<Response> {
+  const { call } = exchange;
   try {
-    const mayExtend = route.extension !== undefined || settings.extensions.length > 0;
-    const { extensionAnswer } = mayExtend ? await import("./gateway/additions.js") : {};
-    const extensions = await extensionAnswer?.(exchange);
-    const response = extensions ?? (await gatewayAnswer(exchange));
-    if (response.ok) return await passOn(exchange, response, extensions !== undefined);
+    const extended = await extendedAnswer(exchange, settings);
+    const response = extended ?? (await gatewayAnswer(exchange, settings, gateway, rules));
+    if (response.ok) return await passOn(exchange, response, rules, extended !== undefined);
     const { refusalOf } = await import("./gateway/read-answer.js");
-    throw await refusalOf({ response, call }, setup.guarded, settings.limits);
+    throw await refusalOf({ response, call }, rules.keys, rules.stallMs);
   } catch (error) {
     exchange.account?.close((error instanceof Refusal && error.details.outcome) || "unknown");
     call.close();
@@ -185,21 +199,37 @@ async function pass<Env>(exchange: Exchange<Env>): Promise<Response> {
   }
 }
 
-async function gatewayAnswer<Env>(exchange: Exchange<Env>): Promise<Response> {
-  const { settings, admitted, route, call } = exchange;
-  const { id, body, headers, env } = admitted;
+async function extendedAnswer<Env>(
+  exchange: Exchange<Env>,
+  { extensions, limits, meter }: Settings<Env>,
+): Promise<Response | undefined> {
+  if (!exchange.route.extension && extensions.length === 0) return undefined;
+  const { extensionAnswer } = await import("./gateway/additions.js");
+  const { headersMs } = limits;
+  return await extensionAnswer(exchange, { extensions, isMetered: meter !== undefined, headersMs });
+}
+
+async function gatewayAnswer<Env>(
+  exchange: Exchange<Env>,
+  { meter, polls, limits }: Settings<Env>,
+  gateway: Gateway,
+  { keys, stallMs }: AnswerRules<Env>,
+): Promise<Response> {
+  const { admitted, route, report, call } = exchange;
+  const { id, body, headers } = admitted;
   const path = id === undefined ? route.path : route.path.replace("{id}", id);
   const outgoing = { method: route.method, path, body, headers };
   if (isPoll(route)) {
     const { poll } = await call.wait(() => import("./gateway/polls.js"), "upstream_unreachable");
-    return await poll(exchange, outgoing, () => ask(exchange, outgoing, env));
+    const rules = { flights: polls, memoMs: limits.pollMemoMs, stallMs, keys };
+    return await poll(exchange, gateway, outgoing, rules);
   }
-  if (settings.meter) {
+  if (meter) {
     // reserved last: a request that the proxy or an extension refuses costs nothing
     const { openAccount } = await import("./gates/budget.js");
-    exchange.account = await openAccount(settings.meter, admitted, (paid) => {
-      Object.assign(exchange.report.known, paid);
+    exchange.account = await openAccount(meter, admitted, (paid) => {
+      Object.assign(report.known, paid);
     });
   }
-  return await ask(exchange, outgoing, env);
+  return await ask(gateway, outgoing, exchange);
 }

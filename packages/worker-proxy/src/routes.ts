@@ -53,9 +53,3 @@ export const routeGroups = {
  * the paths of `admin`, both of `@sluice/durable`.
  */
 export type RouteName = keyof typeof routeGroups;
-
-/** Returns the names of the groups that a property picks. */
-export function groupsWith(property: "ids" | "isTabled" | "isCreate"): readonly RouteName[] {
-  const names = Object.keys(routeGroups) as RouteName[];
-  return names.filter((name) => routeGroups[name][property]);
-}

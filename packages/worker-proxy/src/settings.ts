@@ -1,14 +1,16 @@
 import type { User } from "./admitted.js";
 import { createTables, type FieldsOf, hasField, routeOf } from "./gates/field-table.js";
-import type { Caps } from "./gates/fields.js";
 import { tableOf } from "./gates/path.js";
 import { createStreamCount } from "./gates/streams.js";
 import { createKeyInUse } from "./gateway/key-in-use.js";
-import type { ProxyOptions } from "./options.js";
+import type { Flights, Polled } from "./gateway/polls.js";
+import type { Gateway } from "./gateway/request.js";
+import type { Caps, ProxyOptions } from "./options.js";
 import { ensure, readOption } from "./read-option.js";
 import { misconfigured } from "./refusals/refusal.js";
 import { createRepeats } from "./refusals/repeats.js";
-import { groupsWith, type RouteName, routeGroups } from "./routes.js";
+import { groupsWith } from "./route-lists.js";
+import { type RouteName, routeGroups } from "./routes.js";
 
 /** The groups that an operator can open. */
 const ROUTES = Object.keys(routeGroups).filter((name) => name !== "media");
@@ -92,9 +94,11 @@ export function checkedOptions<Env>(given: ProxyOptions<Env>) {
     read,
     limits,
     fieldsOf,
-    // a lost answer says nothing: what is offered is read there
+    // clients read there what is offered, after an answer was lost
     table: tableOf(offersHealth ? [...routes, "health"] : routes, assetLookup, added),
     keyInUse: createKeyInUse(),
+    /** Polls in flight, and their answers for a moment. */
+    polls: new Map() as Flights<Polled>,
     /** Lines about options that an operator may have forgotten, each of which is logged once. */
     advised: new Set<string>(),
     repeats: createRepeats(),
@@ -115,19 +119,23 @@ export async function setupOf<Env>(settings: Settings<Env>, env: Env, host: stri
   const [baseURL, apiKeys, secrets, models] = await Promise.all(partsOf(settings, env, host));
   const isTenant = user && secrets.length > 0;
   const tenancy = isTenant ? (await import("./gates/ids.js")).tenancyOf(secrets, user) : undefined;
-  return {
+  const { keyInUse, send, limits } = settings;
+  const gateway: Gateway = {
     baseURL,
-    /** The one in use, and the one that follows it. */
     apiKeys,
-    /** Values that no answer may hold: the keys, and keys in further headers. */
-    guarded: apiKeys,
+    keyInUse,
+    send: (url, init) => send(url, init, env),
+    headersMs: limits.headersMs,
+  };
+  return {
+    gateway,
     models,
     /** The marks of this user's ids; undefined without a `secret`. */
     tenancy,
   };
 }
 
-/** The parts of a setup. Each fails for itself. */
+/** Reads the parts of a setup. One that fails does not stop the others. */
 export function partsOf<Env>({ read }: Settings<Env>, env: Env, host: string) {
   return [foreign(read.baseURL(env), host), read.apiKeys(env), read.secrets(env), read.models(env)] as const;
 }

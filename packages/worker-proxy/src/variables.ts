@@ -7,8 +7,8 @@ export interface ReadValue {
 }
 
 /**
- * Names the variables that make an option wrong: "; look at env.PROXY_SECRET" for one whose own value is, else
- * "; env.PROXY_SECRET is not set" for those that are missing.
+ * Names the variables behind a wrong option: "; look at env.PROXY_SECRET" where its value is wrong, else ";
+ * env.PROXY_SECRET is not set" for those that are missing.
  */
 export function variablesIn<Env>(
   read: (env: Env) => unknown,

@@ -19,10 +19,8 @@ beforeAll(async () => {
     ...routeGroups,
     audio: { ids: "task", isTabled: false, isCreate: true, paths },
   };
-  const groupsWith = (property: string) =>
-    Object.entries(groups).flatMap(([name, group]) => (group[property as keyof object] ? [name] : []));
   vi.resetModules();
-  vi.doMock(ROUTES, () => ({ routeGroups: groups, groupsWith }));
+  vi.doMock(ROUTES, () => ({ routeGroups: groups }));
   inProcess = await import("./support/in-process.js");
 });
 afterAll(() => {

@@ -43,7 +43,14 @@ const registration = v.object({
  */
 export type AssetRequest = RequestOf<typeof registration>;
 
-/** Schema of a registration; `URL` may also be a `File` or `Blob`. */
+/**
+ * Schema of a registration; `URL` may also be a `File` or `Blob`.
+ *
+ * @example
+ * ```ts run
+ * const result = assetRequest["~standard"].validate({ model: "gamma-asset" });
+ * ```
+ */
 export const assetRequest: v.GenericSchema<AssetRequest> = registration;
 
 /**

@@ -12,7 +12,7 @@ const LONGEST_TIMER_MS = 2_147_483_647;
 /** The platform's own clock. */
 export const systemClock: Clock = { now: () => performance.now(), sleep: sleepOf(true) };
 
-/** The platform's own clock, for waits that are no reason for a process to live on. */
+/** The platform's own clock, for waits that keep no process alive. */
 const idleClock: Clock = { now: systemClock.now, sleep: sleepOf(false) };
 
 /** Returns the clock of waits that keep no process alive. Only Node's timers do; a clock of a test stays as it is. */

@@ -90,7 +90,6 @@ export { getEpsilonTask, requestEpsilon } from "../epsilon/epsilon.js";
 export { completeChat } from "../chat/complete.js";
 export type { ImageInput } from "../chat/conversation/attachments.js";
 export type { ChatStore, SendOptions } from "../chat/conversation/chat-store.js";
-export { repairHistory } from "../chat/conversation/history.js";
 export type { InitialMessage } from "../chat/conversation/initial-messages.js";
 export type {
   MessageOutcome,
@@ -112,9 +111,8 @@ export { type ChatStream, streamChat } from "../chat/stream.js";
 
 // Stores and storages
 
-export { indexedDBStorage } from "../storage/indexed-db.js";
 export { memoryStorage } from "../storage/memory.js";
 export type { RecordStorage } from "../storage/storage.js";
-export { webStorage } from "../storage/web.js";
 export type { Absence, Presence } from "../tabs/page-activity.js";
 export type { PollEvent } from "../tasks/poll.js";
+export { indexedDBStorage, repairHistory, webStorage } from "./apart.js";

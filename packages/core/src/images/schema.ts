@@ -85,7 +85,14 @@ const image50Request = v.object({
 /** Body of a request to `gamma-image-5-0-260128` (spec, POST /v1/images/generations). */
 export type GammaImage50Request = RequestOf<typeof image50Request>;
 
-/** Schema of a request to each image model. */
+/**
+ * Schema of a request to each image model.
+ *
+ * @example
+ * ```ts run
+ * const result = imageRequests["gamma-image-5-0-260128"]["~standard"].validate({ prompt: "a boat" });
+ * ```
+ */
 export const imageRequests = {
   /** Request to `gamma-image-4-0-250828` (spec, POST /v1/images/generations). */
   "gamma-image-4-0-250828": image40Request as v.GenericSchema<GammaImage40Request>,

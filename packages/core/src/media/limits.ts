@@ -51,6 +51,11 @@ const image = {
  * video models (spec, Family `beta`), and `chat_image` for the image parts of a chat message (spec, Model
  * `alpha-v4.1-flash`). Other uses have no limits in the spec: reference images of image models, frames of the `gamma`
  * video models, and assets.
+ *
+ * @example
+ * ```ts run
+ * const megabytes = mediaLimits.reference_image.bytes / 1_048_576; // 20
+ * ```
  */
 export const mediaLimits = {
   first_frame: image,

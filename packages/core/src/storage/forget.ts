@@ -3,10 +3,10 @@ import { isRefusal } from "../base/platform-limits.js";
 import { type Scoped, scoped, scopeName } from "../base/scope.js";
 import { asError } from "../vocabulary/errors.js";
 import { FORGOTTEN, NOTICE, storagesOf } from "./client-storages.js";
-import { indexedDBStorage } from "./indexed-db.js";
+import { openIndexedDBStorage } from "./indexed-db.js";
 import type { RecordStorage } from "./storage.js";
 import { waitForStorage } from "./wait.js";
-import { webStorage } from "./web.js";
+import { openWebStorage } from "./web.js";
 
 /* Loaded when a user signs out. */
 
@@ -104,7 +104,10 @@ async function dropKnown(client: Scoped, storage: RecordStorage): Promise<void> 
 /** Storages that the hooks use where an app names none. */
 function browserStorages(): readonly RecordStorage[] {
   const { localStorage, indexedDB } = globalThis as Partial<typeof globalThis>;
-  return [...(localStorage ? [webStorage(localStorage)] : []), ...(indexedDB ? [indexedDBStorage()] : [])];
+  return [
+    ...(localStorage ? [openWebStorage(localStorage)] : []),
+    ...(indexedDB ? [openIndexedDBStorage()] : []),
+  ];
 }
 
 /** Removes items of `localStorage` that are no records, such as the choice of notifications. */

@@ -23,28 +23,8 @@ interface Notice {
   readonly texts: RecordTexts;
 }
 
-/**
- * Creates a storage in IndexedDB, with as much space as the browser allows, mostly gigabytes. `watch` reports writes of
- * other tabs, workers and storages of the same name through a `BroadcastChannel`, where there is one.
- *
- * The database is opened at the first use. The connection closes when another page deletes the database, and opens
- * again at the next use.
- *
- * @param options.name name of the database and the channel, to which a version is added: one for each app of an origin.
- * Default `"sluice"`.
- *
- * @example
- * ```ts
- * const storage = indexedDBStorage();
- * const chat = createChatStore(client, { id: "support", model: "delta-5.3", storage });
- * ```
- */
-export function indexedDBStorage({
-  name = "sluice",
-}: {
-  /** Name of the database and the channel: one for each app of an origin. @default "sluice" */
-  name?: string;
-} = {}): RecordStorage {
+/** Creates the storage that `indexedDBStorage` returns. */
+export function openIndexedDBStorage(name = "sluice"): RecordStorage {
   // each version has its own database: none is ever upgraded, so no page waits until another one closes it
   const versioned = `${name}/${VERSION}`;
   let opening: Promise<IDBPDatabase> | undefined;

@@ -2,7 +2,7 @@ import { refusalOf } from "../base/platform-limits.js";
 import type { RecordStorage } from "./storage.js";
 import { recordsOf, textsOf } from "./texts.js";
 
-/** The part of `localStorage` and `sessionStorage` that a {@link webStorage} needs. */
+/** The part of `localStorage` and `sessionStorage` that `webStorage` needs. */
 export interface WebStorage {
   /** Number of items. */
   readonly length: number;
@@ -18,33 +18,8 @@ export interface WebStorage {
 
 const VERSION = 1;
 
-/**
- * Creates a storage in `localStorage` or `sessionStorage`: one item for each record, about 5 MB in all. For a few chats
- * without images; {@link indexedDBStorage} holds more and does not block the page.
- *
- * A function is called at each use, never at import or while rendering on a server. If the page may not use the storage
- * (cookies are turned off), promises reject and nothing throws.
- *
- * `watch` reports writes of other tabs and frames through the window's `storage` events. It reports no other storage of
- * its own page and no `storage.clear()`.
- *
- * @param options.prefix beginning of the items' names: one for each app of an origin. Default `"sluice"`.
- *
- * @example
- * ```ts
- * const storage = webStorage(() => localStorage);
- * const chat = createChatStore(client, { id: "support", model: "delta-5.3", storage });
- * ```
- */
-export function webStorage(
-  storage: WebStorage | (() => WebStorage),
-  {
-    prefix = "sluice",
-  }: {
-    /** Beginning of the items' names: one for each app of an origin. @default "sluice" */
-    prefix?: string;
-  } = {},
-): RecordStorage {
+/** Creates the storage that `webStorage` returns. */
+export function openWebStorage(storage: WebStorage | (() => WebStorage), prefix = "sluice"): RecordStorage {
   const reach = () => {
     try {
       const area = typeof storage === "function" ? storage() : storage;

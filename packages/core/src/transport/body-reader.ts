@@ -1,8 +1,8 @@
 import type { BodyReader } from "./odd-body.js";
 
 /**
- * Opens the body of an answer. The body of an own `fetch` may be a stream of Node, or none, or read by somebody else:
- * what handles those is loaded for them.
+ * Opens the body of an answer. A `fetch` of the app's own may give a stream of Node, no stream, or one that other code
+ * reads: the code for those is loaded when one comes.
  */
 export function bodyReaderOf(response: Response): BodyReader {
   const { body } = response;

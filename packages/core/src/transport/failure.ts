@@ -11,8 +11,8 @@ export function isClosedRoute(error: unknown): error is APIError {
 }
 
 /**
- * Returns true if the gateway itself does not know what was asked for: a 404 in JSON (spec, Errors). A page is of any server
- * on the way; `@sluice/worker-proxy` passes it on with the code `upstream_type`.
+ * Returns true if the gateway itself does not know what was asked for: a 404 in JSON (spec, Errors). A page may come
+ * from any server on the way; `@sluice/worker-proxy` passes it on with the code `upstream_type`.
  */
 export function isAbsent({ status, body, apiCode }: APIError): boolean {
   return status === 404 && apiCode !== "upstream_type" && /^\s*[[{]/.test(body);
@@ -24,7 +24,10 @@ export function withRoute(error: unknown, todo: string): unknown {
   return error;
 }
 
-/** Returns true for an error status that says no, and not that something went wrong: the gateway has not acted. */
+/**
+ * Returns true for an error status by which the gateway refuses: it has not acted. All others say that something went
+ * wrong.
+ */
 export function isRefused({ status }: { readonly status: number }): boolean {
   return status < 500 && status !== 408;
 }

@@ -16,7 +16,7 @@ export type BodyReader = Pick<ReadableStreamDefaultReader<unknown>, "read" | "ca
 /**
  * Opens a body that is no stream of the standard: a stream of Node, or a response without one, as in React Native.
  *
- * @throws {ConnectionError} for a body that somebody else reads
+ * @throws {ConnectionError} for a body that other code reads
  */
 export function oddReaderOf(response: Response): BodyReader {
   const body: unknown = response.body;

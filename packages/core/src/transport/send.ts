@@ -357,7 +357,7 @@ export async function send(
     } catch (error) {
       const outcome = outcomeOf(error);
       state.outcome = outcomeOfBoth(before, outcome);
-      // it did not connect, after one that may have arrived, or was refused
+      // this attempt did not connect; an earlier one may have arrived, or was refused
       if (outcome !== "not-sent" || before === outcome) throw error;
       const { message, cause } = error as ConnectionError;
       throw new ConnectionError(`last attempt: ${message}`, before, { cause });

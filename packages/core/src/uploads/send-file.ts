@@ -34,7 +34,7 @@ interface Sending {
   attempt: number;
   /** True after a 404: the second one in a row is believed. */
   isMissing: boolean;
-  /** True after an answer that can't be meant: the second one in a row is final. */
+  /** True after an answer that makes no sense: the second one in a row is final. */
   isDoubtful: boolean;
   /** The last failure. */
   failure: unknown;

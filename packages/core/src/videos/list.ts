@@ -75,6 +75,12 @@ export function createVideoTaskList(client: Client, options: VideoTaskListOption
 /**
  * Reads all video tasks of a storage, newest first, without a request to the gateway. Links that have expired are renewed
  * by the proxy where it keeps copies.
+ *
+ * @example
+ * ```ts run
+ * const entries = await listVideoTasks(client, { storage: memoryStorage() });
+ * console.log(entries.map(({ label, state }) => `${label}: ${state}`));
+ * ```
  */
 export async function listVideoTasks(
   client: Client,

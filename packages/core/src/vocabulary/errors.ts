@@ -32,6 +32,11 @@ interface ErrorDetails {
 /**
  * Base of every error of this library. Catch it with {@link isGatewayError}, which also recognises errors of
  * a second copy of the package. An abort is not one of them: it stays the platform's `AbortError`.
+ *
+ * @example
+ * ```ts run
+ * const idOf = (error: unknown) => (error instanceof GatewayError ? error.requestId : undefined);
+ * ```
  */
 export abstract class GatewayError extends Error {
   /** Name of the error's class; narrow an error by it. */
@@ -65,14 +70,38 @@ export abstract class GatewayError extends Error {
   }
 }
 
-/** An option that cannot work, or a function in the options that failed. Nothing was sent. */
+/**
+ * An option that cannot work, or a function in the options that failed. Nothing was sent.
+ *
+ * @example
+ * ```ts run
+ * try {
+ *   createClient({ baseURL: "no address" });
+ * } catch (error) {
+ *   if (isGatewayError(error) && error.name === "ConfigurationError") console.log(error.message);
+ *   else throw error;
+ * }
+ * ```
+ */
 export class ConfigurationError extends GatewayError {
   override readonly name = "ConfigurationError";
   readonly code = "configuration";
   override readonly outcome = "not-sent";
 }
 
-/** A request that breaks the gateway's rules; nothing was sent. `issues` has one entry per broken rule. */
+/**
+ * A request that breaks the gateway's rules; nothing was sent. `issues` has one entry per broken rule.
+ *
+ * @example
+ * ```ts run
+ * try {
+ *   await completeChat(client, { model: "delta-5.3", messages: [] });
+ * } catch (error) {
+ *   if (isGatewayError(error) && error.name === "ValidationError") console.log(error.issues[0]?.path); // "messages"
+ *   else throw error;
+ * }
+ * ```
+ */
 export class ValidationError extends GatewayError {
   override readonly name = "ValidationError";
   readonly code = "validation";
@@ -112,7 +141,14 @@ export interface APIErrorFields {
   readonly body: string;
 }
 
-/** Error answer of the gateway (spec, Errors). `message` is the gateway's own where it has one. */
+/**
+ * Error answer of the gateway (spec, Errors). `message` is the gateway's own where it has one.
+ *
+ * @example
+ * ```ts run
+ * const isBusy = (error: unknown) => isGatewayError(error) && error.name === "APIError" && error.status === 429;
+ * ```
+ */
 export class APIError extends DetailedError<APIErrorFields> {
   override readonly name = "APIError";
   readonly code = "api";
@@ -136,6 +172,11 @@ export class APIError extends DetailedError<APIErrorFields> {
  * No answer came. `outcome` is `"not-sent"` if no connection was made, and `"refused"` if the gateway refused an earlier
  * attempt and the last one made no connection: sending again is safe. It is `"unknown"` if the gateway may have acted,
  * and may bill.
+ *
+ * @example
+ * ```ts run
+ * const isOffline = (error: unknown) => isGatewayError(error) && error.name === "ConnectionError";
+ * ```
  */
 export class ConnectionError extends GatewayError {
   override readonly name = "ConnectionError";
@@ -160,7 +201,15 @@ interface TimeoutDetails<Partial> extends ErrorDetails {
   readonly partial?: Partial;
 }
 
-/** A limit of `timeouts` was exceeded. `partial` is the message so far, where a stream had begun. */
+/**
+ * A limit of `timeouts` was exceeded. `partial` is the message so far, where a stream had begun.
+ *
+ * @example
+ * ```ts run
+ * const neverBegan = (error: unknown) =>
+ *   isGatewayError(error) && error.name === "TimeoutError" && error.phase === "first-chunk";
+ * ```
+ */
 export class TimeoutError<Partial = unknown> extends GatewayError {
   override readonly name = "TimeoutError";
   readonly code = "timeout";
@@ -193,7 +242,15 @@ interface StreamErrorFields<Partial> {
   readonly apiCode?: string | undefined;
 }
 
-/** A stream that broke off or reported an error. `partial` is the message so far. */
+/**
+ * A stream that broke off or reported an error. `partial` is the message so far.
+ *
+ * @example
+ * ```ts run
+ * const isCutOff = (error: unknown) =>
+ *   isGatewayError(error) && error.name === "StreamError" && error.reason === "truncated";
+ * ```
+ */
 export class StreamError<Partial = unknown> extends DetailedError<StreamErrorFields<Partial>> {
   override readonly name = "StreamError";
   readonly code = "stream";
@@ -214,7 +271,15 @@ interface ResponseErrorFields {
   readonly body: string;
 }
 
-/** A 200 answer that does not fit the spec: a documented field is missing or of the wrong type. */
+/**
+ * A 200 answer that does not fit the spec: a documented field is missing or of the wrong type.
+ *
+ * @example
+ * ```ts run
+ * const wrongField = (error: unknown) =>
+ *   isGatewayError(error) && error.name === "ResponseError" ? error.path : undefined;
+ * ```
+ */
 export class ResponseError extends DetailedError<ResponseErrorFields> {
   override readonly name = "ResponseError";
   readonly code = "response";
@@ -237,7 +302,15 @@ interface TaskFailedFields {
   readonly task: FailedVideoTask | PendingVideoTask;
 }
 
-/** A video task that ended without a video. `task` is its last snapshot. */
+/**
+ * A video task that ended without a video. `task` is its last snapshot.
+ *
+ * @example
+ * ```ts run
+ * const lacksVideo = (error: unknown) =>
+ *   isGatewayError(error) && error.name === "TaskFailedError" && error.reason === "result-missing";
+ * ```
+ */
 export class TaskFailedError extends DetailedError<TaskFailedFields> {
   override readonly name = "TaskFailedError";
   readonly code = "task-failed";
@@ -247,7 +320,15 @@ export class TaskFailedError extends DetailedError<TaskFailedFields> {
   declare readonly task: FailedVideoTask | PendingVideoTask;
 }
 
-/** The gateway no longer has a task, because its time is over. `handle` is the handle of the task. */
+/**
+ * The gateway no longer has a task, because its time is over. `handle` is the handle of the task.
+ *
+ * @example
+ * ```ts run
+ * const expiredTask = (error: unknown) =>
+ *   isGatewayError(error) && error.name === "TaskExpiredError" ? error.handle.id : undefined;
+ * ```
+ */
 export class TaskExpiredError extends GatewayError {
   override readonly name = "TaskExpiredError";
   readonly code = "task-expired";
@@ -259,7 +340,15 @@ export class TaskExpiredError extends GatewayError {
   }
 }
 
-/** An asset whose preparation failed. It cannot be used; register the image again. */
+/**
+ * An asset whose preparation failed. It cannot be used; register the image again.
+ *
+ * @example
+ * ```ts run
+ * const failedAsset = (error: unknown) =>
+ *   isGatewayError(error) && error.name === "AssetFailedError" ? error.asset.id : undefined;
+ * ```
+ */
 export class AssetFailedError extends GatewayError {
   override readonly name = "AssetFailedError";
   readonly code = "asset-failed";
@@ -336,6 +425,11 @@ const ADDRESS = /https?:\/\/[^\s"'\\]+/gi;
 /**
  * Returns `text` without API keys, data URIs, and the credentials and queries of URLs, which may hold
  * signatures.
+ *
+ * @example
+ * ```ts run
+ * redact("Bearer sk-1234567890"); // "Bearer [redacted]"
+ * ```
  */
 export function redact(text: string): string {
   return secrets.reduce(

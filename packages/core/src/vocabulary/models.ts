@@ -1,6 +1,11 @@
 /**
  * Table of the chat models (spec, POST /v1/chat/completions): the values and bounds that each model accepts. The checks
  * use this table, and forms can use it, too.
+ *
+ * @example
+ * ```ts run
+ * const { maxTokens } = chatModels["delta-5.3"];
+ * ```
  */
 export const chatModels = {
   "alpha-v4.1-flash": {
@@ -54,6 +59,11 @@ export type ChatModel = keyof typeof chatModels;
 /**
  * Table of the image models (spec, POST /v1/images/generations): the sizes that each model accepts. The spec does not
  * show the default size and the bounds of `max_images`.
+ *
+ * @example
+ * ```ts run
+ * const [size] = imageModels["gamma-image-5-0-260128"].sizes; // "2048x2048"
+ * ```
  */
 export const imageModels = {
   "gamma-image-4-0-250828": {
@@ -130,6 +140,11 @@ const betaVideo = {
 /**
  * Table of the video models (spec, POST /v1/video/generations): the values and bounds that each model accepts. `beta`
  * models write `1080P`, `gamma` models `1080p`.
+ *
+ * @example
+ * ```ts run
+ * const { min, max } = videoModels["beta3.0-video"].duration; // seconds
+ * ```
  */
 export const videoModels = {
   "beta3.0-video": betaVideo,
@@ -190,7 +205,14 @@ export const videoModels = {
 /** Id of a video model, as the gateway spells it. */
 export type VideoModel = keyof typeof videoModels;
 
-/** Table of the asset model (spec, POST /gamma/asset/CreateAsset). Registrations are billed under its id. */
+/**
+ * Table of the asset model (spec, POST /gamma/asset/CreateAsset). Registrations are billed under its id.
+ *
+ * @example
+ * ```ts run
+ * const { types } = assetModels["gamma-asset"]; // ["Image"]
+ * ```
+ */
 export const assetModels = {
   "gamma-asset": { family: "asset", types: ["Image"] },
 } as const;
@@ -198,17 +220,38 @@ export const assetModels = {
 /** Id of the model that asset registrations are billed under. */
 export type AssetModel = keyof typeof assetModels;
 
-/** Finds the row of a chat model by any text; undefined for a model that the table does not have. */
+/**
+ * Finds the row of a chat model by any text; undefined for a model that the table does not have.
+ *
+ * @example
+ * ```ts run
+ * const seesImages = chatModelOf("alpha-v4.1-flash")?.imageInput; // true
+ * ```
+ */
 export function chatModelOf(id: string): (typeof chatModels)[ChatModel] | undefined {
   return rowOf(chatModels, id);
 }
 
-/** Finds the row of an image model by any text; undefined for a model that the table does not have. */
+/**
+ * Finds the row of an image model by any text; undefined for a model that the table does not have.
+ *
+ * @example
+ * ```ts run
+ * const sizes = imageModelOf("gamma-image-5-0-260128")?.sizes;
+ * ```
+ */
 export function imageModelOf(id: string): (typeof imageModels)[ImageModel] | undefined {
   return rowOf(imageModels, id);
 }
 
-/** Finds the row of a video model by any text; undefined for a model that the table does not have. */
+/**
+ * Finds the row of a video model by any text; undefined for a model that the table does not have.
+ *
+ * @example
+ * ```ts run
+ * const resolutions = videoModelOf("beta3.0-video")?.resolutions;
+ * ```
+ */
 export function videoModelOf(id: string): (typeof videoModels)[VideoModel] | undefined {
   return rowOf(videoModels, id);
 }

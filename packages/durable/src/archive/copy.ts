@@ -40,7 +40,7 @@ export async function copyFile<Env>(job: CopyRow, place: CopyPlace<Env>): Promis
   const user = { id: userId };
   const startedAt = Date.now();
   if (job.attempts > 1) {
-    // of an attempt that was cut: it may have come to its end, or stored a file whose owner has deleted it
+    // an attempt that was cut may have stored the file, and its owner may have deleted it since
     const { file } = await space.ask(userId, { do: "read", id });
     if (file?.isWhole) return file;
     await discard({ user, bucket, space }, id);
@@ -65,7 +65,7 @@ export async function copyFile<Env>(job: CopyRow, place: CopyPlace<Env>): Promis
   }
 }
 
-/** A meter that is asked by one attempt: what an eviction cuts off stays reserved, so that it is spent. */
+/** A meter that one attempt asks. What is reserved when an eviction cuts the attempt off stays so, and is spent. */
 function paidOnce<Env>(meter: Meter<Env>, note: CopyPlace<Env>["notePaid"]): Meter<Env> {
   return {
     async reserve(payable) {
@@ -110,7 +110,7 @@ export async function hostsOf<Env>({ hosts }: Pick<ArchiveSettings<Env>, "hosts"
   });
 }
 
-/** Returns true for a name or a number, as an address has it, with or without a port. */
+/** Returns true for a host as addresses write it: a name or a number, with or without a port. */
 function isHost(given: unknown): boolean {
   if (typeof given !== "string") return false;
   const host = given.toLowerCase().replace(/^\*\.(?=.)/, "");

@@ -113,7 +113,7 @@ export function openCopying<Env>({ storage }: ObjectState, settings: MediaSettin
     const refusal = refusalIn(error);
     const { code, message } = textOf(refusal);
     const why = refusal.details.problem ?? message;
-    // an attempt that finds no space is none: what is paid waits for as long as its link works
+    // finding no space counts as no attempt: a file that is paid waits for as long as its link works
     const isWaiting = isNoSpace(error) && Date.now() - job.notedAt < MOST_WAIT_MS;
     const attempts = isWaiting ? job.attempts - 1 : job.attempts;
     if (!isWaiting && (isHopeless(error) || attempts >= MOST_ATTEMPTS)) {
@@ -143,7 +143,7 @@ export function openCopying<Env>({ storage }: ObjectState, settings: MediaSettin
     sql.exec("UPDATE copies SET attempts = ?, nextAt = ? WHERE source = ?", attempts, at, source);
   }
 
-  /** Keeps nothing of a job but that it was there. */
+  /** Forgets all of a job but its name, so that nothing is copied a second time. */
   function end({ source }: CopyRow, forgetAt: number): void {
     const query = "UPDATE copies SET isOver = 1, url = '', userId = '', nextAt = ? WHERE source = ?";
     sql.exec(query, forgetAt, source);

@@ -36,8 +36,8 @@ export async function fetchSource(
 const LOOPBACK = /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/;
 
 /**
- * Returns true for an address that a file may be copied from. Without a list no number passes, whichever network it is
- * of, and no name of a private network. The address that a name leads to can't be seen in a Worker.
+ * Returns true for an address that a file may be copied from. Without a list, numbers and the names of private networks
+ * are refused. A Worker can't see the address that a name leads to.
  */
 function isAllowed(url: URL, hosts: readonly string[] | undefined): boolean {
   if (url.username !== "" || url.password !== "") return false;

@@ -24,15 +24,15 @@ export interface BudgetRule<Env = unknown> {
   /** The most that can be spent in one window. */
   readonly limit: BudgetLimit<Env>;
   /**
-   * Returns the name under which a request counts, the id of a team for instance; undefined for a request that this
-   * budget does not concern. Only a budget with a name of the operator's own has it, and needs it.
+   * Returns the name under which a request counts, for instance the id of a team; undefined where this budget does not
+   * concern the request. A budget with a name of your own needs it; the others must not have it.
    */
   readonly by?: ((reader: BudgetReader<Env>) => string | undefined) | undefined;
   /**
-   * The number of Durable Objects that share the limit, each with an equal part of it: one counts some hundreds of
-   * requests in a second. A request is counted by one of them, and asks two others where that has nothing left. So never
-   * more than the limit is spent, and when the first request is refused, up to a few requests of each object may be
-   * unspent. A request has to fit into the part of one object.
+   * The number of Durable Objects that share the limit, each with an equal part: one object counts some hundreds of
+   * requests in a second. One of them counts a request; two others are asked where it has nothing left. So the limit is
+   * never exceeded, and the first refusal may come while each object still has room for a few requests. The most that a
+   * request can cost has to fit into the part of one object.
    *
    * @default 1
    */
@@ -139,7 +139,7 @@ const OWN: readonly BudgetBy[] = ["user", "session"];
 const TRIES = 3;
 /** Longest time for an answer of an object, in milliseconds. */
 const ANSWER_MS = 10_000;
-/** A usage of more than this many times what was reserved is a mistake of the gateway, or of `reserveFor`. */
+/** Most times that a cost may exceed what was reserved: more is a mistake of the gateway, or of `reserveFor`. */
 const MOST_TIMES = 10;
 
 /**
@@ -180,7 +180,7 @@ export function budget<Env = unknown>(options: BudgetOptions<Env>): BudgetMeter<
   const operations = operationsOf(ledger);
   return { reserve, settleTicket, read, ledger, routes, checks: [bound], userData, operations };
 
-  /** Returns the budgets that count one user alone: its own id is their name. */
+  /** Returns the budgets that count one user alone, under the user's own id. */
   function ownOf(env: Env, id: string): readonly Rule<Env>[] {
     return rules.filter(({ by }) => {
       try {
@@ -200,12 +200,12 @@ export function budget<Env = unknown>(options: BudgetOptions<Env>): BudgetMeter<
       const all = await Promise.all(texts.flat().map(hashOf));
       payable.keepTicket(JSON.stringify({ id, amount, ledgers: all } satisfies Ticket), amount);
     }
-    /** The ledgers that were asked: also one that failed may have reserved before it did. */
+    /** The ledgers that were asked. One that failed may have reserved before. */
     const ledgers: string[] = [];
     const settleFor = (cost: number) => settleIn({ id, amount, ledgers }, cost, payable.env);
     let cost: number | undefined;
     const costFor = (usage: Usage | undefined) => {
-      // counted once: what can't be true is logged
+      // computed once, because a usage that can't be true is logged
       cost ??= costOf(usage, payable, amount);
       return cost;
     };
@@ -230,7 +230,7 @@ export function budget<Env = unknown>(options: BudgetOptions<Env>): BudgetMeter<
       const limit = Math.floor(limitOf(rule, payable) / rule.shards);
       let refusal: Exhausted | undefined;
       for (const text of texts) {
-        // of many shards only those that are asked get their hash
+        // a hash is made for each shard that is asked, not for all
         const name = await hashOf(text);
         ledgers.push(name);
         const send = senderTo(name, payable.env);
@@ -417,7 +417,10 @@ function shuffled<Thing>(things: readonly Thing[]): readonly Thing[] {
   return [...things.slice(from), ...things.slice(0, from)];
 }
 
-/** @throws {TypeError} for a value that is no amount: every comparison with it would be false, and so every request paid for */
+/**
+ * @throws {TypeError} for a value that is no amount: comparisons with it would be false, and no request would be
+ *   refused
+ */
 function amountOf(value: number, name: string): number {
   const amount = Math.ceil(value);
   if (!Number.isSafeInteger(amount) || amount < 0) throw new TypeError(`${name}: give a number from 0 up`);

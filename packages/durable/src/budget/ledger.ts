@@ -39,6 +39,11 @@ export interface LedgerState extends Sums {
 /**
  * One ledger, a class of Durable Objects with SQLite. Export it from the Worker under the name that its configuration
  * binds; `budget` does the rest. Its work does not grow with the number of requests that are under way.
+ *
+ * @example
+ * ```ts
+ * export { Budget } from "@sluice/durable";
+ * ```
  */
 export class Budget implements DurableObjectHandlers {
   readonly fetch: DurableObjectHandlers["fetch"];
@@ -73,7 +78,10 @@ const TABLES: TableSteps = {
 /** Most reservations that a request ends because nobody has settled them; an alarm ends more. */
 const FEW = 5;
 const MANY = 500;
-/** Longest time between the end of a window and the alarm that forgets it: all windows of all users end at once. */
+/**
+ * Longest time between the end of a window and the alarm that forgets it. The windows of all users end at once; their
+ * alarms must not.
+ */
 const JITTER_MS = 60 * 60 * 1000;
 /** Time for which a request that was under way may still come after its user was erased. */
 const LATE_MS = 60_000;
@@ -83,7 +91,10 @@ const SOON_MS = 1000;
 function createLedger({ storage }: ObjectState): DurableObjectHandlers {
   const { sql } = storage;
   const tables = createTables({ sql, deleteAll: () => storage.deleteAll() }, TABLES);
-  /** The part of an hour by which this window's end waits: drawn once, or a busy object would find the shortest. */
+  /**
+   * The part of an hour by which the alarm follows the window's end. Drawn once: of many draws, a busy object would use
+   * the shortest.
+   */
   const jitterMs = Math.floor(Math.random() * JITTER_MS);
   /** Time of the alarm; undefined where it is not known yet. */
   let alarmAt: number | null | undefined;

@@ -1,4 +1,5 @@
 import { Refusal } from "@sluice/worker-proxy/internal";
+import { openPipeOf } from "../hosts/cloudflare.js";
 import { type Bytes, HEAD_BYTES } from "./file-type.js";
 import { mediaRefusal } from "./refusals.js";
 
@@ -17,14 +18,6 @@ export interface FileBody {
   /** Lets go of what was not read. */
   cancel(): void;
 }
-
-/** The platform's stream that counts: R2 takes no stream without a length. */
-type FixedLengthStreams = new (
-  bytes: number,
-) => {
-  readonly readable: ReadableStream<Uint8Array>;
-  readonly writable: WritableStream<Uint8Array>;
-};
 
 /**
  * Opens the body of an upload.
@@ -70,8 +63,7 @@ export function openFile(body: ReadableStream<Uint8Array>, length: number, signa
   }
 
   async function through<T>(store: (content: ReadableStream<Uint8Array>) => Promise<T>): Promise<T> {
-    const { FixedLengthStream } = globalThis as unknown as { FixedLengthStream: FixedLengthStreams };
-    const { readable, writable } = new FixedLengthStream(length);
+    const { readable, writable } = openPipeOf(length);
     let isStoreGone = false;
     const feeding = feed(writable).then(
       () => undefined,

@@ -128,6 +128,6 @@ export interface IndexAnswer {
   readonly next?: string | undefined;
   /** True where there is more to be erased. */
   readonly isMore?: boolean;
-  /** Present where there is no space; `erased` where the user was erased since the request began. */
+  /** The bound that the file would pass; `erased` where the user was erased since the request began. */
   readonly full?: "bytes" | "files" | "erased";
 }

@@ -4,7 +4,10 @@ import type { FileRow, IndexAnswer, IndexRequest } from "./file-rows.js";
 import { BATCH, type openRemoval } from "./index-removal.js";
 import { MARGIN_MS, type MediaSettings, partMsOf } from "./options.js";
 
-/** Most files that a request stops to count because their time is over; an alarm, or a request without space, more. */
+/**
+ * Most files whose time is over that a request takes out of the count. An alarm, and a request without space, take out
+ * more.
+ */
 const FEW = 5;
 
 /** Opens the changes of single files of an index: a place for a new one, claims, parts, and the end of an upload. */
@@ -23,7 +26,7 @@ export function openChanges<Env>(
     const { file, isCopy, isCount } = request;
     const now = Date.now();
     const source = file.source ?? null;
-    // a copy that is only not deleted yet does not stand for a new one
+    // an earlier copy that is about to be deleted can't serve as the new one
     sql.exec("UPDATE files SET source = NULL WHERE source = ? AND expiresAt <= ?", source, now);
     const [known] = source === null ? [] : rows("SELECT * FROM files WHERE source = ?", source);
     if (known) return { file: known };

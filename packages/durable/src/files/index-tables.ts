@@ -16,7 +16,7 @@ export const INDEX_TABLES: TableSteps = {
     ],
     [
       "ALTER TABLE files ADD COLUMN isCopy INTEGER NOT NULL DEFAULT 0",
-      // of a file that is only counted the older rows do not say what it is
+      // older rows do not say what a file is that is only counted
       "UPDATE files SET isCopy = 1 WHERE source IS NOT NULL OR isCount = 1",
       "CREATE INDEX files_by_end ON files (isCount, expiresAt)",
       "ALTER TABLE copies ADD COLUMN taskId TEXT",

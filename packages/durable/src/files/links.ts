@@ -69,7 +69,7 @@ export function linksOf(secrets: readonly string[]): Links {
     async verify(link) {
       const { id = "", end = "", mark = "" } = LINK.exec(link)?.groups ?? {};
       const expiresAt = Number.parseInt(end, 36);
-      // the mark is checked first: an end that was made up says nothing
+      // the mark is checked first: it shows that the end was not made up
       if (!(await isMarked(`link:${id}:${end}`, mark)) || !(expiresAt > Date.now())) return undefined;
       return { id, expiresAt };
     },

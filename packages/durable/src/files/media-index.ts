@@ -1,5 +1,10 @@
 import { openCopying } from "../archive/copying.js";
-import type { DurableObjectClass, DurableObjectHandlers, ObjectState } from "../objects/object.js";
+import {
+  classOf,
+  type DurableObjectClass,
+  type DurableObjectHandlers,
+  type ObjectState,
+} from "../objects/object.js";
 import { createTables } from "../objects/tables.js";
 import type { FileRow, IndexAnswer, IndexRequest } from "./file-rows.js";
 import { type FileChange, openChanges } from "./index-changes.js";
@@ -32,15 +37,7 @@ const CREATING: readonly IndexRequest["do"][] = ["open", "copy", "bury", "erase"
  */
 export function mediaIndex<Env = unknown>(options: MediaStoreOptions<Env>): DurableObjectClass<Env> {
   const settings = checkedSettings(options);
-  return class {
-    readonly fetch: DurableObjectHandlers["fetch"];
-    readonly alarm: DurableObjectHandlers["alarm"];
-    constructor(state: ObjectState, env: Env) {
-      const index = openIndex(state, settings, env);
-      this.fetch = index.fetch;
-      this.alarm = index.alarm;
-    }
-  };
+  return classOf((state, env) => openIndex(state, settings, env));
 }
 
 function openIndex<Env>(state: ObjectState, settings: MediaSettings<Env>, env: Env): DurableObjectHandlers {
@@ -68,7 +65,7 @@ function openIndex<Env>(state: ObjectState, settings: MediaSettings<Env>, env: E
     }
     if (request.do === "copy") {
       await copying.add(request.jobs);
-      // a job that is known already wakes nothing before its time
+      // a job that is known already sets no earlier alarm
       const at = copying.nextAt();
       if (at !== null) await wakeAt(at);
       return {};
@@ -142,7 +139,7 @@ function openIndex<Env>(state: ObjectState, settings: MediaSettings<Env>, env: E
     else await storage.setAlarm(Math.max(at, Date.now()));
   }
 
-  /** Returns the time until which it has to be known that the user was erased; undefined where it is over. */
+  /** Returns the time until which the erasure of the user is remembered; undefined where that time is over. */
   function erasureEnd(): number | undefined {
     const [sums] = sql.exec("SELECT erasedAt FROM sums").toArray();
     const end = Number(sums?.["erasedAt"]) + removal.storesMs;

@@ -99,10 +99,14 @@ export interface MediaStoreOptions<Env = unknown> {
   readonly publicURL?: string;
 }
 
-/** Time beyond that of a request or an attempt for which space or a claim is held: its end is to be noted. */
+/**
+ * Time for which space or a claim is held longer than a request or an attempt can take, so that its end can be noted.
+ */
 export const MARGIN_MS = 60_000;
 
-/** Returns the time for one part to arrive: one that is lost leaves time for another attempt before its upload ends. */
+/**
+ * Returns the time for one part to arrive: after a lost part there is time for another attempt before the upload ends.
+ */
 export function partMsOf({ bodyMs, unfinishedMs }: Pick<typeof DEFAULTS, "bodyMs" | "unfinishedMs">): number {
   return Math.min(bodyMs, Math.ceil(unfinishedMs / 2));
 }

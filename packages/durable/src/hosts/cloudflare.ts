@@ -11,3 +11,12 @@ export function checkLeavingIsReported(): void {
   if (Cloudflare?.compatibilityFlags?.["enable_request_signal"] === false)
     throw misconfigured("durable: set the compatibility flag enable_request_signal");
 }
+
+/** The platform's pipe that counts. */
+type FixedLengthStreams = new (bytes: number) => TransformStream<Uint8Array, Uint8Array>;
+
+/** Opens a pipe for a known number of bytes, and fails where others come: R2 takes no stream without a length. */
+export function openPipeOf(bytes: number): TransformStream<Uint8Array, Uint8Array> {
+  const { FixedLengthStream } = globalThis as unknown as { FixedLengthStream: FixedLengthStreams };
+  return new FixedLengthStream(bytes);
+}

@@ -4,11 +4,11 @@ import type { Next, Readers } from "../objects/readers.js";
 import { objectRefusal } from "../objects/refusals.js";
 import type { EventLog } from "./rows.js";
 
-/** Opens the way from a log to those who read it, each from its own place on. */
+/** Opens a log for its readers, each of which reads on from a place of its own. */
 export function openReading(log: EventLog, readers: Readers) {
   return { read, allEvents };
 
-  /** @throws {Refusal} for an event that there is not, and with too many readers */
+  /** @throws {Refusal} for an event that the log does not have, and where there are too many readers */
   function read(after: number, signal: AbortSignal, headers: Readonly<Record<string, string>>): Response {
     if (after > log.last) throw objectRefusal("event_id_invalid");
     if (log.state !== "open" && after === log.last) return new Response(null, { status: 204 });

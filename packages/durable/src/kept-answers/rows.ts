@@ -67,7 +67,7 @@ const ROW_BYTES = 1_500_000;
  * object ends the answer anyway: with a row each 250 ms, one of 30 s would write nine times as many.
  */
 const ROW_MS = 20_000;
-/** Size of the events in memory once no more are kept, for clients that read them now. */
+/** Most bytes of events in memory where no more are stored: they are for the clients that read them now. */
 const LIVE_BYTES = 65_536;
 
 /** Size from which events that came together are parts of their own, in characters. */

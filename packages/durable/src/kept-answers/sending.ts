@@ -6,6 +6,7 @@ import {
   ask,
   type Call,
   checkedType,
+  type Gateway,
   isCredential,
   misconfigured,
   openAccount,
@@ -18,7 +19,6 @@ import {
   readText,
   refusalIn,
   refusalOf,
-  type Setup,
   STALL_MS,
   type StreamEnd,
   setupOf,
@@ -80,8 +80,8 @@ export function openSending<Env>(
     const sending = begin(received);
     try {
       const body = JSON.parse(received.text) as Readonly<Record<string, unknown>>;
-      const setup = await prepare(sending, body);
-      return await answered(sending, setup, body);
+      const gateway = await prepare(sending, body);
+      return await answered(sending, gateway, body);
     } catch (error) {
       return await failed(sending, error);
     }
@@ -100,10 +100,10 @@ export function openSending<Env>(
   }
 
   /** Takes the user's place, and reserves. */
-  async function prepare(sending: Sending, body: Readonly<Record<string, unknown>>): Promise<Setup> {
+  async function prepare(sending: Sending, body: Readonly<Record<string, unknown>>): Promise<Gateway> {
     const { caller, job } = sending;
     if (caller.isMetered && !meter) throw misconfigured(UNMETERED);
-    const setup = await setupOf(settings, env, "stream-log.invalid");
+    const { gateway } = await setupOf(settings, env, "stream-log.invalid");
     await settling.takePlace(job, caller);
     // stored before anything is reserved: what a process that is lost had reserved is found by the next one
     const keepTicket = (ticket: string, reserved: number) =>
@@ -112,21 +112,21 @@ export function openSending<Env>(
     const account = meter && (await openAccount(meter, payable));
     sending.account = account;
     if (account) log.keepJob({ ...job, ticket: account.ticket, reserved: account.reserved });
-    return setup;
+    return gateway;
   }
 
   async function answered(
     sending: Sending,
-    setup: Setup,
+    gateway: Gateway,
     body: Readonly<Record<string, unknown>>,
   ): Promise<unknown> {
     const { caller, call, asked } = sending;
     sending.outcome = "unknown";
     const outgoing = { ...CHAT, body, headers: caller.headers };
-    const response = await ask({ settings, setup, call, report: asked }, outgoing, env);
-    stream.headers = passedHeadersOf(response, setup.apiKeys);
-    const keys = [...setup.apiKeys, ...credentialsIn(caller.headers)];
-    if (!response.ok) throw await refusalOf({ response, call }, keys, limits);
+    const response = await ask(gateway, outgoing, { call, report: asked });
+    stream.headers = passedHeadersOf(response, gateway.apiKeys);
+    const keys = [...gateway.apiKeys, ...credentialsIn(caller.headers)];
+    if (!response.ok) throw await refusalOf({ response, call }, keys, limits.stallMs);
     const { type, body: events } = checkedType(response, true);
     if (type !== "text/event-stream") return await wholeAnswer(sending, response);
     keepAll(events, sending, { keys, choices: Number(body["n"] ?? 1) });

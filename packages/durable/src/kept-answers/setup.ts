@@ -22,8 +22,8 @@ export interface StreamCaller extends Caller {
 }
 
 /**
- * A request to an object by this package itself, as its path: all of an answer as JSON, its end's code, its deletion at
- * once, and once it is not read any more.
+ * Paths of this package's own requests to an object. `export` returns the whole answer as JSON, `end` the code of its
+ * end; `erase` deletes the answer at once, `drop` when nobody reads it any more.
  */
 export const OWN = { export: "/export", end: "/end", erase: "/erase", drop: "/drop" } as const;
 /** Headers of an answer to `OWN.end`: the code of the end, and the state. */

@@ -3,10 +3,9 @@ import { checkedOptions, ensure, hashOf, markKept, readBinding } from "@sluice/w
 import {
   askObject,
   CALLER,
+  classOf,
   type DurableObjectClass,
-  type DurableObjectHandlers,
   type ObjectNamespace,
-  type ObjectState,
   objectNamed,
   REPLAYED,
 } from "../objects/object.js";
@@ -42,8 +41,8 @@ export interface StreamLogOptions<Env = unknown>
   /** The most answers of one user that are kept; beyond it, the oldest is deleted, which is an event. @default 50 */
   readonly keptPerUser?: number;
   /**
-   * Receives one event for each answer, from where it ends: of kind `answer`, with the stream's id. Another one, with the
-   * outcome `dropped`, follows where an answer is deleted before its time; after a crash, that one may come twice.
+   * Receives one event of kind `answer` at the end of each answer, with the stream's id. Another one, with the outcome
+   * `dropped`, follows where an answer is deleted before its time; after a crash it may come twice.
    * @default none
    */
   readonly onEvent?: OnJobEvent<Env> | undefined;
@@ -83,16 +82,8 @@ export function streamLogObject<Env = unknown>(options: StreamLogOptions<Env>): 
       throw new TypeError(`${name}: give a whole number from 1 up`);
   // the proxy has checked the user and the request
   const settings = checkedOptions<Env>({ ...gateway, authenticate: "public", origins: [], models: ["any"] });
-  return class {
-    readonly fetch: DurableObjectHandlers["fetch"];
-    readonly alarm: DurableObjectHandlers["alarm"];
-    constructor(state: ObjectState, env: Env) {
-      const setup = { settings, namespace, orphanMs, keepMs, logBytes, keptPerUser, onEvent };
-      const log = withUserIndex(state, () => openStreamLog(state, env, setup));
-      this.fetch = log.fetch;
-      this.alarm = log.alarm;
-    }
-  };
+  const setup = { settings, namespace, orphanMs, keepMs, logBytes, keptPerUser, onEvent };
+  return classOf((state, env) => withUserIndex(state, () => openStreamLog(state, env, setup)));
 }
 
 /**

@@ -79,7 +79,10 @@ export function afterEnd<Env = unknown>(followUps: AfterEndOptions<Env>): EndHan
 
 type Step<Env> = Pick<FollowUp<Env>, "name" | "kind" | "run">;
 
-/** Returns the work that is left of a follow-up: of a removed task, to take it back where it was begun. */
+/**
+ * Returns the work that is left of a follow-up. After the user has removed the task, that is to take back what was
+ * begun.
+ */
 function stepOf<Env>(
   { name, kind, run, withdraw }: FollowUp<Env>,
   { isRemoved }: EndedTask,

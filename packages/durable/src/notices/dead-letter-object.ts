@@ -50,7 +50,7 @@ interface LettersParts {
   report(event: JobEvent): void;
 }
 
-/** Lets each object of a class be the one that has the dead letters of the namespace, too: it is asked by another host. */
+/** Lets one object of a class keep the dead letters of the namespace. Requests to it have another host. */
 export function withDeadLetters(
   object: DurableObjectHandlers,
   { storage }: ObjectState,

@@ -1,7 +1,7 @@
 import type { JobEvent, JobOutcome, Meter, OnJobEvent, Usage } from "@sluice/worker-proxy";
 import { notifyOf } from "@sluice/worker-proxy/internal";
 
-/** The stored part of a job until it is settled: where its process was lost, the next one settles and reports it. */
+/** A job as it is stored until it is settled. Where its process is lost, the next process settles and reports it. */
 export interface KeptJob {
   readonly id: string;
   /** The id of the user, for the event. */
@@ -17,9 +17,9 @@ export interface KeptJob {
   readonly reserved?: number | undefined;
   /** True until the reservation is made. Before that nothing is sent to the gateway, and so nothing is spent. */
   readonly isReserving?: boolean | undefined;
-  /** True from the moment of its event on: an object that replaces a lost one reports it no more. */
+  /** True once its event was sent: an object that replaces a lost one does not report it again. */
   readonly isReported?: boolean | undefined;
-  /** The amount that its event has; undefined where it is not known. */
+  /** The amount in its event; undefined where it is not known. */
   readonly spent?: number | undefined;
 }
 
@@ -46,7 +46,7 @@ export function report<Env>(
   notifyOf(onEvent, Object.fromEntries(Object.entries(known).filter(isKnown)) as unknown as JobEvent, env);
 }
 
-/** The job as it is stored in the turn of its event. */
+/** Returns the job as it is stored in the turn in which its event is sent. */
 export function reported(job: KeptJob, spent: number | undefined): KeptJob {
   return { ...job, isReported: true, spent };
 }
@@ -58,8 +58,8 @@ export function spentOnLost({ isReserving, reserved, isReported, spent }: KeptJo
 }
 
 /**
- * Settles what is reserved for a job, unless it was settled: with what its event has, or where the amount is not known any
- * more, in full, or with nothing if the request was not sent yet.
+ * Settles the reservation of a job, unless it was settled. Spends the amount in its event; all of it where that is not
+ * known; nothing where the request was not sent yet.
  */
 export async function settleJob<Env>(
   meter: Meter<Env> | undefined,
@@ -69,6 +69,6 @@ export async function settleJob<Env>(
 ): Promise<void> {
   const { ticket, isReserving, spent } = job;
   if (ticket === undefined || (await paid?.settled)) return;
-  // nothing is sent where the meter has failed to reserve, or was not done with it
+  // a request whose meter failed, or had not answered yet, was never sent
   await meter?.settleTicket?.(ticket, isReserving ? 0 : paid ? paid.spent : spent, env);
 }

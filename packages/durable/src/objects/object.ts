@@ -40,6 +40,21 @@ export interface DurableObjectHandlers {
 /** A class of Durable Objects, to be exported by the Worker under the name that its configuration binds. */
 export type DurableObjectClass<Env> = new (state: ObjectState, env: Env) => DurableObjectHandlers;
 
+/** Makes the class whose objects `open` opens. */
+export function classOf<Env>(
+  open: (state: ObjectState, env: Env) => DurableObjectHandlers,
+): DurableObjectClass<Env> {
+  return class {
+    readonly fetch: DurableObjectHandlers["fetch"];
+    readonly alarm: DurableObjectHandlers["alarm"];
+    constructor(state: ObjectState, env: Env) {
+      const { fetch, alarm } = open(state, env);
+      this.fetch = fetch;
+      this.alarm = alarm;
+    }
+  };
+}
+
 /** A binding to a class of Durable Objects, `env.VIDEO_WATCH`. */
 export interface ObjectNamespace {
   idFromName(name: string): unknown;
@@ -93,7 +108,7 @@ export async function askObject(object: ReturnType<typeof objectNamed>, request:
 /**
  * Response by which an object hands a refusal to {@link askObject}.
  *
- * @throws whatever is no refusal
+ * @throws any other error as it is
  */
 export function refusedBy(refusal: unknown): Response {
   if (!(refusal instanceof Refusal)) throw refusal;

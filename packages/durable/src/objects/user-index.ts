@@ -95,7 +95,7 @@ const PAGE = 100;
 const FEW = 10;
 /** Most rows that one alarm deletes of each kind. */
 const BATCH = 500;
-/** Time by which the alarm follows an end, in milliseconds: one alarm deletes what ended meanwhile. */
+/** Time from an end to the alarm, in milliseconds: one alarm deletes all that ended in this time. */
 const LATER_MS = 5 * 60 * 1000;
 const SOON_MS = 1000;
 

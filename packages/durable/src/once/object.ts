@@ -18,8 +18,9 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 
 /**
  * Opens the object of one user's key: one request to the gateway, reserved and settled once, and its answer for all who
- * ask. What may have cost is kept, also as an error. After a refusal, and where the gateway was certainly not reached, the
- * key is free again. After its user was erased, too: to refuse a key is to keep something of it.
+ * ask. What may have cost is kept, also as an error. After a refusal, and where the gateway was certainly not reached,
+ * the key is free again. The key of an erased user is free, too: to refuse it, something of the user would have to be
+ * kept.
  */
 export function openOnce<Env>(state: ObjectState, env: Env, setup: OnceSetup<Env>): DurableObjectHandlers {
   const { storage } = state;

@@ -10,10 +10,9 @@ import {
 import {
   askObject,
   CALLER,
+  classOf,
   type DurableObjectClass,
-  type DurableObjectHandlers,
   type ObjectNamespace,
-  type ObjectState,
   objectNamed,
   REPLAYED,
 } from "../objects/object.js";
@@ -44,8 +43,8 @@ export interface OnceOptions<Env = unknown>
    */
   readonly answerBytes?: number;
   /**
-   * Receives one event for each create that is sent, from where it ends: of kind `create`, with the id of its request.
-   * An object that is lost meanwhile changes nothing in that, unless its storage fails.
+   * Receives one event of kind `create` at the end of each create that is sent, with the id of its request. It also
+   * comes where the object is lost meanwhile, unless the storage fails.
    * @default none
    */
   readonly onEvent?: OnJobEvent<Env> | undefined;
@@ -72,19 +71,11 @@ export function onceObject<Env = unknown>(options: OnceOptions<Env>): DurableObj
     throw new TypeError("answerBytes: give a whole number from 1 up");
   // the proxy has checked the user and the request
   const settings = checkedOptions<Env>({ ...gateway, authenticate: "public", origins: [], models: ["any"] });
-  return class {
-    readonly fetch: DurableObjectHandlers["fetch"];
-    readonly alarm: DurableObjectHandlers["alarm"];
-    constructor(state: ObjectState, env: Env) {
-      const setup = { settings, namespace, answerBytes, onEvent };
-      const object = withUserIndex(state, () => openOnce(state, env, setup));
-      this.fetch = object.fetch;
-      this.alarm = object.alarm;
-    }
-  };
+  const setup = { settings, namespace, answerBytes, onEvent };
+  return classOf((state, env) => withUserIndex(state, () => openOnce(state, env, setup)));
 }
 
-/** Most bytes of the answers in one export: those beyond it are there without their text. */
+/** Most bytes of the answers in one export: further answers are in it without their text. */
 const EXPORTED_BYTES = 4 * 1024 * 1024;
 
 /** The groups of routes whose requests are remembered: all that create something. */

@@ -6,6 +6,7 @@ import {
   type Call,
   checkedType,
   decided,
+  type Gateway,
   hashOf,
   isUnconnected,
   JSON_CHARACTERS,
@@ -23,7 +24,6 @@ import {
   readText,
   refusalIn,
   refusalOf,
-  type Setup,
   STALL_MS,
   setupOf,
   textOf,
@@ -50,7 +50,7 @@ export interface Ended {
   readonly answer: KeptAnswer;
   /** Present where the answer is not given to later requests: an error in its place, or `"nothing"`. */
   readonly instead?: KeptAnswer | "nothing";
-  /** Reports the job; in the turn in which its end is stored, so that nothing is lost in between. */
+  /** Reports the job. It is called in the turn in which the end is stored, so that nothing is lost in between. */
   readonly report: () => void;
 }
 
@@ -64,7 +64,7 @@ interface Sending extends Outgoing {
   /** The gateway's; 0 before it has answered. */
   status: number;
   headers: Readonly<Record<string, string>>;
-  /** Reports the end, which is settled. */
+  /** Reports the end; present once the job is settled. */
   reportEnd: (() => void) | undefined;
 }
 
@@ -93,26 +93,26 @@ export function openSending<Env>(
       reportEnd: undefined,
     };
     try {
-      const setup = await prepare(sending);
-      const response = await send(sending, setup);
-      return await answered(sending, setup, response);
+      const gateway = await prepare(sending);
+      const response = await send(sending, gateway);
+      return await answered(sending, gateway.apiKeys, response);
     } catch (error) {
       return await failed(sending, refusalIn(error));
     }
   }
 
   /** Does what is to be done before the gateway is asked: lists the object, and reserves. */
-  async function prepare(sending: Sending): Promise<Setup> {
+  async function prepare(sending: Sending): Promise<Gateway> {
     const { create, body, job } = sending;
     if (create.isMetered && !meter) throw misconfigured(UNMETERED);
     await list(create);
-    const setup = await setupOf(settings, env, "once.invalid");
+    const { gateway } = await setupOf(settings, env, "once.invalid");
     const keepTicket = (ticket: string, reserved: number) =>
       rows.reserved({ ...job, ticket, reserved, isReserving: true });
     const account = meter && (await openAccount(meter, { ...create, body, env, context: state, keepTicket }));
     sending.account = account;
     if (account) rows.reserved({ ...job, ticket: account.ticket, reserved: account.reserved });
-    return setup;
+    return gateway;
   }
 
   /**
@@ -129,24 +129,24 @@ export function openSending<Env>(
   }
 
   /** @throws {Refusal} for an answer that is no success, and where there is none */
-  async function send(sending: Sending, setup: Setup): Promise<Response> {
+  async function send(sending: Sending, gateway: Gateway): Promise<Response> {
     const { create, body, call, asked } = sending;
     sending.isSent = true;
     const request = { ...create, method: "POST", body };
-    const response = await ask({ settings, setup, call, report: asked }, request, env);
+    const response = await ask(gateway, request, { call, report: asked });
     sending.status = response.status;
-    sending.headers = passedHeadersOf(response, setup.apiKeys);
-    if (!response.ok) throw await refusalOf({ response, call }, setup.guarded, limits);
+    sending.headers = passedHeadersOf(response, gateway.apiKeys);
+    if (!response.ok) throw await refusalOf({ response, call }, gateway.apiKeys, limits.stallMs);
     return response;
   }
 
-  async function answered(sending: Sending, setup: Setup, response: Response): Promise<Ended> {
+  async function answered(sending: Sending, keys: readonly string[], response: Response): Promise<Ended> {
     const { call, status } = sending;
     const { text, json } = await readJSON(response, call);
     const outcome = outcomeOf(json);
     const how = outcome === "refused" ? "failed" : "complete";
     const reportEnd = await close(sending, { outcome: how, usage: usageOf(json) }, outcome);
-    if (openKeyWatch(setup.guarded)(json)) throw new Refusal("upstream_type");
+    if (openKeyWatch(keys)(json)) throw new Refusal("upstream_type");
     call.close(true);
     const headers = { ...sending.headers, "content-type": "application/json" };
     const bytes = new TextEncoder().encode(text);

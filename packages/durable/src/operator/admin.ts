@@ -23,9 +23,9 @@ export interface AdminOptions<Env = unknown> {
 
 /**
  * Serves an operator's paths: `POST /v1/admin/users/export` and `users/erase`, each with `{ "user": "…" }`, and the
- * operations of the parts, such as `budgets/raise`. The group `admin` has to be among the proxy's `routes`. Whoever is no
- * operator gets the 404 of a path that is not served, without a sign-in and with one. A request with an `Origin` is never
- * an operator's, so that no page can send one. An operator is not asked by `rateLimit`.
+ * operations of the parts, such as `budgets/raise`. The group `admin` has to be among the proxy's `routes`. Anybody
+ * else, signed in or not, gets the 404 of a path that is not served. A request with an `Origin` is never an operator's,
+ * so that no page can send one. `rateLimit` does not apply to operators.
  *
  * The checks of the parts take part in `GET /health`.
  *
@@ -72,7 +72,7 @@ export function admin<Env = unknown>({ operators, parts }: AdminOptions<Env>): E
     };
   }
 
-  /** One part of those that keep something of users, where the operator names it. */
+  /** Returns the part that the operator names; all parts where none is named. */
   function chosen(part: unknown): readonly OperatorPart<Env>[] {
     if (part === undefined) return parts;
     const found = parts.filter(({ userData }) => userData?.name === part);

@@ -59,6 +59,10 @@ export async function eraseUser<Env>(
  * @param parts the parts of the proxy's setup: extensions, meter and stores
  * @param id the id that `authenticate` returns
  * @throws {TypeError} for two parts of one name, or an empty id
+ * @example
+ * ```ts
+ * const { data, failed } = await exportUser([files, streams, meter], env, "user-1");
+ * ```
  */
 export async function exportUser<Env>(
   parts: readonly OperatorPart<Env>[],

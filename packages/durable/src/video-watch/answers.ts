@@ -42,7 +42,7 @@ function endOf({ end }: WatchedTask): string {
   return end.error === undefined ? "event: end\ndata: {}\n\n" : `event: error\ndata: ${end.error}\n\n`;
 }
 
-/** Returns each newest answer to one reader once, with the task's id as the client has it. */
+/** Makes a function that gives one reader each new answer once, with the task's id as the client has it. */
 export function newsFor(
   watch: { readonly task: WatchedTask | undefined },
   sentId: string,

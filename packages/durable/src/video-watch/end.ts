@@ -6,7 +6,7 @@ import { type CreatedTask, type EndState, endStateOf, type TaskEnd, type Watched
 
 /** The end of a task that was watched from its create. */
 export interface EndedTask {
-  /** The same for each attempt to tell of this end, and no other end's: 32 hex digits. */
+  /** Id of this end, the same in each attempt to tell of it: 32 hex digits. */
   readonly id: string;
   /** The task's id as its user knows it. */
   readonly taskId: string;
@@ -16,8 +16,8 @@ export interface EndedTask {
   readonly userId: string;
   readonly model?: string | undefined;
   /**
-   * `expired`: the gateway does not know the task any more. `unknown`: nothing showed its end in 24 hours, and it may
-   * still come: when its user asks again, the gateway is asked, and another end is another `EndedTask`.
+   * `expired`: the gateway does not know the task any more. `unknown`: no end was seen in 24 hours. It may still come:
+   * when the user asks again, the gateway is polled, and that end is another `EndedTask`.
    */
   readonly state: EndState;
   /** The gateway's newest answer, with the task's id as its user knows it. */

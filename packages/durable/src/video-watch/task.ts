@@ -257,7 +257,7 @@ export function mayResume({ end }: WatchedTask, now: number): boolean {
   return end?.error !== undefined && now - end.at >= ERROR_KEPT_MS;
 }
 
-/** Returns the state that an end is told as. */
+/** Returns the state by which an `EndHandler` learns of an end. */
 export function endStateOf({ envelope }: Pick<WatchedTask, "envelope">, { error }: TaskEnd): EndState {
   if (error !== undefined) return error === ended.absent.error ? "expired" : "unknown";
   return envelope !== undefined && isSucceeded(JSON.parse(envelope)) ? "succeeded" : "failed";

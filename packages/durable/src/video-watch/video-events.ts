@@ -118,7 +118,7 @@ export function videoEvents<Env = unknown>(
 
 /** Header with the time for which a watch that is to be listed keeps its end, in milliseconds. */
 export const KEPT = "x-sluice-kept";
-/** Time for which a watch is listed, in milliseconds, beside what it keeps its end for. */
+/** Time for which a watch is listed beyond the time for which it keeps its end, in milliseconds. */
 const LISTED_MS = 31 * 24 * 60 * 60_000;
 
 /** Header with the id of the user, encoded as a part of an address. */

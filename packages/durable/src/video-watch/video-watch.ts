@@ -1,12 +1,7 @@
 import type { JobEvent, OnJobEvent } from "@sluice/worker-proxy";
 import { notifyOf, readBinding } from "@sluice/worker-proxy/internal";
 import { keepLetter, withDeadLetters } from "../notices/dead-letter-object.js";
-import type {
-  DurableObjectClass,
-  DurableObjectHandlers,
-  ObjectNamespace,
-  ObjectState,
-} from "../objects/object.js";
+import { classOf, type DurableObjectClass, type ObjectNamespace } from "../objects/object.js";
 import { withUserIndex } from "../objects/user-index.js";
 import type { EndHandler } from "./end.js";
 import { openVideoWatch } from "./object.js";
@@ -40,9 +35,9 @@ export interface VideoWatchOptions<Env = unknown> extends GatewayOptions<Env> {
    */
   readonly namespace?: (env: Env) => ObjectNamespace | undefined;
   /**
-   * Receives an event at the end of each watch (`watch`), and those of `webhook` and of `webPush` until it has taken over
-   * a notice: each attempt that failed, and the end. An event is reported after its cause was stored: it comes once, or,
-   * where the object is lost right then, not at all.
+   * Receives an event of kind `watch` at the end of each watch, and the events of notices: each failed attempt and the
+   * end of a webhook, and those of a push until `webPush` has taken it over. An event comes once, after its cause was
+   * stored; where the object is lost right then, it does not come.
    * @default none
    */
   readonly onEvent?: OnJobEvent<Env>;
@@ -50,10 +45,10 @@ export interface VideoWatchOptions<Env = unknown> extends GatewayOptions<Env> {
 
 /**
  * Makes the class of Durable Objects that each watch one video task, by alarms, for any number of tabs. An object polls
- * 5 s after the first answer and then ever less often, down to each `intervalMs` (15 s); each 60 s once it had no reader
- * for 5 minutes; and no more after the final state, after 24 hours, or after an hour without a reader. A task that is
- * watched from its create is polled 5 s after it, then at most once in `intervalMs`, and needs no reader. The object
- * keeps the newest answer, never the key, and deletes it `rememberMs` after the end.
+ * 5 s after the first answer, then less and less often, until it polls every `intervalMs` (15 s). Without a reader for
+ * 5 minutes it polls every 60 s. It stops at the final state, after 24 hours, or after an hour without a reader. A task
+ * that is watched from its create is polled 5 s after it, then at most once in `intervalMs`, and needs no reader. The
+ * object keeps the newest answer, never the key, and deletes it `rememberMs` after the end.
  *
  * @throws {TypeError} when an option is missing or can't work
  * @example
@@ -68,29 +63,21 @@ export function videoWatch<Env = unknown>(options: VideoWatchOptions<Env>): Dura
   if (rememberMs !== undefined && !(Number.isSafeInteger(rememberMs) && rememberMs >= 1))
     throw new TypeError("rememberMs: give a whole number from 1 up");
   const query = createTaskQuery(gateway);
-  return class {
-    readonly fetch: DurableObjectHandlers["fetch"];
-    readonly alarm: DurableObjectHandlers["alarm"];
-    constructor(state: ObjectState, env: Env) {
-      const report = (event: JobEvent) => notifyOf(onEvent, event, env);
-      const parts: WatchParts = {
-        poll: (id) => query(id, env),
-        intervalMs: checkInterval(typeof intervalMs === "number" ? intervalMs : intervalMs(env)),
-        rememberMs,
-        onEnd: onEnd && ((ended, work) => onEnd(ended, { env, report, ...work })),
-        keepLetter:
-          namespace &&
-          (async (letter) => keepLetter(await readBinding("videoWatch: namespace", namespace, env), letter)),
-        report,
-      };
-      const letters = { namespace: () => namespace?.(env), kind: "webhook", report } as const;
-      const object = withUserIndex(state, () =>
-        withDeadLetters(openVideoWatch(state, parts), state, letters),
-      );
-      this.fetch = object.fetch;
-      this.alarm = object.alarm;
-    }
-  };
+  return classOf((state, env) => {
+    const report = (event: JobEvent) => notifyOf(onEvent, event, env);
+    const parts: WatchParts = {
+      poll: (id) => query(id, env),
+      intervalMs: checkInterval(typeof intervalMs === "number" ? intervalMs : intervalMs(env)),
+      rememberMs,
+      onEnd: onEnd && ((ended, work) => onEnd(ended, { env, report, ...work })),
+      keepLetter:
+        namespace &&
+        (async (letter) => keepLetter(await readBinding("videoWatch: namespace", namespace, env), letter)),
+      report,
+    };
+    const letters = { namespace: () => namespace?.(env), kind: "webhook", report } as const;
+    return withUserIndex(state, () => withDeadLetters(openVideoWatch(state, parts), state, letters));
+  });
 }
 
 function checkInterval(ms: number): number {

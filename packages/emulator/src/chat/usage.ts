@@ -18,18 +18,21 @@ const PER_MESSAGE = 4;
 const PER_IMAGE = 256;
 const MOST_PREFIXES = 2000;
 
-/** Makes the `usage` of a model family (spec, Chat completion). */
-export function usageOf(family: ChatFamily, counts: TokenCounts) {
-  const { prompt, cached, completion, reasoning } = counts;
-  const total = { prompt_tokens: prompt, completion_tokens: completion, total_tokens: prompt + completion };
-  if (family === "gamma") return total;
-  if (family === "delta") return { ...total, completion_tokens_details: { reasoning_tokens: reasoning } };
-  return {
-    ...total,
+/** The parts of `usage` that one family of models has, and others have not (spec, Chat completion). */
+const details: { readonly [Family in ChatFamily]?: (counts: TokenCounts) => object } = {
+  alpha: ({ prompt, cached }) => ({
     prompt_tokens_details: { cached_tokens: cached },
     prompt_cache_hit_tokens: cached,
     prompt_cache_miss_tokens: prompt - cached,
-  };
+  }),
+  delta: ({ reasoning }) => ({ completion_tokens_details: { reasoning_tokens: reasoning } }),
+};
+
+/** Makes the `usage` of an answer: what all models report, and the parts of its family. */
+export function usageOf(family: ChatFamily, counts: TokenCounts) {
+  const { prompt, completion } = counts;
+  const total = { prompt_tokens: prompt, completion_tokens: completion, total_tokens: prompt + completion };
+  return { ...total, ...details[family]?.(counts) };
 }
 
 /**

@@ -12,6 +12,10 @@ export interface NamedTape {
  * Reads all tapes of a folder, in the order of their names.
  *
  * @throws Error if the folder has no tapes or can't be read, or a file is no tape; it names the file and the field.
+ * @example
+ * ```ts
+ * const { fetch, misses } = createReplay({ tapes: readTapes("test/tapes") });
+ * ```
  */
 export function readTapes(folder: string): NamedTape[] {
   const names = namesIn(folder);
@@ -25,7 +29,15 @@ export function readTapes(folder: string): NamedTape[] {
   });
 }
 
-/** Creates a function that adds tapes to a folder and returns the name of each, `0001-post-v1-chat-completions.json`. */
+/**
+ * Creates a function that adds tapes to a folder and returns the name of each, `0001-post-v1-chat-completions.json`.
+ *
+ * @example
+ * ```ts
+ * const save = createTapeFolder("test/tapes");
+ * const recorder = createTapeRecorder({ gateway: "https://gateway.example.com", save });
+ * ```
+ */
 export function createTapeFolder(folder: string): (tape: Tape) => string {
   mkdirSync(folder, { recursive: true });
   let count = Math.max(0, ...namesIn(folder).map((name) => Number.parseInt(name, 10) || 0));

@@ -44,6 +44,16 @@ const READABLE = /^(?:application\/(?:[\w.-]+\+)?json|text\/)/i;
 /**
  * Creates a handler that sends each request to the gateway with the caller's own key, passes the answer on as it comes,
  * and keeps the exchange without its secrets.
+ *
+ * @example
+ * ```ts run
+ * const tapes: Tape[] = [];
+ * const recorder = createTapeRecorder({
+ *   gateway: "https://gateway.example.com",
+ *   save: (tape) => `tape ${tapes.push(tape)}`,
+ * });
+ * const client = createClient({ baseURL: "https://gateway.example.com", apiKey: "sk-docs", fetch: recorder.fetch });
+ * ```
  */
 export function createTapeRecorder(options: TapeRecorderOptions) {
   const { gateway, save, onEnd, clock = systemClock, fetch: send = globalThis.fetch } = options;

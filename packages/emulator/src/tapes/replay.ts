@@ -38,6 +38,12 @@ export interface Replay {
  * Creates a handler that answers requests from tapes: the same status, headers and bytes, at the recorded pace. A request
  * fits a tape with the same method, path and body. Equal requests get their tapes in the recorded order, then the last
  * one again.
+ *
+ * @example
+ * ```ts
+ * const replay = createReplay({ tapes: readTapes("test/tapes"), speed: Number.POSITIVE_INFINITY });
+ * const client = createClient({ baseURL: "https://gateway.example.com", apiKey: "none", fetch: replay.fetch });
+ * ```
  */
 export function createReplay({ tapes, speed = 1, clock = systemClock, onEnd }: ReplayOptions): Replay {
   const queues = new Map<string, NamedTape[]>();

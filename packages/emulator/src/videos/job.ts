@@ -30,8 +30,8 @@ export interface ContentItem {
 
 type Settings = Pick<VideoRequestBody, "ratio" | "resolution" | "duration" | "seed">;
 
-/** Family of models whose tasks have one shape. */
-export type VideoFamily = "beta" | "gamma-1" | "gamma-2";
+/** Family of a video model. */
+export type VideoFamily = (typeof videoModels)[VideoModel]["family"];
 
 /** A request of any family in one shape, with defaults filled in. */
 export interface VideoJob {
@@ -53,6 +53,7 @@ export interface VideoJob {
 }
 
 const MOST_PROMPT = 5000;
+/** Duration where neither the request nor the table of models says one. */
 const USUAL_SECONDS = 5;
 /** Duration of a request that leaves it to the model (-1). */
 const CHOSEN_SECONDS = 8;
@@ -73,17 +74,18 @@ export function readVideoJob(request: VideoRequestBody, added = ""): VideoJob {
     ? (input.media ?? []).map(({ type }) => type)
     : content.map(({ type, role }) => role ?? type);
   const row = videoModels[model];
+  const durationDefault = "durationDefault" in row ? row.durationDefault : USUAL_SECONDS;
   const videos = marks.filter((mark) => mark === "reference_video" || mark === "video_url").length;
   return {
     model,
-    family: input ? "beta" : row.family === "2-0" || row.family === "fast" ? "gamma-2" : "gamma-1",
+    family: row.family,
     prompt: cut(prompt, MOST_PROMPT),
     scenes: { ...scenes, text: cut(scenes.text, MOST_PROMPT) },
     action: marks.includes("first_frame") && marks.includes("last_frame") ? "firstTailGenerate" : "generate",
     resolution: settings.resolution ?? ("resolutionDefault" in row ? row.resolutionDefault : "720p"),
     // the one clip has this ratio
     ratio: settings.ratio === undefined || settings.ratio === "adaptive" ? "16:9" : settings.ratio,
-    duration: settings.duration === -1 ? CHOSEN_SECONDS : (settings.duration ?? USUAL_SECONDS),
+    duration: settings.duration === -1 ? CHOSEN_SECONDS : (settings.duration ?? durationDefault),
     inputDuration: videos * REFERENCE_SECONDS,
     seed: settings.seed ?? -1,
     returnsLastFrame: request.return_last_frame ?? false,

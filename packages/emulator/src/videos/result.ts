@@ -1,6 +1,6 @@
 import { hash } from "../server/hash.js";
 import type { Progress, Timeline } from "../server/timeline.js";
-import type { VideoJob } from "./job.js";
+import type { VideoFamily, VideoJob } from "./job.js";
 
 /** A video task. */
 export interface Task {
@@ -54,15 +54,47 @@ const statusWords = {
   },
 } as const;
 
-/** Makes a query result in its envelope (spec, Video task). `gamma-2` has other status words. */
-export function envelopeOf(task: Task, view: View) {
+/** Form of the answers about a task. */
+interface TaskForm {
+  /** Status of the receipt. */
+  readonly receipt: string;
+  readonly words: keyof typeof statusWords;
+  /** Makes the upstream's own answer, `data.data`. */
+  readonly upstreamOf: (task: Task, view: View) => object;
+  /** True where the scene `flat` leaves out the envelope. */
+  readonly canBeBare?: boolean;
+}
+
+const usual: TaskForm = { receipt: "queued", words: "upper", upstreamOf: () => ({}) };
+const gamma2: TaskForm = { receipt: "", words: "lower", upstreamOf: bareOf, canBeBare: true };
+
+/** The forms of the families whose tasks differ from the usual ones (spec, Video task). */
+const forms: { readonly [Family in VideoFamily]?: TaskForm } = {
+  beta: { ...usual, upstreamOf: betaOf },
+  "2-0": gamma2,
+  fast: gamma2,
+};
+
+/** Returns the form of the answers about a task. */
+export function formOf({ family }: VideoJob): TaskForm {
+  return forms[family] ?? usual;
+}
+
+/** Makes a query result: in its envelope, or bare where the scene `flat` is in the prompt and the model has that form. */
+export function resultOf(task: Task, view: View) {
+  const isBare = formOf(task.job).canBeBare && task.job.scenes.names.has("flat");
+  return isBare ? bareOf(task, view) : envelopeOf(task, view);
+}
+
+function envelopeOf(task: Task, view: View) {
   const { id, job, timeline, repeatsURL } = task;
+  const form = formOf(job);
   const isFinal = view.phase === "finished";
   const repeated = repeatsURL && view.url !== undefined ? view.url : "";
   const data = {
     task_id: id,
     action: job.action,
-    status: wordOf(view, job.family === "gamma-2" ? "lower" : "upper"),
+    status: wordOf(view, form.words),
     fail_reason: isFinal && view.failed ? FAILURE.message : repeated,
     ...(isFinal ? { result_url: view.url ?? null } : {}),
     submit_time: seconds(timeline.submittedAt),
@@ -70,13 +102,13 @@ export function envelopeOf(task: Task, view: View) {
     finish_time: isFinal ? seconds(timeline.finishedAt) : 0,
     progress: `${Math.floor(view.share * 100)}%`,
     request_id: `req_${hash(`${id} query`)}`,
-    data: upstreamOf(task, view),
+    data: form.upstreamOf(task, view),
   };
   return { code: "success", message: "", data };
 }
 
-/** Makes a query result without an envelope (`gamma-2`). The spec does not show it: it is an assumption (wire, 3.2). */
-export function bareOf({ id, job, timeline }: Task, view: View) {
+/** Makes a query result without an envelope. The spec does not show it: it is an assumption (wire, 3.2). */
+function bareOf({ id, job, timeline }: Task, view: View) {
   const isFinal = view.phase === "finished";
   const tokens = job.duration * FPS * 900;
   const content = view.url !== undefined && {
@@ -98,11 +130,6 @@ export function bareOf({ id, job, timeline }: Task, view: View) {
     created_at: seconds(timeline.submittedAt),
     updated_at: seconds(isFinal ? timeline.finishedAt : timeline.submittedAt),
   };
-}
-
-function upstreamOf(task: Task, view: View): object {
-  if (task.job.family === "beta") return betaOf(task, view);
-  return task.job.family === "gamma-2" ? bareOf(task, view) : {};
 }
 
 function betaOf({ id, job, timeline }: Task, view: View) {

@@ -15,7 +15,7 @@ import type { FailureOf, Refuse } from "../server/refusals.js";
 import { planTask, progressAt } from "../server/timeline.js";
 import { readVideoJob, type VideoJob, type VideoRequestBody } from "./job.js";
 import { addressesOf, firstImageOf, refuseReferences } from "./references.js";
-import { bareOf, envelopeOf, type Task, type View } from "./result.js";
+import { formOf, resultOf, type Task, type View } from "./result.js";
 
 /** Parts that the video endpoints use. */
 export interface VideosOptions {
@@ -76,7 +76,7 @@ export function createVideos({
       task_id: id,
       object: "video",
       model: job.model,
-      status: job.family === "gamma-2" ? "" : "queued",
+      status: formOf(job).receipt,
       progress: 0,
       created_at: Math.floor(clock.now() / 1000),
     };
@@ -121,16 +121,14 @@ export function createVideos({
   function query({ param: id, origin }: Exchange): Answer {
     const task = tasks.get(id);
     if (!task) return unknownThing(`There is no task ${id}.`, "task_not_found");
-    const { scenes, family } = task.job;
+    const { scenes } = task.job;
     const nth = ++task.queries;
     const isAmongFirst = (scene: "late" | "busy" | "unknown") =>
       scenes.names.has(scene) && nth <= (scenes.numbers.get(scene) ?? USUAL_QUERIES);
     if (isAmongFirst("late")) return unknownThing(`There is no task ${id}.`, "task_not_found");
     if (isAmongFirst("busy")) return rateLimited(1);
     const view = viewOf(task, isAmongFirst("unknown"), origin);
-    return json(
-      family === "gamma-2" && scenes.names.has("flat") ? bareOf(task, view) : envelopeOf(task, view),
-    );
+    return json(resultOf(task, view));
   }
 
   function viewOf(task: KeptTask, oddStatus: boolean, origin: string): View {

@@ -40,7 +40,14 @@ export interface AttachmentProblem {
 /** Words of {@link AttachmentProblem}. `{name}`, `{max}` and `{megabytes}` stand for the file's name and the limits. */
 export type AttachmentWords = Readonly<Record<AttachmentProblemKind, string>>;
 
-/** English words of the problems of attachments. Spread them to replace some. */
+/**
+ * English words of the problems of attachments. Spread them to replace some.
+ *
+ * @example
+ * ```ts run
+ * const words = { ...attachmentWords, unreadable: "“{name}” konnte nicht gelesen werden." };
+ * ```
+ */
 export const attachmentWords: AttachmentWords = {
   type: "“{name}” is not a JPEG, PNG, GIF or WebP image.",
   size: "“{name}” is too large. Limit: {megabytes} MB.",

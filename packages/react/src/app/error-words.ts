@@ -46,7 +46,15 @@ export interface ErrorWords extends Readonly<Record<ErrorKind, ErrorText>> {
   readonly mayBeBilled: string;
 }
 
-/** English words of {@link describeError}. Spread them to replace some. */
+/**
+ * English words of {@link describeError}. Spread them to replace some.
+ *
+ * @example
+ * ```ts run
+ * const words = { ...errorWords, offline: { title: "Keine Verbindung", hint: "Prüfen Sie das Netz." } };
+ * describeError(new Error("no network"), { words }).title;
+ * ```
+ */
 export const errorWords: ErrorWords = {
   offline: { title: "You seem to be offline", hint: "Check your connection, then try again." },
   unreachable: { title: "Can't connect", hint: "Check your internet, then try again." },

@@ -54,7 +54,15 @@ export interface FormWords {
 
 const plain = (label: string, hint = ""): FieldText => ({ label, hint });
 
-/** English words of the forms. Spread them to replace some. */
+/**
+ * English words of the forms. Spread them to replace some.
+ *
+ * @example
+ * ```ts run
+ * const fields = { ...formWords.fields, prompt: { label: "Beschreibung", hint: "Was soll zu sehen sein?" } };
+ * const words = { ...formWords, fields };
+ * ```
+ */
 export const formWords: FormWords = {
   fields: {
     prompt: plain("Prompt", "Describe what you want to see."),

@@ -56,7 +56,7 @@ export function isPublic({ protocol, hostname, port }: URL): boolean {
   );
 }
 
-/** A text that could be read as an asset's address, with what some readers of addresses leave out. */
+/** A text that could be read as an asset's address, also by readers that leave out control characters. */
 const LIKE_ASSET = /^[\s\p{Cc}]*a\p{Cc}*s\p{Cc}*s\p{Cc}*e\p{Cc}*t\p{Cc}*:/iu;
 
 /** The rules for addresses in a body. */
@@ -77,7 +77,7 @@ export async function checkAddress(
   if (LIKE_ASSET.test(text)) {
     const [, sent] = /^asset:\/\/([\w-]+)$/.exec(text) ?? [];
     const what = takesAssets ? "must be asset://<id> for an asset" : "takes no asset of this gateway";
-    // its shape comes first: whose asset it is can't be told of what is none
+    // its shape comes first: a text that is no asset's address has no owner
     if (!sent || !takesAssets) throw new Refusal("media_not_allowed", { param: path || undefined, what });
     if (tenancy) owner[name] = `asset://${await ownId(tenancy, "asset", sent)}`;
   } else await checkMedia(text, path, media, dataURIBytes);

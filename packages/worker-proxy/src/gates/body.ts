@@ -1,6 +1,6 @@
-import { openBytes, openPieces, READ_BYTES } from "../gateway/bytes.js";
-import { within } from "../gateway/call.js";
-import { tooMuchIn } from "../gateway/json-size.js";
+import { openBytes, openPieces, READ_BYTES } from "../base/bytes.js";
+import { tooMuchIn } from "../base/json-size.js";
+import { within } from "../base/time.js";
 import type { Limits } from "../options.js";
 import { misconfigured, Refusal } from "../refusals/refusal.js";
 

@@ -5,7 +5,7 @@ import { specModels } from "./spec-models.js";
 /** Fields that OpenAI clients send to any gateway, and that change little where they are left out. */
 export const leftOut: Partial<Record<RouteName, readonly string[]>> = {
   chat: [
-    // it is the proxy's to say: one that users choose could be another user's
+    // the proxy alone sets it: a user could send the id of another one
     "user_id",
     ...[
       "user",
@@ -111,7 +111,7 @@ export function tableWith(name: string): Field {
 
 /** Adds what a field may hold to what it could hold before. */
 function addShape(field: Field, shape: SpecField): void {
-  // one that is the address of an asset for any model may be one
+  // a field that may name an asset for one model may name one for all
   if (typeof shape === "string") field.kind = field.kind === "asset" ? "asset" : shape;
   else if (Array.isArray(shape)) {
     field.isList = true;
@@ -126,7 +126,7 @@ function addPath(table: Field, path: string, kind: Field["kind"]): void {
   let field = table;
   for (const name of path.split(".")) {
     field = childOf(field, name);
-    // one that would be left out stays, for what is added in it
+    // a field that would be left out stays where something is added in it
     if (isDropped(field)) field.kind = undefined;
   }
   field.kind = kind;

@@ -1,3 +1,4 @@
+import type { Caps } from "../options.js";
 import { Refusal } from "../refusals/refusal.js";
 import { type Field, isDropped, maxTokensOf } from "./field-table.js";
 
@@ -89,13 +90,9 @@ function notAllowed(parent: string, name: string): Refusal {
 }
 
 /**
- * The bounds of what a model may be asked for, by field: `duration`, `parameters.duration`. A number is the most
- * that a number may be or that a list may hold; a list has all that is allowed, the first of which is what a request
- * gets that does not say.
+ * Values for requests without a field, where the gateway's own default could cost more than the cap. A lower cap takes
+ * their place.
  */
-export type Caps = Readonly<Record<string, number | readonly (string | number | boolean)[]>>;
-
-/** Values for requests that do not say, where their silence could cost more than the cap; the cap if it is less. */
 const unsaid: Readonly<Record<string, number>> = {
   max_tokens: Infinity,
   "sequential_image_generation_options.max_images": Infinity,
@@ -105,8 +102,8 @@ const unsaid: Readonly<Record<string, number>> = {
 };
 
 /**
- * Holds a body to the caps, and sets in it what it does not say. Nothing is lowered in silence: an answer cut short
- * would look like the model's doing.
+ * Holds a body to the caps, and sets the capped fields that it lacks. Nothing is lowered in silence: an answer cut
+ * short would look like the model's doing.
  *
  * @throws {Refusal} 400 for what is beyond one
  */
@@ -139,7 +136,7 @@ function holdIn(
   }
 }
 
-/** The value of a field, or the one for a request that does not say. */
+/** Checks the value of a field against its cap, and returns it; for a request without the field, the value to set. */
 function within(cap: Caps[string], value: unknown, path: string, isListed: boolean): unknown {
   if (typeof cap !== "number") {
     const asked = value ?? cap[0];

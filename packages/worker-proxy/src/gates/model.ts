@@ -1,7 +1,8 @@
+import type { Caps } from "../options.js";
 import { Refusal } from "../refusals/refusal.js";
 import type { RouteName } from "../routes.js";
 import { belongsTo, type FieldsOf } from "./field-table.js";
-import { type Caps, siftBody } from "./fields.js";
+import { siftBody } from "./fields.js";
 
 /** The models that the operator lists, each with its caps. */
 export type ListedModels = ReadonlyMap<string, Caps>;
@@ -22,7 +23,7 @@ export function admitModels(
   // a name that is no text is listed nowhere
   const names = route === "epsilon" ? namesIn(body) : ([body["model"]] as [string]);
   if (names.every((name) => models.has(name) && belongsTo(name, route))) return names;
-  // a body without a model may have another spelling of the field: that is named then
+  // a body without a model may spell the field in another way, which the refusal names
   if (body["model"] === undefined) siftBody(body, fieldsOf(route, ""));
   throw new Refusal("model_not_allowed", { param: "model" });
 }

@@ -1,6 +1,7 @@
 import type { ExtensionRoute } from "../admitted.js";
 import { Refusal } from "../refusals/refusal.js";
-import { type IdKind, type RouteName, routeGroups } from "../routes.js";
+import { specRoutes } from "../route-lists.js";
+import type { IdKind, RouteName } from "../routes.js";
 
 /** One row of the table: a request that is allowed, and its constant path at the gateway. */
 export interface Route {
@@ -18,11 +19,6 @@ export interface Route {
 
 /** An id of the gateway's, with or without a mark. */
 const SENT_ID = /^[A-Za-z0-9_-]{1,151}$/;
-
-/** Everything that can leave for the gateway. Nothing of a request's address does. */
-export const specRoutes: readonly Route[] = Object.entries(routeGroups).flatMap(([name, { ids, paths }]) =>
-  paths.map(([method, path]) => ({ name: name as RouteName, method, path, ids })),
-);
 
 /** The table of one proxy: the rows of the open groups, from the gateway, the proxy itself and extensions. */
 export function tableOf(

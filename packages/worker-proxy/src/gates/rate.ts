@@ -1,29 +1,8 @@
-import type { Admitted, Checked } from "../admitted.js";
+import type { Admitted } from "../admitted.js";
+import type { RateLimit, RateLimited, TooMany } from "../options.js";
 import { readBinding } from "../read-option.js";
 import { decided, tooMany } from "../refusals/refusal.js";
 import { isPoll, type Route } from "./path.js";
-
-/** A request that a limiter decides about. */
-export interface RateLimited extends Pick<Admitted, "user" | "route" | "request"> {
-  readonly method: string;
-  /** True for a poll of a task or an asset, which is free and comes often. */
-  readonly isPoll: boolean;
-}
-
-/**
- * Decides if a request may pass now: returns undefined, or the time to wait. If it throws, the answer is 503, and the
- * log has the cause.
- */
-export interface RateLimit<Env = unknown> extends Checked<Env> {
-  (asked: RateLimited, env: Env): TooMany | undefined | Promise<TooMany | undefined>;
-}
-
-/** The answer of a limiter that has nothing left. */
-export interface TooMany {
-  readonly retryAfterMs: number;
-  /** The things that were too many, for the answer and the event: `polls`. @default "requests" */
-  readonly limit?: string;
-}
 
 /** The part that is used of the rate-limit binding of Cloudflare Workers. */
 export interface RateLimitBinding {

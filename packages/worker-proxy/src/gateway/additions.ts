@@ -1,25 +1,35 @@
-import type { Admitted } from "../admitted.js";
+import type { Admitted, Extension } from "../admitted.js";
+import type { ProxyOptions } from "../options.js";
 import { ensure, readOption } from "../read-option.js";
 import { isCredential } from "../refusals/log.js";
 import { Refusal } from "../refusals/refusal.js";
-import type { Settings } from "../settings.js";
 import type { Exchange } from "./exchange.js";
 import { openKeyWatch } from "./keys.js";
 
 /* Loaded where the operator adds something: extensions, or `upstreamHeaders`. */
+
+/** The extensions, and the rules for their answers. */
+interface ExtensionRules<Env> {
+  readonly extensions: readonly Extension<Env>[];
+  /** True where the proxy has a meter. */
+  readonly isMetered: boolean;
+  /** Longest time until an answer, in milliseconds. */
+  readonly headersMs: number;
+}
 
 /**
  * Returns the answer of an extension in the gateway's place, if one gives any.
  *
  * @throws {Refusal} 503 where the extension fails
  */
-export async function extensionAnswer<Env>(exchange: Exchange<Env>): Promise<Response | undefined> {
-  const { settings, route, admitted, call } = exchange;
-  const { extensions, limits, meter } = settings;
+export async function extensionAnswer<Env>(
+  { route, admitted, call }: Exchange<Env>,
+  { extensions, isMetered, headersMs }: ExtensionRules<Env>,
+): Promise<Response | undefined> {
   const answered = async () => {
     try {
       let answer = route.extension?.serve(admitted as Admitted<never>);
-      for (const extension of extensions) answer ??= extension.send?.(admitted, meter !== undefined);
+      for (const extension of extensions) answer ??= extension.send?.(admitted, isMetered);
       return await answer;
     } catch (error) {
       // a refusal is the extension's answer, as it is
@@ -27,7 +37,7 @@ export async function extensionAnswer<Env>(exchange: Exchange<Env>): Promise<Res
       throw new Refusal("extension_unavailable", { problem: "extensions failed", cause: error });
     }
   };
-  const limit = { ms: limits.headersMs, late: "upstream_timeout" } as const;
+  const limit = { ms: headersMs, late: "upstream_timeout" } as const;
   return await call.wait(answered, "upstream_unreachable", limit);
 }
 
@@ -51,7 +61,7 @@ const TRACEPARENT = /^(?!ff)[\da-f]{2}-(?!0{32})[\da-f]{32}-(?!0{16})[\da-f]{16}
  * @throws {Refusal} 500 `misconfigured` for a header that can't be sent
  */
 export async function addedHeaders<Env>(
-  { upstreamHeaders = () => ({}) }: Settings<Env>,
+  upstreamHeaders: ProxyOptions<Env>["upstreamHeaders"] = () => ({}),
   admitted: Admitted<Env>,
 ) {
   const given = await readOption("upstreamHeaders", upstreamHeaders, admitted, checkHeaders);

@@ -1,5 +1,5 @@
 import { Refusal } from "../refusals/refusal.js";
-import type { Exchange } from "./exchange.js";
+import type { AnswerRules, Exchange } from "./exchange.js";
 import { keptOf } from "./kept.js";
 import { passedHeadersOf } from "./passed-headers.js";
 import { pump } from "./pump.js";
@@ -12,23 +12,13 @@ import { pump } from "./pump.js";
 export async function passOn<Env>(
   exchange: Exchange<Env>,
   response: Response,
+  rules: AnswerRules<Env>,
   isExtensions: boolean,
 ): Promise<Response> {
-  const { call, settings, setup, admitted, route, report } = exchange;
-  const { meter, limits, extensions } = settings;
+  const { call, route, report } = exchange;
+  const { keys } = rules;
   const { status } = response;
-  const passed = passedHeadersOf(response, setup.guarded);
-  report.known.requestId = passed["x-request-id"] ?? report.known.requestId;
-  const headers: Record<string, string> = {
-    ...passed,
-    "x-request-id": report.known.requestId,
-    "x-sluice-source": "upstream",
-    ...(admitted.dropped?.length && { "x-sluice-dropped": admitted.dropped.join(", ") }),
-  };
-  if (extensions.length > 0 && route.name === "chat") {
-    const { streamHeader } = await import("./additions.js");
-    Object.assign(headers, streamHeader(response, setup.guarded));
-  }
+  const headers = await headersOf(exchange, response, rules);
   if (status === 204 && route.extension) {
     call.close();
     report.end(status);
@@ -42,20 +32,19 @@ export async function passOn<Env>(
   if (kept?.streamId) report.known.streamId = kept.streamId;
   if (kept?.isReplayed) report.known.replayed = true;
   const isForeign = isExtensions && !kept;
-  const isRead =
-    !route.extension && !kept && (meter !== undefined || limits.stallMs !== undefined || isForeign);
+  const isRead = !route.extension && !kept && (rules.readsStreams || isForeign);
   if (type === "text/event-stream" && !isRead) {
     const isChat = !route.extension && !kept;
     const ended = kept?.endCode ? endWith(exchange, kept.endCode, onEnd) : onEnd;
-    const options = { keys: setup.guarded, onFirstByte: report.firstByte, isChat, onEnd: ended };
+    const options = { keys, onFirstByte: report.firstByte, isChat, onEnd: ended };
     return new Response(pump(body, call, options), { status, headers });
   }
   const { jsonOf, readStream } = await call.wait(() => import("./read-answer.js"), "upstream_cut");
   if (type !== "application/json")
-    return new Response(readStream(exchange, body, onEnd), { status, headers });
-  const bytes = await jsonOf(exchange, response);
+    return new Response(readStream(exchange, body, rules, onEnd), { status, headers });
+  const bytes = await jsonOf(exchange, response, rules);
   call.close(true);
-  // whoever has asked the gateway reports its count
+  // the object that asked the gateway reports its count
   if (kept) delete report.known.usage;
   report.known.bytes = bytes.byteLength;
   report.firstByte();
@@ -63,7 +52,29 @@ export async function passOn<Env>(
   return new Response(bytes, { status, headers });
 }
 
-/** Ends a report with the code of a kept stream's end, which passes unread. */
+/** Makes the headers of the answer, without its type. From here on the event has the gateway's request id. */
+async function headersOf<Env>(
+  { admitted, route, report }: Exchange<Env>,
+  response: Response,
+  { keys, extensions }: AnswerRules<Env>,
+): Promise<Record<string, string>> {
+  const passed = passedHeadersOf(response, keys);
+  report.known.requestId = passed["x-request-id"] ?? report.known.requestId;
+  const mayBeKept = extensions.length > 0 && route.name === "chat";
+  const { streamHeader } = mayBeKept ? await import("./additions.js") : {};
+  return {
+    ...passed,
+    "x-request-id": report.known.requestId,
+    "x-sluice-source": "upstream",
+    ...(admitted.dropped?.length && { "x-sluice-dropped": admitted.dropped.join(", ") }),
+    ...streamHeader?.(response, keys),
+  };
+}
+
+/**
+ * Ends a report with the code of a kept stream's end. The stream passes unread, so that its object is asked for the
+ * code.
+ */
 function endWith<Env>(
   { admitted }: Exchange<Env>,
   endCode: () => Promise<string | undefined>,

@@ -1,7 +1,7 @@
 import type { CallOutcome } from "../admitted.js";
 import { Refusal } from "../refusals/refusal.js";
 
-/** The end of a call before the last byte of its answer. */
+/** Reason for which a call ended before the last byte of its answer. */
 export type Failure =
   | `client_${"left" | "stalled"}`
   | `upstream_${"unreachable" | "cut" | "idle" | "timeout"}`;
@@ -27,7 +27,10 @@ const CLOSED = new Error("closed");
 /** Longest delay of a timer, in milliseconds. A limit that is further away needs no timer of its own. */
 const CHECK_MS = 30_000;
 
-/** Lateness of a timer by which this isolate was busy, in milliseconds, and the time in which it then reads what has come. */
+/**
+ * Lateness of a timer that shows that this isolate was busy, in milliseconds. It then has the same time again to read
+ * what has come.
+ */
 const BUSY_MS = 250;
 
 /** Opens a call that ends when the client leaves, or after `totalMs`, which is watched from the first step on. */
@@ -49,7 +52,7 @@ export function openCall(client: AbortSignal, totalMs = Infinity) {
     signal: controller.signal,
     /** The reason of the stop; undefined for a call that was not stopped. */
     stopped: undefined as Failure | undefined,
-    /** Runs when `signal` aborts: a listener of the platform's costs more than it does. */
+    /** Called when `signal` aborts: a listener of the platform would cost more. */
     onAbort: () => {},
     stop,
     limit,
@@ -139,26 +142,4 @@ export function openCall(client: AbortSignal, totalMs = Infinity) {
       if (within) limit();
     }
   }
-}
-
-/** Returns the value of a promise, or undefined where it takes longer than `ms` milliseconds. */
-export async function within<T>(ms: number, promise: Promise<T>): Promise<T | undefined> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const late = new Promise<undefined>((resolve) => {
-    timer = setTimeout(resolve, ms, undefined);
-  });
-  return await Promise.race([promise, late]).finally(() => clearTimeout(timer));
-}
-
-/**
- * Runs `work` with a signal that aborts after `ms` milliseconds. The timer ends with the work: `AbortSignal.timeout` would
- * keep one for each request that was answered long ago.
- */
-export async function limited<T>(ms: number, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
-  const controller = new AbortController();
-  const timer = setTimeout(
-    () => controller.abort(new DOMException(`no answer in ${ms} ms`, "TimeoutError")),
-    ms,
-  );
-  return await work(controller.signal).finally(() => clearTimeout(timer));
 }

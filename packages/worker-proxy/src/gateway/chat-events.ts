@@ -1,9 +1,9 @@
 import { createStrayLines, isErrorEvent, isRecord, parseJSON } from "@sluice/core/internal";
 import { createEventParser, type ServerSentEvent } from "@sluice/core/sse";
 import type { Usage } from "../admitted.js";
+import { openBytes } from "../base/bytes.js";
 import { Refusal } from "../refusals/refusal.js";
-import { openBytes } from "./bytes.js";
-import { checkAnswer } from "./json-size.js";
+import { checkAnswer } from "./answer-size.js";
 import { openKeyWatch, unescaped } from "./keys.js";
 
 /** Largest event of a stream, in bytes. */

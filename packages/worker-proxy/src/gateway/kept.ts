@@ -1,4 +1,4 @@
-/** An answer that an object has asked for, read, checked and paid: nothing of it has to be read again. */
+/** Facts about an answer that an object has requested, read, checked and paid for: it passes unread. */
 export interface Kept {
   /** The id of its stream; absent where it is none. */
   readonly streamId?: string;
@@ -10,7 +10,7 @@ export interface Kept {
 
 const answers = new WeakMap<Response, Kept>();
 
-/** Marks the answer of an extension of this package's own. A mark that others could make would let them pass unread. */
+/** Marks the answer of one of our own extensions. No other extension can make the mark: its answers are always read. */
 export function markKept(response: Response, kept: Kept): Response {
   answers.set(response, kept);
   return response;

@@ -1,10 +1,11 @@
+import { within } from "../base/time.js";
 import { Refusal } from "../refusals/refusal.js";
 import { checkedType } from "./answer.js";
-import { within } from "./call.js";
+import type { Call } from "./call.js";
 import type { Exchange } from "./exchange.js";
 import { passedHeadersOf } from "./passed-headers.js";
 import { JSON_CHARACTERS, readText, refusalOf } from "./read-answer.js";
-import type { Outgoing } from "./request.js";
+import { ask, type Gateway, type Outgoing } from "./request.js";
 
 /** An answer as text. It holds nothing of the request that read it, which workerd forbids to share. */
 interface Finished {
@@ -13,10 +14,18 @@ interface Finished {
   readonly text: string;
 }
 
-type Polled = Finished | Refusal;
+/** The end of a poll: an answer, or a refusal that others share. */
+export type Polled = Finished | Refusal;
 
-/** The polls of each proxy, by its settings. */
-const memos = new WeakMap<object, Flights<Polled>>();
+/** The polls of one proxy, and the rules for them. */
+interface PollRules {
+  readonly flights: Flights<Polled>;
+  /** Time for which an answer serves further polls of its user, in milliseconds; 0 for none. */
+  readonly memoMs: number;
+  readonly stallMs: number | undefined;
+  /** Values that no answer may hold. */
+  readonly keys: readonly string[];
+}
 
 /**
  * Polls a task or an asset, or returns the answer that the same user had a moment ago.
@@ -25,35 +34,35 @@ const memos = new WeakMap<object, Flights<Polled>>();
  */
 export async function poll<Env>(
   exchange: Exchange<Env>,
-  { path, body }: Outgoing,
-  ask: () => Promise<Response>,
+  gateway: Gateway,
+  outgoing: Outgoing,
+  rules: PollRules,
 ): Promise<Response> {
-  const { settings, setup, admitted, call } = exchange;
-  const { limits } = settings;
-  const flights: Flights<Polled> = memos.get(settings) ?? new Map();
-  memos.set(settings, flights);
-  const key = JSON.stringify([admitted.user.id, setup.baseURL, path, body]);
+  const { admitted, call } = exchange;
+  const { flights, memoMs } = rules;
+  const key = JSON.stringify([admitted.user.id, gateway.baseURL, outgoing.path, outgoing.body]);
   const keeping = {
-    freshMs: () => limits.pollMemoMs,
+    freshMs: () => memoMs,
     sizeOf: (polled: Polled) => (polled instanceof Refusal ? 0 : polled.text.length),
   };
-  const read = () => readPoll(exchange, ask).catch(shareable);
-  const shared = () => (limits.pollMemoMs === 0 ? read() : share(flights, key, keeping, read));
+  const read = () => readPoll(call, () => ask(gateway, outgoing, exchange), rules).catch(shareable);
+  const shared = () => (memoMs === 0 ? read() : share(flights, key, keeping, read));
   const polled = await call.wait(shared, "upstream_cut");
   if (polled instanceof Refusal) throw polled;
   // a 204 has no body, not even an empty one
   return new Response(polled.text || null, polled);
 }
 
-async function readPoll<Env>(
-  { settings, setup, call }: Exchange<Env>,
-  ask: () => Promise<Response>,
+async function readPoll(
+  call: Call,
+  send: () => Promise<Response>,
+  { keys, stallMs }: PollRules,
 ): Promise<Finished> {
-  const response = await ask();
-  if (!response.ok) throw await refusalOf({ response, call }, setup.guarded, settings.limits);
+  const response = await send();
+  if (!response.ok) throw await refusalOf({ response, call }, keys, stallMs);
   const { type } = checkedType(response, false);
-  const text = await readText({ response, call }, JSON_CHARACTERS, settings.limits.stallMs);
-  const headers = { ...passedHeadersOf(response, setup.guarded), "content-type": type };
+  const text = await readText({ response, call }, JSON_CHARACTERS, stallMs);
+  const headers = { ...passedHeadersOf(response, keys), "content-type": type };
   return { status: response.status, headers, text };
 }
 

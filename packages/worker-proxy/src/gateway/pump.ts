@@ -1,5 +1,5 @@
+import { openBytes, openPipe } from "../base/bytes.js";
 import { Refusal } from "../refusals/refusal.js";
-import { openBytes, openPipe } from "./bytes.js";
 import { type Call, failed } from "./call.js";
 import { openKeyWatch, unescaped } from "./keys.js";
 
@@ -17,7 +17,7 @@ const ERROR = /^(?:event: ?error\b|error:|(?:data: ?)?\{(?:.*[{,])? ?"error": ?[
 export interface PumpOptions {
   /** Keys that must not pass. */
   readonly keys: readonly string[];
-  /** True for a chat, whose end is said; the end of another stream is the end of its bytes. */
+  /** True for a chat, which says its end with `[DONE]`. Any other stream ends with its bytes. */
   readonly isChat: boolean;
   /** Called before the first piece goes on. */
   readonly onFirstByte: () => void;

@@ -1,12 +1,12 @@
 import { isErrorEvent, isRecord, parseJSON } from "@sluice/core/internal";
 import type { CallOutcome, Usage } from "../admitted.js";
-import type { Limits } from "../options.js";
+import { type OwnBytes, openPieces } from "../base/bytes.js";
 import { Refusal } from "../refusals/refusal.js";
 import type { Reason } from "../refusals/texts.js";
-import { type OwnBytes, openPieces } from "./bytes.js";
+import type { RouteName } from "../routes.js";
+import { checkAnswer } from "./answer-size.js";
 import { failed } from "./call.js";
-import type { Exchange, Upstream } from "./exchange.js";
-import { checkAnswer } from "./json-size.js";
+import type { AnswerRules, Exchange, Upstream } from "./exchange.js";
 import { openKeyWatch } from "./keys.js";
 import { passedHeadersOf } from "./passed-headers.js";
 import { relay } from "./relay.js";
@@ -20,29 +20,34 @@ export const STALL_MS = 60_000;
 export const JSON_CHARACTERS = 32 * 1024 * 1024;
 
 /** The bytes of a JSON answer, checked and written anew. @throws {Refusal} 502 for what is no JSON, or breaks off */
-export async function jsonOf<Env>(exchange: Exchange<Env>, response: Response): Promise<OwnBytes> {
-  const { settings, setup, report, account, call } = exchange;
-  const json = parsed(await readText({ response, call }, JSON_CHARACTERS, settings.limits.stallMs));
+export async function jsonOf<Env>(
+  exchange: Exchange<Env>,
+  response: Response,
+  rules: AnswerRules<Env>,
+): Promise<OwnBytes> {
+  const { route, report, account, call } = exchange;
+  const json = parsed(await readText({ response, call }, JSON_CHARACTERS, rules.stallMs));
   const usage = usageOf(json);
   account?.close(outcomeOf(json), usage);
-  if (openKeyWatch(setup.guarded)(json)) throw new Refusal("upstream_type");
+  if (openKeyWatch(rules.keys)(json)) throw new Refusal("upstream_type");
   if (usage) report.known.usage = usage;
-  if (isFailure(json, exchange)) Object.assign(report.known, { outcome: "failed", code: "upstream_error" });
+  if (isFailure(json, route.name)) Object.assign(report.known, { outcome: "failed", code: "upstream_error" });
   else if (!isConfirmed(json)) report.known.outcome = "unconfirmed";
-  return new TextEncoder().encode(await signed(json, exchange));
+  return new TextEncoder().encode(await signed(json, exchange, rules));
 }
 
 /** Passes on a stream that has to be read: for a meter, for its silences, or because an extension sent it. */
 export function readStream<Env>(
-  { call, settings, setup, report, account, admitted }: Exchange<Env>,
+  { call, report, account, admitted }: Exchange<Env>,
   body: ReadableStream<Uint8Array>,
+  { keys, stallMs = STALL_MS }: Pick<AnswerRules<Env>, "keys" | "stallMs">,
   onEnd: (code?: string) => void,
 ): ReadableStream<Uint8Array> {
   const n = admitted.body?.["n"];
   return relay(body, call, {
-    keys: setup.guarded,
+    keys,
     choices: typeof n === "number" ? n : 1,
-    stallMs: settings.limits.stallMs ?? STALL_MS,
+    stallMs,
     onFirstByte: report.firstByte,
     onEnd({ usage, bytes, outcome, code, isConfirmed }) {
       if (usage) report.known.usage = usage;
@@ -100,9 +105,11 @@ export function outcomeOf(json: unknown): CallOutcome {
   return error && !choices && !data && !usage ? "refused" : "answered";
 }
 
-/** Returns true for a success by its status that is an error by its words. A chat may have it beside its choices. */
-function isFailure<Env>(json: unknown, { route }: Exchange<Env>): boolean {
-  if (route.name === "chat") return isErrorEvent({ event: "", data: "" }, json);
+/**
+ * Returns true for an answer that is an error under a status of success. A chat may have the error beside its choices.
+ */
+function isFailure(json: unknown, route: RouteName): boolean {
+  if (route === "chat") return isErrorEvent({ event: "", data: "" }, json);
   return outcomeOf(json) === "refused";
 }
 
@@ -119,15 +126,18 @@ export function usageOf(json: unknown): Usage | undefined {
 }
 
 /** The answer, written anew, with each id marked for its user: the id of the request, or a new task's or asset's. */
-async function signed<Env>(json: unknown, exchange: Exchange<Env>): Promise<string> {
-  const { route, setup, admitted, settings, report } = exchange;
+async function signed<Env>(
+  json: unknown,
+  { route, admitted, report }: Exchange<Env>,
+  { tenancy, extensions }: Pick<AnswerRules<Env>, "tenancy" | "extensions">,
+): Promise<string> {
   const id = admitted.id ?? givenId(json);
   if (!route.ids || id === undefined) return JSON.stringify(json);
-  const mark = admitted.sentId ?? (await setup.tenancy?.sign(route.ids, id)) ?? id;
+  const mark = admitted.sentId ?? (await tenancy?.sign(route.ids, id)) ?? id;
   // the id that the client gets: the gateway may have given one
   const headers = { ...admitted.headers, "x-request-id": report.known.requestId };
   const seen = { ...admitted, id, sentId: mark, headers };
-  await Promise.allSettled(settings.extensions.map(async (extension) => extension.answered?.(seen, json)));
+  await Promise.allSettled(extensions.map(async (extension) => extension.answered?.(seen, json)));
   return JSON.stringify(json, (_, value) => (value === id ? mark : value));
 }
 
@@ -142,7 +152,7 @@ function givenId(json: unknown): string | undefined {
 const ERROR_CHARACTERS = 65_536;
 const ERROR_MS = 10_000;
 
-/** Status 0 is how a host that keeps to the letter of the standard shows a redirect. */
+/** Statuses of redirects. Some hosts show status 0 instead, as the standard says. */
 const REDIRECTS = [0, 301, 302, 303, 307, 308];
 
 /** Problems of the account behind the key. The gateway's message may name keys and balances, and is not passed on. */
@@ -155,7 +165,7 @@ const MAY_HAVE_WORKED = [408, 504, 520, 524];
 export async function refusalOf(
   upstream: Upstream,
   keys: readonly string[],
-  { stallMs = ERROR_MS }: Limits,
+  stallMs = ERROR_MS,
 ): Promise<Refusal> {
   const { response } = upstream;
   const { status } = response;

@@ -1,7 +1,7 @@
 import type { CallOutcome, Usage } from "../admitted.js";
+import { openPieces } from "../base/bytes.js";
 import { Refusal } from "../refusals/refusal.js";
 import { errorEvent, textOf } from "../refusals/texts.js";
-import { openPieces } from "./bytes.js";
 import { type Call, failed } from "./call.js";
 import { type EventBytesOptions, openEventBytes } from "./chat-events.js";
 
@@ -13,7 +13,7 @@ export interface StreamEnd {
   readonly problem?: Refusal;
   /** The last `usage` of the stream. */
   readonly usage?: Usage;
-  /** The end of the call. What the choices have finished before a cut is an answer. */
+  /** Outcome of the call. An answer whose choices had finished before a cut is `answered`. */
   readonly outcome: CallOutcome;
   /** False where `[DONE]` came, and a choice has no `finish_reason`. */
   readonly isConfirmed: boolean;
@@ -28,7 +28,7 @@ interface RelayOptions extends EventBytesOptions {
   readonly onPass?: () => void;
   /** Called once, when the stream is over. */
   readonly onEnd: (end: StreamEnd) => void;
-  /** Time for which the gateway may send no content, or the client take none, in milliseconds. */
+  /** Longest time in which the gateway sends no content, or the client takes none, in milliseconds. */
   readonly stallMs: number;
 }
 

@@ -1,6 +1,18 @@
 import { logError } from "../report.js";
-import { failed } from "./call.js";
-import type { Exchange } from "./exchange.js";
+import { type Call, failed } from "./call.js";
+import type { createKeyInUse } from "./key-in-use.js";
+
+/** The way to the gateway, for one request of a client. */
+export interface Gateway {
+  readonly baseURL: string;
+  /** The key in use, and the one that follows it while keys are changed. */
+  readonly apiKeys: readonly string[];
+  readonly keyInUse: ReturnType<typeof createKeyInUse>;
+  /** Sends a request, by `fetch` of the options or of the platform. */
+  readonly send: (url: string, init: RequestInit) => Promise<Response>;
+  /** Longest time until the headers of an answer, in milliseconds. */
+  readonly headersMs: number;
+}
 
 /** Notes on a request to the gateway, for its event. */
 export interface Asked {
@@ -26,20 +38,19 @@ const REFUSES_KEY = [401, 402, 403];
  *
  * @throws {Refusal} 502 when there is no answer, 504 when it takes too long, 499 when the client has left
  */
-export async function ask<Env>(
-  { settings, setup, call, report }: Pick<Exchange<Env>, "settings" | "setup" | "call"> & { report?: Asked },
+export async function ask(
+  { baseURL, apiKeys, keyInUse, send, headersMs }: Gateway,
   { method, path, body, headers }: Outgoing,
-  env: Env,
+  { call, report }: { readonly call: Call; readonly report?: Asked | undefined },
 ): Promise<Response> {
-  const { send, limits, keyInUse } = settings;
-  const [key = "", other] = keyInUse.first(setup.apiKeys);
+  const [key = "", other] = keyInUse.first(apiKeys);
   let answer = await askWith(key);
   if (REFUSES_KEY.includes(answer.status) && other !== undefined) {
     const { status } = answer;
     answer.body?.cancel().catch(() => {});
     if (report) report.known.attempts = 2;
     answer = await askWith(other);
-    // from now on it is asked with first, so that this line comes once
+    // it is tried first from now on, so that this line comes once
     if (!REFUSES_KEY.includes(answer.status) && keyInUse.took(other))
       logError(`the gateway refused one key with ${status}; the other is used from now on`);
   }
@@ -66,14 +77,14 @@ export async function ask<Env>(
     const startedAt = Date.now();
     const connected = async () => {
       try {
-        return await send(setup.baseURL + path, init, env);
+        return await send(baseURL + path, init);
       } catch (error) {
         const ms = Date.now() - startedAt;
         const { unanswered } = await import("./unanswered.js");
         throw unanswered(error, ms);
       }
     };
-    const limit = { ms: limits.headersMs, late: "upstream_timeout" } as const;
+    const limit = { ms: headersMs, late: "upstream_timeout" } as const;
     return await call.wait(connected, "upstream_unreachable", limit);
   }
 }

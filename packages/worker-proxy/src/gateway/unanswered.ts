@@ -4,15 +4,15 @@ import { failed } from "./call.js";
 /* Loaded when the gateway gave no answer. */
 
 /**
- * The time within which a connection fails that was never made, in milliseconds. workerd throws the same error for one
- * that was cut after the request had been sent: only the time tells them apart.
+ * Time within which an attempt to connect fails, in milliseconds. workerd throws the same error where a connection is
+ * cut after the request was sent: only the time tells them apart.
  */
 const CONNECT_MS = 5000;
-/** Errors of other hosts that say that there was no connection. */
+/** Codes of errors by which other hosts say that no connection was made. */
 const NO_CONNECTION =
   /^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT)$/;
 
-/** Returns true where the host says that there was no connection. Those of workerd never say so. */
+/** Returns true for an error that says that no connection was made. Errors of workerd never say so. */
 export function isUnconnected(error: unknown): boolean {
   const { code, cause } = (error ?? {}) as { code?: unknown; cause?: { code?: unknown } };
   return NO_CONNECTION.test(String(cause?.code ?? code));

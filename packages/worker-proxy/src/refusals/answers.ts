@@ -1,4 +1,5 @@
-import { type Route, specRoutes } from "../gates/path.js";
+import { specRoutes } from "../route-lists.js";
+import type { RouteName } from "../routes.js";
 import { advise, type Failed, type LogSettings, logCause } from "./log.js";
 import { Refusal } from "./refusal.js";
 import { errorBody, textOf, waysOut } from "./texts.js";
@@ -10,7 +11,7 @@ export { unknownProxyOptions } from "@sluice/core/internal";
 /** The part of the settings that an answer to a refused request needs. */
 interface AnswerSettings<Env> extends LogSettings<Env> {
   readonly basePath?: string;
-  readonly table?: readonly Route[];
+  readonly table?: readonly { readonly name: RouteName }[];
 }
 
 /** Returns the answer to a refused request, and logs the cause of a 5xx, or an option that is missing. */

@@ -86,7 +86,7 @@ export const refusals = {
   upstream_auth: [502, "the gateway refused the proxy's key; tell its operator"],
   upstream_refused: [502, "the gateway refused with {what}"],
 
-  // an error that was said elsewhere: by a Durable Object, or by a part of `/auth`
+  // an error with words from elsewhere: from a Durable Object, or a part of `/auth`
   said: [502, "{what}"],
 } as const satisfies Record<string, Row>;
 

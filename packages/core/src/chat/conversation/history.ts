@@ -22,26 +22,11 @@ export function historyOf(messages: readonly ThreadMessage[]): ChatRequestMessag
     const calledTools = turn.some(({ toolCalls }) => toolCalls?.length);
     return turn.flatMap((message) => wireMessagesOf(message, calledTools));
   });
-  return repairHistory(wire);
+  return repaired(wire);
 }
 
-/**
- * Repairs a history so that a gateway accepts it.
- *
- * - Each tool call is followed by its result; a call without one gets a result that says "cancelled".
- * - A result without its call, and a second result of one call, are removed.
- * - Arguments that are not JSON become `{}` where the call has a result; a call that was cut off is removed.
- * - An answer without any content is removed.
- * - Ids of calls become text, and a second call with the same id gets a new id.
- *
- * @param messages the history; it is not changed, and valid messages are returned as they are
- * @example
- * ```ts
- * const messages = repairHistory([...saved, { role: "user", content: "Go on" }]);
- * const turn = await completeChat(client, { model: "alpha-v4.1-flash", messages });
- * ```
- */
-export function repairHistory(messages: readonly ChatRequestMessage[]): ChatRequestMessage[] {
+/** Repairs a history, as `repairHistory` says. */
+export function repaired(messages: readonly ChatRequestMessage[]): ChatRequestMessage[] {
   const entries: { message: ChatRequestMessage; results: Results }[] = [];
   const lastCaller = new Map<string, Results>();
   for (const message of messages) {

@@ -26,8 +26,8 @@ function join(local: ThreadNode, copy: ThreadNode): ThreadNode {
 }
 
 /**
- * True for an end that a tab has given to an answer of another one, which seemed to be closed. If the other tab has only
- * not been able to write, its own end is the true one.
+ * True for an end that a tab has given to an answer of another one, which seemed to be closed. If the other tab was
+ * open, and could only not write, its own end is the true one.
  */
 function isGuess({ message }: ThreadNode): boolean {
   return message.outcome === "interrupted";

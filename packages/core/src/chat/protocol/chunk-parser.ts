@@ -20,7 +20,10 @@ export interface ChunkParser {
   restart(): void;
 }
 
-/** Kept, because an import is work, also of a known module. The module, so that no Worker's request waits for another. */
+/**
+ * The loaded module, because importing it again costs time. Not its promise: in a Worker, no request may wait for
+ * another one's.
+ */
 let code: FrameCode | undefined;
 
 /** Creates the parser of one answer. It loads its code while the request is out; bytes wait for it. */
@@ -36,7 +39,7 @@ export function createChunkParser(handlers: ChunkHandlers): ChunkParser {
     push(bytes) {
       if (!loading) return parser?.push(bytes);
       return loading.then(() => {
-        // only now later bytes need not wait: they must not be read before
+        // from here on later bytes are read at once: none may be read before these
         loading = undefined;
         parser?.push(bytes);
       });

@@ -29,7 +29,7 @@ const SPECIAL = /["\\\u0000-\u001f]/;
 const SHORT = 12;
 /** A quote that no backslash precedes: it ends a text. */
 const QUOTE = /(?:^|[^\\])"/;
-/** Checks that may fail: the templates of a stream of another kind are not looked for any longer. */
+/** Failed checks after which no more templates are sought: the stream is of another kind. */
 const MOST_FAILURES = 3;
 
 /** A parser of a stream's frames. */

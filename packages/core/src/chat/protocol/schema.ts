@@ -202,7 +202,14 @@ export type DeltaChatRequest = RequestOf<typeof deltaRequest>;
 /** Parameters of `delta-5.3` (spec, Model `delta-5.3`): its request without the conversation. */
 export type DeltaChatParams = ParamsOf<DeltaChatRequest>;
 
-/** Schema of a request to each chat model. */
+/**
+ * Schema of a request to each chat model.
+ *
+ * @example
+ * ```ts run
+ * const result = chatRequests["delta-5.3"]["~standard"].validate({ model: "delta-5.3", messages: [] });
+ * ```
+ */
 export const chatRequests = {
   /** Request to `alpha-v4.1-flash` (spec, Model `alpha-v4.1-flash`). */
   "alpha-v4.1-flash": alphaRequest as v.GenericSchema<AlphaChatRequest>,

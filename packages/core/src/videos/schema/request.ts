@@ -4,7 +4,14 @@ import { betaVideoRequest, warnOfBeta } from "./beta.js";
 import { gammaVideo10ProFastRequest, gammaVideo15ProRequest, warnOfPro } from "./gamma-1.js";
 import { gammaVideo20Request, gammaVideoFastRequest, warnOfGamma2 } from "./gamma-2.js";
 
-/** Schema of a request to each video model. */
+/**
+ * Schema of a request to each video model.
+ *
+ * @example
+ * ```ts run
+ * const result = videoRequests["beta3.0-video"]["~standard"].validate({ model: "beta3.0-video" });
+ * ```
+ */
 export const videoRequests = {
   /** Request to `beta3.0-video` (spec, Family `beta`). */
   "beta3.0-video": betaVideoRequest,

@@ -40,7 +40,7 @@ export async function askOwner(
   return ((await answer.json()) as string | null) ?? undefined;
 }
 
-/** Lets each object of a class be one that knows the owner of an address, too: it is asked by another host. */
+/** Lets objects of a class know the owner of an address. Requests to these have another host. */
 export function withOwner(object: DurableObjectHandlers, { storage }: ObjectState): DurableObjectHandlers {
   const { sql } = storage;
   const tables = createTables({ sql, deleteAll: () => storage.deleteAll() }, TABLES);

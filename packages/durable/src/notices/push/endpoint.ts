@@ -52,7 +52,7 @@ export async function checkedTarget(
   return { endpoint, keys: { p256dh, auth } };
 }
 
-/** Returns true for a public key: nothing can be encrypted for another text. */
+/** Returns true for a public key. Nothing can be encrypted for a text that is none. */
 export async function isPoint(text: string): Promise<boolean> {
   if (!POINT.test(text)) return false;
   const curve = { name: "ECDH", namedCurve: "P-256" };

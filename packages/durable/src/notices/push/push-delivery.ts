@@ -22,7 +22,7 @@ export interface PushResult {
   readonly retryAfterMs: number;
 }
 
-/** The ways out of the object of a user. */
+/** Functions by which the object of a user reaches push services and other objects. */
 export interface SubscriptionParts extends SubscriptionBounds {
   /** Sends one notice. */
   send(target: PushTarget, notice: string): Promise<PushResult>;
@@ -42,7 +42,7 @@ export function openDelivering(store: ReturnType<typeof openSubscriptionRows>, p
   const { services, report } = parts;
   return { forget, isOpen, deliver, keepLetter };
 
-  /** Ends a subscription. What was on its way there is told as dropped. */
+  /** Ends a subscription. Notices on their way to it are reported as dropped. */
   function forget(id: string, code: string): void {
     for (const delivery of store.forget(id)) reportEnd(delivery, "dropped", { code });
   }
@@ -93,7 +93,7 @@ export function openDelivering(store: ReturnType<typeof openSubscriptionRows>, p
     if (isGone) store.done(delivery);
     else store.giveUp(delivery, status, Date.now());
     reportEnd(delivery, mayPass && !isGone ? "failed" : "refused", { code, upstreamStatus });
-    // what else is on its way there is told as dropped
+    // the other notices on their way to it are reported as dropped
     if (isGone) forget(delivery.subscription, "subscription_gone");
   }
 

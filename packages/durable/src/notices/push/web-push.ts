@@ -10,13 +10,7 @@ import {
   readBinding,
   readOption,
 } from "@sluice/worker-proxy/internal";
-import {
-  type DurableObjectClass,
-  type DurableObjectHandlers,
-  type ObjectNamespace,
-  type ObjectState,
-  objectNamed,
-} from "../../objects/object.js";
+import { classOf, type DurableObjectClass, type ObjectNamespace, objectNamed } from "../../objects/object.js";
 import type { EndedTask } from "../../video-watch/end.js";
 import { type FollowUp, factsOf, NoticeError, noticeIds } from "../after-end.js";
 import { askLetters, keepLetter, withDeadLetters } from "../dead-letter-object.js";
@@ -105,23 +99,17 @@ export function webPush<Env = unknown>(options: WebPushOptions<Env>): WebPush<En
       { name: "videos", method: "POST", path, id: "own", serve: add },
       { name: "videos", method: "DELETE", path: `${path}/{id}`, id: "own", serve: remove },
     ],
-    PushSubscriptions: class {
-      readonly fetch: DurableObjectHandlers["fetch"];
-      readonly alarm: DurableObjectHandlers["alarm"];
-      constructor(state: ObjectState, env: Env) {
-        const report = (event: JobEvent) => notifyOf(onEvent, event, env);
-        const user = openSubscriptions(state, {
-          ...{ mostSubscriptions, subscriptionMs, services, report },
-          send: (target, notice) => sendTo(target, notice, env),
-          ownerOf: async (id) => await askOwner(await bound(env), id, { do: "read" }),
-          keepLetter: async (letter) => await keepLetter(await bound(env), letter),
-        });
-        const namespace = () => options.subscriptions(env);
-        const object = withDeadLetters(withOwner(user, state), state, { namespace, kind: "push", report });
-        this.fetch = object.fetch;
-        this.alarm = object.alarm;
-      }
-    },
+    PushSubscriptions: classOf((state, env) => {
+      const report = (event: JobEvent) => notifyOf(onEvent, event, env);
+      const user = openSubscriptions(state, {
+        ...{ mostSubscriptions, subscriptionMs, services, report },
+        send: (target, notice) => sendTo(target, notice, env),
+        ownerOf: async (id) => await askOwner(await bound(env), id, { do: "read" }),
+        keepLetter: async (letter) => await keepLetter(await bound(env), letter),
+      });
+      const namespace = () => options.subscriptions(env);
+      return withDeadLetters(withOwner(user, state), state, { namespace, kind: "push", report });
+    }),
   };
 
   async function readKey({ env }: Admitted<Env>): Promise<Response> {
@@ -232,7 +220,7 @@ type CheckedKeys = Record<keyof VAPID, string>;
 /** The keys that were found right: they are read for each push. */
 const checked = new Set<string>();
 
-/** @throws {TypeError} for keys that sign nothing that a push service takes */
+/** @throws {TypeError} for keys that are no pair: no push service takes what they sign */
 async function checkedKeys(given: unknown): Promise<CheckedKeys> {
   const { publicKey = "", privateKey = "", subject = "" } = { ...(given as VAPID | undefined) };
   for (const [name, value] of Object.entries({ publicKey, privateKey, subject }))

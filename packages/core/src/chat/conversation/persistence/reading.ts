@@ -135,16 +135,17 @@ export function createThreadReader(kept: KeptThread, writer: ThreadWriter, tabs:
   }
 
   /**
-   * Removes a message that this tab has removed, and that came after that: the last write of a closed tab. The messages
-   * that a chat begins with have the same ids in a new tab, and stay.
+   * Removes a message once more that this tab has removed: the last write of a closed tab has brought it back. The
+   * messages that a chat begins with stay, because they have the same ids in each new tab.
    */
   function removeAgain(key: string): void {
     if (removed.has(key) && !key.startsWith("/") && !initial.includes(key)) writer.changed(key);
   }
 
   /**
-   * True for a copy of an answer in flight that is older, because posts overtake writes; and for one of an answer that is
-   * complete here. It was stored when the complete one could not be: the tabs would read it to its end in turn, for ever.
+   * True for an older copy of an answer in flight, because posts overtake writes. True also for a copy in flight of an
+   * answer that is complete here. It was stored when the complete one could not be: the tabs would read it to its end
+   * in turn, for ever.
    */
   function isOutrun({ message, revision }: ThreadNode): boolean {
     const known = thread.node(message.id);

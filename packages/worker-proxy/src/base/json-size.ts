@@ -1,5 +1,3 @@
-import { Refusal } from "../refusals/refusal.js";
-
 /** Bounds of JSON. */
 export interface JSONSize {
   readonly values: number;
@@ -36,21 +34,6 @@ export function tooMuchIn(json: string, most: JSONSize): keyof JSONSize | undefi
     if (values > most.values) return "values";
   }
   return undefined;
-}
-
-/** More values than any answer of the spec has. */
-const MOST_OF_ANSWER = { values: 1_000_000, depth: 10_000 };
-
-/**
- * Checks JSON of the gateway before it is parsed: 16 MB of small values would take the memory of all streams of an
- * isolate.
- *
- * @throws {Refusal} 502
- */
-export function checkAnswer(json: string): void {
-  // each value has a letter
-  if (json.length <= MOST_OF_ANSWER.values) return;
-  if (tooMuchIn(json, MOST_OF_ANSWER)) throw new Refusal("upstream_too_much");
 }
 
 /** The place of the quote that ends a string; the last letter where there is none. */
