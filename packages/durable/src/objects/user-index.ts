@@ -31,16 +31,13 @@ export interface UserIndex {
   list(after?: string): Promise<readonly string[]>;
   /** Forgets objects that keep nothing. The last one takes the index along. */
   forget(ids: readonly string[]): Promise<void>;
-  /** Forgets all. The objects themselves are the caller's to empty before. */
-  clear(): Promise<void>;
 }
 
 type Entry =
   | ({ readonly do: "claim" } & Claim)
   | ({ readonly do: "end" } & Ending)
   | { readonly do: "list"; readonly after: string }
-  | { readonly do: "forget"; readonly ids: readonly string[] }
-  | { readonly do: "clear" };
+  | { readonly do: "forget"; readonly ids: readonly string[] };
 
 const ADDRESS = "https://user-index.invalid/";
 /** Longest time for an answer of the index, in milliseconds. */
@@ -49,6 +46,31 @@ const ANSWER_MS = 10_000;
 /** Gives all ids of an index, in their order. */
 export async function* idsIn(index: UserIndex): AsyncGenerator<string> {
   for (let ids = await index.list(); ids.length > 0; ids = await index.list(ids.at(-1))) yield* ids;
+}
+
+/**
+ * Has each object of an index delete what it keeps, and forgets it. One that fails stays listed, and holds none of the
+ * others up.
+ *
+ * @throws {Error} where some have failed
+ */
+export async function eraseIn(index: UserIndex, erase: (id: string) => Promise<unknown>): Promise<void> {
+  let failed = 0;
+  let ids = await index.list();
+  while (ids.length > 0) {
+    const erased: string[] = [];
+    for (const id of ids)
+      await erase(id).then(
+        () => erased.push(id),
+        () => {
+          failed += 1;
+        },
+      );
+    await index.forget(erased);
+    // again from the start: what begins meanwhile is found, too
+    ids = await index.list(failed > 0 ? ids.at(-1) : undefined);
+  }
+  if (failed > 0) throw new Error(`${failed} objects of a user could not be erased`);
 }
 
 /**
@@ -63,7 +85,6 @@ export function userIndexIn(namespace: ObjectNamespace, user: string): UserIndex
     end: async (ending) => (await send({ do: "end", ...ending })) as readonly string[],
     list: async (after = "") => (await send({ do: "list", after })) as readonly string[],
     forget: async (ids) => void (await send({ do: "forget", ids })),
-    clear: async () => void (await send({ do: "clear" })),
   };
 
   async function send(entry: Entry): Promise<unknown> {
@@ -126,12 +147,12 @@ function openIndex({ storage }: ObjectState) {
   return { enter, alarm, exists: () => tables.exist() };
 
   async function enter(entry: Entry): Promise<unknown> {
+    if (alarmAt === undefined) alarmAt = await storage.getAlarm();
     // nothing is awaited between a read and its write
     if (entry.do === "claim") return await claim(entry);
     if (entry.do === "end") return await end(entry);
     if (!tables.exist()) return [];
     if (entry.do === "list") return list(entry.after);
-    if (entry.do === "clear") return await deleteAll();
     for (const id of entry.ids) sql.exec("DELETE FROM userObjects WHERE id = ?", id);
     if (sql.exec("SELECT 1 FROM userObjects LIMIT 1").toArray().length === 0) await deleteAll();
     return [];
@@ -171,11 +192,13 @@ function openIndex({ storage }: ObjectState) {
     return idsOf(sql.exec("SELECT id FROM userObjects WHERE id > ? ORDER BY id LIMIT ?", after, PAGE));
   }
 
+  /** Writes a row in the turn of its alarm: none is left of which no alarm knows. */
   async function put(id: string, isOpen: 0 | 1, endsAt: number): Promise<void> {
+    const isAwake = wakeBy(endsAt + LATER_MS);
     tables.create();
     const replaced = "INSERT INTO userObjects VALUES (?, ?, ?) ON CONFLICT DO UPDATE";
     sql.exec(`${replaced} SET isOpen = excluded.isOpen, endsAt = excluded.endsAt`, id, isOpen, endsAt);
-    await wakeBy(endsAt + LATER_MS);
+    await isAwake;
   }
 
   async function alarm(): Promise<void> {
@@ -206,8 +229,7 @@ function openIndex({ storage }: ObjectState) {
 
   /** Sets the alarm, unless there is an earlier one. */
   async function wakeBy(at: number): Promise<void> {
-    if (alarmAt === undefined) alarmAt = await storage.getAlarm();
-    if (alarmAt !== null && alarmAt <= at) return;
+    if (typeof alarmAt === "number" && alarmAt <= at) return;
     alarmAt = at;
     await storage.setAlarm(at);
   }
