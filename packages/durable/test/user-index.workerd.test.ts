@@ -117,6 +117,26 @@ describe("a place of a user", () => {
     });
   });
 
+  test("Of 1,200 that are lost, each is free after a few alarms, and one that works keeps its place", async () => {
+    vi.spyOn(console, "error").mockImplementation(() => {});
+    await withIndex("many lost", async ({ index, ring, state, evict }) => {
+      await index.claim(claimOf("lost"));
+      state.storage.sql.exec(
+        `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1200)
+          INSERT INTO userObjects SELECT 'lost ' || i, 1, ? FROM n`,
+        Date.now() + HOUR,
+      );
+      vi.setSystemTime(START + HOUR / 2);
+      await index.claim({ id: "works", endsAt: Date.now() + HOUR });
+      for (let rings = 0; rings < 2; rings += 1) await ring();
+      evict();
+      await ring();
+      expect(await index.list()).toEqual(["works"]);
+      while (await ring());
+      expect(await index.list()).toEqual([]);
+    });
+  });
+
   test("Only as many claims at once are taken as there are places", async () => {
     await withIndex("at once", async ({ index }) => {
       const taken = await Promise.all(

@@ -98,17 +98,34 @@ export function userIndexIn(namespace: ObjectNamespace, user: string): UserIndex
   }
 }
 
-/** One row for each object of the user; `endsAt` is the end of its place, or of what it keeps. */
+/**
+ * One row for each object of the user; `endsAt` is the end of its place, or of what it keeps. Those that work are in no
+ * index but the key: few of them are there at a time, and an index is a row more for each.
+ */
+const NEWEST = [
+  "CREATE TABLE userObjects (id TEXT, isOpen INTEGER, endsAt INTEGER, PRIMARY KEY (isOpen, id)) WITHOUT ROWID",
+  "CREATE INDEX userObjectsKept ON userObjects (endsAt) WHERE isOpen = 0",
+];
 const TABLES: TableSteps = {
   first: "userObjects",
   isShared: true,
+  newest: NEWEST,
   steps: [
     [
       "CREATE TABLE userObjects (id TEXT PRIMARY KEY, isOpen INTEGER, endsAt INTEGER) WITHOUT ROWID",
       "CREATE INDEX userObjectsByEnd ON userObjects (isOpen, endsAt)",
     ],
+    [
+      "ALTER TABLE userObjects RENAME TO earlier",
+      ...NEWEST,
+      "INSERT INTO userObjects SELECT * FROM earlier",
+      "DROP TABLE earlier",
+    ],
   ],
 };
+
+/** Objects that keep something, in the order of their ends: the key alone would have all of them read. */
+const KEPT = "userObjects INDEXED BY userObjectsKept WHERE isOpen = 0";
 
 /** Most ids of one answer. */
 const PAGE = 100;
@@ -144,6 +161,8 @@ function openIndex({ storage }: ObjectState) {
   const tables = createTables({ sql, deleteAll: () => storage.deleteAll() }, TABLES);
   /** Time of the alarm; undefined where it is not known yet. */
   let alarmAt: number | null | undefined;
+  /** Id behind which the next alarm looks for lost objects, and the first end of those before it. */
+  let seen = { id: "", firstEnd: Number.POSITIVE_INFINITY };
   return { enter, alarm, exists: () => tables.exist() };
 
   async function enter(entry: Entry): Promise<unknown> {
@@ -153,7 +172,7 @@ function openIndex({ storage }: ObjectState) {
     if (entry.do === "end") return await end(entry);
     if (!tables.exist()) return [];
     if (entry.do === "list") return list(entry.after);
-    for (const id of entry.ids) sql.exec("DELETE FROM userObjects WHERE id = ?", id);
+    for (const id of entry.ids) sql.exec("DELETE FROM userObjects WHERE isOpen IN (0, 1) AND id = ?", id);
     if (sql.exec("SELECT 1 FROM userObjects LIMIT 1").toArray().length === 0) await deleteAll();
     return [];
   }
@@ -183,43 +202,52 @@ function openIndex({ storage }: ObjectState) {
   }
 
   function tooMany(most: number): readonly string[] {
-    const sought =
-      "SELECT id FROM userObjects WHERE isOpen = 0 AND endsAt > ? ORDER BY endsAt DESC LIMIT ? OFFSET ?";
+    const sought = `SELECT id FROM ${KEPT} AND endsAt > ? ORDER BY endsAt DESC LIMIT ? OFFSET ?`;
     return idsOf(sql.exec(sought, Date.now(), FEW, most));
   }
 
   function list(after: string): readonly string[] {
-    return idsOf(sql.exec("SELECT id FROM userObjects WHERE id > ? ORDER BY id LIMIT ?", after, PAGE));
+    const part = (isOpen: 0 | 1) =>
+      `SELECT * FROM (SELECT id FROM userObjects WHERE isOpen = ${isOpen} AND id > ?1 ORDER BY id LIMIT ?2)`;
+    return idsOf(sql.exec(`${part(0)} UNION ${part(1)} ORDER BY id LIMIT ?2`, after, PAGE));
   }
 
   /** Writes a row in the turn of its alarm: none is left of which no alarm knows. */
   async function put(id: string, isOpen: 0 | 1, endsAt: number): Promise<void> {
     const isAwake = wakeBy(endsAt + LATER_MS);
     tables.create();
-    const replaced = "INSERT INTO userObjects VALUES (?, ?, ?) ON CONFLICT DO UPDATE";
-    sql.exec(`${replaced} SET isOpen = excluded.isOpen, endsAt = excluded.endsAt`, id, isOpen, endsAt);
+    const moved = "UPDATE OR REPLACE userObjects SET isOpen = ?, endsAt = ? WHERE isOpen = ? AND id = ?";
+    sql.exec(moved, isOpen, endsAt, 1 - isOpen, id);
+    const changed = "SET endsAt = excluded.endsAt WHERE endsAt <> excluded.endsAt";
+    sql.exec(`INSERT INTO userObjects VALUES (?, ?, ?) ON CONFLICT DO UPDATE ${changed}`, id, isOpen, endsAt);
     await isAwake;
   }
 
   async function alarm(): Promise<void> {
     alarmAt = null;
     const now = Date.now();
-    const lost = removeOver(1, now);
-    removeOver(0, now);
+    const lost = removeLost(now);
     if (lost > 0)
       logError(`durable: ${lost} objects of a user never said that they ended; their places are free`);
-    const first = (isOpen: 0 | 1) =>
-      `SELECT * FROM (SELECT endsAt FROM userObjects WHERE isOpen = ${isOpen} ORDER BY endsAt LIMIT 1)`;
-    const rows = sql.exec(`${first(0)} UNION ALL ${first(1)}`).toArray();
-    if (rows.length === 0) return await deleteAll();
-    const next = Math.min(...rows.map((row) => Number(row["endsAt"])));
-    await wakeBy(next <= now ? now + SOON_MS : next + LATER_MS);
+    const over = `SELECT id FROM ${KEPT} AND endsAt <= ? ORDER BY endsAt LIMIT ?`;
+    sql.exec(`DELETE FROM userObjects WHERE isOpen = 0 AND id IN (${over})`, now, BATCH);
+    const [first] = sql.exec(`SELECT endsAt FROM ${KEPT} ORDER BY endsAt LIMIT 1`).toArray();
+    const next = Math.min(Number(first?.["endsAt"] ?? Number.POSITIVE_INFINITY), seen.firstEnd);
+    if (seen.id !== "" || next <= now) await wakeBy(now + SOON_MS);
+    else if (Number.isFinite(next)) await wakeBy(next + LATER_MS);
+    else await deleteAll();
   }
 
-  function removeOver(isOpen: 0 | 1, now: number): number {
-    const over = "SELECT id FROM userObjects WHERE isOpen = ? AND endsAt <= ? ORDER BY endsAt LIMIT ?";
-    const ids = sql.exec(`DELETE FROM userObjects WHERE id IN (${over}) RETURNING id`, isOpen, now, BATCH);
-    return ids.toArray().length;
+  /** Removes objects that never said that they ended, of the next few that work. Returns their number. */
+  function removeLost(now: number): number {
+    const working = "SELECT id, endsAt FROM userObjects WHERE isOpen = 1 AND id > ? ORDER BY id LIMIT ?";
+    const next = sql.exec(working, seen.id, BATCH).toArray();
+    const ends = next.map(({ endsAt }) => Number(endsAt)).filter((endsAt) => endsAt > now);
+    const lost = next.filter(({ endsAt }) => Number(endsAt) <= now);
+    for (const { id } of lost) sql.exec("DELETE FROM userObjects WHERE isOpen = 1 AND id = ?", id);
+    const firstEnd = Math.min(seen.id === "" ? Number.POSITIVE_INFINITY : seen.firstEnd, ...ends);
+    seen = { id: next.length < BATCH ? "" : String(next.at(-1)?.["id"]), firstEnd };
+    return lost.length;
   }
 
   async function deleteAll(): Promise<void> {
