@@ -11,6 +11,8 @@ import {
   browser,
   create,
   objects,
+  operator,
+  push,
   ring,
   ringFor,
   said,
@@ -107,6 +109,23 @@ describe("case 128: a browser belongs to the user who subscribed it last", () =>
     await subscribe(ann, phone);
     await notifyOf(ann);
     expect(world.pushes).toEqual([address()]);
+  });
+
+  test("case 166: the user before has it in no export any more, and its notices say why they end", async () => {
+    world.service = () => new Response(null, { status: 503 });
+    const id = await subscribe(ann, phone);
+    await notifyOf(ann);
+    const exported = async (user: string) =>
+      (await push.userData?.exportUser(operator.env, user)) as { subscriptions: object[] };
+    expect((await exported(ann)).subscriptions).toMatchObject([{ id, endpoint: address() }]);
+    await subscribe(bob, phone);
+    expect((await exported(ann)).subscriptions).toEqual([]);
+    expect((await exported(bob)).subscriptions).toMatchObject([{ id, endpoint: address() }]);
+    expect(pushEvents().at(-1)).toMatchObject({ outcome: "dropped", code: "subscription_moved", user: ann });
+    const left = await runInDurableObject(await objects.push(ann), (_, { storage }) =>
+      storage.sql.exec("SELECT id FROM subscriptions").toArray(),
+    );
+    expect(left).toEqual([]);
   });
 
   test("A user who ends or erases does not end the notices of the next user of the browser", async () => {

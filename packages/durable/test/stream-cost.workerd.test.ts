@@ -13,8 +13,8 @@ afterEach(() => void vi.useRealTimers());
 
 /** Prices of Cloudflare in dollars: a million rows written, a million requests, a million gigabyte-seconds. */
 const PRICE = { rows: 1, requests: 0.15, gigabyteSeconds: 12.5 };
-/** Memory that an object is charged for, in gigabytes. */
-const GIGABYTES = 0.125;
+/** Memory that an object is charged for, in gigabytes: 128 MB, whatever it uses. */
+const GIGABYTES = 0.128;
 
 const piece = (nth: number) =>
   `data: ${JSON.stringify({ choices: [{ index: 0, delta: { content: `word ${nth} ` }, finish_reason: null }] })}\n\n`;

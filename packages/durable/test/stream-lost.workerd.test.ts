@@ -1,6 +1,6 @@
 import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { budget, type ObjectNamespace, streamLog } from "@sluice/durable";
+import { budget, eraseUser, type ObjectNamespace, streamLog } from "@sluice/durable";
 import { afterEach, beforeEach, describe, expect, type MockInstance, test, vi } from "vitest";
 import { gateway, jobs, ledger, purse } from "./support/durable-gateway.js";
 import { objectOf as createOf, openPaidOnce } from "./support/once.js";
@@ -175,6 +175,74 @@ describe("case 142: an operator who adds up what was spent counts each request o
     jobs.length = 0;
     await Promise.all([1, 2, 3].map(() => ask({ key: "lost", user })));
     expect(jobs).toMatchObject([{ kind: "create", outcome: "lost" }]);
+  });
+});
+
+describe("case 165: an erasure while the meter fails", () => {
+  const pieces = 'data: {"choices":[{"delta":{"content":"a secret plan"}}]}\n\n';
+  const end = 'data: {"choices":[{"delta":{},"finish_reason":"stop"}],"usage":{"total_tokens":7}}\n\n';
+  const init = { headers: { "content-type": "text/event-stream" } };
+  const extension = streamLog(() => BOUNDED_STREAM_LOG);
+  const erase = () => eraseUser([extension], {}, user);
+  const rowsOf = async (id: string) =>
+    await runInDurableObject(await objectOf(id, BOUNDED_STREAM_LOG, user), (_, { storage }) =>
+      storage.sql.exec("SELECT name FROM sqlite_master WHERE name = 'answer'").toArray().length === 0
+        ? []
+        : storage.sql.exec("SELECT seq, CAST(bytes AS TEXT) AS text, job FROM answer").toArray(),
+    );
+  const alarm = async (id: string) =>
+    await runDurableObjectAlarm(await objectOf(id, BOUNDED_STREAM_LOG, user));
+
+  test.each([
+    ["that has ended", false, 7],
+    ["that has ended, whose object is lost then", true, 7],
+  ])(
+    "deletes an answer %s, says that it isn't done, and the alarm settles it once",
+    async (_, isLost, spent) => {
+      gateway.answers(() => new Response(`${pieces}${end}data: [DONE]\n\n`, init));
+      const { ask } = openProxy({ extensions: [extension], meter: purse.meter });
+      purse.fails = true;
+      const answer = await ask({ headers: { authorization: user } });
+      expect(await answer.text()).toContain("a secret plan");
+      const id = idOf(answer);
+      await expect.poll(() => jobs).toMatchObject([{ id, outcome: "complete", spent }]);
+
+      expect(await erase()).toEqual({ erased: [], failed: ["streams"] });
+      expect(await rowsOf(id)).toMatchObject([{ seq: 0, text: null, job: expect.any(String) }]);
+      expect([purse.reserved.size, purse.spent]).toEqual([1, []]);
+      if (isLost) await lose(await objectOf(id, BOUNDED_STREAM_LOG, user));
+
+      purse.fails = false;
+      await alarm(id);
+      await expect.poll(() => purse.reserved.size).toBe(0);
+      expect([purse.spent, jobs.length]).toEqual([[spent], 1]);
+      expect(await erase()).toEqual({ erased: ["streams"], failed: [] });
+      expect(await rowsOf(id)).toEqual([]);
+    },
+  );
+
+  test("ends an answer that is under way, and it is paid once the meter is back", async () => {
+    gateway.answers(({ signal }) => {
+      const body = new ReadableStream({
+        start: (out) => out.enqueue(new TextEncoder().encode(pieces)),
+        async pull() {
+          while (!signal.aborted) await turn();
+        },
+      });
+      return new Response(body, init);
+    });
+    const { ask } = openProxy({ extensions: [extension], meter: purse.meter });
+    const answer = await ask({ headers: { authorization: user } });
+    const id = idOf(answer);
+    purse.fails = true;
+    const [, erased] = await Promise.all([answer.text().catch(() => ""), erase()]);
+    expect(erased).toEqual({ erased: [], failed: ["streams"] });
+    expect(jobs).toMatchObject([{ id, outcome: "stopped" }]);
+    purse.fails = false;
+    await alarm(id);
+    await expect.poll(() => [purse.reserved.size, purse.spent]).toEqual([0, [100]]);
+    await expect.poll(() => rowsOf(id)).toEqual([]);
+    expect(jobs).toHaveLength(1);
   });
 });
 

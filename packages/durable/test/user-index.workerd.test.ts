@@ -2,7 +2,7 @@ import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import type { ObjectNamespace, ObjectState } from "@sluice/durable";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { type UserIndex, userIndexIn, withUserIndex } from "../src/objects/user-index.js";
+import { eraseIn, type UserIndex, userIndexIn, withUserIndex } from "../src/objects/user-index.js";
 import { countedState, type Rows } from "./support/rows.js";
 
 const START = Date.UTC(2040, 0, 1);
@@ -10,6 +10,7 @@ const HOUR = 3_600_000;
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ["Date"], now: START }));
 afterEach(() => {
+  lost.at = Infinity;
   vi.useRealTimers();
   vi.restoreAllMocks();
 });
@@ -24,6 +25,13 @@ interface Opened {
   ring(): Promise<boolean>;
 }
 
+/** A process that is lost at its n-th call of `getAlarm` or `setAlarm`: the call never ends. */
+const lost = { at: Infinity };
+async function callOfAlarm(): Promise<void> {
+  lost.at -= 1;
+  if (lost.at < 0) await new Promise(() => {});
+}
+
 /** Runs with the index of a user, in an object of its own whose alarm is the test's. */
 async function withIndex<T>(name: string, run: (opened: Opened) => Promise<T>): Promise<T> {
   const object = env.BUDGET.get(env.BUDGET.idFromName(`index ${name}`));
@@ -34,8 +42,13 @@ async function withIndex<T>(name: string, run: (opened: Opened) => Promise<T>): 
         if (member === "setAlarm")
           return async (at: number) => {
             alarmAt = at;
+            await callOfAlarm();
           };
-        if (member === "getAlarm") return async () => alarmAt;
+        if (member === "getAlarm")
+          return async () => {
+            await callOfAlarm();
+            return alarmAt;
+          };
         const value: unknown = Reflect.get(target, member);
         return typeof value === "function" ? value.bind(target) : value;
       },
@@ -104,6 +117,26 @@ describe("a place of a user", () => {
     });
   });
 
+  test("Of 1,200 that are lost, each is free after a few alarms, and one that works keeps its place", async () => {
+    vi.spyOn(console, "error").mockImplementation(() => {});
+    await withIndex("many lost", async ({ index, ring, state, evict }) => {
+      await index.claim(claimOf("lost"));
+      state.storage.sql.exec(
+        `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1200)
+          INSERT INTO userObjects SELECT 'lost ' || i, 1, ? FROM n`,
+        Date.now() + HOUR,
+      );
+      vi.setSystemTime(START + HOUR / 2);
+      await index.claim({ id: "works", endsAt: Date.now() + HOUR });
+      for (let rings = 0; rings < 2; rings += 1) await ring();
+      evict();
+      await ring();
+      expect(await index.list()).toEqual(["works"]);
+      while (await ring());
+      expect(await index.list()).toEqual([]);
+    });
+  });
+
   test("Only as many claims at once are taken as there are places", async () => {
     await withIndex("at once", async ({ index }) => {
       const taken = await Promise.all(
@@ -125,7 +158,7 @@ test("Objects beyond the most are named, the oldest first to go, until they are 
   });
 });
 
-test("An index that is only read or forgotten leaves nothing behind, and a cleared one is empty", async () => {
+test("An index that is only read or forgotten leaves nothing behind, and one whose objects are erased is empty", async () => {
   await withIndex("clear", async ({ index, rows, state }) => {
     expect(await index.list()).toEqual([]);
     await index.forget(["a"]);
@@ -136,13 +169,38 @@ test("An index that is only read or forgotten leaves nothing behind, and a clear
     const first = await index.list();
     const second = await index.list(first.at(-1));
     expect([first.length, second.length, second[0]]).toEqual([100, 50, "1100"]);
-    await index.clear();
+    const erased: string[] = [];
+    await expect(
+      eraseIn(index, async (id) => {
+        erased.push(id);
+        if (id === "1003") throw new Error("its meter fails");
+      }),
+    ).rejects.toThrow("1 objects of a user could not be erased");
+    expect([erased.length, await index.list()]).toEqual([150, ["1003"]]);
+    await eraseIn(index, async () => {});
     expect(await index.list()).toEqual([]);
     expect(
       state.storage.sql.exec("SELECT 1 FROM sqlite_master WHERE name = 'userObjects'").toArray(),
     ).toEqual([]);
   });
 });
+
+test.each([0, 1, 2])(
+  "case 167: an object that is lost at call %i of its alarm leaves no row without an alarm",
+  async (calls) => {
+    vi.spyOn(console, "error").mockImplementation(() => {});
+    await withIndex(`lost ${calls}`, async ({ index, evict, ring, state }) => {
+      lost.at = calls;
+      const claim = index.claim(claimOf("a"));
+      await Promise.race([claim, vi.waitUntil(() => lost.at < 0)]);
+      lost.at = Infinity;
+      evict();
+      while (await ring());
+      const tables = state.storage.sql.exec("SELECT 1 FROM sqlite_master WHERE name = 'userObjects'");
+      expect(tables.toArray()).toEqual([]);
+    });
+  },
+);
 
 test("an object of the class that is no index keeps its own tables and their version", async () => {
   await withIndex("other", async ({ state, evict, ring }) => {

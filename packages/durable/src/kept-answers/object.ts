@@ -120,13 +120,15 @@ export function openStreamLog<Env>(
     await stream.forget();
   }
 
+  /** Deletes the answer. A job that can't be settled now stays, without its events, until an alarm has settled it. */
   async function erase(): Promise<Response> {
     await stream.forgetting;
     stream.stop("stopped");
     await Promise.resolve(opening).catch(() => {});
-    await settling.done();
-    await stream.forget();
-    return new Response(null, { status: 204 });
+    stream.keptUntil = Date.now();
+    if (await settling.again(stream.keptUntil)) await stream.forget();
+    else stream.empty();
+    return new Response(null, { status: log.job ? 503 : 204 });
   }
 
   /** Lets those who read the answer now read it to its end. */

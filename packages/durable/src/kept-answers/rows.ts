@@ -42,6 +42,8 @@ export interface EventLog {
   settled(): void;
   /** Returns what follows the event with this id: undefined where nothing does yet, `"lost"` where it was not kept. */
   after(id: number): LogPart | "lost" | undefined;
+  /** Deletes the events of an answer that has ended. The job stays. */
+  empty(): void;
   /** Deletes everything. */
   forget(): Promise<void>;
 }
@@ -123,12 +125,11 @@ export function openEventLog(storage: ObjectStorage, logBytes: number): EventLog
     end,
     settled,
     after,
+    empty,
     async forget() {
-      clearTimeout(timer);
-      timer = undefined;
-      tail = [];
+      dropTail();
       ({ state, asked, code, job, last } = NONE);
-      tailBytes = keptBytes = 0;
+      keptBytes = 0;
       isKept = true;
       await tables.deleteAll();
     },
@@ -217,6 +218,22 @@ export function openEventLog(storage: ObjectStorage, logBytes: number): EventLog
     } else if (write(how, endCode ?? null, stored)) return;
     const ended = "UPDATE answer SET state = ?, whole = ?, code = ?, job = coalesce(?, job) WHERE seq = 0";
     tryTo(() => sql.exec(ended, how, isKept ? 1 : 0, endCode ?? null, stored));
+  }
+
+  function empty(): void {
+    dropTail();
+    last = Number.POSITIVE_INFINITY;
+    // in one turn: the end and the job of the last row are in the first one from now on
+    sql.exec("DELETE FROM answer WHERE seq > 0");
+    const ended = "UPDATE answer SET state = ?, whole = 0, code = ?, job = ? WHERE seq = 0";
+    sql.exec(ended, state, code ?? null, JSON.stringify(job));
+  }
+
+  function dropTail(): void {
+    clearTimeout(timer);
+    timer = undefined;
+    tail = [];
+    tailBytes = 0;
   }
 
   function after(id: number): LogPart | "lost" | undefined {

@@ -10,7 +10,7 @@ import {
   REPLAYED,
 } from "../objects/object.js";
 import { objectRefusal } from "../objects/refusals.js";
-import { idsIn, userIndexIn, withUserIndex } from "../objects/user-index.js";
+import { eraseIn, idsIn, userIndexIn, withUserIndex } from "../objects/user-index.js";
 import { openStreamLog } from "./object.js";
 import { streamOperations } from "./operations.js";
 import { END_CODE, OWN, type StreamCaller } from "./setup.js";
@@ -163,12 +163,10 @@ export function streamLog<Env = unknown>(
 
   async function eraseUser(env: Env, userId: string): Promise<void> {
     const { index, ask } = await openUser(env, userId);
-    for (;;) {
-      const ids = await index.list();
-      if (ids.length === 0) return await index.clear();
-      for (const id of ids) await ask(id, OWN.erase, "DELETE");
-      await index.forget(ids);
-    }
+    await eraseIn(index, async (id) => {
+      const { ok, status } = await ask(id, OWN.erase, "DELETE");
+      if (!ok) throw new Error(`the answer ${id} said ${status}`);
+    });
   }
 
   async function exportUser(env: Env, userId: string): Promise<unknown> {

@@ -38,6 +38,7 @@ export function openStream<Env>(
     end,
     endWith,
     stop,
+    empty,
     forget,
   };
   return stream;
@@ -78,6 +79,12 @@ export function openStream<Env>(
     readers.wake();
     stream.keptUntil = Date.now() + keepMs;
     void storage.setAlarm(stream.keptUntil);
+  }
+
+  /** Deletes the events of an answer that has ended; its job stays. */
+  function empty(): void {
+    readers.close();
+    log.empty();
   }
 
   async function forget(): Promise<void> {

@@ -21,6 +21,8 @@ export interface TableSteps {
   readonly isShared?: boolean;
   /** Statements that lead from the version before: the first ones from nothing to version 1. */
   readonly steps: readonly (readonly string[])[];
+  /** Statements that make the newest tables at once, where there are none. @default all steps */
+  readonly newest?: readonly string[];
   /** True where version 1 is not stored, since the first table says it: three rows fewer for each object. @default false */
   readonly isImplied?: boolean;
 }
@@ -32,7 +34,7 @@ export interface TableSteps {
  */
 export function createTables(
   { sql, ...storage }: TablesStorage,
-  { first, isShared = false, steps, isImplied = false }: TableSteps,
+  { first, isShared = false, steps, newest = steps.flat(), isImplied = false }: TableSteps,
 ): Tables {
   // known for as long as the object lives: a row less to read in each request
   let isUpToDate = false;
@@ -55,7 +57,7 @@ export function createTables(
       throw new Error(
         `the rows have version ${version}, and this Worker knows ${steps.length}: deploy the newer one`,
       );
-    for (const statement of steps.slice(version).flat()) sql.exec(statement);
+    for (const statement of version === 0 ? newest : steps.slice(version).flat()) sql.exec(statement);
     isUpToDate = true;
     if (isImplied && steps.length === 1) return;
     sql.exec("CREATE TABLE IF NOT EXISTS version (id INTEGER PRIMARY KEY CHECK (id = 1), number INTEGER)");

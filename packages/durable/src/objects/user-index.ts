@@ -31,16 +31,13 @@ export interface UserIndex {
   list(after?: string): Promise<readonly string[]>;
   /** Forgets objects that keep nothing. The last one takes the index along. */
   forget(ids: readonly string[]): Promise<void>;
-  /** Forgets all. The objects themselves are the caller's to empty before. */
-  clear(): Promise<void>;
 }
 
 type Entry =
   | ({ readonly do: "claim" } & Claim)
   | ({ readonly do: "end" } & Ending)
   | { readonly do: "list"; readonly after: string }
-  | { readonly do: "forget"; readonly ids: readonly string[] }
-  | { readonly do: "clear" };
+  | { readonly do: "forget"; readonly ids: readonly string[] };
 
 const ADDRESS = "https://user-index.invalid/";
 /** Longest time for an answer of the index, in milliseconds. */
@@ -49,6 +46,31 @@ const ANSWER_MS = 10_000;
 /** Gives all ids of an index, in their order. */
 export async function* idsIn(index: UserIndex): AsyncGenerator<string> {
   for (let ids = await index.list(); ids.length > 0; ids = await index.list(ids.at(-1))) yield* ids;
+}
+
+/**
+ * Has each object of an index delete what it keeps, and forgets it. One that fails stays listed, and holds none of the
+ * others up.
+ *
+ * @throws {Error} where some have failed
+ */
+export async function eraseIn(index: UserIndex, erase: (id: string) => Promise<unknown>): Promise<void> {
+  let failed = 0;
+  let ids = await index.list();
+  while (ids.length > 0) {
+    const erased: string[] = [];
+    for (const id of ids)
+      await erase(id).then(
+        () => erased.push(id),
+        () => {
+          failed += 1;
+        },
+      );
+    await index.forget(erased);
+    // again from the start: what begins meanwhile is found, too
+    ids = await index.list(failed > 0 ? ids.at(-1) : undefined);
+  }
+  if (failed > 0) throw new Error(`${failed} objects of a user could not be erased`);
 }
 
 /**
@@ -63,7 +85,6 @@ export function userIndexIn(namespace: ObjectNamespace, user: string): UserIndex
     end: async (ending) => (await send({ do: "end", ...ending })) as readonly string[],
     list: async (after = "") => (await send({ do: "list", after })) as readonly string[],
     forget: async (ids) => void (await send({ do: "forget", ids })),
-    clear: async () => void (await send({ do: "clear" })),
   };
 
   async function send(entry: Entry): Promise<unknown> {
@@ -77,17 +98,34 @@ export function userIndexIn(namespace: ObjectNamespace, user: string): UserIndex
   }
 }
 
-/** One row for each object of the user; `endsAt` is the end of its place, or of what it keeps. */
+/**
+ * One row for each object of the user; `endsAt` is the end of its place, or of what it keeps. Those that work are in no
+ * index but the key: few of them are there at a time, and an index is a row more for each.
+ */
+const NEWEST = [
+  "CREATE TABLE userObjects (id TEXT, isOpen INTEGER, endsAt INTEGER, PRIMARY KEY (isOpen, id)) WITHOUT ROWID",
+  "CREATE INDEX userObjectsKept ON userObjects (endsAt) WHERE isOpen = 0",
+];
 const TABLES: TableSteps = {
   first: "userObjects",
   isShared: true,
+  newest: NEWEST,
   steps: [
     [
       "CREATE TABLE userObjects (id TEXT PRIMARY KEY, isOpen INTEGER, endsAt INTEGER) WITHOUT ROWID",
       "CREATE INDEX userObjectsByEnd ON userObjects (isOpen, endsAt)",
     ],
+    [
+      "ALTER TABLE userObjects RENAME TO earlier",
+      ...NEWEST,
+      "INSERT INTO userObjects SELECT * FROM earlier",
+      "DROP TABLE earlier",
+    ],
   ],
 };
+
+/** Objects that keep something, in the order of their ends: the key alone would have all of them read. */
+const KEPT = "userObjects INDEXED BY userObjectsKept WHERE isOpen = 0";
 
 /** Most ids of one answer. */
 const PAGE = 100;
@@ -123,16 +161,18 @@ function openIndex({ storage }: ObjectState) {
   const tables = createTables({ sql, deleteAll: () => storage.deleteAll() }, TABLES);
   /** Time of the alarm; undefined where it is not known yet. */
   let alarmAt: number | null | undefined;
+  /** Id behind which the next alarm looks for lost objects, and the first end of those before it. */
+  let seen = { id: "", firstEnd: Number.POSITIVE_INFINITY };
   return { enter, alarm, exists: () => tables.exist() };
 
   async function enter(entry: Entry): Promise<unknown> {
+    if (alarmAt === undefined) alarmAt = await storage.getAlarm();
     // nothing is awaited between a read and its write
     if (entry.do === "claim") return await claim(entry);
     if (entry.do === "end") return await end(entry);
     if (!tables.exist()) return [];
     if (entry.do === "list") return list(entry.after);
-    if (entry.do === "clear") return await deleteAll();
-    for (const id of entry.ids) sql.exec("DELETE FROM userObjects WHERE id = ?", id);
+    for (const id of entry.ids) sql.exec("DELETE FROM userObjects WHERE isOpen IN (0, 1) AND id = ?", id);
     if (sql.exec("SELECT 1 FROM userObjects LIMIT 1").toArray().length === 0) await deleteAll();
     return [];
   }
@@ -162,41 +202,52 @@ function openIndex({ storage }: ObjectState) {
   }
 
   function tooMany(most: number): readonly string[] {
-    const sought =
-      "SELECT id FROM userObjects WHERE isOpen = 0 AND endsAt > ? ORDER BY endsAt DESC LIMIT ? OFFSET ?";
+    const sought = `SELECT id FROM ${KEPT} AND endsAt > ? ORDER BY endsAt DESC LIMIT ? OFFSET ?`;
     return idsOf(sql.exec(sought, Date.now(), FEW, most));
   }
 
   function list(after: string): readonly string[] {
-    return idsOf(sql.exec("SELECT id FROM userObjects WHERE id > ? ORDER BY id LIMIT ?", after, PAGE));
+    const part = (isOpen: 0 | 1) =>
+      `SELECT * FROM (SELECT id FROM userObjects WHERE isOpen = ${isOpen} AND id > ?1 ORDER BY id LIMIT ?2)`;
+    return idsOf(sql.exec(`${part(0)} UNION ${part(1)} ORDER BY id LIMIT ?2`, after, PAGE));
   }
 
+  /** Writes a row in the turn of its alarm: none is left of which no alarm knows. */
   async function put(id: string, isOpen: 0 | 1, endsAt: number): Promise<void> {
+    const isAwake = wakeBy(endsAt + LATER_MS);
     tables.create();
-    const replaced = "INSERT INTO userObjects VALUES (?, ?, ?) ON CONFLICT DO UPDATE";
-    sql.exec(`${replaced} SET isOpen = excluded.isOpen, endsAt = excluded.endsAt`, id, isOpen, endsAt);
-    await wakeBy(endsAt + LATER_MS);
+    const moved = "UPDATE OR REPLACE userObjects SET isOpen = ?, endsAt = ? WHERE isOpen = ? AND id = ?";
+    sql.exec(moved, isOpen, endsAt, 1 - isOpen, id);
+    const changed = "SET endsAt = excluded.endsAt WHERE endsAt <> excluded.endsAt";
+    sql.exec(`INSERT INTO userObjects VALUES (?, ?, ?) ON CONFLICT DO UPDATE ${changed}`, id, isOpen, endsAt);
+    await isAwake;
   }
 
   async function alarm(): Promise<void> {
     alarmAt = null;
     const now = Date.now();
-    const lost = removeOver(1, now);
-    removeOver(0, now);
+    const lost = removeLost(now);
     if (lost > 0)
       logError(`durable: ${lost} objects of a user never said that they ended; their places are free`);
-    const first = (isOpen: 0 | 1) =>
-      `SELECT * FROM (SELECT endsAt FROM userObjects WHERE isOpen = ${isOpen} ORDER BY endsAt LIMIT 1)`;
-    const rows = sql.exec(`${first(0)} UNION ALL ${first(1)}`).toArray();
-    if (rows.length === 0) return await deleteAll();
-    const next = Math.min(...rows.map((row) => Number(row["endsAt"])));
-    await wakeBy(next <= now ? now + SOON_MS : next + LATER_MS);
+    const over = `SELECT id FROM ${KEPT} AND endsAt <= ? ORDER BY endsAt LIMIT ?`;
+    sql.exec(`DELETE FROM userObjects WHERE isOpen = 0 AND id IN (${over})`, now, BATCH);
+    const [first] = sql.exec(`SELECT endsAt FROM ${KEPT} ORDER BY endsAt LIMIT 1`).toArray();
+    const next = Math.min(Number(first?.["endsAt"] ?? Number.POSITIVE_INFINITY), seen.firstEnd);
+    if (seen.id !== "" || next <= now) await wakeBy(now + SOON_MS);
+    else if (Number.isFinite(next)) await wakeBy(next + LATER_MS);
+    else await deleteAll();
   }
 
-  function removeOver(isOpen: 0 | 1, now: number): number {
-    const over = "SELECT id FROM userObjects WHERE isOpen = ? AND endsAt <= ? ORDER BY endsAt LIMIT ?";
-    const ids = sql.exec(`DELETE FROM userObjects WHERE id IN (${over}) RETURNING id`, isOpen, now, BATCH);
-    return ids.toArray().length;
+  /** Removes objects that never said that they ended, of the next few that work. Returns their number. */
+  function removeLost(now: number): number {
+    const working = "SELECT id, endsAt FROM userObjects WHERE isOpen = 1 AND id > ? ORDER BY id LIMIT ?";
+    const next = sql.exec(working, seen.id, BATCH).toArray();
+    const ends = next.map(({ endsAt }) => Number(endsAt)).filter((endsAt) => endsAt > now);
+    const lost = next.filter(({ endsAt }) => Number(endsAt) <= now);
+    for (const { id } of lost) sql.exec("DELETE FROM userObjects WHERE isOpen = 1 AND id = ?", id);
+    const firstEnd = Math.min(seen.id === "" ? Number.POSITIVE_INFINITY : seen.firstEnd, ...ends);
+    seen = { id: next.length < BATCH ? "" : String(next.at(-1)?.["id"]), firstEnd };
+    return lost.length;
   }
 
   async function deleteAll(): Promise<void> {
@@ -206,8 +257,7 @@ function openIndex({ storage }: ObjectState) {
 
   /** Sets the alarm, unless there is an earlier one. */
   async function wakeBy(at: number): Promise<void> {
-    if (alarmAt === undefined) alarmAt = await storage.getAlarm();
-    if (alarmAt !== null && alarmAt <= at) return;
+    if (typeof alarmAt === "number" && alarmAt <= at) return;
     alarmAt = at;
     await storage.setAlarm(at);
   }

@@ -1,6 +1,6 @@
 import { hashOf } from "@sluice/worker-proxy/internal";
 import { type ObjectNamespace, objectNamed } from "./object.js";
-import { type UserIndex, userIndexIn } from "./user-index.js";
+import { eraseIn, type UserIndex, userIndexIn } from "./user-index.js";
 
 /** Addresses at which an object of a user returns all that it keeps, and deletes it. */
 export const EXPORT = "https://export.invalid/";
@@ -44,10 +44,6 @@ export async function openUserObjects(namespace: ObjectNamespace, userId: string
   }
 
   async function erase(): Promise<void> {
-    // again from the start: what begins meanwhile is found, too
-    for (let ids = await index.list(); ids.length > 0; ids = await index.list()) {
-      for (const id of ids) await ask(id, ERASE);
-      await index.forget(ids);
-    }
+    await eraseIn(index, (id) => ask(id, ERASE));
   }
 }

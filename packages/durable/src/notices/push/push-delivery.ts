@@ -4,7 +4,7 @@ import { noticeIds } from "../after-end.js";
 import type { KeptLetter } from "../dead-letter-rows.js";
 import type { Delivery } from "./delivery-rows.js";
 import { isPushService, type PushTarget } from "./endpoint.js";
-import type { openSubscriptionRows } from "./subscription-rows.js";
+import type { openSubscriptionRows, StoredSubscription } from "./subscription-rows.js";
 
 /** Bounds of the subscriptions of one user. */
 export interface SubscriptionBounds {
@@ -40,7 +40,7 @@ const PAUSES_MS = [5_000, MINUTE_MS, 5 * MINUTE_MS, 30 * MINUTE_MS, 120 * MINUTE
 /** Opens the sending of notices to the browsers of one user: each attempt, its end, and its dead letter. */
 export function openDelivering(store: ReturnType<typeof openSubscriptionRows>, parts: SubscriptionParts) {
   const { services, report } = parts;
-  return { forget, isOpen, deliver, keepLetter };
+  return { forget, isOpen, isOwn, deliver, keepLetter };
 
   /** Ends a subscription. Notices on their way to it are reported as dropped. */
   function forget(id: string, code: string): void {
@@ -59,7 +59,8 @@ export function openDelivering(store: ReturnType<typeof openSubscriptionRows>, p
     if (!isPushService(target.endpoint, services)) return forget(subscription, "service_not_listed");
     // written first: a try that an eviction cut off counts
     store.putOff(delivery, Date.now() + (pause ?? 0));
-    if (!(await isOwn(delivery))) return forgetIfOpen(delivery, "subscription_moved");
+    if (!(await isOwn({ ...delivery, id: subscription })))
+      return forgetIfOpen(delivery, "subscription_moved");
     const result = await parts.send(target, body);
     // withdrawn meanwhile
     if (isOpen(delivery)) settle(delivery, result, pause);
@@ -70,8 +71,8 @@ export function openDelivering(store: ReturnType<typeof openSubscriptionRows>, p
   }
 
   /** Returns false where the browser belongs to another user by now. */
-  async function isOwn({ subscription, isClaimed }: Delivery): Promise<boolean> {
-    const owner = await parts.ownerOf(subscription);
+  async function isOwn({ id, isClaimed }: Pick<StoredSubscription, "id" | "isClaimed">): Promise<boolean> {
+    const owner = await parts.ownerOf(id);
     return owner === undefined ? !isClaimed : owner === store.ownName();
   }
 

@@ -9,6 +9,8 @@ export interface StoredSubscription {
   readonly target: PushTarget;
   /** Time of the last subscribing, in Unix milliseconds. */
   readonly usedAt: number;
+  /** False for one that an earlier version took: its owner was not asked. */
+  readonly isClaimed: boolean;
 }
 
 const DAY_MS = 86_400_000;
@@ -60,10 +62,11 @@ export function openSubscriptionRows(state: ObjectState) {
   }
 
   function subscriptions(): readonly StoredSubscription[] {
-    return rows("SELECT id, target, addedAt FROM subscriptions").map((row) => ({
+    return rows("SELECT id, target, addedAt, isClaimed FROM subscriptions").map((row) => ({
       id: row["id"] as string,
       target: JSON.parse(row["target"] as string) as PushTarget,
       usedAt: Number(row["addedAt"]),
+      isClaimed: row["isClaimed"] === 1,
     }));
   }
 

@@ -35,7 +35,7 @@ export function openSubscriptions(state: ObjectState, parts: SubscriptionParts):
   const { storage } = state;
   const { mostSubscriptions, subscriptionMs } = parts;
   const store = openSubscriptionRows(state);
-  const { forget, isOpen, deliver, keepLetter } = openDelivering(store, parts);
+  const { forget, isOpen, isOwn, deliver, keepLetter } = openDelivering(store, parts);
   return { fetch, alarm };
 
   async function fetch(request: Request): Promise<Response> {
@@ -46,7 +46,7 @@ export function openSubscriptions(state: ObjectState, parts: SubscriptionParts):
 
   // nothing is awaited between a read and its write
   async function enter(request: SubscriptionsRequest): Promise<Response> {
-    if (request.do === "list") return Response.json(listed());
+    if (request.do === "list") return Response.json(await listed());
     if (request.do === "erase") return await erase();
     store.tables.create();
     store.name(request.name);
@@ -64,9 +64,16 @@ export function openSubscriptions(state: ObjectState, parts: SubscriptionParts):
     return new Response(null, { status: isTaken ? 204 : 507 });
   }
 
-  /** Returns all that is kept of the user, but the secrets between browser and sender. */
-  function listed() {
-    if (!store.tables.exist()) return { subscriptions: [], notices: [] };
+  /** Returns all that is kept of the user, but the secrets between browser and sender. Other users' browsers are forgotten. */
+  async function listed() {
+    const none = { subscriptions: [], notices: [] };
+    if (!store.tables.exist()) return none;
+    const all = await Promise.all(
+      store.subscriptions().map(async (one) => ({ ...one, isOwn: await isOwn(one) })),
+    );
+    // erased meanwhile
+    if (!store.tables.exist()) return none;
+    for (const { id, isOwn } of all) if (!isOwn) forget(id, "subscription_moved");
     const subscriptions = store.subscriptions().map(({ id, target: { endpoint }, usedAt }) => {
       return { id, endpoint, usedAt };
     });
