@@ -102,6 +102,7 @@ describe("the types compile with every check on", { tags: ["long"] }, () => {
     "worker-proxy",
     "worker-proxy/analytics-engine",
     "durable",
+    "durable/node",
     "durable/push",
   ];
   const everywhere = [...entries, "worker-proxy/auth", "emulator"];

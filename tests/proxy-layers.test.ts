@@ -7,7 +7,7 @@ const packages = join(import.meta.dirname, "../packages");
 /** The folders of `durable`, each with those of the others that it may import. */
 const features: Readonly<Record<string, readonly string[]>> = {
   objects: [],
-  hosts: [],
+  hosts: ["objects"],
   budget: ["objects"],
   "kept-answers": ["objects", "hosts"],
   once: ["objects", "hosts"],

@@ -2,11 +2,11 @@ import { defineConfig } from "tsup";
 
 /** Bundled, unlike the other packages: the core's event reader goes in, so that nothing has to be installed. */
 export default defineConfig({
-  entry: ["src/index.ts", "src/notices/push/index.ts"],
+  entry: ["src/index.ts", "src/hosts/node/index.ts", "src/notices/push/index.ts"],
   format: "esm",
   target: "es2022",
   platform: "neutral",
-  external: [/^@sluice\/worker-proxy/, "@block65/webcrypto-web-push"],
+  external: [/^node:/, /^@sluice\/worker-proxy/, "@block65/webcrypto-web-push"],
   sourcemap: true,
   // the maps lead to `src`, which is published too
   esbuildOptions(options) {

@@ -6,12 +6,23 @@ import { sources as alias } from "../worker-proxy/test/support/sources.js";
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 /** The seed and the number of runs of a fuzz, which workerd does not see by itself. */
 const { SLUICE_SEED, SLUICE_RUNS } = process.env;
+const onNode = here("./test/support/cloudflare-on-node.ts");
 const env = { ...(SLUICE_SEED && { SLUICE_SEED }), ...(SLUICE_RUNS && { SLUICE_RUNS }) };
 /** Until a test counts as hanging: on two busy cores workerd and its sockets take their time. */
 const testTimeout = 60_000;
 const worker = { compatibilityDate: "2026-10-01", compatibilityFlags: ["enable_request_signal"] };
 
-/** Node, from where a real workerd is asked over sockets; and tests inside a workerd with all objects. */
+const inside = (name: string) => `test/${name}.workerd.test.ts`;
+/** Files whose objects may also live in a Node process: those that ask a process over sockets, and those inside one. */
+const onAnyHost = [
+  ...["once", "stream", "stream-busy", "stream-kill", "video-kill"].map((name) => `test/${name}.test.ts`),
+  ...["budget", "once", "stream", "stream-bounds", "stream-meter", "user-index", "video"].map(inside),
+];
+
+/**
+ * Node, from where a real workerd is asked over sockets; tests inside a workerd with all objects; and the same tests with
+ * objects in a Node process.
+ */
 export default defineConfig({
   test: {
     projects: [
@@ -25,6 +36,17 @@ export default defineConfig({
           hookTimeout: 60_000,
           testTimeout,
           env: { WRANGLER_SEND_METRICS: "false", CLOUDFLARE_CF_FETCH_ENABLED: "false" },
+        },
+      },
+      {
+        root: here("."),
+        resolve: { alias: { ...alias, "cloudflare:test": onNode, "cloudflare:workers": onNode } },
+        test: {
+          name: "durable-on-node",
+          include: onAnyHost,
+          hookTimeout: 60_000,
+          testTimeout,
+          env: { SLUICE_HOST: "node" },
         },
       },
       {

@@ -6,7 +6,7 @@ const body = JSON.stringify({ model: "gamma-image-5-0-260128", prompt: "a bird" 
 const create = (key: string) => ({ method: "POST", body, headers: { "idempotency-key": key } });
 const json = { "content-type": "application/json" };
 
-describe("an image that is remembered in a real workerd", () => {
+describe("an image that is remembered on a real host", () => {
   let proxy: Awaited<ReturnType<typeof startDurableProxy>>;
   beforeAll(async () => {
     proxy = await startDurableProxy();

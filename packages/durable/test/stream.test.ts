@@ -11,7 +11,7 @@ const body = JSON.stringify({
 const chats = "/v1/chat/completions";
 const events = { "content-type": "text/event-stream" };
 
-describe("a stream in a real workerd", () => {
+describe("a stream on a real host", () => {
   let proxy: Awaited<ReturnType<typeof startDurableProxy>>;
   beforeAll(async () => {
     proxy = await startDurableProxy();
@@ -102,7 +102,7 @@ describe("a stream in a real workerd", () => {
   });
 });
 
-test("a stream in a real workerd ends where the gateway falls silent", async () => {
+test("a stream on a real host ends where the gateway falls silent", async () => {
   const { ask, upstream, close } = await startDurableProxy({ stallMs: 500 });
   onTestFinished(close);
   upstream.answers((response) => response.writeHead(200, events).write(chunk("one")));

@@ -3,6 +3,7 @@ import { env } from "cloudflare:workers";
 import type { ObjectNamespace, ObjectState } from "@sluice/durable";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { eraseIn, type UserIndex, userIndexIn, withUserIndex } from "../src/objects/user-index.js";
+import { isWorkerd } from "./support/platform.js";
 import { countedState, type Rows } from "./support/rows.js";
 
 const START = Date.UTC(2040, 0, 1);
@@ -158,32 +159,35 @@ test("Objects beyond the most are named, the oldest first to go, until they are 
   });
 });
 
-test("An index that is only read or forgotten leaves nothing behind, and one whose objects are erased is empty", async () => {
-  await withIndex("clear", async ({ index, rows, state }) => {
-    expect(await index.list()).toEqual([]);
-    await index.forget(["a"]);
-    expect(await index.claim(claimOf("a", 0))).toBe(false);
-    expect(rows.written).toBe(0);
-    for (let nth = 0; nth < 150; nth += 1)
-      await index.end({ id: `${1000 + nth}`, keptUntil: Date.now() + HOUR });
-    const first = await index.list();
-    const second = await index.list(first.at(-1));
-    expect([first.length, second.length, second[0]]).toEqual([100, 50, "1100"]);
-    const erased: string[] = [];
-    await expect(
-      eraseIn(index, async (id) => {
-        erased.push(id);
-        if (id === "1003") throw new Error("its meter fails");
-      }),
-    ).rejects.toThrow("1 objects of a user could not be erased");
-    expect([erased.length, await index.list()]).toEqual([150, ["1003"]]);
-    await eraseIn(index, async () => {});
-    expect(await index.list()).toEqual([]);
-    expect(
-      state.storage.sql.exec("SELECT 1 FROM sqlite_master WHERE name = 'userObjects'").toArray(),
-    ).toEqual([]);
-  });
-});
+test.runIf(isWorkerd)(
+  "An index that is only read or forgotten leaves nothing behind, and one whose objects are erased is empty",
+  async () => {
+    await withIndex("clear", async ({ index, rows, state }) => {
+      expect(await index.list()).toEqual([]);
+      await index.forget(["a"]);
+      expect(await index.claim(claimOf("a", 0))).toBe(false);
+      expect(rows.written).toBe(0);
+      for (let nth = 0; nth < 150; nth += 1)
+        await index.end({ id: `${1000 + nth}`, keptUntil: Date.now() + HOUR });
+      const first = await index.list();
+      const second = await index.list(first.at(-1));
+      expect([first.length, second.length, second[0]]).toEqual([100, 50, "1100"]);
+      const erased: string[] = [];
+      await expect(
+        eraseIn(index, async (id) => {
+          erased.push(id);
+          if (id === "1003") throw new Error("its meter fails");
+        }),
+      ).rejects.toThrow("1 objects of a user could not be erased");
+      expect([erased.length, await index.list()]).toEqual([150, ["1003"]]);
+      await eraseIn(index, async () => {});
+      expect(await index.list()).toEqual([]);
+      expect(
+        state.storage.sql.exec("SELECT 1 FROM sqlite_master WHERE name = 'userObjects'").toArray(),
+      ).toEqual([]);
+    });
+  },
+);
 
 test.each([0, 1, 2])(
   "case 167: an object that is lost at call %i of its alarm leaves no row without an alarm",
@@ -214,36 +218,39 @@ test("an object of the class that is no index keeps its own tables and their ver
   });
 });
 
-test.each([0, 1000, 100_000])("the work for an object stays the same beside %i others", async (stored) => {
-  const used = await withIndex(`beside ${stored}`, async ({ index, rows, state, ring }) => {
-    vi.spyOn(console, "error").mockImplementation(() => {});
-    await index.end({ id: "first", keptUntil: Date.now() + HOUR });
-    state.storage.sql.exec(
-      `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?1)
+test.runIf(isWorkerd).each([0, 1000, 100_000])(
+  "the work for an object stays the same beside %i others",
+  async (stored) => {
+    const used = await withIndex(`beside ${stored}`, async ({ index, rows, state, ring }) => {
+      vi.spyOn(console, "error").mockImplementation(() => {});
+      await index.end({ id: "first", keptUntil: Date.now() + HOUR });
+      state.storage.sql.exec(
+        `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?1)
         INSERT INTO userObjects SELECT 'f' || i, i % 2, ?2 + i FROM n WHERE ?1 > 0`,
-      stored,
-      Date.now() + HOUR,
-    );
-    const usedBy = async (act: () => Promise<unknown>) => {
-      const before = { ...rows };
-      await act();
-      return { read: rows.read - before.read, written: rows.written - before.written };
-    };
-    const claim = await usedBy(() =>
-      index.claim({ id: "new", mostOpen: 100_001, endsAt: Date.now() + HOUR }),
-    );
-    const unlimited = await usedBy(() => index.claim({ id: "any", endsAt: Date.now() + HOUR }));
-    const refused = await usedBy(() => index.claim({ id: "more", mostOpen: 1, endsAt: Date.now() + HOUR }));
-    const end = await usedBy(() => index.end({ id: "any", keptUntil: Date.now() + HOUR, mostKept: 20 }));
-    const alarm = await usedBy(ring);
-    return { claim, unlimited, refused, end, alarm };
-  });
-  expect(used.unlimited.read).toBeLessThanOrEqual(6);
-  expect(used.unlimited.written).toBeLessThanOrEqual(3);
-  expect(used.refused).toMatchObject({ written: 0 });
-  expect(used.refused.read).toBeLessThanOrEqual(6);
-  expect(used.end.read).toBeLessThanOrEqual(40);
-  expect(used.end.written).toBeLessThanOrEqual(3);
-  // as many as one alarm deletes
-  expect(used.alarm.read).toBeLessThanOrEqual(5010);
-});
+        stored,
+        Date.now() + HOUR,
+      );
+      const usedBy = async (act: () => Promise<unknown>) => {
+        const before = { ...rows };
+        await act();
+        return { read: rows.read - before.read, written: rows.written - before.written };
+      };
+      const claim = await usedBy(() =>
+        index.claim({ id: "new", mostOpen: 100_001, endsAt: Date.now() + HOUR }),
+      );
+      const unlimited = await usedBy(() => index.claim({ id: "any", endsAt: Date.now() + HOUR }));
+      const refused = await usedBy(() => index.claim({ id: "more", mostOpen: 1, endsAt: Date.now() + HOUR }));
+      const end = await usedBy(() => index.end({ id: "any", keptUntil: Date.now() + HOUR, mostKept: 20 }));
+      const alarm = await usedBy(ring);
+      return { claim, unlimited, refused, end, alarm };
+    });
+    expect(used.unlimited.read).toBeLessThanOrEqual(6);
+    expect(used.unlimited.written).toBeLessThanOrEqual(3);
+    expect(used.refused).toMatchObject({ written: 0 });
+    expect(used.refused.read).toBeLessThanOrEqual(6);
+    expect(used.end.read).toBeLessThanOrEqual(40);
+    expect(used.end.written).toBeLessThanOrEqual(3);
+    // as many as one alarm deletes
+    expect(used.alarm.read).toBeLessThanOrEqual(5010);
+  },
+);

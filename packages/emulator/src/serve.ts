@@ -68,6 +68,8 @@ async function relay(emulator: Handler, incoming: IncomingMessage, outgoing: Ser
   outgoing.on("error", () => {});
   const response = await emulator.fetch(requestFrom(incoming, client.signal));
   outgoing.writeHead(response.status, Object.fromEntries(response.headers));
+  // a client that waits for the first event knows that it is answered
+  outgoing.flushHeaders();
   const body = response.body?.getReader();
   // a handler may leave the request's signal alone
   const cancel = () => void body?.cancel(client.signal.reason).catch(() => {});

@@ -56,6 +56,21 @@ describe("over real sockets", () => {
     await reader.cancel();
   });
 
+  test("headers arrive before the first frame is made", async () => {
+    let frame = (_: string) => {};
+    const body = new ReadableStream<Uint8Array>({
+      start(controller) {
+        frame = (text) => controller.enqueue(new TextEncoder().encode(text));
+      },
+    });
+    const served = await serve({ fetch: async () => new Response(body) }, { port: 0 });
+    closing.push(served.close);
+    const response = await fetch(served.url);
+    frame("one");
+    const { value } = (await response.body?.getReader().read()) ?? {};
+    expect(new TextDecoder().decode(value)).toBe("one");
+  });
+
   test("a client that aborts is recorded as gone", async () => {
     const { emulator, served } = await serveEmulator();
     const leaving = new AbortController();

@@ -121,6 +121,8 @@ export function openSending<Env>(
     body: Readonly<Record<string, unknown>>,
   ): Promise<unknown> {
     const { caller, call, asked } = sending;
+    // the gateway is asked for nothing that is not kept
+    await state.storage.sync();
     sending.outcome = "unknown";
     const outgoing = { ...CHAT, body, headers: caller.headers };
     const response = await ask(gateway, outgoing, { call, report: asked });
@@ -168,7 +170,15 @@ export function openSending<Env>(
       settling.finish({ ...jobEnd, requestId, ...asked.known }, stream.keptUntil, paid);
     };
     const onEvent = (event: GatewayEvent) => void events.push(linesOf(event));
-    readAnswer(body, call, { keys, choices, stallMs, onEvent, onPass, onEnd });
+    // an object stays for as long as its answer comes, also where nobody reads it
+    const read = new Promise<void>((resolve) => {
+      const ended = (streamEnd: StreamEnd) => {
+        onEnd(streamEnd);
+        resolve();
+      };
+      readAnswer(body, call, { keys, choices, stallMs, onEvent, onPass, onEnd: ended });
+    });
+    state.waitUntil(read);
   }
 
   /** @throws {Refusal} the failure, unless the stream was stopped meanwhile */

@@ -20,6 +20,8 @@ export interface ObjectStorage {
   /** Sets the object's only alarm, in Unix milliseconds. */
   setAlarm(at: number): Promise<void>;
   deleteAlarm(): Promise<void>;
+  /** Resolves when all that was written is kept. @throws {Error} where it could not be */
+  sync(): Promise<void>;
   readonly sql: ObjectSQL;
 }
 

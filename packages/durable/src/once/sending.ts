@@ -131,6 +131,8 @@ export function openSending<Env>(
   /** @throws {Refusal} for an answer that is no success, and where there is none */
   async function send(sending: Sending, gateway: Gateway): Promise<Response> {
     const { create, body, call, asked } = sending;
+    // the gateway is asked for nothing that is not kept
+    await state.storage.sync();
     sending.isSent = true;
     const request = { ...create, method: "POST", body };
     const response = await ask(gateway, request, { call, report: asked });

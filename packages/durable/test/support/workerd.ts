@@ -12,9 +12,12 @@ import { startUpstream } from "../../../worker-proxy/test/support/upstream.js";
 const wrangler = createRequire(createRequire(import.meta.url).resolve("wrangler/package.json"));
 const { default: workerd } = wrangler("workerd") as { default: string };
 
+/** The place where objects live: what holds on one holds on each. */
+export const host = process.env["SLUICE_HOST"] === "node" ? "node" : "workerd";
+
 /**
- * The proxy with its Durable Objects in a workerd of its own, whose storage is on disk: it can be killed as a machine
- * loses power, and started again. Behind it a gateway that answers as it is told.
+ * The proxy with its objects in a process of its own, whose storage is on disk: it can be killed as a machine loses power,
+ * and started again. Behind it a gateway that answers as it is told.
  */
 export async function startDurableProxy({
   stallMs = 60_000,
@@ -30,6 +33,11 @@ export async function startDurableProxy({
   await writeFile(join(folder, "worker.js"), await bundle(fixture, { STALL_MS: String(stallMs) }));
   const bindings = { UPSTREAM: upstream.url, GATEWAY_API_KEY: KEY, ...texts };
   await writeFile(join(folder, "config.capnp"), configOf(bindings, classes, objects, flags));
+  if (host === "node") {
+    await writeFile(join(folder, "package.json"), '{ "type": "module" }');
+    await writeFile(join(folder, "host.js"), await bundle("durable/test/fixture/node-host.ts"));
+    await writeFile(join(folder, "server.js"), serverOf(bindings, classes));
+  }
   const logs: string[] = [];
   let running: ChildProcess;
   let address = "";
@@ -60,9 +68,11 @@ export async function startDurableProxy({
 
   /** Starts it again, over the same storage and at another address. */
   async function start(): Promise<void> {
-    running = spawn(workerd, ["serve", "--control-fd=3", "--experimental", join(folder, "config.capnp")], {
-      stdio: ["ignore", "ignore", "pipe", "pipe"],
-    });
+    const [program, ...args] =
+      host === "node"
+        ? [process.execPath, join(folder, "server.js")]
+        : [workerd, "serve", "--control-fd=3", "--experimental", join(folder, "config.capnp")];
+    running = spawn(program, args, { stdio: ["ignore", "ignore", "pipe", "pipe"], cwd: folder });
     createInterface(running.stderr as Readable).on("line", (line) => logs.push(line));
     for await (const line of createInterface(running.stdio[3] as Readable)) {
       const said = JSON.parse(line) as { event: string; port?: number };
@@ -70,7 +80,7 @@ export async function startDurableProxy({
       address = `http://127.0.0.1:${said.port}`;
       return;
     }
-    throw new Error("workerd ended before it listened");
+    throw new Error(`${host} ended before it listened: ${logs.join("\n")}`);
   }
 
   /** Ends it without a word. */
@@ -93,6 +103,20 @@ interface DurableProxy {
   readonly texts?: Readonly<Record<string, string>>;
   /** Bindings to Durable Objects, with the names of their classes. */
   readonly objects?: Readonly<Record<string, string>>;
+}
+
+/** The program that serves the Worker on Node, and says on its third output where, as workerd does. */
+function serverOf(
+  texts: Readonly<Record<string, string>>,
+  classes: Readonly<Record<string, string>>,
+): string {
+  const objects = Object.entries(classes).map(([binding, kind]) => `${binding}: worker.${kind}`);
+  return `import { writeSync } from "node:fs";
+import { openObjects, serve } from "./host.js";
+import * as worker from "./worker.js";
+const { env } = openObjects({ file: "objects.db", env: ${JSON.stringify(texts)}, objects: { ${objects} } });
+const { url } = await serve({ fetch: (request) => worker.default.fetch(request, env) }, { port: 0 });
+writeSync(3, JSON.stringify({ event: "listen", port: new URL(url).port }) + "\\n");`;
 }
 
 function configOf(

@@ -10,6 +10,7 @@ export const sources = {
   "@sluice/worker-proxy/analytics-engine": source("worker-proxy/src/analytics-engine.ts"),
   "@sluice/worker-proxy/internal": source("worker-proxy/src/internal.ts"),
   "@sluice/worker-proxy": source("worker-proxy/src/index.ts"),
+  "@sluice/durable/node": source("durable/src/hosts/node/index.ts"),
   "@sluice/durable/push": source("durable/src/notices/push/index.ts"),
   "@sluice/durable": source("durable/src/index.ts"),
 };

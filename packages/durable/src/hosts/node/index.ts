@@ -1,0 +1,60 @@
+import type { DurableObjectClass, ObjectNamespace } from "../../objects/object.js";
+import { openLiveObjects } from "../process/live-objects.js";
+import { openSQLiteKeeper } from "./sqlite-keeper.js";
+
+/** Options of {@link openObjects}. */
+export interface ObjectsOptions<Env, Names extends string> {
+  /** Path of the file that keeps everything. It is made where it is missing. One process has it at a time. */
+  readonly file: string;
+  /** The classes of objects by the names of their bindings, `{ BUDGET: Budget }`. A name keeps its objects: don't change it. */
+  readonly objects: Readonly<Record<Names, DurableObjectClass<never>>>;
+  /** Variables and secrets, as `process.env` has them. */
+  readonly env: Env;
+}
+
+/** Objects in this process. */
+export interface Objects<Env, Names extends string> {
+  /** The variables that were given, and a binding to each class: the second argument of `proxy.fetch`. */
+  readonly env: Env & Readonly<Record<Names, ObjectNamespace>>;
+  /**
+   * Takes no request any more, waits for answers that are under way, and closes the file. An answer that takes longer is
+   * lost, as in a crash: it is settled and reported by the next process.
+   *
+   * @param withinMs the longest wait, in milliseconds; shorter than the time after which your host kills the process.
+   *   @default 10_000
+   */
+  close(withinMs?: number): Promise<void>;
+}
+
+/**
+ * Keeps the durable parts of the proxy in this process and one file of SQLite: budgets, kept answers, creates that are
+ * billed once, watched tasks, notices. Alarms that came due while no process ran come first.
+ *
+ * @throws {Error} where another process has the file, or a later version of this package wrote it
+ * @example
+ * ```ts
+ * import { Budget, budget } from "@sluice/durable";
+ * import { openObjects } from "@sluice/durable/node";
+ * import { createProxy } from "@sluice/worker-proxy";
+ *
+ * const objects = openObjects({ file: "sluice.db", env: process.env, objects: { BUDGET: Budget } });
+ * const meter = budget({ namespace: (env) => env.BUDGET, limits: { user: 200_000 }, windowMs: 86_400_000, reserveFor });
+ * const proxy = createProxy({ ...options, meter });
+ * const answer = (request: Request) => proxy.fetch(request, objects.env);
+ * process.once("SIGTERM", () => objects.close());
+ * ```
+ */
+export function openObjects<Env extends object, Names extends string>({
+  file,
+  objects,
+  env,
+}: ObjectsOptions<Env, Names>): Objects<Env, Names> {
+  const all = { ...env } as Record<string, unknown>;
+  const live = openLiveObjects(openSQLiteKeeper(file), objects, all as never);
+  for (const binding of Object.keys(objects)) all[binding] = live.namespace(binding);
+  live.start();
+  return {
+    env: all as Objects<Env, Names>["env"],
+    close: (withinMs = 10_000) => live.close(withinMs),
+  };
+}

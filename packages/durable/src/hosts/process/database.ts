@@ -1,0 +1,180 @@
+import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
+import type { ObjectSQL } from "../../objects/object.js";
+import { type ChangedRows, changedRows } from "./changeset.js";
+import type { Changes, RowValue, StoredObject, StoredRow } from "./keeper.js";
+
+/** The database of one object, in memory, which notes what changes. */
+export interface Database {
+  readonly sql: ObjectSQL;
+  /** Drops everything. */
+  clear(): void;
+  /** Returns what has changed since the last call; undefined for nothing. */
+  take(): Omit<Changes, "alarm"> | undefined;
+  close(): void;
+}
+
+/** Names that SQLite keeps for itself. */
+const OF_SQLITE = "name NOT LIKE 'sqlite\\_%' ESCAPE '\\'";
+const SEQUENCE = "sqlite_sequence";
+/** Memory for pages, in KiB: most objects have some rows. */
+const CACHE_KIB = 64;
+
+/** Opens a database with what was stored. */
+export function openDatabase({ schema, rows }: Pick<StoredObject, "schema" | "rows">): Database {
+  const database = new DatabaseSync(":memory:");
+  database.exec(`PRAGMA cache_size = -${CACHE_KIB}`);
+  const statements = new Map<string, StatementSync>();
+  fill();
+  let version = schemaVersion();
+  let session = database.createSession();
+  return { sql: { exec }, clear, take, close: () => database.close() };
+
+  /** Creates the tables, fills them, and only then lets triggers see rows. */
+  function fill(): void {
+    const isTable = (statement: string) => /^CREATE TABLE/i.test(statement);
+    for (const statement of schema.filter(isTable)) database.exec(statement);
+    for (const { table, values } of rows) insert(table, values);
+    for (const statement of schema) if (!isTable(statement)) database.exec(statement);
+  }
+
+  function insert(table: string, values: readonly RowValue[]): void {
+    // SQLite makes a row there by itself, for each table that counts
+    if (table === SEQUENCE) prepared("DELETE FROM sqlite_sequence WHERE name = ?").run(values[0] as string);
+    const marks = values.map(() => "?").join(", ");
+    prepared(`INSERT INTO ${quoted(table)} VALUES (${marks})`).run(...(values as SQLInputValue[]));
+  }
+
+  function exec(query: string, ...bindings: unknown[]) {
+    /** Places of the bindings, where the query numbers them: `?2`. */
+    const places: number[] = [];
+    const counted = query.replace(/\?(\d+)/g, (_, place: string) => {
+      places.push(Number(place) - 1);
+      return "?";
+    });
+    const statement = prepared(counted);
+    const values = (places.length > 0 ? places.map((place) => bindings[place]) : bindings).map(bound);
+    if (statement.columns().length > 0) {
+      const found = statement.all(...values).map(asOnThePlatform);
+      return { toArray: () => found };
+    }
+    statement.run(...values);
+    return { toArray: () => [] };
+  }
+
+  function prepared(query: string): StatementSync {
+    let statement = statements.get(query);
+    if (!statement) {
+      statement = database.prepare(query);
+      statements.set(query, statement);
+    }
+    return statement;
+  }
+
+  function clear(): void {
+    const found = database.prepare(`SELECT name FROM sqlite_master WHERE type = 'table' AND ${OF_SQLITE}`);
+    for (const { name } of found.all()) database.exec(`DROP TABLE ${quoted(String(name))}`);
+  }
+
+  function take(): Omit<Changes, "alarm"> | undefined {
+    if (schemaVersion() !== version) return takeAll();
+    const changeset = session.changeset();
+    if (changeset.byteLength === 0) return undefined;
+    begin();
+    const put: StoredRow[] = [];
+    const removed: string[] = [];
+    for (const changed of changedRows(changeset)) takeRows(changed, put, removed);
+    for (const row of sequences()) put.push(row);
+    return { rows: put, removed };
+  }
+
+  /** Takes all rows: after a change of the tables, those that a changeset has may look otherwise. */
+  function takeAll(): Omit<Changes, "alarm"> {
+    version = schemaVersion();
+    begin();
+    const master = prepared(
+      `SELECT type, name, sql FROM sqlite_master WHERE sql IS NOT NULL AND ${OF_SQLITE}`,
+    );
+    const made = master.all();
+    const tables = made.filter(({ type }) => type === "table").map(({ name }) => String(name));
+    const rows = tables.flatMap((table) => {
+      const keyPlaces = keyPlacesOf(table);
+      const all = prepared(`SELECT * FROM ${quoted(table)}`).all();
+      return all.map((row) => rowOf(table, keyPlaces, Object.values(row) as RowValue[]));
+    });
+    return { schema: made.map(({ sql }) => String(sql)), rows: [...rows, ...sequences()], removed: [] };
+  }
+
+  /** Begins to note changes anew. */
+  function begin(): void {
+    session.close();
+    session = database.createSession();
+  }
+
+  function takeRows({ table, keyPlaces, rows }: ChangedRows, put: StoredRow[], removed: string[]): void {
+    const names = columnsOf(table).map(({ name }) => quoted(String(name)));
+    const isKey = (_: unknown, column: number) => (keyPlaces[column] ?? 0) > 0;
+    const where = names.filter(isKey).map((name) => `${name} IS ?`);
+    const query = `SELECT * FROM ${quoted(table)} WHERE ${where.join(" AND ")}`;
+    for (const values of rows) {
+      const found = prepared(query).get(...(values.filter(isKey) as SQLInputValue[]));
+      if (found) put.push(rowOf(table, keyPlaces, Object.values(found) as RowValue[]));
+      else removed.push(placeOf(table, keyPlaces, values));
+    }
+  }
+
+  /** The highest number that each table has given, where one counts: no number comes twice. */
+  function sequences(): readonly StoredRow[] {
+    const exists = prepared("SELECT 1 FROM sqlite_master WHERE name = 'sqlite_sequence'").all().length > 0;
+    if (!exists) return [];
+    const all = prepared("SELECT name, seq FROM sqlite_sequence").all();
+    return all.map((row) => rowOf(SEQUENCE, [1, 0], Object.values(row) as RowValue[]));
+  }
+
+  function columnsOf(table: string) {
+    return prepared(`PRAGMA table_info(${quoted(table)})`).all();
+  }
+
+  /** @throws {Error} for a table without a primary key: its rows would be lost */
+  function keyPlacesOf(table: string): readonly number[] {
+    const places = columnsOf(table).map(({ pk }) => Number(pk));
+    if (!places.some((place) => place > 0)) throw new Error(`table ${table}: give it a primary key`);
+    return places;
+  }
+
+  function schemaVersion(): number {
+    return Number(prepared("PRAGMA schema_version").get()?.["schema_version"]);
+  }
+}
+
+function rowOf(table: string, keyPlaces: readonly number[], values: readonly RowValue[]): StoredRow {
+  return { place: placeOf(table, keyPlaces, values), table, values };
+}
+
+function placeOf(
+  table: string,
+  keyPlaces: readonly number[],
+  values: readonly (RowValue | undefined)[],
+): string {
+  return JSON.stringify([table, ...values.filter((_, column) => (keyPlaces[column] ?? 0) > 0)]);
+}
+
+function quoted(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
+}
+
+function bound(value: unknown): SQLInputValue {
+  if (value instanceof ArrayBuffer) return new Uint8Array(value);
+  if (value === undefined) throw new TypeError("a binding is undefined; give null");
+  return value as SQLInputValue;
+}
+
+/** Bytes are an `ArrayBuffer`, as a Durable Object reads them. */
+function asOnThePlatform(row: Record<string, unknown>): Record<string, unknown> {
+  const values = Object.entries(row).map(([name, value]) => [
+    name,
+    value instanceof Uint8Array
+      ? value.buffer.slice(value.byteOffset, value.byteOffset + value.byteLength)
+      : value,
+  ]);
+  return Object.fromEntries(values) as Record<string, unknown>;
+}

@@ -1,0 +1,58 @@
+/** A value in a row. */
+export type RowValue = string | number | null | Uint8Array;
+
+/** One row of an object. */
+export interface StoredRow {
+  /** Name of its table and values of its primary key, as JSON: no other row of the object has the same. */
+  readonly place: string;
+  readonly table: string;
+  /** Values in the order of the table's columns. */
+  readonly values: readonly RowValue[];
+}
+
+/** All that an object has stored. */
+export interface StoredObject {
+  /** Statements that create its tables, indexes and triggers. */
+  readonly schema: readonly string[];
+  readonly rows: readonly StoredRow[];
+  /** Unix milliseconds. */
+  readonly alarm: number | null;
+}
+
+/** The writes of one turn of an object, which are kept together or not at all. */
+export interface Changes {
+  /** Present where tables were created or changed: `rows` has all rows of the object then, and no other one stays. */
+  readonly schema?: readonly string[];
+  /** Rows that are new or have changed. */
+  readonly rows: readonly StoredRow[];
+  /** Places of rows that are gone. */
+  readonly removed: readonly string[];
+  /** Present where the alarm has changed. */
+  readonly alarm?: number | null;
+}
+
+/** Name of an object: that of the binding to its class, and its own. */
+export interface ObjectName {
+  readonly binding: string;
+  readonly name: string;
+}
+
+/** Keeps what objects store, and finds alarms that are due. */
+export interface Keeper {
+  /** Reads all that an object has stored, and makes this process the only one that may write it. */
+  open(object: ObjectName): Promise<KeptObject>;
+  /** Returns up to `most` objects whose alarm is due, the earliest first. */
+  due(now: number, most: number): Promise<readonly ObjectName[]>;
+  /** Returns the time of the earliest alarm. */
+  nextAlarm(): Promise<number | null>;
+  close(): Promise<void>;
+}
+
+/** An object that this process may write. */
+export interface KeptObject {
+  readonly stored: StoredObject;
+  /** Keeps the writes of a turn. Those of one object are kept in the order of the calls. @throws {Error} where nothing was kept */
+  write(changes: Changes): Promise<void>;
+  /** Gives the object up. */
+  close(): Promise<void>;
+}

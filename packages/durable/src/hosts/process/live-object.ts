@@ -1,0 +1,188 @@
+import { logError } from "@sluice/worker-proxy/internal";
+import type { DurableObjectClass, DurableObjectHandlers, ObjectState } from "../../objects/object.js";
+import { openDatabase } from "./database.js";
+import type { Changes, KeptObject, ObjectName } from "./keeper.js";
+import { openUses } from "./uses.js";
+
+/** An object that lives in this process. */
+export interface LiveObject {
+  readonly name: ObjectName;
+  /** Milliseconds for which nothing has been under way; 0 while something is. */
+  idleMs(): number;
+  /** True once what it wrote could not be kept: the next request needs a new one, with what is kept. */
+  readonly isBroken: boolean;
+  fetch(request: Request): Promise<Response>;
+  /** Runs the alarm, which stays until it has succeeded. */
+  alarm(): Promise<void>;
+  /** Waits until nothing is under way, or until the time is over, and gives the object up. */
+  close(withinMs: number): Promise<void>;
+}
+
+/** The parts that each object of a host has. */
+export interface LiveObjectParts<Env> {
+  readonly class: DurableObjectClass<Env>;
+  readonly env: Env;
+  /** Called when an alarm was set, which is kept by then. */
+  readonly wakeAt: (at: number) => void;
+}
+
+/** Pauses after an alarm that has failed, in milliseconds: each is twice as long as the one before, up to the longest. */
+const RETRY_MS = 2_000;
+const LONGEST_RETRY_MS = 10 * 60_000;
+/** Table of an object's keys and values; SQLite and the objects' own names never begin so. */
+const VALUES = "_values";
+
+/** Opens an object with what is kept of it. What it writes in one turn is kept together, before anybody hears of it. */
+export function openLiveObject<Env>(
+  name: ObjectName,
+  kept: KeptObject,
+  { class: ObjectClass, env, wakeAt }: LiveObjectParts<Env>,
+): LiveObject {
+  const database = openDatabase(kept.stored);
+  const uses = openUses();
+  let alarmAt = kept.stored.alarm;
+  /** True where the alarm differs from the kept one. */
+  let isAlarmNew = false;
+  let isNoted = false;
+  let isClosed = false;
+  let broken: unknown;
+  let writing: Promise<void> = Promise.resolve();
+  /** Attempts at an alarm that have failed. */
+  let failures = 0;
+  let ready: Promise<unknown> = Promise.resolve();
+  const object: DurableObjectHandlers = new ObjectClass(stateOf(), env);
+
+  return {
+    name,
+    idleMs: uses.idleMs,
+    get isBroken() {
+      return broken !== undefined;
+    },
+    fetch: (request) => uses.during(() => fetch(request)),
+    alarm: () => uses.during(alarm),
+    async close(withinMs) {
+      await uses.ended(withinMs);
+      await allKept().catch(() => {});
+      isClosed = true;
+      database.close();
+      await kept.close();
+    },
+  };
+
+  async function fetch(request: Request): Promise<Response> {
+    await ready;
+    // a client that leaves is reported to the object by its signal alone
+    const leaving = new AbortController();
+    const signal = AbortSignal.any([request.signal, leaving.signal]);
+    const response = await object.fetch(new Request(request, { signal }));
+    // nobody hears of what is not kept
+    await allKept();
+    return uses.duringBody(response, () => leaving.abort());
+  }
+
+  async function alarm(): Promise<void> {
+    await ready;
+    const due = alarmAt;
+    if (due === null) return;
+    // the kept one stays until this one has succeeded: a process that is killed meanwhile runs it again
+    alarmAt = null;
+    try {
+      await object.alarm();
+      failures = 0;
+      if (alarmAt === null) setAlarm(null);
+    } catch (error) {
+      failures += 1;
+      const pause = Math.min(RETRY_MS * 2 ** (failures - 1), LONGEST_RETRY_MS);
+      logError(`durable: the alarm of ${name.binding} failed; it runs again in ${pause / 1000} s: ${error}`);
+      setAlarm(Math.min(alarmAt ?? Number.POSITIVE_INFINITY, Date.now() + pause));
+    }
+    await allKept();
+  }
+
+  function setAlarm(at: number | null): void {
+    alarmAt = at;
+    isAlarmNew = true;
+    note();
+  }
+
+  /** Keeps what this turn writes when it is over. */
+  function note(): void {
+    if (broken !== undefined) throw broken;
+    if (isClosed) throw new Error(`an object of ${name.binding} was given up while it worked`);
+    if (isNoted) return;
+    isNoted = true;
+    queueMicrotask(write);
+  }
+
+  function write(): void {
+    isNoted = false;
+    if (isClosed) return;
+    const taken = database.take();
+    if (!taken && !isAlarmNew) return;
+    const changes: Changes = {
+      ...(taken ?? { rows: [], removed: [] }),
+      ...(isAlarmNew && { alarm: alarmAt }),
+    };
+    const isAlarm = isAlarmNew && alarmAt !== null;
+    isAlarmNew = false;
+    writing = writing
+      .then(() => kept.write(changes))
+      .then(
+        () => {
+          if (isAlarm && alarmAt !== null) wakeAt(alarmAt);
+        },
+        (error: unknown) => {
+          broken ??= error;
+          logError(`durable: what an object of ${name.binding} wrote was not kept; it begins anew: ${error}`);
+        },
+      );
+  }
+
+  /** Resolves when all that was written until now is kept. @throws {Error} where it could not be kept */
+  async function allKept(): Promise<void> {
+    // what this turn has written is taken first
+    await undefined;
+    await writing;
+    if (broken !== undefined) throw broken;
+  }
+
+  function stateOf(): ObjectState {
+    const exec: ObjectState["storage"]["sql"]["exec"] = (query, ...bindings) => {
+      note();
+      return database.sql.exec(query, ...bindings);
+    };
+    return {
+      storage: {
+        sql: { exec },
+        async get<T>(key: string) {
+          if (!hasValues()) return undefined;
+          const [row] = exec(`SELECT value FROM ${VALUES} WHERE key = ?`, key).toArray();
+          return row && (JSON.parse(String(row["value"])) as T);
+        },
+        async put(key, value) {
+          exec(`CREATE TABLE IF NOT EXISTS ${VALUES} (key TEXT PRIMARY KEY, value TEXT)`);
+          exec(`INSERT OR REPLACE INTO ${VALUES} VALUES (?, ?)`, key, JSON.stringify(value));
+        },
+        async deleteAll() {
+          note();
+          database.clear();
+          setAlarm(null);
+        },
+        getAlarm: async () => alarmAt,
+        setAlarm: async (at) => setAlarm(Number(at)),
+        deleteAlarm: async () => setAlarm(null),
+        sync: allKept,
+      },
+      async blockConcurrencyWhile(work) {
+        const done = uses.during(work);
+        ready = Promise.all([ready, done]);
+        return await done;
+      },
+      waitUntil: (promise) => void uses.during(() => promise).catch(() => {}),
+    };
+
+    function hasValues(): boolean {
+      return exec("SELECT 1 FROM sqlite_master WHERE name = ?", VALUES).toArray().length > 0;
+    }
+  }
+}

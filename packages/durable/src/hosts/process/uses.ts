@@ -1,0 +1,75 @@
+/** Counts what is under way in an object. */
+export type Uses = ReturnType<typeof openUses>;
+
+/** Opens the count of what is under way. */
+export function openUses() {
+  let count = 0;
+  let idleSince = Date.now();
+  let onIdle: (() => void) | undefined;
+  return { idleMs, during, duringBody, ended };
+
+  function idleMs(): number {
+    return count > 0 ? 0 : Date.now() - idleSince;
+  }
+
+  async function during<T>(work: () => Promise<T>): Promise<T> {
+    const end = begin();
+    try {
+      return await work();
+    } finally {
+      end();
+    }
+  }
+
+  /** Counts an event stream until it has ended or is cancelled; any other body is read by whoever asked, at once. */
+  function duringBody(response: Response, onCancel: () => void): Response {
+    if (!response.headers.get("content-type")?.startsWith("text/event-stream")) return response;
+    const reader = response.body?.getReader();
+    if (!reader) return response;
+    const end = begin();
+    const body = new ReadableStream<Uint8Array>({
+      async pull(controller) {
+        try {
+          const { done, value } = await reader.read();
+          if (!done) return controller.enqueue(value);
+          controller.close();
+        } catch (error) {
+          controller.error(error);
+        }
+        end();
+      },
+      async cancel(reason) {
+        end();
+        onCancel();
+        await reader.cancel(reason);
+      },
+    });
+    return new Response(body, response);
+  }
+
+  /** Resolves when nothing is under way, or when the time is over. */
+  async function ended(withinMs: number): Promise<void> {
+    if (count === 0 || withinMs <= 0) return;
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, withinMs);
+      onIdle = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+    onIdle = undefined;
+  }
+
+  function begin(): () => void {
+    let isOver = false;
+    count += 1;
+    return () => {
+      if (isOver) return;
+      isOver = true;
+      count -= 1;
+      if (count > 0) return;
+      idleSince = Date.now();
+      onIdle?.();
+    };
+  }
+}

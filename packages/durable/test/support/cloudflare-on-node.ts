@@ -1,0 +1,77 @@
+import type { DurableObjectClass, DurableObjectHandlers, ObjectState } from "@sluice/durable";
+import { openSQLiteKeeper } from "../../src/hosts/node/sqlite-keeper.js";
+import { openLiveObjects } from "../../src/hosts/process/live-objects.js";
+import * as worker from "../fixture/durable-worker.js";
+
+/*
+ * The platform's own modules over objects in this process: the same tests run in workerd and on Node. Alarms run where a
+ * test rings them, as there.
+ */
+
+type Work = (instance: DurableObjectHandlers, state: ObjectState) => unknown;
+
+const RUN = "https://run.invalid/";
+const works: { readonly work: Work; done: (result: unknown) => void; failed: (error: unknown) => void }[] =
+  [];
+
+/** The same class, which also does what a test asks for. */
+function opened(ObjectClass: DurableObjectClass<never>): DurableObjectClass<never> {
+  return class {
+    readonly fetch: DurableObjectHandlers["fetch"];
+    readonly alarm: DurableObjectHandlers["alarm"];
+    constructor(state: ObjectState, env: never) {
+      const instance = new ObjectClass(state, env);
+      this.alarm = () => instance.alarm();
+      this.fetch = async (request) => {
+        if (request.url !== RUN) return instance.fetch(request);
+        const next = works.shift();
+        await Promise.resolve(next?.work(instance, state)).then(next?.done, next?.failed);
+        return new Response();
+      };
+    }
+  };
+}
+
+const { default: _, ...exported } = worker as unknown as Record<string, DurableObjectClass<never>>;
+const bindings = Object.entries(exported).map(([name, ObjectClass]) => {
+  const binding = name.replace(/(?<=[a-z])(?=[A-Z])/g, "_").toUpperCase();
+  return [binding, opened(ObjectClass)] as const;
+});
+export const env: Record<string, unknown> = { BRISK_MS: 2000, IS_NODE: true };
+const objects = openLiveObjects(openSQLiteKeeper(":memory:"), Object.fromEntries(bindings), env as never);
+for (const [binding] of bindings) {
+  const namespace = objects.namespace(binding);
+  env[binding] = {
+    idFromName: (name: string) => name,
+    get: (name: string) => ({
+      binding,
+      name,
+      fetch: (request: Request | string, init?: RequestInit) =>
+        namespace.get(name as never).fetch(new Request(request, init)),
+    }),
+  };
+}
+
+interface TestObject {
+  readonly binding: string;
+  readonly name: string;
+  fetch(request: Request): Promise<Response>;
+}
+
+export function runInDurableObject(object: TestObject, work: Work): Promise<unknown> {
+  return new Promise((done, failed) => {
+    works.push({ work, done, failed });
+    object.fetch(new Request(RUN)).catch(failed);
+  });
+}
+
+export async function runDurableObjectAlarm(object: TestObject): Promise<boolean> {
+  return (await runInDurableObject(object, async (instance, { storage }) => {
+    if ((await storage.getAlarm()) === null) return false;
+    await storage.deleteAlarm();
+    await instance.alarm();
+    return true;
+  })) as boolean;
+}
+
+export const evictDurableObject = (object: TestObject) => objects.drop(object);
