@@ -1,4 +1,4 @@
-import { execFileSync, spawnSync } from "node:child_process";
+import { execFileSync } from "node:child_process";
 import { existsSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -258,8 +258,32 @@ describe("--add", () => {
   });
 });
 
-test("An app in a folder with a lock file of pnpm is installed with pnpm", () => {
-  write("with-pnpm", { "pnpm-lock.yaml": "", "package.json": '{ "workspaces": ["apps/*"] }' });
-  expect(create("with-pnpm/apps/chat")).toContain("pnpm install\n  pnpm run dev");
-  expect(spawnSync(process.execPath, [command, "--version"]).stdout.toString().trim()).toMatch(/^\d/);
+test("Settings of an app that exists stay, and those that are missing are added without being shown", () => {
+  write("settings", { ...next, ".env.local": "DATABASE_URL=postgres://secret\nSESSION_SECRET=mine" });
+  const printed = create("settings", "--add");
+  expect(read("settings/.env.local")).toMatch(
+    /^DATABASE_URL=postgres:\/\/secret\nSESSION_SECRET=mine\nAPP_URL=http:.*\nGATEWAY_URL=\nGATEWAY_API_KEY=\n$/,
+  );
+  expect(printed).toContain(".env.local\n\n  Settings that were missing");
+  expect(printed).not.toMatch(/secret\n|SESSION_SECRET/);
+});
+
+describe("an app that pnpm installs", () => {
+  test("The app allows the install scripts that it needs, which pnpm asks for", () => {
+    write("with-pnpm", { "package.json": vite["package.json"], "pnpm-lock.yaml": "" });
+    expect(create("with-pnpm", "--add")).toContain("  pnpm install\n  pnpm run dev");
+    expect(read("with-pnpm/pnpm-workspace.yaml")).toBe("allowBuilds:\n  esbuild: true\n  workerd: true\n");
+  });
+
+  test("The list of a workspace is left to its user", () => {
+    const list = "packages:\n  - apps/*\n";
+    write("pnpm-mono", { "pnpm-lock.yaml": "", "pnpm-workspace.yaml": list });
+    const printed = create("pnpm-mono/apps/chat");
+    expect(printed).toContain("allowBuilds:\n    esbuild: true");
+    expect(read("pnpm-mono/pnpm-workspace.yaml")).toBe(list);
+  });
+});
+
+test("The command prints its version", () => {
+  expect(create("--version").trim()).toMatch(/^\d+\.\d+\.\d+/);
 });

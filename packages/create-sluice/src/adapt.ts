@@ -26,7 +26,7 @@ const nothing = (path: string): Adapted => ({ path, text: "", edits: [] });
 export function adapted(file: File, { template, read }: App): Adapted {
   const own = read(file.path);
   if (own === file.text) return file;
-  if (file.path === "README.md") return own?.includes(MARK) ? file : { ...file, path: "SLUICE.md" };
+  if (file.path === "README.md") return own?.includes(MARK) ? file : guideOf(file, template);
   if (template === "react") return adaptedToVite(file, read);
   if (template === "next") return adaptedToNext(file, read);
   if (file.path === "wrangler.jsonc") return adaptedToWrangler(file, read);
@@ -40,6 +40,12 @@ const PLUGIN = `import { cloudflare } from "@cloudflare/vite-plugin";
 plugins: [cloudflare(), …]`;
 const SHOWN = `${CHAT_IMPORTS.join("\n")}
 <ChatApp models={modelNames} />`;
+
+/** The README, as a page beside that of the app. */
+function guideOf({ text }: File, template: TemplateName): Adapted {
+  const chatAt = template === "next" ? "Open `/chat` at the address" : "Open the address";
+  return { path: "SLUICE.md", text: text.replace("Open the address", chatAt) };
+}
 
 function adaptedToVite(file: File, read: App["read"]): Adapted {
   const found = (...paths: readonly string[]) => paths.find((path) => read(path) !== undefined);
@@ -70,11 +76,11 @@ function adaptedToVite(file: File, read: App["read"]): Adapted {
 
 function adaptedToNext({ path, text }: File, read: App["read"]): Adapted {
   if (path === "tsconfig.json") return edited(path, read, withExtensions, EXTENSIONS) ?? { path, text };
-  if (!path.startsWith("app/")) return { path, text };
   const folder = ["src/app", "app"].find((at) => read(`${at}/layout.tsx`) ?? read(`${at}/layout.jsx`));
-  if (folder === undefined) return { path, text };
+  if (folder === undefined || read(`${folder}/page.tsx`)?.includes("ChatApp")) return { path, text };
+  if (path === "scripts/invite.ts") return { path, text: text.replace("/#invite", "/chat#invite") };
+  if (!path.startsWith("app/")) return { path, text };
   if (path === "app/layout.tsx") return nothing(path);
-  if (path === "app/page.tsx" && read(`${folder}/page.tsx`)?.includes("ChatApp")) return { path, text };
   // the chat gets a page of its own
   const isPage = path === "app/page.tsx";
   const deeper = (isPage ? 1 : 0) + (folder === "src/app" ? 1 : 0);

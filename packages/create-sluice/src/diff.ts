@@ -3,7 +3,7 @@ const AROUND = 2;
 
 /** Writes the difference of two texts as lines that begin with `+`, `-` or a space. Parts without a change are left out. */
 export function diffOf(before: string, after: string): string {
-  const lines = changesOf(before.split("\n"), after.split("\n"));
+  const lines = changesOf(before.trimEnd().split("\n"), after.trimEnd().split("\n"));
   const isNear = (at: number) => lines.slice(Math.max(0, at - AROUND), at + AROUND + 1).some(isChange);
   return lines
     .map((line, at) => (isNear(at) ? `${line}\n` : at > 0 && isNear(at - 1) ? "  …\n" : ""))

@@ -4,6 +4,7 @@ import { basename, join, relative, sep } from "node:path";
 import { type Adapted, adapted } from "./adapt.js";
 import type { ByHand } from "./edits.js";
 import { withIgnored } from "./ignored.js";
+import { managerOf, nearest } from "./manager.js";
 import { type Manifest, merged } from "./manifest.js";
 import { type TemplateName, templates } from "./templates.js";
 
@@ -66,7 +67,10 @@ export function planOf({ folder, template, add }: Wanted): Plan {
     else if (!edits && read(path) === undefined) write(path, text);
     else if (!edits && read(path) !== text) kept.push(path);
   }
-  for (const [path, text] of settingsOf(template)) if (read(path) === undefined) write(path, text);
+  for (const [path, text] of settingsOf(template)) write(path, withSettings(read(path), text));
+  const builds = buildsOf(folder, template);
+  if (builds?.isTheirs) byHand.push({ file: builds.file, edit: builds.text });
+  else if (builds) write(builds.file, builds.text);
   return { changes, kept, byHand };
 }
 
@@ -91,6 +95,27 @@ function nameOf(text: string): string {
 
 function indentOf(text = ""): string {
   return /^[ \t]+/m.exec(text)?.[0] ?? "  ";
+}
+
+/** Adds the settings that a file lacks. What it has stays. */
+function withSettings(before: string | undefined, wanted: string): string {
+  if (before === undefined) return wanted;
+  const has = (line: string) => new RegExp(`^(?:export )?${line.split("=")[0]}=`, "m").test(before);
+  const missing = wanted.split("\n").filter((line) => /^\w+=/.test(line) && !has(line));
+  const gap = before === "" || before.endsWith("\n") ? "" : "\n";
+  return missing.length === 0 ? before : `${before}${gap}${missing.join("\n")}\n`;
+}
+
+/** The list of packages whose install scripts pnpm runs; without it an install ends with an error. */
+function buildsOf(folder: string, template: TemplateName) {
+  const { builds = [] } = templates[template];
+  if (managerOf(folder) !== "pnpm" || builds.length === 0) return undefined;
+  const file = "pnpm-workspace.yaml";
+  const text = `allowBuilds:\n${builds.map((name) => `  ${name}: true\n`).join("")}`;
+  const above = nearest(file, folder);
+  if (above === undefined) return { file, text, isTheirs: false };
+  const list = readFileSync(above, "utf8");
+  return builds.every((name) => list.includes(name)) ? undefined : { file: above, text, isTheirs: true };
 }
 
 /** The files with settings: those of development are complete, those of production lack what nobody else knows. */

@@ -1,8 +1,12 @@
 import { existsSync } from "node:fs";
-import { dirname, join, relative } from "node:path";
+import { join, relative } from "node:path";
 import { diffOf } from "./diff.js";
+import { managerOf } from "./manager.js";
 import type { Plan, Wanted } from "./plan.js";
 import { templates } from "./templates.js";
+
+/** Shown for a file with secrets, which no terminal should have. */
+const ADDED = "Settings that were missing, at the end.";
 
 /** Says what was done, or would be done in a trial, and what comes next. */
 export function reportOf({ folder, template, add }: Wanted, plan: Plan, isTrial: boolean): string {
@@ -12,7 +16,9 @@ export function reportOf({ folder, template, add }: Wanted, plan: Plan, isTrial:
     return `${shown} has everything already. Nothing was changed.\n`;
   const created = changes.filter(({ before }) => before === undefined).map(({ path }) => path);
   const edited = changes.flatMap(({ path, before, after }) =>
-    before === undefined ? [] : [`${path}\n\n${indented(diffOf(before, after))}`],
+    before === undefined
+      ? []
+      : [`${path}\n\n${indented(path.startsWith(".env") ? ADDED : diffOf(before, after))}`],
   );
   const done = isTrial ? "would be" : "were";
   return [
@@ -22,6 +28,7 @@ export function reportOf({ folder, template, add }: Wanted, plan: Plan, isTrial:
     ...listed("These files differ from those of the template, and stay as they are:", kept),
     ...handOf(byHand),
     ...(isTrial ? [] : nextOf(shown, folder, add && byHand.length > 0)),
+    ...(created.some((path) => path.endsWith("chat/page.tsx")) ? ["The chat is at /chat."] : []),
     "",
   ].join("\n\n");
 }
@@ -49,20 +56,4 @@ function nextOf(shown: string, folder: string, isUnfinished: boolean): readonly 
 
 function indented(text: string): string {
   return text.trimEnd().replace(/^(?=.)/gm, "  ");
-}
-
-const LOCKS: Readonly<Record<string, string>> = {
-  "pnpm-lock.yaml": "pnpm",
-  "yarn.lock": "yarn",
-  "bun.lock": "bun",
-  "package-lock.json": "npm",
-};
-
-/** Returns the package manager of the folder or of one above, or the one that started this command. */
-function managerOf(folder: string): string {
-  const lock = Object.keys(LOCKS).find((name) => existsSync(join(folder, name)));
-  if (lock !== undefined) return LOCKS[lock] ?? "npm";
-  if (dirname(folder) !== folder) return managerOf(dirname(folder));
-  const [, name = "npm"] = /^(\w+)\//.exec(process.env["npm_config_user_agent"] ?? "") ?? [];
-  return name;
 }

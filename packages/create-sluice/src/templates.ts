@@ -16,6 +16,8 @@ export interface Template {
   readonly files: Readonly<Record<string, string>>;
   /** The rest of the sentence about a sign-in service. */
   readonly page: string;
+  /** Packages that run a script when they are installed. */
+  readonly builds?: readonly string[];
   /** True where no build tool sets `NODE_ENV`. */
   readonly setsMode?: boolean;
 }
@@ -61,6 +63,7 @@ export const templates: Readonly<Record<TemplateName, Template>> = {
       ["scripts", "scripts"],
     ],
     address: "http://localhost:5173",
+    builds: ["esbuild", "workerd"],
     open: "Open the address that it prints, and write a message.",
     deploy: onCloudflare(workersAddress),
     files: {
@@ -80,6 +83,7 @@ export const templates: Readonly<Record<TemplateName, Template>> = {
       ["scripts", "scripts"],
     ],
     address: "http://localhost:3000",
+    builds: ["sharp"],
     open: "Open the address that it prints, and write a message.",
     deploy: onServer("`npm run build`, then run `npm start`, or deploy it to a host of Next apps,"),
     files: {
@@ -99,6 +103,7 @@ export const templates: Readonly<Record<TemplateName, Template>> = {
       ["scripts", "scripts"],
     ],
     address: "http://localhost:8787",
+    builds: ["esbuild", "workerd"],
     open: inTerminal,
     deploy: onCloudflare(`${workersAddress} Put pages of other origins into \`ORIGINS\`.`),
     files: { "server/worker.ts": "the Worker; `wrangler.jsonc` is its configuration", ...server },
