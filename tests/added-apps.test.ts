@@ -31,9 +31,18 @@ const made: readonly (readonly [name: string, template: string, command: readonl
       ["npx", "-y", "create-next-app@latest", "app", "--yes", "--empty", "--skip-install", "--disable-git"],
       "/chat",
     ],
+    [
+      "TanStack Start",
+      "start",
+      [
+        ...["npx", "-y", "@tanstack/create-start@latest", "app", "--blank", "--deployment", "cloudflare"],
+        ...["--no-install", "--no-git", "--non-interactive", "--no-toolchain", "--no-intent"],
+      ],
+      "/chat",
+    ],
   ];
 
-describe("an app of another command", { tags: ["long"], timeout: 900_000 }, () => {
+describe("an app of another command", { tags: ["long"] }, () => {
   let shop: Workshop;
   beforeEach(({ skip }) => {
     const { status } = spawnSync("npm", ["view", "react", "version"], { timeout: 20_000 });
@@ -43,28 +52,32 @@ describe("an app of another command", { tags: ["long"], timeout: 900_000 }, () =
   });
   afterEach(() => shop?.close());
 
-  test.each(made)("An app of %s gets a chat that runs in development and in production", async (...row) => {
-    const [, template, command, path] = row;
-    const ways = waysOf[template] as Ways;
-    await shop.run("", command);
-    await shop.run("app", ["git", "init", "--quiet"]);
-    expect(shop.create([".", "--add"], "app")).not.toContain("TO DO");
-    expect(shop.create([".", "--add"], "app")).toContain("Nothing was changed.");
-    await shop.install("app");
-    await shop.run("app", ["npm", "run", "types"]);
-    await shop.run("app", ["npm", "run", "lint"]);
-    const dev = await startDev(shop, "app", ways);
-    expect((await askPage(dev.url + path, "Hello")).length).toBeGreaterThan(10);
-    await dev.stop();
-    const deployed = await deploy(shop, "app", ways);
-    expect(await checkDeploy(shop, "app")).toMatchObject({
-      status: 0,
-      printed: expect.stringContaining("All is set."),
-    });
-    const link = await invite(shop, "app");
-    expect(link).toContain(`${deployed.url}${path}#invite=`);
-    expect((await askPage(link, "Hello")).length).toBeGreaterThan(10);
-    await deployed.stop();
-    expect(await openSecrets(shop, "app")).toEqual([]);
-  });
+  test.each(made)(
+    "An app of %s gets a chat that runs in development and in production",
+    { timeout: 900_000 },
+    async (...row) => {
+      const [, template, command, path] = row;
+      const ways = waysOf[template] as Ways;
+      await shop.run("", command);
+      await shop.run("app", ["git", "init", "--quiet"]);
+      expect(shop.create([".", "--add"], "app")).not.toContain("TO DO");
+      expect(shop.create([".", "--add"], "app")).toContain("Nothing was changed.");
+      await shop.install("app");
+      await shop.run("app", ["npm", "run", "types"]);
+      await shop.run("app", ["npm", "run", "lint", "--if-present"]);
+      const dev = await startDev(shop, "app", ways);
+      expect((await askPage(dev.url + path, "Hello")).length).toBeGreaterThan(10);
+      await dev.stop();
+      const deployed = await deploy(shop, "app", ways);
+      expect(await checkDeploy(shop, "app")).toMatchObject({
+        status: 0,
+        printed: expect.stringContaining("All is set."),
+      });
+      const link = await invite(shop, "app");
+      expect(link).toContain(`${deployed.url}${path}#invite=`);
+      expect((await askPage(link, "Hello")).length).toBeGreaterThan(10);
+      await deployed.stop();
+      expect(await openSecrets(shop, "app")).toEqual([]);
+    },
+  );
 });

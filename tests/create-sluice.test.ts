@@ -10,7 +10,7 @@ import { afterAll, describe, expect, test } from "vitest";
 const root = fileURLToPath(new URL("../", import.meta.url));
 const command = join(root, "packages/create-sluice/dist/cli.js");
 const folder = mkdtempSync(join(tmpdir(), "sluice-create-"));
-const templates = ["react", "next", "worker", "node", "deno"];
+const templates = ["react", "next", "start", "worker", "node", "deno"];
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 /** Runs `npm create sluice` in the folder of the tests. */
@@ -67,6 +67,23 @@ const next = {
   "src/app/page.tsx": "mine",
 };
 
+const start = {
+  "package.json": JSON.stringify({
+    name: "start-app",
+    scripts: { dev: "vite dev --port 3000", deploy: "npm run build && wrangler deploy" },
+    dependencies: { "@tanstack/react-start": "1", react: "19" },
+    devDependencies: { vite: "8", wrangler: "4" },
+  }),
+  "tsconfig.json":
+    '{\n  "compilerOptions": {\n    "types": ["vite/client"],\n    "allowImportingTsExtensions": true\n  }\n}\n',
+  "vite.config.ts": "import { cloudflare } from '@cloudflare/vite-plugin'\n",
+  "wrangler.jsonc":
+    '{\n  "compatibility_flags": ["nodejs_compat"],\n  "main": "@tanstack/react-start/server-entry"\n}\n',
+  "src/router.tsx": "mine",
+  "src/routes/__root.tsx": "mine",
+  "src/routes/index.tsx": "mine",
+};
+
 describe.each(templates)("a new app of %s", (template) => {
   test("The app has a name of its own, and nothing of the repository", () => {
     create("My App", "--template", template);
@@ -90,7 +107,8 @@ describe.each(templates)("a new app of %s", (template) => {
       );
     const missing = Object.entries(textsOf(template)).flatMap(([path, text]) => [
       ...[...text.matchAll(/(?:from|import) "(\.{1,2}\/[^"]+)"/g)]
-        .filter(([, specifier = ""]) => !isThere(path, specifier))
+        // the router's command makes it
+        .filter(([, specifier = ""]) => specifier !== "./routeTree.gen" && !isThere(path, specifier))
         .map(([, specifier]) => `${path} imports ${specifier}`),
       // names of files in words, in commands and in configurations
       ...[...text.matchAll(/(?<![\w/.-])(?:[\w.[\]-]+\/)*[\w-]+\.(?:tsx?|jsonc?|md|css|html)\b(?!\()/g)]
@@ -127,7 +145,7 @@ describe.each(templates)("a new app of %s", (template) => {
 
 test.each([
   [["full"], "full is not empty"],
-  [["x", "--template", "vue"], "there is no template vue; there are react, next, worker, node, deno"],
+  [["x", "--template", "vue"], "there is no template vue; there are react, next, start, worker, node, deno"],
   [["bare", "--add"], "has no framework that this command knows. Give --template"],
   [["root", "--add"], "is the root of a workspace. Name the folder of one of its apps"],
   [["a", "b"], "one folder"],
@@ -242,6 +260,24 @@ describe("--add", () => {
     expect(read("site/tsconfig.json")).toContain('"allowImportingTsExtensions": true,\n    "noEmit": true');
     expect(printed).not.toContain("TO DO");
     expect(create("site", "--add")).toContain("Nothing was changed.");
+  });
+
+  test("An app of TanStack Start gets a Worker around its own, and a page for the chat", () => {
+    write("start-app", start);
+    const printed = create("start-app", "--add");
+    expect(printed).not.toContain("TO DO");
+    expect(read("start-app/src/routes/chat.tsx")).toContain('createFileRoute("/chat")');
+    expect(read("start-app/wrangler.jsonc")).toContain(
+      '"compatibility_flags": ["nodejs_compat", "enable_request_signal"],\n  "main": "server/worker.ts",\n  "secrets"',
+    );
+    expect(read("start-app/tsconfig.json")).toContain('"types": ["node", "vite/client"]');
+    expect(manifestOf("start-app").scripts).toMatchObject({
+      dev: "sluice-emulator -- vite dev --port 3000",
+      deploy: "npm run build && wrangler deploy",
+      "sluice:deploy": expect.stringContaining("check:deploy"),
+    });
+    expect(read("start-app/SLUICE.md")).toContain("npm run sluice:deploy");
+    expect(create("start-app", "--add")).toContain("Nothing was changed.");
   });
 
   test("An empty folder gets a new app", () => {

@@ -45,6 +45,12 @@ export const waysOf: Readonly<Record<string, Ways>> = {
     production: (app, address) =>
       wrangler(address, "--config", `dist/${app.replaceAll("-", "_")}/wrangler.json`),
   },
+  start: {
+    hasPage: true,
+    dev: ["--port", "0", "--host", "127.0.0.1"],
+    build,
+    production: (_, address) => wrangler(address, "--config", "dist/server/wrangler.json"),
+  },
   next: {
     hasPage: true,
     dev: ["--port", "0", "--hostname", "127.0.0.1"],
@@ -61,6 +67,9 @@ export const waysOf: Readonly<Record<string, Ways>> = {
   deno: onServer,
 };
 
+/** Time in milliseconds for what a page shows: a development server compiles it first, beside other tests. */
+const PAGE_MS = 240_000;
+
 /** Starts an app in development. */
 export function startDev(shop: Workshop, app: string, { dev, env }: Ways): Promise<Started> {
   return shop.start(app, ["npm", "run", "dev", "--", ...dev], env);
@@ -70,6 +79,7 @@ export function startDev(shop: Workshop, app: string, { dev, env }: Ways): Promi
 export async function askPage(url: string, text: string): Promise<string> {
   const context = await (await sharedBrowser()).newContext({ ignoreHTTPSErrors: true });
   const page = await context.newPage();
+  page.setDefaultTimeout(PAGE_MS);
   const problems: string[] = [];
   page.on("pageerror", ({ message }) => problems.push(message));
   try {
@@ -78,8 +88,8 @@ export async function askPage(url: string, text: string): Promise<string> {
     await page.getByRole("button", { name: "Send", exact: true }).click();
     const messages = page.getByRole("list", { name: "Messages" }).getByRole("listitem");
     // an answer streams for some seconds: "Send" is back when it has ended
-    await expect.poll(() => messages.count(), { timeout: 60_000 }).toBe(2);
-    await page.getByRole("button", { name: "Send", exact: true }).waitFor({ timeout: 60_000 });
+    await expect.poll(() => messages.count(), { timeout: PAGE_MS }).toBe(2);
+    await page.getByRole("button", { name: "Send", exact: true }).waitFor();
     expect(problems).toEqual([]);
     return await messages.last().getByRole("paragraph").innerText();
   } finally {
@@ -92,8 +102,9 @@ export async function visit(url: string): Promise<string> {
   const context = await (await sharedBrowser()).newContext({ ignoreHTTPSErrors: true });
   try {
     const page = await context.newPage();
+    page.setDefaultTimeout(PAGE_MS);
     await page.goto(url);
-    return await page.getByRole("alert").first().innerText({ timeout: 60_000 });
+    return await page.getByRole("alert").first().innerText();
   } finally {
     await context.close();
   }

@@ -1,4 +1,13 @@
-import { type ByHand, CHAT_IMPORTS, withChat, withCloudflare, withExtensions } from "./edits.js";
+import {
+  type ByHand,
+  CHAT_IMPORTS,
+  WORKER,
+  withChat,
+  withCloudflare,
+  withExtensions,
+  withNodeTypes,
+  withWorker,
+} from "./edits.js";
 import type { TemplateName } from "./templates.js";
 
 interface File {
@@ -26,9 +35,10 @@ const nothing = (path: string): Adapted => ({ path, text: "", edits: [] });
 export function adapted(file: File, { template, read }: App): Adapted {
   const own = read(file.path);
   if (own === file.text) return file;
-  if (file.path === "README.md") return own?.includes(MARK) ? file : guideOf(file, template);
+  if (file.path === "README.md") return own?.includes(MARK) ? file : guideOf(file, template, read);
   if (template === "react") return adaptedToVite(file, read);
   if (template === "next") return adaptedToNext(file, read);
+  if (template === "start") return adaptedToStart(file, read);
   if (file.path === "wrangler.jsonc") return adaptedToWrangler(file, read);
   return file.path === "tsconfig.json" ? (edited(file.path, read, withExtensions, EXTENSIONS) ?? file) : file;
 }
@@ -42,9 +52,17 @@ const SHOWN = `${CHAT_IMPORTS.join("\n")}
 <ChatApp models={modelNames} />`;
 
 /** The README, as a page beside that of the app. */
-function guideOf({ text }: File, template: TemplateName): Adapted {
-  const chatAt = template === "next" ? "Open `/chat` at the address" : "Open the address";
-  return { path: "SLUICE.md", text: text.replace("Open the address", chatAt) };
+function guideOf({ text }: File, template: TemplateName, read: App["read"]): Adapted {
+  const hasPage = template === "next" || template === "start";
+  const placed = hasPage ? text.replace("Open the address", "Open `/chat` at the address") : text;
+  const { scripts = {} }: { scripts?: Readonly<Record<string, string>> } = JSON.parse(
+    read("package.json") ?? "{}",
+  );
+  const isTheirs = scripts["deploy"] !== undefined && !scripts["deploy"].includes("check:deploy");
+  return {
+    path: "SLUICE.md",
+    text: isTheirs ? placed.replaceAll("npm run deploy", "npm run sluice:deploy") : placed,
+  };
 }
 
 function adaptedToVite(file: File, read: App["read"]): Adapted {
@@ -90,9 +108,37 @@ function adaptedToNext({ path, text }: File, read: App["read"]): Adapted {
   };
 }
 
+const isNewPage = (read: App["read"], page: string) =>
+  read(page) !== undefined && !read(page)?.includes("ChatApp");
+
+function adaptedToStart(file: File, read: App["read"]): Adapted {
+  const { path, text } = file;
+  if (!isNewPage(read, "src/routes/index.tsx")) return file;
+  switch (path) {
+    case "scripts/invite.ts":
+      return { path, text: text.replace("/#invite", "/chat#invite") };
+    case "src/routes/index.tsx":
+      return {
+        path: "src/routes/chat.tsx",
+        text: text.replace('createFileRoute("/")', 'createFileRoute("/chat")'),
+      };
+    case "src/routes/__root.tsx":
+    case "src/router.tsx":
+      return nothing(path);
+    case "vite.config.ts":
+      return edited(path, read, withCloudflare, SSR_PLUGIN) ?? file;
+    case "tsconfig.json":
+      return edited(path, read, withNodeTypes, EXTENSIONS) ?? file;
+    case "wrangler.jsonc":
+      return edited(path, read, withWorker, WRANGLER) ?? file;
+    default:
+      return file;
+  }
+}
+
+const SSR_PLUGIN = PLUGIN.replace("cloudflare()", 'cloudflare({ viteEnvironment: { name: "ssr" } })');
 const WRANGLER = `"compatibility_flags": ["enable_request_signal"],
-"secrets": { "required": ["APP_URL", "GATEWAY_URL", "GATEWAY_API_KEY", "SESSION_SECRET"] },
-"ratelimits": [{ "name": "RATE_LIMITER", "namespace_id": "7301", "simple": { "limit": 30, "period": 60 } }]
+${WORKER.join(",\n")}
 and in your Worker:
 import { answer } from "./server/answer.ts";
 if (new URL(request.url).pathname.startsWith("/api/")) return answer(request, env, context);`;

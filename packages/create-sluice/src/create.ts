@@ -40,6 +40,7 @@ export function templateIn(folder: string): TemplateName | undefined {
   const { dependencies, devDependencies } = manifestOf(folder);
   const has = { ...dependencies, ...devDependencies };
   if ("next" in has) return "next";
+  if ("@tanstack/react-start" in has) return "start";
   if ("vite" in has && "react" in has) return "react";
   if ("wrangler" in has) return "worker";
   if ("@types/deno" in has) return "deno";

@@ -48,6 +48,30 @@ export function withExtensions(text: string): string | undefined {
   return `${text.slice(0, end)}"allowImportingTsExtensions": true,\n${options[1]}${text.slice(end)}`;
 }
 
+/** As {@link withExtensions}, with the types of Node. */
+export function withNodeTypes(text: string): string | undefined {
+  if (/"types": \[[^\]]*"node"/.test(text)) return withExtensions(text);
+  const typed = text.replace(/"types": \[/, '"types": ["node", ');
+  return typed === text ? undefined : withExtensions(typed);
+}
+
+/** Makes our Worker that of an app of TanStack Start, and adds what it needs. */
+export function withWorker(text: string): string | undefined {
+  if (text.includes("server/worker.ts")) return text;
+  const main = /^( *)"main": "@tanstack\/react-start\/server-entry"/m.exec(text);
+  if (!main || /"(?:secrets|ratelimits)":/.test(text)) return undefined;
+  const lines = ['"main": "server/worker.ts"', ...WORKER].map((line) => `${main[1]}${line}`).join(",\n");
+  return text
+    .replace(main[0], () => lines)
+    .replace(/("compatibility_flags": \[[^\]]*)\]/, '$1, "enable_request_signal"]');
+}
+
+/** Settings of the Worker, as wrangler.jsonc has them. */
+export const WORKER = [
+  '"secrets": { "required": ["APP_URL", "GATEWAY_URL", "GATEWAY_API_KEY", "SESSION_SECRET"] }',
+  '"ratelimits": [{ "name": "RATE_LIMITER", "namespace_id": "7301", "simple": { "limit": 30, "period": 60 } }]',
+];
+
 /** Adds imports at the top, in the way in which the file writes its own. */
 function withImports(text: string, lines: readonly string[]): string {
   const [own = ""] = /^import .*$/m.exec(text) ?? [];

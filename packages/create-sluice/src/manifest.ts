@@ -26,6 +26,9 @@ export function merged(ours: Manifest, theirs: Manifest): { manifest: Manifest; 
   return { manifest, byHand };
 }
 
+/** Scripts that get another name where an app has one of theirs. */
+const OWN = ["deploy", "invite", "check:deploy"];
+
 function scriptsOf(ours: Texts, theirs: Texts): { scripts: Texts; byHand: readonly ByHand[] } {
   const { dev } = theirs;
   const isEmulated = dev?.includes("sluice-emulator");
@@ -37,8 +40,8 @@ function scriptsOf(ours: Texts, theirs: Texts): { scripts: Texts; byHand: readon
     if (/[&|;<>]/.test(dev)) byHand.push(script("dev", "sluice-emulator -- <what starts the server>"));
     else scripts["dev"] = `sluice-emulator -- ${dev}`;
   }
-  for (const name of ["deploy", "invite", "check:deploy"])
-    if (name in ours && scripts[name] !== ours[name]) byHand.push(script(`sluice:${name}`, ours[name] ?? ""));
+  for (const [name, line] of Object.entries(ours))
+    if (OWN.includes(name) && scripts[name] !== line) scripts[`sluice:${name}`] = line;
   return { scripts, byHand };
 }
 

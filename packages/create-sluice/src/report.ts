@@ -28,7 +28,9 @@ export function reportOf({ folder, template, add }: Wanted, plan: Plan, isTrial:
     ...listed("These files differ from those of the template, and stay as they are:", kept),
     ...handOf(byHand),
     ...(isTrial ? [] : nextOf(shown, folder, add && byHand.length > 0)),
-    ...(created.some((path) => path.endsWith("chat/page.tsx")) ? ["The chat is at /chat."] : []),
+    ...(created.some((path) => /\/(?:chat\/page|routes\/chat)\.tsx$/.test(path))
+      ? ["The chat is at /chat."]
+      : []),
     "",
   ].join("\n\n");
 }

@@ -1,5 +1,5 @@
 /** Name of a template. */
-export type TemplateName = "react" | "next" | "worker" | "node" | "deno";
+export type TemplateName = "react" | "next" | "start" | "worker" | "node" | "deno";
 
 /** A template: folders of `templates/`, put together when this package is built. */
 export interface Template {
@@ -89,6 +89,26 @@ export const templates: Readonly<Record<TemplateName, Template>> = {
     files: {
       "app/api/[...path]/route.ts": "the server's routes",
       ...chat("chat"),
+      ...server,
+    },
+    page: ownPage,
+  },
+  start: {
+    title: "A TanStack Start app with a chat, whose Worker keeps the gateway's key",
+    parts: [
+      ["start", "."],
+      ["chat", "src/chat"],
+      ["server", "server"],
+      ["workers-limit", "server"],
+      ["scripts", "scripts"],
+    ],
+    address: "http://localhost:5173",
+    builds: ["esbuild", "workerd"],
+    open: "Open the address that it prints, and write a message.",
+    deploy: onCloudflare(workersAddress),
+    files: {
+      "server/worker.ts": "the Worker; `wrangler.jsonc` is its configuration",
+      ...chat("src/chat"),
       ...server,
     },
     page: ownPage,
