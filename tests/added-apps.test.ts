@@ -6,6 +6,7 @@ import {
   checkDeploy,
   deploy,
   invite,
+  made,
   openSecrets,
   startDev,
   type Ways,
@@ -14,33 +15,6 @@ import {
 import { openWorkshop, type Workshop } from "./support/new-app.ts";
 
 /* `--add` in what the frameworks' own commands make, as they come from the registry today. */
-
-/** The command of each framework, and what a newcomer does afterwards. */
-const made: readonly (readonly [name: string, template: string, command: readonly string[], path: string])[] =
-  [
-    [
-      "create-vite",
-      "react",
-      ["npm", "create", "-y", "vite@latest", "app", "--", "--template", "react-ts", "--no-interactive"],
-      "/",
-    ],
-    [
-      "create-next-app",
-      "next",
-      // its usual page loads fonts from the network while it is built
-      ["npx", "-y", "create-next-app@latest", "app", "--yes", "--empty", "--skip-install", "--disable-git"],
-      "/chat",
-    ],
-    [
-      "TanStack Start",
-      "start",
-      [
-        ...["npx", "-y", "@tanstack/create-start@latest", "app", "--blank", "--deployment", "cloudflare"],
-        ...["--no-install", "--no-git", "--non-interactive", "--no-toolchain", "--no-intent"],
-      ],
-      "/chat",
-    ],
-  ];
 
 describe("an app of another command", { tags: ["long"] }, () => {
   let shop: Workshop;

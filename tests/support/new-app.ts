@@ -45,7 +45,13 @@ export function openWorkshop() {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), "sluice-apps-")));
   const stops = new Set<() => Promise<void>>();
   let tarballs: ReadonlyMap<string, string> | undefined;
-  return { folder, path, read, write, create, run, attempt, install, start, deploy, certificate, close };
+  return { pack: packed, read, write, create, run, attempt, install, start, deploy, certificate, close };
+
+  /** Packs the packages, once. */
+  function packed(): ReadonlyMap<string, string> {
+    tarballs ??= pack(folder);
+    return tarballs;
+  }
 
   function path(...names: readonly string[]): string {
     return join(folder, ...names);
@@ -88,8 +94,7 @@ export function openWorkshop() {
 
   /** Installs an app; its packages of this repository are the packed ones. */
   async function install(app: string): Promise<void> {
-    tarballs ??= pack(folder);
-    const ours = Object.fromEntries([...tarballs].map(([name, at]) => [name, `file:${at}`]));
+    const ours = Object.fromEntries([...packed()].map(([name, at]) => [name, `file:${at}`]));
     const manifest = JSON.parse(read(app, "package.json"));
     for (const list of [manifest.dependencies, manifest.devDependencies])
       for (const name of Object.keys(list)) list[name] = ours[name] ?? list[name];

@@ -130,7 +130,7 @@ function adaptedToStart(file: File, read: App["read"]): Adapted {
     case "tsconfig.json":
       return edited(path, read, withNodeTypes, EXTENSIONS) ?? file;
     case "wrangler.jsonc":
-      return edited(path, read, withWorker, WRANGLER) ?? file;
+      return edited(path, read, withWorker, WRANGLER) ?? adaptedToWrangler(file, read);
     default:
       return file;
   }
