@@ -40,13 +40,31 @@ const apps: readonly App[] = [
   ...Object.keys(waysOf).map((template) => ({ title: template, template, path: "/" })),
   ...made.map(([name, template, command, path]) => ({ title: `${name}, --add`, template, command, path })),
 ];
+const early = ["create", "install", "first answer"];
+const late = ["build", "checklist", "answer in production"];
+const titles = ["app", ...early, "an answer after", ...late, "in production after", "stops"];
+
 const wanted = process.argv.slice(2);
-const rows: [title: string, row: Row][] = [];
-for (const app of apps.filter(({ title }) => wanted.length === 0 || wanted.includes(title)))
-  rows.push([app.title, await walk(app)]);
+const stops: string[] = [];
+print(titles);
+print(titles.map(() => "---"));
+for (const app of apps.filter(({ title }) => wanted.length === 0 || wanted.includes(title))) {
+  const { seconds, stop } = await walk(app);
+  const sum = (...names: readonly string[]) =>
+    names.every((name) => name in seconds)
+      ? `${Math.round(names.reduce((all, name) => all + (seconds[name] ?? 0), 0))}`
+      : "–";
+  const each = (names: readonly string[]) => names.map((name) => sum(name));
+  print([app.title, ...each(early), sum(...early), ...each(late), sum(...early, ...late), stop ? "1" : "0"]);
+  if (stop !== undefined) stops.push(`\n${app.title}: ${stop}`);
+}
 await (await sharedBrowser()).close();
-console.log(table());
-process.exit(rows.some(([, { stop }]) => stop !== undefined) ? 1 : 0);
+for (const stop of stops) console.log(stop);
+process.exit(stops.length > 0 ? 1 : 0);
+
+function print(cells: readonly string[]): void {
+  console.log(`| ${cells.join(" | ")} |`);
+}
 
 async function walk(app: App): Promise<Row> {
   const shop = openWorkshop();
@@ -106,27 +124,4 @@ async function checked(shop: Workshop, ways: Ways): Promise<Started> {
   const { status, printed } = await checkDeploy(shop, "app");
   if (status !== 0) throw new Error(printed);
   return server;
-}
-
-function table(): string {
-  const shown = ({ seconds }: Row, ...names: readonly string[]) =>
-    names.every((name) => name in seconds)
-      ? `${Math.round(names.reduce((sum, name) => sum + (seconds[name] ?? 0), 0))}`
-      : "–";
-  const early = ["create", "install", "first answer"];
-  const late = ["build", "checklist", "answer in production"];
-  const titles = ["app", ...early, "an answer after", ...late, "in production after", "stops"];
-  const lines = rows.map(([title, row]) => [
-    title,
-    ...early.map((name) => shown(row, name)),
-    shown(row, ...early),
-    ...late.map((name) => shown(row, name)),
-    shown(row, ...early, ...late),
-    row.stop === undefined ? "0" : "1",
-  ]);
-  const stops = rows.flatMap(([title, { stop }]) => (stop === undefined ? [] : [`\n${title}: ${stop}`]));
-  return [titles, titles.map(() => "---"), ...lines]
-    .map((cells) => `| ${cells.join(" | ")} |`)
-    .concat(stops)
-    .join("\n");
 }

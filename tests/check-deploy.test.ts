@@ -6,13 +6,12 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { openWorkshop, PRODUCTION_KEY } from "./support/new-app.ts";
+import { LOCALHOST, localhost, PRODUCTION_KEY } from "./support/new-app.ts";
 
 /* The checklist that all new apps share, with settings and with servers that do not meet it. */
 
 const ours = join(import.meta.dirname, "../packages/create-sluice");
 const template = join(ours, "dist/templates/node");
-const shop = openWorkshop();
 const folder = mkdtempSync(join(tmpdir(), "sluice-check-"));
 let server: Server;
 /** Answers of the deployed app, by path and by the user who asks: `POST /api/session`, `chat of nobody`. */
@@ -20,8 +19,7 @@ let answers: Readonly<Record<string, readonly [status: number, body: object]>> =
 let address = "";
 
 beforeAll(async () => {
-  const { key, cert } = shop.certificate();
-  server = createServer({ key: readFileSync(key), cert: readFileSync(cert) }, (request, outgoing) => {
+  server = createServer(localhost, (request, outgoing) => {
     const { url = "", headers } = request;
     const known = headers.authorization?.includes(".") ? "a user" : "nobody";
     const [status, body] = answers[url.includes("chat") ? `chat of ${known}` : url] ?? [404, {}];
@@ -31,10 +29,9 @@ beforeAll(async () => {
   await once(server, "listening");
   address = `https://localhost:${(server.address() as AddressInfo).port}`;
 });
-afterAll(async () => {
+afterAll(() => {
   server.close();
   rmSync(folder, { recursive: true, force: true });
-  await shop.close();
 });
 
 const secret = "a secret of production, of 32 characters";
@@ -51,7 +48,7 @@ async function check(given: Readonly<Record<string, string>>, args: readonly str
   const lines = Object.entries(settings).map(([name, value]) => `${name}=${value}\n`);
   writeFileSync(join(folder, ".env.production.local"), lines.join(""));
   writeFileSync(join(folder, ".env.local"), "SESSION_SECRET=a secret of development, of 32 characters\n");
-  const env = { PATH: process.env["PATH"], NODE_EXTRA_CA_CERTS: shop.certificate().cert };
+  const env = { PATH: process.env["PATH"], NODE_EXTRA_CA_CERTS: LOCALHOST };
   const child = spawn(process.execPath, [join(app, "scripts/check-deploy.ts"), ...args], {
     cwd: folder,
     env,

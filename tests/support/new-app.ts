@@ -1,6 +1,6 @@
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { globSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { request as requestOf } from "node:http";
 import { createServer, type Server } from "node:https";
 import { createRequire } from "node:module";
@@ -34,6 +34,11 @@ const shell: NodeJS.ProcessEnv = {
 /** A key that a gateway could have: the checklist refuses the emulator's usual ones. */
 export const PRODUCTION_KEY = "sk-live-0123456789abcdef";
 
+/** File with a key and its certificate for localhost. */
+export const LOCALHOST = join(import.meta.dirname, "localhost.pem");
+/** Options of a server with https. */
+export const localhost = { key: readFileSync(LOCALHOST), cert: readFileSync(LOCALHOST) };
+
 /** A process of an app: where it answers, and how to end it with all that it started. */
 export interface Started {
   readonly url: string;
@@ -45,7 +50,7 @@ export function openWorkshop() {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), "sluice-apps-")));
   const stops = new Set<() => Promise<void>>();
   let tarballs: ReadonlyMap<string, string> | undefined;
-  return { pack: packed, read, write, create, run, attempt, install, start, deploy, certificate, close };
+  return { pack: packed, read, write, create, run, attempt, install, start, deploy, close };
 
   /** Packs the packages, once. */
   function packed(): ReadonlyMap<string, string> {
@@ -130,7 +135,7 @@ export function openWorkshop() {
   async function deploy(launch: (env: NodeJS.ProcessEnv) => Promise<Started>): Promise<Started> {
     const gateway = await serve(createEmulator({ apiKeys: [PRODUCTION_KEY] }), { port: 0 });
     let target = "";
-    const front = await openFront(certificate(), () => target);
+    const front = await openFront(() => target);
     const url = `https://localhost:${(front.address() as AddressInfo).port}`;
     const stopHere = async () => {
       front.closeAllConnections();
@@ -141,33 +146,6 @@ export function openWorkshop() {
     const started = await launch({ GATEWAY_URL: gateway.url, APP_URL: url });
     target = started.url;
     return { url, stop: async () => void (await Promise.all([started.stop(), stopHere()])) };
-  }
-
-  /** Returns the paths of a key and a certificate for localhost. */
-  function certificate(): { readonly key: string; readonly cert: string } {
-    const [key, cert] = [path("key.pem"), path("cert.pem")];
-    if (globSync(cert).length === 0) {
-      const subject = [
-        "-subj",
-        "/CN=localhost",
-        "-addext",
-        "subjectAltName=DNS:localhost",
-        "-addext",
-        "basicConstraints=critical,CA:FALSE",
-      ];
-      const kind = [
-        "-x509",
-        "-newkey",
-        "ec",
-        "-pkeyopt",
-        "ec_paramgen_curve:prime256v1",
-        "-nodes",
-        "-days",
-        "2",
-      ];
-      execFileSync("openssl", ["req", ...kind, ...subject, "-keyout", key, "-out", cert], { stdio: "pipe" });
-    }
-    return { key, cert };
   }
 
   async function close(): Promise<void> {
@@ -187,12 +165,8 @@ async function ended(child: ChildProcess): Promise<void> {
 }
 
 /** A server with https in front of another one, as a host of production has it. */
-async function openFront(
-  { key, cert }: { readonly key: string; readonly cert: string },
-  target: () => string,
-): Promise<Server> {
-  const options = { key: readFileSync(key), cert: readFileSync(cert) };
-  const front = createServer(options, (incoming, outgoing) => {
+async function openFront(target: () => string): Promise<Server> {
+  const front = createServer(localhost, (incoming, outgoing) => {
     const { method, url, headers } = incoming;
     const passed = requestOf(`${target()}${url}`, { method, headers }, (answer) => {
       outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
