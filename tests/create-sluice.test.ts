@@ -1,35 +1,16 @@
-import { type ChildProcess, execFileSync, spawn, spawnSync } from "node:child_process";
-import { once } from "node:events";
+import { execFileSync } from "node:child_process";
 import { existsSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { findChromium } from "../scripts/chromium.ts";
-import { sharedBrowser } from "./support/browser.ts";
+import { afterAll, describe, expect, test } from "vitest";
 
-/*
- * Apps made by the built command. The long tests install the packed packages in them, as a user would from the registry,
- * then build and start them.
- */
+/* Folders as the built command leaves them. `new-apps.test.ts` installs and runs them. */
 
 const root = fileURLToPath(new URL("../", import.meta.url));
 const command = join(root, "packages/create-sluice/dist/cli.js");
 const folder = mkdtempSync(join(tmpdir(), "sluice-create-"));
-const running: ChildProcess[] = [];
-/** Environment of a user's shell: in a test, tools behave in another way. */
-const { NODE_ENV: _, VITEST: __, ...shell } = process.env;
-
-afterEach(async () => {
-  for (const child of running.splice(0)) {
-    if (child.exitCode !== null || child.pid === undefined) continue;
-    const ended = once(child, "close");
-    // the command and what it started
-    process.kill(-child.pid, "SIGKILL");
-    await ended;
-  }
-});
+const templates = ["react", "next", "start", "worker", "node", "deno"];
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 /** Runs `npm create sluice` in the folder of the tests. */
@@ -39,188 +20,306 @@ function create(...args: string[]): string {
 
 const read = (path: string) => readFileSync(join(folder, path), "utf8");
 const manifestOf = (app: string) => JSON.parse(read(`${app}/package.json`));
+const filesOf = (app: string) =>
+  globSync(["**/*", "**/.*"], { cwd: join(folder, app), withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name).slice(join(folder, app).length + 1))
+    .filter((path) => !path.startsWith(".git/"));
+const textsOf = (app: string) =>
+  Object.fromEntries(filesOf(app).map((path) => [path, read(`${app}/${path}`)]));
 
-describe("a new app", () => {
-  test("has the files of the examples, a name, a README and a .gitignore", () => {
-    const printed = create("My App");
-    expect(printed).toContain("npm install");
+/** Writes an app, as another command would have made it. */
+function write(app: string, files: Readonly<Record<string, string>>): void {
+  for (const [path, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(folder, app, path)), { recursive: true });
+    writeFileSync(join(folder, app, path), text);
+  }
+}
+
+function git(app: string, ...args: string[]): string {
+  const own = ["-c", "user.name=a", "-c", "user.email=a@example.com"];
+  return execFileSync("git", [...own, ...args], { cwd: join(folder, app), encoding: "utf8", stdio: "pipe" });
+}
+
+const vite = {
+  "package.json": JSON.stringify({
+    name: "exist",
+    scripts: { dev: "vite", build: "tsc -b && vite build" },
+    dependencies: { react: "^19.3.1" },
+    devDependencies: { vite: "^8.3.4" },
+  }),
+  "index.html": "mine",
+  "tsconfig.json": '{ "files": [], "references": [] }\n',
+  "vite.config.ts":
+    "import react from '@vitejs/plugin-react'\nimport { defineConfig } from 'vite'\n\nexport default defineConfig({\n  plugins: [react()],\n})\n",
+  "src/main.tsx": "mine",
+  "src/App.tsx":
+    "import './App.css'\n\nfunction App() {\n  return (\n    <>\n      <h1>Mine</h1>\n    </>\n  )\n}\n\nexport default App\n",
+};
+const next = {
+  "package.json": JSON.stringify({
+    name: "site",
+    scripts: { dev: "next dev" },
+    dependencies: { next: "16" },
+  }),
+  "tsconfig.json": '{\n  "compilerOptions": {\n    "noEmit": true\n  }\n}\n',
+  "src/app/layout.tsx": "mine",
+  "src/app/page.tsx": "mine",
+};
+
+const start = {
+  "package.json": JSON.stringify({
+    name: "start-app",
+    scripts: { dev: "vite dev --port 3000", deploy: "npm run build && wrangler deploy" },
+    dependencies: { "@tanstack/react-start": "1", react: "19" },
+    devDependencies: { vite: "8", wrangler: "4" },
+  }),
+  "tsconfig.json":
+    '{\n  "compilerOptions": {\n    "types": ["vite/client"],\n    "allowImportingTsExtensions": true\n  }\n}\n',
+  "vite.config.ts": "import { cloudflare } from '@cloudflare/vite-plugin'\n",
+  "wrangler.jsonc":
+    '{\n  "compatibility_flags": ["nodejs_compat"],\n  "main": "@tanstack/react-start/server-entry"\n}\n',
+  "src/router.tsx": "mine",
+  "src/routes/__root.tsx": "mine",
+  "src/routes/index.tsx": "mine",
+};
+
+describe.each(templates)("a new app of %s", (template) => {
+  test("The app has a name of its own, and nothing of the repository", () => {
+    create("My App", "--template", template);
     expect(manifestOf("My App")).toMatchObject({ name: "my-app", private: true, version: "0.0.0" });
-    for (const file of ["chat.tsx", "chat.css", "index.html", "vite.config.ts"])
-      expect(read(`My App/${file}`), file).toBe(
-        readFileSync(join(root, "examples/minimal-chat", file), "utf8"),
+    for (const [path, text] of Object.entries(textsOf("My App")))
+      expect(text, path).not.toMatch(/workspace:|catalog:|@sluice\/example|YOUR-|sluice-app|\{\{/);
+    expect(read("My App/README.md")).toMatch(/^# my-app\n/);
+    expect(manifestOf("My App").scripts).toMatchObject({
+      types: expect.any(String),
+      "check:deploy": expect.any(String),
+    });
+    rmSync(join(folder, "My App"), { recursive: true });
+  });
+
+  test("Each file that a file of the app names is there", () => {
+    create(template, "--template", template);
+    const files = filesOf(template);
+    const isThere = (from: string, path: string) =>
+      files.some((file) =>
+        [path, `${path}.ts`, `${path}.tsx`].some((at) => file === join(dirname(from), at)),
       );
-    expect(read("My App/worker/src/options.ts")).toBe(
-      readFileSync(join(root, "examples/worker/src/options.ts"), "utf8"),
+    const missing = Object.entries(textsOf(template)).flatMap(([path, text]) => [
+      ...[...text.matchAll(/(?:from|import) "(\.{1,2}\/[^"]+)"/g)]
+        // the router's command makes it
+        .filter(([, specifier = ""]) => specifier !== "./routeTree.gen" && !isThere(path, specifier))
+        .map(([, specifier]) => `${path} imports ${specifier}`),
+      // names of files in words, in commands and in configurations
+      ...[...text.matchAll(/(?<![\w/.-])(?:[\w.[\]-]+\/)*[\w-]+\.(?:tsx?|jsonc?|md|css|html)\b(?!\()/g)]
+        .map(([name]) => name.replace(/^(?:\.{1,2}\/)+/, ""))
+        .filter((name) => !files.some((file) => file === name || file.endsWith(`/${name}`)))
+        .filter((name) => !/^node_modules\/|^next-env\.d\.ts$/.test(name))
+        .map((name) => `${path} names ${name}`),
+    ]);
+    expect(missing).toEqual([]);
+  });
+
+  test("The app's secrets are random, and those of production are others", () => {
+    create(`${template}-1`, "--template", template);
+    create(`${template}-2`, "--template", template);
+    const secrets = [`${template}-1`, `${template}-2`].flatMap((app) =>
+      [".env.local", ".env.production.local"].map(
+        (file) => /^SESSION_SECRET=(.{40,})$/m.exec(read(`${app}/${file}`))?.[1],
+      ),
     );
-    expect(read("My App/.gitignore")).toContain(".dev.vars");
-    expect(read("My App/README.md")).toContain("npm run dev");
+    expect(secrets).not.toContain(undefined);
+    expect(new Set(secrets).size).toBe(4);
   });
 
-  test.each(["react", "worker", "deno", "next"])(
-    "A new app of %s needs nothing of the repository",
-    (template) => {
-      create(template, "--template", template);
-      for (const file of globSync("**/{package,tsconfig}.json", { cwd: join(folder, template) }))
-        expect(read(`${template}/${file}`), file).not.toMatch(/workspace:|catalog:|\.\.\/\.\./);
-    },
-  );
-
-  test("A new Worker has random secrets for this machine", () => {
-    create("one", "--template", "worker");
-    create("two", "--template", "worker");
-    const secretOf = (app: string) => /^JWT_SECRET=(.{40,})$/m.exec(read(`${app}/.dev.vars`))?.[1];
-    expect(secretOf("one")).toBeDefined();
-    expect(secretOf("one")).not.toBe(secretOf("two"));
+  test("A second run changes nothing, and a fresh clone gets its settings again", () => {
+    create(`${template}-twice`, "--template", template);
+    const before = textsOf(`${template}-twice`);
+    expect(create(`${template}-twice`, "--add")).toContain("Nothing was changed.");
+    expect(textsOf(`${template}-twice`)).toEqual(before);
+    rmSync(join(folder, `${template}-twice/.env.local`));
+    create(`${template}-twice`, "--add");
+    expect(Object.keys(textsOf(`${template}-twice`))).toEqual(Object.keys(before));
   });
+});
 
+test.each([
+  [["full"], "full is not empty"],
+  [["x", "--template", "vue"], "there is no template vue; there are react, next, start, worker, node, deno"],
+  [["bare", "--add"], "has no framework that this command knows. Give --template"],
+  [["root", "--add"], "is the root of a workspace. Name the folder of one of its apps"],
+  [["a", "b"], "one folder"],
+])("%j is refused with the reason", (args, reason) => {
+  write("full", { "notes.txt": "mine" });
+  write("bare", { "package.json": "{}" });
+  write("root", { "package.json": '{ "workspaces": ["apps/*"] }' });
+  expect(() => create(...args)).toThrow(reason);
+});
+
+describe("case 171: secrets that a new app has are ignored by git, or are not written", () => {
   test.each([
-    [["full"], "full is not empty"],
-    [["x", "--template", "vue"], "there is no template vue; there are react, worker, deno, next"],
-    [["empty", "--add"], "empty has no package.json"],
-    [["a", "b"], "one folder"],
-  ])("%j is refused with the reason", (args, reason) => {
-    mkdirSync(join(folder, "full"), { recursive: true });
-    writeFileSync(join(folder, "full/notes.txt"), "mine");
-    expect(() => create(...args)).toThrow(reason);
+    ["no .gitignore", undefined],
+    ["a .gitignore for another purpose", "node_modules"],
+    ["a .gitignore with another end of line", "node_modules\r\ncoverage\r\n"],
+    ["a .gitignore that takes a file back", "*.local\n!.env.local\n"],
+    ["a .gitignore that has them", "*.local\ndist\n"],
+  ])("An app with %s commits none", (name, ignored) => {
+    const app = `ignore-${name.length}`;
+    write(app, { ...vite, ...(ignored === undefined ? {} : { ".gitignore": ignored }) });
+    git(app, "init", "--quiet");
+    create(app, "--add");
+    write(app, { "dist/exist/.dev.vars": "SESSION_SECRET=a", ".dev.vars": "GATEWAY_API_KEY=a" });
+    const listed = git(app, "ls-files", "--others", "--exclude-standard");
+    expect(listed).toContain("server/proxy.ts");
+    expect(listed).not.toMatch(/\.env|\.dev\.vars/);
+    if (ignored) expect(read(`${app}/.gitignore`).startsWith(ignored)).toBe(true);
+  });
+
+  test("An app in a monorepo whose root ignores other files commits none", () => {
+    write("mono", { "package.json": '{ "workspaces": ["apps/*"] }', ".gitignore": "node_modules\n" });
+    git("mono", "init", "--quiet");
+    create("mono/apps/chat");
+    expect(git("mono", "ls-files", "--others", "--exclude-standard")).not.toMatch(/\.env/);
+  });
+
+  test("A file with secrets that is committed already stops the command before it writes one", () => {
+    write("tracked", { ...vite, ".env.local": "" });
+    git("tracked", "init", "--quiet");
+    git("tracked", "add", "--all");
+    expect(() => create("tracked", "--add")).toThrow("git would commit .env.local");
+    expect(existsSync(join(folder, "tracked/.env.production.local"))).toBe(false);
+    expect(read("tracked/.env.local")).toBe("");
   });
 });
 
-test("--add keeps every file, and gives package.json what it lacks", () => {
-  mkdirSync(join(folder, "mine"));
-  const own = { name: "mine", scripts: { dev: "next dev" }, dependencies: { react: "18.3.1" } };
-  writeFileSync(join(folder, "mine/package.json"), JSON.stringify(own));
-  writeFileSync(join(folder, "mine/index.html"), "mine");
-  const printed = create("mine", "--add");
-  expect(printed).toMatch(/Left as they are:\n\n {2}index\.html\n/);
-  expect(read("mine/index.html")).toBe("mine");
-  expect(existsSync(join(folder, "mine/README.md"))).toBe(false);
-  expect(manifestOf("mine")).toMatchObject({
-    name: "mine",
-    scripts: { dev: "next dev", build: "vite build" },
-    dependencies: { react: "18.3.1", "@sluice/react": expect.any(String) },
-  });
-});
-
-describe("an app that is installed from packed packages", { tags: ["long"], timeout: 300_000 }, () => {
-  const tarballs = new Map<string, string>();
-  let hasRegistry = false;
-
-  beforeAll(() => {
-    hasRegistry = spawnSync("npm", ["view", "react", "version"], { timeout: 20_000 }).status === 0;
-    const [, pnpm] = /(pnpm@[\d.]+)/.exec(readFileSync(join(root, "CONTRIBUTING.md"), "utf8")) ?? [];
-    const args = ["-y", `${pnpm}`, "-r", "--filter", "./packages/*", "pack", "--pack-destination", folder];
-    execFileSync("npx", args, { cwd: root, stdio: "pipe" });
-    for (const file of globSync("sluice-*.tgz", { cwd: folder }))
-      tarballs.set(file.replace(/^sluice-(.*)-\d.*/, "@sluice/$1"), join(folder, file));
-  }, 120_000);
-
-  beforeEach(({ skip }) => skip(!hasRegistry, "the npm registry can't be reached"));
-
-  /** Installs an app; its packages of this repository are the packed ones. */
-  function install(app: string): string {
-    const at = join(folder, app);
-    const manifest = manifestOf(app);
-    const ours = Object.fromEntries([...tarballs].map(([name, path]) => [name, `file:${path}`]));
-    for (const list of [manifest.dependencies, manifest.devDependencies])
-      for (const name of Object.keys(list)) list[name] = ours[name] ?? list[name];
-    writeFileSync(join(at, "package.json"), JSON.stringify({ ...manifest, overrides: ours }));
-    run(at, "npm", "install", "--prefer-offline", "--no-audit", "--no-fund");
-    return at;
-  }
-
-  /** Runs a command to its end. Throws what it printed, if it fails. */
-  function run(at: string, name: string, ...args: string[]): void {
-    const { status, stdout, stderr } = spawnSync(name, args, { cwd: at, env: shell, encoding: "utf8" });
-    if (status !== 0) throw new Error(`${name} ${args.join(" ")}\n${stdout}${stderr}`);
-  }
-
-  /** Starts a command, and waits for the address that it prints. */
-  async function start(at: string, line: string, ...args: string[]): Promise<string> {
-    const child = spawn("npm", ["run", line, "--", ...args], { cwd: at, env: shell, detached: true });
-    running.push(child);
-    let printed = "";
-    return new Promise((resolve, reject) => {
-      child.once("close", () => reject(new Error(`npm run ${line} ended:\n${printed}`)));
-      for (const stream of [child.stdout, child.stderr])
-        stream.on("data", (piece) => {
-          printed += piece;
-          const [address] = /http:\/\/(?:127\.0\.0\.1|localhost):\d+/.exec(printed) ?? [];
-          if (address) resolve(address);
-        });
-    });
-  }
-
-  test.skipIf(!findChromium())("a page with a chat builds, and answers a click without a key", async () => {
-    create("chat");
-    const at = install("chat");
-    run(at, "npm", "run", "types");
-    run(at, "npm", "run", "build");
-    const page = await (await sharedBrowser()).newPage();
-    await page.goto(await start(at, "dev", "--port", "0"));
-    await page.getByRole("textbox", { name: "Message" }).fill("Hello");
-    await page.getByRole("button", { name: "Send", exact: true }).click();
-    const answer = page
-      .getByRole("list", { name: "Messages" })
-      .getByRole("listitem")
-      .last()
-      .getByRole("paragraph");
-    await expect.poll(() => answer.textContent()).toMatch(/\w+ \w+ \w+/);
-    await page.context().close();
-  });
-
-  test("a Worker answers a user whom it knows, and no other, without a key of the gateway", async () => {
-    create("proxy", "--template", "worker");
-    const at = install("proxy");
-    run(at, "npm", "run", "types");
-    const gateway = await start(at, "gateway", "--port", "0");
-    writeFileSync(
-      join(at, ".dev.vars"),
-      read("proxy/.dev.vars").replace(/^GATEWAY_URL=.*$/m, `GATEWAY_URL=${gateway}`),
+describe("--add", () => {
+  test("An app of create-vite gets the plugin and the chat, and each edit is shown", () => {
+    write("exist", vite);
+    const printed = create("exist", "--add");
+    expect(printed).toContain("  + import { cloudflare } from '@cloudflare/vite-plugin'\n");
+    expect(printed).toContain("  +   plugins: [cloudflare(), react()],\n");
+    expect(printed).toContain("  +       <ChatApp models={modelNames} />\n");
+    expect(read("exist/src/App.tsx")).toBe(
+      `import { modelNames } from '../server/models'\nimport { ChatApp } from './chat/app'\n${vite[
+        "src/App.tsx"
+      ].replace("<>\n", "<>\n      <ChatApp models={modelNames} />\n")}`,
     );
-    const address = await start(at, "dev", "--port", "0", "--ip", "127.0.0.1");
-    const [, secret = ""] = /^JWT_SECRET=(.*)$/m.exec(read("proxy/.dev.vars")) ?? [];
-    const env = { ...process.env, JWT_SECRET: secret };
-    const token = execFileSync(process.execPath, ["scripts/token.ts", "ada"], {
-      cwd: at,
-      env,
-      encoding: "utf8",
+    expect([read("exist/index.html"), read("exist/src/main.tsx")]).toEqual(["mine", "mine"]);
+    expect(manifestOf("exist")).toMatchObject({
+      name: "exist",
+      scripts: {
+        dev: "sluice-emulator -- vite",
+        "dev:gateway": "vite",
+        build: "tsc -b && vite build",
+        types: "tsc -b && tsc -p tsconfig.server.json",
+      },
+      dependencies: { react: "^19.3.1", "@sluice/react": expect.any(String) },
     });
-    const body = JSON.stringify({ model: "delta-5.3", messages: [{ role: "user", content: "Hello" }] });
-    const ask = (authorization: string) =>
-      fetch(`${address}/v1/chat/completions`, {
-        method: "POST",
-        headers: { authorization, "content-type": "application/json" },
-        body,
-      });
-    expect((await ask("Bearer nobody")).status).toBe(401);
-    const answer = await ask(`Bearer ${token.trim()}`);
-    expect([answer.status, await answer.text()]).toEqual([200, expect.stringContaining("chat.completion")]);
+    expect(printed).not.toContain("TO DO");
   });
 
-  test("a Next app builds, shows its page, and answers a chat without a key", async () => {
-    create("site", "--template", "next");
-    const at = install("site");
-    const gateway = await start(at, "gateway", "--port", "0");
-    writeFileSync(join(at, ".env.local"), `GATEWAY_URL=${gateway}\nGATEWAY_API_KEY=sk-test\n`);
-    run(at, "npm", "run", "build");
-    const address = await start(at, "start", "--port", "0", "--hostname", "127.0.0.1");
-    expect(await (await fetch(address)).text()).toContain("Welcome back");
-    const answer = await fetch(`${address}/api/v1/chat/completions`, {
-      method: "POST",
-      headers: { "content-type": "application/json" },
-      body: JSON.stringify({ model: "delta-5.3", messages: [{ role: "user", content: "Hello" }] }),
-    });
-    expect([answer.status, await answer.text()]).toEqual([200, expect.stringContaining("chat.completion")]);
+  test("A second run changes nothing", () => {
+    const before = textsOf("exist");
+    expect(create("exist", "--add")).toContain("Nothing was changed.");
+    expect(textsOf("exist")).toEqual(before);
   });
 
-  test("a Deno script prints an answer", async () => {
-    create("script", "--template", "deno");
-    const at = install("script");
-    const gateway = await start(at, "gateway", "--port", "0");
-    const deno = createRequire(join(root, "packages/worker-proxy/package.json")).resolve("deno/bin.cjs");
-    const args = [deno, "run", "--allow-net", "--allow-env", "chat.ts", "Hello"];
-    const env = { ...process.env, GATEWAY_URL: gateway };
-    const printed = execFileSync(process.execPath, args, { cwd: at, env, encoding: "utf8", stdio: "pipe" });
-    expect(printed.length).toBeGreaterThan(20);
+  test("A file of the server that its user has changed stays as it is", () => {
+    write("exist", { "server/models.ts": "export const models = {};\n" });
+    expect(create("exist", "--add", "--template", "react")).not.toContain("server/models.ts was");
+    expect(read("exist/server/models.ts")).toBe("export const models = {};\n");
   });
+
+  test("An app that it can't edit is left as it is, and each edit is printed", () => {
+    const odd = {
+      ...vite,
+      "package.json": JSON.stringify({ ...JSON.parse(vite["package.json"]), scripts: { dev: "a && vite" } }),
+      "vite.config.ts": "export default defineConfig(({ mode }) => configOf(mode));\n",
+      "src/App.tsx": "export const App = () => <Routes />;\n",
+    };
+    write("odd", odd);
+    const printed = create("odd", "--add");
+    expect(printed).toContain("TO DO: make these edits yourself. The app does not run before.");
+    for (const edit of [
+      "plugins: [cloudflare(), …]",
+      "<ChatApp models={modelNames} />",
+      "sluice-emulator -- <",
+    ])
+      expect(printed).toContain(edit);
+    for (const path of ["vite.config.ts", "src/App.tsx"] as const)
+      expect(read(`odd/${path}`)).toBe(odd[path]);
+    expect(manifestOf("odd").scripts.dev).toBe("a && vite");
+  });
+
+  test("An app of create-next-app gets a page of its own for the chat", () => {
+    write("site", next);
+    const printed = create("site", "--add");
+    expect(read("site/src/app/page.tsx")).toBe("mine");
+    expect(read("site/src/app/chat/page.tsx")).toContain('from "../../../chat/app"');
+    expect(read("site/src/app/api/[...path]/route.ts")).toContain('from "../../../../server/answer"');
+    expect(read("site/tsconfig.json")).toContain('"allowImportingTsExtensions": true,\n    "noEmit": true');
+    expect(printed).not.toContain("TO DO");
+    expect(create("site", "--add")).toContain("Nothing was changed.");
+  });
+
+  test("An app of TanStack Start gets a Worker around its own, and a page for the chat", () => {
+    write("start-app", start);
+    const printed = create("start-app", "--add");
+    expect(printed).not.toContain("TO DO");
+    expect(read("start-app/src/routes/chat.tsx")).toContain('createFileRoute("/chat")');
+    expect(read("start-app/wrangler.jsonc")).toContain(
+      '"compatibility_flags": ["nodejs_compat", "enable_request_signal"],\n  "main": "server/worker.ts",\n  "secrets"',
+    );
+    expect(read("start-app/tsconfig.json")).toContain('"types": ["node", "vite/client"]');
+    expect(manifestOf("start-app").scripts).toMatchObject({
+      dev: "sluice-emulator -- vite dev --port 3000",
+      deploy: "npm run build && wrangler deploy",
+      "sluice:deploy": expect.stringContaining("check:deploy"),
+    });
+    expect(read("start-app/SLUICE.md")).toContain("npm run sluice:deploy");
+    expect(create("start-app", "--add")).toContain("Nothing was changed.");
+  });
+
+  test("An empty folder gets a new app", () => {
+    mkdirSync(join(folder, "empty"));
+    create("empty", "--add");
+    expect(read("empty/README.md")).toMatch(/^# empty\n/);
+  });
+
+  test("A trial shows the edits, and writes nothing", () => {
+    write("trial", vite);
+    const before = textsOf("trial");
+    expect(create("trial", "--add", "--dry-run")).toContain("+   plugins: [cloudflare(), react()],");
+    expect(textsOf("trial")).toEqual(before);
+  });
+});
+
+test("Settings of an app that exists stay, and those that are missing are added without being shown", () => {
+  write("settings", { ...next, ".env.local": "DATABASE_URL=postgres://secret\nSESSION_SECRET=mine" });
+  const printed = create("settings", "--add");
+  expect(read("settings/.env.local")).toMatch(
+    /^DATABASE_URL=postgres:\/\/secret\nSESSION_SECRET=mine\nAPP_URL=http:.*\nGATEWAY_URL=\nGATEWAY_API_KEY=\n$/,
+  );
+  expect(printed).toContain(".env.local\n\n  Settings that were missing");
+  expect(printed).not.toMatch(/secret\n|SESSION_SECRET/);
+});
+
+describe("an app that pnpm installs", () => {
+  test("The app allows the install scripts that it needs, which pnpm asks for", () => {
+    write("with-pnpm", { "package.json": vite["package.json"], "pnpm-lock.yaml": "" });
+    expect(create("with-pnpm", "--add")).toContain("  pnpm install\n  pnpm run dev");
+    expect(read("with-pnpm/pnpm-workspace.yaml")).toBe("allowBuilds:\n  esbuild: true\n  workerd: true\n");
+  });
+
+  test("The list of a workspace is left to its user", () => {
+    const list = "packages:\n  - apps/*\n";
+    write("pnpm-mono", { "pnpm-lock.yaml": "", "pnpm-workspace.yaml": list });
+    const printed = create("pnpm-mono/apps/chat");
+    expect(printed).toContain("allowBuilds:\n    esbuild: true");
+    expect(read("pnpm-mono/pnpm-workspace.yaml")).toBe(list);
+  });
+});
+
+test("The command prints its version", () => {
+  expect(create("--version").trim()).toMatch(/^\d+\.\d+\.\d+/);
 });

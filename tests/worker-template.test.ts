@@ -27,7 +27,7 @@ const closing: readonly Closing[] = [
   [{ GATEWAY_URL: "http://gateway.example.com" }, [], "baseURL: "],
   [{ ORIGINS: "*" }, [], "origins: "],
   [{ PROXY_SECRET: "", PROXY_SECRET_OLD: secrets.PROXY_SECRET }, [], "secret: "],
-  [{ GATEWAY_API_KEY: "", GATEWAY_API_KEY_NEXT: KEY }, [], "apiKey: "],
+  [{ GATEWAY_API_KEY: "", GATEWAY_API_KEY_OLD: KEY }, [], "apiKey: "],
   ...["RATE_LIMITER", "POLL_LIMITER"].map((binding) => [{}, [binding], `env.${binding}`] as const),
 ];
 const closingWithObjects: readonly Closing[] = [
@@ -36,7 +36,7 @@ const closingWithObjects: readonly Closing[] = [
 ];
 const changedKeys = {
   GATEWAY_API_KEY: "sk-withdrawn",
-  GATEWAY_API_KEY_NEXT: KEY,
+  GATEWAY_API_KEY_OLD: KEY,
   PROXY_SECRET: "the next one, of 32 characters and more too",
   PROXY_SECRET_OLD: secrets.PROXY_SECRET,
 };

@@ -12,8 +12,8 @@ export interface Env {
   /** The pages that may call from a browser, separated by spaces. */
   readonly ORIGINS: string;
   readonly GATEWAY_API_KEY: string;
-  /** While the key is changed: asked where the gateway refuses the other with 401. */
-  readonly GATEWAY_API_KEY_NEXT?: string;
+  /** While the key is changed: the key before it, asked where the gateway refuses the new one. */
+  readonly GATEWAY_API_KEY_OLD?: string;
   readonly PROXY_SECRET: string;
   /** While the secret is changed: the ids that it has marked stay good. */
   readonly PROXY_SECRET_OLD?: string;
@@ -25,7 +25,7 @@ export interface Env {
 /** The options of both Workers. A setting of `Env` that is missing closes the proxy; the log and `/health` say so. */
 export const options = {
   baseURL: (env) => env.GATEWAY_URL,
-  apiKey: ({ GATEWAY_API_KEY: key, GATEWAY_API_KEY_NEXT: next }) => (next ? [key, next] : key),
+  apiKey: ({ GATEWAY_API_KEY: key, GATEWAY_API_KEY_OLD: old }) => (old ? [key, old] : key),
   secret: ({ PROXY_SECRET: secret, PROXY_SECRET_OLD: old }) => (old ? [secret, old] : secret),
   authenticate,
   origins: (env) => env.ORIGINS.split(" ").filter((origin) => origin !== ""),

@@ -1,9 +1,10 @@
 #!/usr/bin/env node
 import { readFileSync } from "node:fs";
-import { relative, resolve } from "node:path";
+import { resolve } from "node:path";
 import { createInterface } from "node:readline/promises";
 import { parseArgs } from "node:util";
-import { create } from "./create.js";
+import { checkFolder, create, hasApp, templateIn } from "./create.js";
+import { reportOf } from "./report.js";
 import { isTemplate, type TemplateName, templates } from "./templates.js";
 
 const HELP = `Starts an app on the gateway. It runs on the emulator: offline, free of charge, without a key.
@@ -13,15 +14,17 @@ const HELP = `Starts an app on the gateway. It runs on the emulator: offline, fr
   --template <name>  ${Object.entries(templates)
     .map(([name, { title }]) => `${name.padEnd(7)} ${title}`)
     .join("\n                     ")}
-                     (react)
-  --add              add to the app in the folder: no file is overwritten
+                     (react; for an app that exists, what fits its dependencies)
+  --add              add to the app in the folder. No file of yours is replaced; each edit is shown
+  --dry-run          show what would be written, and write nothing
   --version          print the version
   --help             this text
 `;
 
 const options = {
-  template: { type: "string", short: "t", default: "react" },
+  template: { type: "string", short: "t" },
   add: { type: "boolean", default: false },
+  "dry-run": { type: "boolean", default: false },
   version: { type: "boolean", short: "v", default: false },
   help: { type: "boolean", short: "h", default: false },
 } as const;
@@ -38,15 +41,22 @@ async function run() {
   if (values.help) return console.log(HELP);
   if (values.version) return console.log(version());
   if (positionals.length > 1) throw new Error(`one folder, please: got ${positionals.join(", ")}.`);
-  const template = templateOf(values.template);
   const folder = resolve(positionals[0] ?? (values.add ? "." : await askForFolder()));
-  const { written, kept } = create({ folder, template, add: values.add });
-  console.log(report(folder, template, values.add, written, kept));
+  // an empty folder gets a new app
+  const add = values.add && hasApp(folder);
+  checkFolder(folder, add);
+  const wanted = { folder, template: templateOf(values.template, folder, add), add };
+  const isTrial = values["dry-run"];
+  console.log(reportOf(wanted, create(wanted, isTrial), isTrial));
 }
 
-function templateOf(name: string): TemplateName {
+function templateOf(given: string | undefined, folder: string, add: boolean): TemplateName {
+  const names = Object.keys(templates).join(", ");
+  const name = given ?? (add ? templateIn(folder) : "react");
+  if (name === undefined)
+    throw new Error(`${folder} has no framework that this command knows. Give --template: ${names}.`);
   if (isTemplate(name)) return name;
-  throw new Error(`there is no template ${name}; there are ${Object.keys(templates).join(", ")}.`);
+  throw new Error(`there is no template ${name}; there are ${names}.`);
 }
 
 async function askForFolder(): Promise<string> {
@@ -56,33 +66,6 @@ async function askForFolder(): Promise<string> {
   const folder = await terminal.question(`Folder of the new app (${usual}): `);
   terminal.close();
   return folder.trim() || usual;
-}
-
-function report(
-  folder: string,
-  template: TemplateName,
-  add: boolean,
-  written: readonly string[],
-  kept: readonly string[],
-): string {
-  const shown = relative(process.cwd(), folder) || ".";
-  const listed = (files: readonly string[]) => files.map((file) => `  ${file}\n`).join("");
-  const before = shown === "." ? "" : `    cd ${shown}\n`;
-  return [
-    `${add ? "Added to" : "Created"} ${shown}: ${templates[template].title}.\n\n${listed(written)}`,
-    ...(kept.length > 0 ? [`Left as they are:\n\n${listed(kept)}`] : []),
-    `Install it:\n\n${before}    npm install\n\n${templates[template].steps}`.replaceAll(
-      /^( {4}(?:cd .*\n {4})?)npm (?=install|run)/gm,
-      `$1${packageManager()} `,
-    ),
-    "",
-  ].join("\n");
-}
-
-/** Returns the package manager that started this command. */
-function packageManager(): string {
-  const [, name = "npm"] = /^(\w+)\//.exec(process.env["npm_config_user_agent"] ?? "") ?? [];
-  return name;
 }
 
 function version(): string {

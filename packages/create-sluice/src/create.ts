@@ -1,126 +1,74 @@
-import { randomBytes } from "node:crypto";
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { basename, dirname, join, relative } from "node:path";
-import { type TemplateName, templates } from "./templates.js";
-
-/** An app to create, or to add to. */
-export interface CreateOptions {
-  /** Folder of the app. */
-  readonly folder: string;
-  readonly template: TemplateName;
-  /** Adds to an app that exists: no file is overwritten, and package.json gets what it lacks. */
-  readonly add: boolean;
-}
-
-/** Changes that {@link create} made, as paths within the folder. */
-export interface Created {
-  readonly written: readonly string[];
-  /** Files of the template that were there already, and were left as they are. */
-  readonly kept: readonly string[];
-}
-
-interface Manifest {
-  readonly name?: string;
-  readonly scripts?: Readonly<Record<string, string>>;
-  readonly dependencies?: Readonly<Record<string, string>>;
-  readonly devDependencies?: Readonly<Record<string, string>>;
-}
-
-const sources = join(import.meta.dirname, "templates");
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { checkIgnored } from "./ignored.js";
+import type { Manifest } from "./manifest.js";
+import { type Change, type Plan, planOf, type Wanted } from "./plan.js";
+import type { TemplateName } from "./templates.js";
 
 /**
- * Creates an app of a template.
+ * Creates an app of a template, or adds to an app. `isTrial` leaves the folder as it is.
  *
- * @throws Error if the folder has files and `add` is false, or has no package.json and `add` is true.
+ * @throws Error if git would commit a secret.
  */
-export function create({ folder, template, add }: CreateOptions): Created {
-  const from = join(sources, template);
-  if (add && !existsSync(join(folder, "package.json")))
-    throw new Error(`${folder} has no package.json. Leave --add out to start a new app there.`);
-  if (!add && existsSync(folder) && readdirSync(folder).some((name) => name !== ".git"))
+export function create(wanted: Wanted, isTrial: boolean): Plan {
+  const plan = planOf(wanted);
+  if (!isTrial) apply(wanted.folder, plan);
+  return plan;
+}
+
+/** @throws Error if a folder has files and is to get a new app, or if it is the root of a workspace. */
+export function checkFolder(folder: string, add: boolean): void {
+  if (!add && hasFiles(folder))
     throw new Error(`${folder} is not empty. Choose another folder, or add to the app in it with --add.`);
-
-  const written: string[] = [];
-  const kept: string[] = [];
-  for (const file of filesOf(from)) {
-    // npm leaves a .gitignore out of a package
-    const to = join(dirname(file), basename(file) === "gitignore" ? ".gitignore" : basename(file));
-    if (file === "package.json") written.push(writeManifest(join(from, file), join(folder, to), add));
-    else if (existsSync(join(folder, to))) kept.push(to);
-    else {
-      mkdirSync(dirname(join(folder, to)), { recursive: true });
-      cpSync(join(from, file), join(folder, to));
-      written.push(to);
-    }
-  }
-  const vars = written.find((file) => file.endsWith(".dev.vars.example"));
-  if (vars !== undefined) written.push(writeSecrets(folder, vars));
-  if (template === "next" && !existsSync(join(folder, ".env.local"))) {
-    writeFileSync(join(folder, ".env.local"), "GATEWAY_URL=http://127.0.0.1:8788\nGATEWAY_API_KEY=sk-test\n");
-    written.push(".env.local");
-  }
-  if (!add) written.push(writeReadme(folder, template));
-  return { written, kept };
+  if (add && isWorkspaceRoot(folder))
+    throw new Error(
+      `${folder} is the root of a workspace. Name the folder of one of its apps, or of a new one.`,
+    );
 }
 
-/** Lists the files of a folder, hidden ones too, by their path in it. */
-function filesOf(folder: string): string[] {
-  const entries = readdirSync(folder, { recursive: true, withFileTypes: true });
-  return entries
-    .filter((entry) => entry.isFile())
-    .map(({ parentPath, name }) => relative(folder, join(parentPath, name)))
-    .sort();
+/** Checks if a folder has an app to which `--add` can add. */
+export function hasApp(folder: string): boolean {
+  return existsSync(join(folder, "package.json"));
 }
 
-/** Writes the manifest of a new app, or adds to that of another what it lacks. */
-function writeManifest(from: string, to: string, add: boolean): string {
-  const ours: Manifest = JSON.parse(readFileSync(from, "utf8"));
-  const theirs: Manifest = add ? JSON.parse(readFileSync(to, "utf8")) : { name: nameOf(dirname(to)) };
-  const has = { ...theirs.devDependencies, ...theirs.dependencies };
-  const lacking = (list: Readonly<Record<string, string>> = {}) =>
-    Object.fromEntries(Object.entries(list).filter(([name]) => !(name in has)));
-  const manifest = {
-    ...(add ? {} : ours),
-    ...theirs,
-    scripts: { ...ours.scripts, ...theirs.scripts },
-    dependencies: { ...theirs.dependencies, ...lacking(ours.dependencies) },
-    devDependencies: { ...theirs.devDependencies, ...lacking(ours.devDependencies) },
-  };
-  mkdirSync(dirname(to), { recursive: true });
-  writeFileSync(to, `${JSON.stringify(manifest, undefined, 2)}\n`);
-  return "package.json";
+function hasFiles(folder: string): boolean {
+  return existsSync(folder) && readdirSync(folder).some((name) => name !== ".git");
 }
 
-/** Returns a name that npm accepts. */
-function nameOf(folder: string): string {
-  const name = basename(folder)
-    .toLowerCase()
-    .replace(/[^a-z0-9-]+/g, "-")
-    .replace(/^-+|-+$/g, "");
-  return name || "sluice-app";
+/** Returns the template that an app is made of, by its dependencies; undefined where they say nothing. */
+export function templateIn(folder: string): TemplateName | undefined {
+  const { dependencies, devDependencies } = manifestOf(folder);
+  const has = { ...dependencies, ...devDependencies };
+  if ("next" in has) return "next";
+  if ("@tanstack/react-start" in has) return "start";
+  if ("vite" in has && "react" in has) return "react";
+  if ("wrangler" in has) return "worker";
+  if ("@types/deno" in has) return "deno";
+  return "@sluice/worker-proxy" in has ? "node" : undefined;
 }
 
-/** Writes the secrets of a Worker for this machine: random ones, and the emulator's address and key. */
-function writeSecrets(folder: string, example: string): string {
-  const to = example.replace(/\.example$/, "");
-  if (existsSync(join(folder, to))) return to;
-  const values: Readonly<Record<string, string>> = { GATEWAY_API_KEY: "sk-test" };
-  const lines = readFileSync(join(folder, example), "utf8").replace(
-    /^(\w+)=$/gm,
-    (_, name: string) => `${name}=${values[name] ?? randomBytes(32).toString("base64")}`,
-  );
-  writeFileSync(
-    join(folder, to),
-    `${lines}# For this machine alone: the emulator\nGATEWAY_URL=http://127.0.0.1:8788\n`,
-  );
-  return to;
+function isWorkspaceRoot(folder: string): boolean {
+  const list = existsSync(join(folder, "pnpm-workspace.yaml"))
+    ? readFileSync(join(folder, "pnpm-workspace.yaml"), "utf8")
+    : "";
+  return manifestOf(folder).workspaces !== undefined || /^packages:/m.test(list);
 }
 
-function writeReadme(folder: string, template: TemplateName): string {
-  const { title, steps } = templates[template];
-  writeFileSync(
-    join(folder, "README.md"),
-    `# ${basename(folder)}\n\nMade with \`npm create sluice\`: ${title}.\n\n    npm install\n\n${steps}\n`,
-  );
-  return "README.md";
+function manifestOf(folder: string): Manifest {
+  const path = join(folder, "package.json");
+  return existsSync(path) ? JSON.parse(readFileSync(path, "utf8")) : {};
+}
+
+/** Writes what is planned. The `.gitignore` comes first, so that no secret is ever there without it. */
+function apply(folder: string, { changes }: Plan): void {
+  mkdirSync(folder, { recursive: true });
+  const isIgnore = ({ path }: Change) => path === ".gitignore";
+  for (const change of changes.filter(isIgnore)) write(folder, change);
+  checkIgnored(folder);
+  for (const change of changes.filter((each) => !isIgnore(each))) write(folder, change);
+}
+
+function write(folder: string, { path, after }: Change): void {
+  mkdirSync(dirname(join(folder, path)), { recursive: true });
+  writeFileSync(join(folder, path), after);
 }

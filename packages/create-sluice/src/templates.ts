@@ -1,88 +1,165 @@
 /** Name of a template. */
-export type TemplateName = "react" | "worker" | "deno" | "next";
+export type TemplateName = "react" | "next" | "start" | "worker" | "node" | "deno";
 
-/** A template: examples of the repository, put together when this package is built. */
+/** A template: folders of `templates/`, put together when this package is built. */
 export interface Template {
   readonly title: string;
-  /** Examples, and the folder of the new app in which each is. */
-  readonly parts: readonly { readonly example: string; readonly to: string }[];
-  /** Scripts beside those of the example: what it needs of the repository elsewhere. */
-  readonly scripts: Readonly<Record<string, string>>;
-  /** Packages that those scripts need, with their versions as a manifest of the workspace has them. */
-  readonly tools: Readonly<Record<string, string>>;
-  /** Steps after the install, as a README has them, with the commands of npm. */
-  readonly steps: string;
+  /** Folders of `templates/`, and the folder of the new app in which each is. */
+  readonly parts: readonly (readonly [folder: string, to: string])[];
+  /** Address of the app in development. */
+  readonly address: string;
+  /** Step after `npm run dev`. */
+  readonly open: string;
+  /** Steps of a deploy after the first one, which fills in the settings. */
+  readonly deploy: readonly string[];
+  /** Files that a newcomer looks for, and the purpose of each. */
+  readonly files: Readonly<Record<string, string>>;
+  /** The rest of the sentence about a sign-in service. */
+  readonly page: string;
+  /** Packages that run a script when they are installed. */
+  readonly builds?: readonly string[];
+  /** True where no build tool sets `NODE_ENV`. */
+  readonly setsMode?: boolean;
 }
 
-const EMULATOR = "sluice-emulator --port 8788 --key sk-test";
+const server = {
+  "server/models.ts": "the models, for the page and the server: change the list here",
+  "server/proxy.ts": "the proxy that adds the gateway's key, and its limits",
+  "server/sign-in.ts": "who the user is",
+  "server/development.ts": "when somebody is the development user",
+  "scripts/check-deploy.ts": "the list that production has to meet",
+};
+const chat = (folder: string) => ({
+  [`${folder}/chat.tsx`]: "the chat: messages, errors, try again, stop, images",
+  [`${folder}/app.tsx`]: "the client, for a user who is signed in",
+  [`${folder}/session.ts`]: "the token of the user",
+});
+const onCloudflare = (address: string) => [
+  `\`npx wrangler login\`, then \`npm run deploy\`. ${address} Your subdomain is in Cloudflare's dashboard, under Workers.`,
+  "`npm run check:deploy` looks at the deployed app, too. All lines must say `ok`.",
+];
+const onServer = (start: string) => [
+  `${start} with the settings of \`.env.production.local\` in its environment, behind https, and with \`NODE_ENV\` set to \`production\`.`,
+  "`npm run check:deploy` looks at the deployed app, too. All lines must say `ok`.",
+];
+const inTerminal = `In another terminal, ask:
+
+\`\`\`sh
+npm run ask -- "Why is the sky blue?"
+\`\`\``;
+const workersAddress = "The address is `https://<name>.<your subdomain>.workers.dev`.";
+const ownPage = ", and let `openSession` in `session.ts` return the service's token.";
 
 /** All templates, the default one first. */
 export const templates: Readonly<Record<TemplateName, Template>> = {
   react: {
-    title: "a page with a chat, and the Worker for its key",
+    title: "A page with a chat (Vite, React), and the Worker that keeps the gateway's key",
     parts: [
-      { example: "minimal-chat", to: "." },
-      { example: "worker", to: "worker" },
+      ["react", "."],
+      ["chat", "src/chat"],
+      ["server", "server"],
+      ["worker/server", "server"],
+      ["workers-limit", "server"],
+      ["scripts", "scripts"],
     ],
-    scripts: { types: "tsc -p ." },
-    tools: { "@types/node": "catalog:", typescript: "catalog:" },
-    steps: `Start it. The gateway's emulator runs beside the page: offline, free of charge, without a key.
-
-    npm run dev
-
-Write \`[[429:2]]\`, \`[[truncate]]\` or \`[[length]]\` into a message to see what happens then.
-
-For a real gateway set GATEWAY_URL and GATEWAY_API_KEY before that command. The page never has the key.
-
-In production the Worker in \`worker/\` adds the key: \`cd worker\`, \`npm install\`, then \`npm run deploy\`.
-Before, set GATEWAY_URL and ORIGINS in \`worker/wrangler.jsonc\`, and its secrets with \`npx wrangler secret put\`.
-Then give the Worker's address to \`createClient\` in \`chat.tsx\`.`,
-  },
-  worker: {
-    title: "the Worker that keeps the gateway's key, alone",
-    parts: [{ example: "worker", to: "." }],
-    scripts: { gateway: EMULATOR },
-    tools: { "@sluice/emulator": "workspace:^" },
-    steps: `Start the gateway's emulator in one terminal, and the Worker in another: offline, free of charge, without a key.
-
-    npm run gateway
-    npm run dev
-
-\`.dev.vars\` has secrets for this machine alone. Make a token for a user, and ask:
-
-    export JWT_SECRET="$(sed -n 's/^JWT_SECRET=//p' .dev.vars)"
-    curl http://localhost:8787/v1/chat/completions -H "Authorization: Bearer $(node scripts/token.ts ada)" -H 'Content-Type: application/json' -d '{"model":"delta-5.3","messages":[{"role":"user","content":"Hello"}]}'
-
-To deploy it, set GATEWAY_URL and ORIGINS in \`wrangler.jsonc\`, its secrets with \`npx wrangler secret put\`, then \`npm run deploy\`.`,
-  },
-  deno: {
-    title: "a script for Deno that prints an answer",
-    parts: [{ example: "deno", to: "." }],
-    scripts: { gateway: EMULATOR },
-    tools: { "@sluice/emulator": "workspace:^" },
-    steps: `Start the gateway's emulator in one terminal, and the script in another: offline, free of charge, without a key.
-
-    npm run gateway
-    deno run --allow-net --allow-env chat.ts "Why is the sky blue?"
-
-For a real gateway set GATEWAY_URL and GATEWAY_API_KEY.`,
+    address: "http://localhost:5173",
+    builds: ["esbuild", "workerd"],
+    open: "Open the address that it prints, and write a message.",
+    deploy: onCloudflare(workersAddress),
+    files: {
+      "server/worker.ts": "the Worker; `wrangler.jsonc` is its configuration",
+      ...chat("src/chat"),
+      ...server,
+    },
+    page: ownPage,
   },
   next: {
-    title: "a Next app whose server keeps the key",
-    parts: [{ example: "next", to: "." }],
-    scripts: { gateway: EMULATOR },
-    tools: {
-      "@sluice/emulator": "workspace:^",
-      "@types/react-dom": "catalog:",
-      typescript: "catalog:",
+    title: "A Next app with a chat, whose server keeps the gateway's key",
+    parts: [
+      ["next", "."],
+      ["chat", "chat"],
+      ["server", "server"],
+      ["memory-limit", "server"],
+      ["scripts", "scripts"],
+    ],
+    address: "http://localhost:3000",
+    builds: ["sharp"],
+    open: "Open the address that it prints, and write a message.",
+    deploy: onServer("`npm run build`, then run `npm start`, or deploy it to a host of Next apps,"),
+    files: {
+      "app/api/[...path]/route.ts": "the server's routes",
+      ...chat("chat"),
+      ...server,
     },
-    steps: `Start the gateway's emulator in one terminal, and the app in another: offline, free of charge, without a key.
-
-    npm run gateway
-    npm run dev
-
-\`.env.local\` has the emulator's address and key. For a real gateway change GATEWAY_URL and GATEWAY_API_KEY there.
-\`app/api/[...path]/route.ts\` decides who may ask, and which models.`,
+    page: ownPage,
+  },
+  start: {
+    title: "A TanStack Start app with a chat, whose Worker keeps the gateway's key",
+    parts: [
+      ["start", "."],
+      ["chat", "src/chat"],
+      ["server", "server"],
+      ["workers-limit", "server"],
+      ["scripts", "scripts"],
+    ],
+    address: "http://localhost:5173",
+    builds: ["esbuild", "workerd"],
+    open: "Open the address that it prints, and write a message.",
+    deploy: onCloudflare(workersAddress),
+    files: {
+      "server/worker.ts": "the Worker; `wrangler.jsonc` is its configuration",
+      ...chat("src/chat"),
+      ...server,
+    },
+    page: ownPage,
+  },
+  worker: {
+    title: "The Worker that keeps the gateway's key, alone",
+    parts: [
+      ["worker", "."],
+      ["ask", "."],
+      ["server", "server"],
+      ["workers-limit", "server"],
+      ["scripts", "scripts"],
+    ],
+    address: "http://localhost:8787",
+    builds: ["esbuild", "workerd"],
+    open: inTerminal,
+    deploy: onCloudflare(`${workersAddress} Put pages of other origins into \`ORIGINS\`.`),
+    files: { "server/worker.ts": "the Worker; `wrangler.jsonc` is its configuration", ...server },
+    page: ".",
+  },
+  node: {
+    title: "A server on Node that keeps the gateway's key",
+    parts: [
+      ["node", "."],
+      ["ask", "."],
+      ["server", "server"],
+      ["memory-limit", "server"],
+      ["scripts", "scripts"],
+    ],
+    address: "http://localhost:8787",
+    open: inTerminal,
+    deploy: onServer("Run `npm start`"),
+    files: { "server/main.ts": "the HTTP server; `HOST` and `PORT` say where it listens", ...server },
+    page: ".",
+    setsMode: true,
+  },
+  deno: {
+    title: "A server on Deno that keeps the gateway's key",
+    parts: [
+      ["deno", "."],
+      ["ask", "."],
+      ["server", "server"],
+      ["memory-limit", "server"],
+      ["scripts", "scripts"],
+    ],
+    address: "http://localhost:8787",
+    open: inTerminal,
+    deploy: onServer("Run `npm start`"),
+    files: { "server/main.ts": "the HTTP server; `HOST` and `PORT` say where it listens", ...server },
+    page: ".",
+    setsMode: true,
   },
 };
 

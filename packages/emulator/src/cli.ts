@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 import { type Arguments, HELP, readArguments, readVersion } from "./command/arguments.js";
 import { format, lineOf, lineOfExchange } from "./command/request-line.js";
+import { runBeside } from "./command/run-beside.js";
 import { readScript } from "./command/script-file.js";
 import { createEmulator } from "./emulator.js";
 import { type Served, serve } from "./serve.js";
@@ -35,7 +36,7 @@ async function run(given: Arguments) {
   }
 }
 
-async function emulate({ speed, cors, strict, script, quiet, ...given }: Arguments) {
+async function emulate({ speed, cors, strict, script, quiet, command, ...given }: Arguments) {
   const apiKeys = given.keys ?? [`sk-sluice-${crypto.randomUUID().replaceAll("-", "").slice(0, 24)}`];
   const redactor = createRedactor(apiKeys);
   const print = (record: RequestRecord) => console.log(redactor.text(format(lineOf(record))));
@@ -49,8 +50,22 @@ async function emulate({ speed, cors, strict, script, quiet, ...given }: Argumen
       ...(quiet ? {} : { onEnd: print }),
     }),
   );
+  if (command) return beside(command, await open(emulator, given), apiKeys);
   const { url } = await listen(emulator, given);
   console.log(greeting(url, apiKeys));
+}
+
+/** Runs a command that takes the emulator for the gateway. */
+async function beside(command: readonly string[], { url, close }: Served, [key]: readonly string[]) {
+  console.log(`The Sluice emulator is the gateway: ${url}, offline and free of charge.\n`);
+  const env = { ...process.env, GATEWAY_URL: url, GATEWAY_API_KEY: key };
+  try {
+    process.exitCode = await runBeside(command, env);
+  } catch (error) {
+    return exit((error as Error).message);
+  } finally {
+    await close();
+  }
 }
 
 async function record({ gateway, folder, quiet, ...given }: Arguments) {
@@ -98,10 +113,17 @@ async function listen(
   { port, host }: Pick<Arguments, "port" | "host">,
   onStop: () => number = () => 0,
 ): Promise<Served> {
+  const served = await open(handler, { port, host });
+  for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => stop(served, onStop));
+  return served;
+}
+
+async function open(
+  handler: Parameters<typeof serve>[0],
+  { port, host }: Pick<Arguments, "port" | "host">,
+): Promise<Served> {
   try {
-    const served = await serve(handler, { port, host });
-    for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => stop(served, onStop));
-    return served;
+    return await serve(handler, { port, host });
   } catch (error) {
     return exit(listenProblem(error, port, host));
   }

@@ -349,6 +349,33 @@ describe("the command", () => {
       expect(output).toContain(option);
   });
 
+  test("a command beside the emulator finds the gateway in its environment, and its exit code is the end", async () => {
+    const ask = `const { GATEWAY_URL: url, GATEWAY_API_KEY: key } = process.env;
+      const answer = await fetch(url + "/v1/video/generations/none", { headers: { authorization: "Bearer " + key } });
+      console.log(answer.status, process.argv[1]);
+      process.exit(7);`;
+    const node = [process.execPath, "--input-type=module", "--eval", ask];
+    const { code, output } = await ended("--quiet", "--", ...node, "--", "--port=none");
+    expect([code, output]).toEqual([7, expect.stringContaining("404 --port=none")]);
+  });
+
+  test("a command beside the emulator that is not there ends it in words", async () => {
+    const { code, errors } = await ended("--", "no-such-command");
+    expect([code, errors]).toEqual([1, "Can't run no-such-command. Is it installed?\n"]);
+    expect(await ended("--")).toMatchObject({ code: 1, errors: expect.stringContaining("needs a command") });
+  });
+
+  test("a signal ends the command beside the emulator, too", async () => {
+    const wait = "console.log('waits'); setInterval(() => {}, 1000)";
+    const command = run(["--", process.execPath, "--eval", wait]);
+    await new Promise<void>((resolve) =>
+      command.stdout.on("data", (piece) => String(piece).includes("waits") && resolve()),
+    );
+    command.kill("SIGTERM");
+    const [code] = await once(command, "close");
+    expect(code).toBe(143);
+  });
+
   /** Next lines that a command prints, one by one. */
   function linesOf(command: ChildProcess) {
     const lines = createInterface({ input: command.stdout as Readable })[Symbol.asyncIterator]();

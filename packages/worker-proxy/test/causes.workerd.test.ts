@@ -106,13 +106,13 @@ test.each([
   ["secret", "PROXY_SECRET", "too short"],
   ["secret", "PROXY_SECRET_OLD", "too short"],
   ["apiKey", "GATEWAY_API_KEY", `${KEY}\n`],
-  ["apiKey", "GATEWAY_API_KEY_NEXT", `"${KEY}"`],
+  ["apiKey", "GATEWAY_API_KEY_OLD", `"${KEY}"`],
 ] as const)(
   "case 126: of the two variables of `%s` the log names %s, whose value is wrong, and not the one that may be missing",
   async (option, wrong, value) => {
     const names = {
       secret: ["PROXY_SECRET", "PROXY_SECRET_OLD"],
-      apiKey: ["GATEWAY_API_KEY", "GATEWAY_API_KEY_NEXT"],
+      apiKey: ["GATEWAY_API_KEY", "GATEWAY_API_KEY_OLD"],
     };
     const read = (env: Env) =>
       names[option].flatMap((name) => (env as unknown as Record<string, string | undefined>)[name] ?? []);

@@ -4,6 +4,7 @@ import { parseArgs } from "node:util";
 export const HELP = `Serves the Sluice emulator: the gateway, offline and free of charge.
 
   sluice-emulator [options]                              answers as the gateway would
+  sluice-emulator [options] -- <command>                 runs a command beside it, and ends with the command
   sluice-emulator --record <gateway> --tape <folder>     sends requests on, and records the exchanges
   sluice-emulator --tape <folder>                        answers from the recorded exchanges
   sluice-emulator check <folder>                         compares recorded exchanges with the specification
@@ -20,10 +21,12 @@ export const HELP = `Serves the Sluice emulator: the gateway, offline and free o
   --quiet             print no line for each request
   --version           print the version
   --help              this text
+
+A command after \`--\` gets the address and a key as GATEWAY_URL and GATEWAY_API_KEY. The port is then any free one.
 `;
 
 const options = {
-  port: { type: "string", default: "8788" },
+  port: { type: "string" },
   host: { type: "string", default: "127.0.0.1" },
   key: { type: "string", multiple: true },
   speed: { type: "string" },
@@ -54,12 +57,15 @@ export interface Arguments {
   readonly gateway: string;
   /** Folder of the tapes; empty for tasks without one. */
   readonly folder: string;
+  /** Command to run beside the emulator, with its arguments; undefined for none. */
+  readonly command: readonly string[] | undefined;
   readonly quiet: boolean;
 }
 
 /** Reads the arguments of the command. Throws an `Error` that names the wrong one. */
 export function readArguments(args: readonly string[]): Arguments {
-  const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true });
+  const [own, command] = partedAt("--", args);
+  const { values, positionals } = parseArgs({ args: own, options, allowPositionals: true });
   const { port, host, key, speed, script, cors, strict, record, tape, quiet, version, help } = values;
   const [verb, folder, ...more] = positionals;
   if (verb !== undefined && (verb !== "check" || folder === undefined || more.length > 0))
@@ -82,11 +88,11 @@ export function readArguments(args: readonly string[]): Arguments {
             ? "replay"
             : "emulate";
   if (task !== "emulate")
-    for (const [name, given] of Object.entries({ key, script, cors, strict }))
+    for (const [name, given] of Object.entries({ key, script, cors, strict, " <command>": command }))
       if (given) throw new Error(`--${name} has no use here: it is for the emulator's own answers.`);
   return {
     task,
-    port: portFrom(port),
+    port: portFrom(port ?? (command ? "0" : "8788")),
     host,
     keys: keysFrom(key),
     speed: speedFrom(speed ?? "1"),
@@ -95,8 +101,17 @@ export function readArguments(args: readonly string[]): Arguments {
     strict,
     gateway: record ?? "",
     folder: folder ?? tape ?? "",
+    command,
     quiet,
   };
+}
+
+/** Parts a list at the first such entry, and leaves that out. */
+function partedAt(mark: string, list: readonly string[]): [before: string[], after: string[] | undefined] {
+  const at = list.indexOf(mark);
+  if (at === -1) return [[...list], undefined];
+  if (at === list.length - 1) throw new Error("-- needs a command after it: sluice-emulator -- vite");
+  return [list.slice(0, at), list.slice(at + 1)];
 }
 
 /** Reads the version of this package. */

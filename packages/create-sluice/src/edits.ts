@@ -1,0 +1,84 @@
+/* Edits of an app's own files. Each returns the whole text, the same text where nothing is to be done, or undefined where
+   the file is written in a way that it does not know. */
+
+/** An edit that its user has to make. */
+export interface ByHand {
+  readonly file: string;
+  readonly edit: string;
+}
+
+/** Adds the plugin that runs the Worker beside the page. */
+export function withCloudflare(text: string): string | undefined {
+  if (text.includes("@cloudflare/vite-plugin")) return text;
+  const lists = [...text.matchAll(/\bplugins:\s*\[/g)];
+  const [list] = lists;
+  if (!list || lists.length > 1) return undefined;
+  const end = list.index + list[0].length;
+  const rest = text.slice(end);
+  const [, line = ""] = /^(\s*\n\s*)\S/.exec(rest) ?? [];
+  const isEmpty = /^\s*\]/.test(rest);
+  const added = isEmpty ? "cloudflare()" : line === "" ? "cloudflare(), " : `${line}cloudflare(),`;
+  return withImports(text.slice(0, end) + added + rest, [
+    'import { cloudflare } from "@cloudflare/vite-plugin";',
+  ]);
+}
+
+/** Shows the chat at the top of the component that a file exports. */
+export function withChat(text: string): string | undefined {
+  if (text.includes("ChatApp")) return text;
+  const opened = [...text.matchAll(/return \(\n(\s*)<(?:>|\w+(?: className=(?:"[^"]*"|'[^']*'))?>)\n/g)];
+  const [first] = opened;
+  if (!first || opened.length > 1) return undefined;
+  const end = first.index + first[0].length;
+  const shown = `${first[1]}  <ChatApp models={modelNames} />\n`;
+  return withImports(text.slice(0, end) + shown + text.slice(end), CHAT_IMPORTS);
+}
+
+export const CHAT_IMPORTS = [
+  'import { modelNames } from "../server/models";',
+  'import { ChatApp } from "./chat/app";',
+];
+
+/** Lets files import others by their whole name, as Node wants it. */
+export function withExtensions(text: string): string | undefined {
+  if (/"allowImportingTsExtensions": true/.test(text)) return text;
+  const options = /"compilerOptions":\s*\{\n(\s*)/.exec(text);
+  if (!options || !/"noEmit": true/.test(text)) return undefined;
+  const end = options.index + options[0].length;
+  return `${text.slice(0, end)}"allowImportingTsExtensions": true,\n${options[1]}${text.slice(end)}`;
+}
+
+/** As {@link withExtensions}, with the types of Node. */
+export function withNodeTypes(text: string): string | undefined {
+  if (/"types": \[[^\]]*"node"/.test(text)) return withExtensions(text);
+  const typed = text.replace(/"types": \[/, '"types": ["node", ');
+  return typed === text ? undefined : withExtensions(typed);
+}
+
+/** Makes our Worker that of an app of TanStack Start, and adds what it needs. */
+export function withWorker(text: string): string | undefined {
+  if (text.includes("server/worker.ts")) return text;
+  const main = /^( *)"main": "@tanstack\/react-start\/server-entry"/m.exec(text);
+  if (!main || /"(?:secrets|ratelimits)":/.test(text)) return undefined;
+  const lines = ['"main": "server/worker.ts"', ...WORKER].map((line) => `${main[1]}${line}`).join(",\n");
+  return text
+    .replace(main[0], () => lines)
+    .replace(/("compatibility_flags": \[[^\]]*)\]/, '$1, "enable_request_signal"]');
+}
+
+/** Settings of the Worker, as wrangler.jsonc has them. */
+export const WORKER = [
+  '"secrets": { "required": ["APP_URL", "GATEWAY_URL", "GATEWAY_API_KEY", "SESSION_SECRET"] }',
+  '"ratelimits": [{ "name": "RATE_LIMITER", "namespace_id": "7301", "simple": { "limit": 30, "period": 60 } }]',
+];
+
+/** Adds imports at the top, in the way in which the file writes its own. */
+function withImports(text: string, lines: readonly string[]): string {
+  const [own = ""] = /^import .*$/m.exec(text) ?? [];
+  const alike = lines.map((line) => {
+    const quoted = own.includes("'") ? line.replaceAll('"', "'") : line;
+    return own === "" || own.trimEnd().endsWith(";") ? quoted : quoted.slice(0, -1);
+  });
+  const at = own === "" ? 0 : text.indexOf(own);
+  return `${text.slice(0, at)}${alike.join("\n")}\n${text.slice(at)}`;
+}

@@ -1,0 +1,41 @@
+import { createClient } from "@sluice/core";
+import { GatewayProvider } from "@sluice/react";
+import { useState } from "react";
+import { Chat, type Models } from "./chat";
+import { headersOf, type Session, signOut } from "./session";
+import { SignIn } from "./sign-in";
+import "./chat.css";
+
+/** The whole app: a chat for a user who is signed in. `models` are the server's, the first one is preselected. */
+export function ChatApp({ models }: { models: Models }) {
+  return (
+    <div className="chat">
+      <SignIn>{(session) => <SignedIn session={session} models={models} />}</SignIn>
+    </div>
+  );
+}
+
+function SignedIn({ session, models }: { session: Session; models: Models }) {
+  // the page has no key: the server at this address adds it
+  const [client] = useState(() =>
+    createClient({ baseURL: "/api", scope: session.user, headers: headersOf(session) }),
+  );
+
+  async function leave() {
+    await client.forget();
+    signOut();
+    location.reload();
+  }
+
+  return (
+    <GatewayProvider client={client}>
+      <p className="account">
+        {session.isDevelopment ? "Development user (not in production)" : session.user}{" "}
+        <button type="button" onClick={leave}>
+          Sign out
+        </button>
+      </p>
+      <Chat models={models} />
+    </GatewayProvider>
+  );
+}

@@ -1,0 +1,135 @@
+import { type ThreadMessage, webStorage } from "@sluice/core";
+import type { ChatModel } from "@sluice/core/schemas";
+import { type UseChatStreamResult, useChatStream } from "@sluice/react";
+import { describeError, useAttachments } from "@sluice/react/app";
+import { type SubmitEvent, useState } from "react";
+
+/** Models of which the first one is preselected. */
+export type Models = readonly [ChatModel, ...ChatModel[]];
+
+// the messages are there after a reload; a new tab begins a new chat
+const storage = webStorage(() => sessionStorage);
+
+/** A chat with one of the models, which its user chooses. */
+export function Chat({ models }: { models: Models }) {
+  const [model, setModel] = useState(models[0]);
+  const chat = useChatStream({ id: "chat", model, storage });
+  const { messages, status, unsaved, retry } = chat;
+  const last = messages.at(-1);
+  // the error of an answer stays with it over a reload
+  const error = chat.error ?? last?.error;
+
+  return (
+    <main>
+      <select
+        aria-label="Model"
+        value={model}
+        onChange={(event) => setModel(event.target.value as ChatModel)}
+      >
+        {models.map((name) => (
+          <option key={name}>{name}</option>
+        ))}
+      </select>
+      <ol aria-label="Messages">
+        {messages.map((message) => (
+          <Message key={message.id} message={message} />
+        ))}
+      </ol>
+      <p role="status">{status === "submitted" && "Waiting for the answer …"}</p>
+      {error && <Problem error={error} onRetry={retry} />}
+      {unsaved > 0 && <p role="alert">Not all is saved. Keep this page open: it tries again by itself.</p>}
+      {status === "ready" && last && isUnfinished(last) && <Rest last={last} chat={chat} />}
+      <Composer chat={chat} model={model} />
+    </main>
+  );
+}
+
+/** True for a question without an answer, and for one that ended at a limit, with its page, or without a last word. */
+function isUnfinished({ role, outcome }: ThreadMessage) {
+  return role === "user" || ["length", "interrupted", "unconfirmed"].some((end) => end === outcome);
+}
+
+function Rest({ last, chat }: { last: ThreadMessage; chat: UseChatStreamResult }) {
+  const hasText = last.role === "assistant" && last.content !== "";
+  return (
+    <button type="button" onClick={() => void (hasText ? chat.send("Continue") : chat.retry())}>
+      {hasText ? "Continue" : "Try again"}
+    </button>
+  );
+}
+
+function Message({ message: { role, content, reasoning, images = [] } }: { message: ThreadMessage }) {
+  return (
+    <li className={role}>
+      {reasoning && (
+        <details>
+          <summary>Reasoning</summary>
+          {reasoning}
+        </details>
+      )}
+      {images.map((url) => (
+        <img key={url} src={url} alt="Attached" />
+      ))}
+      <p dir="auto">{content}</p>
+    </li>
+  );
+}
+
+function Problem({ error, onRetry }: { error: Error; onRetry: () => void }) {
+  const { title, hint } = describeError(error);
+  return (
+    <div role="alert">
+      <strong>{title}</strong> {hint}{" "}
+      <button type="button" onClick={onRetry}>
+        Try again
+      </button>
+    </div>
+  );
+}
+
+function Composer({ chat, model }: { chat: UseChatStreamResult; model: ChatModel }) {
+  const files = useAttachments(model);
+  const isBusy = chat.status === "submitted" || chat.status === "streaming";
+
+  function submit(event: SubmitEvent<HTMLFormElement>) {
+    event.preventDefault();
+    void chat.send(String(new FormData(event.currentTarget).get("text")), { images: files.images });
+    event.currentTarget.reset();
+    files.clear();
+  }
+
+  return (
+    <form onSubmit={submit} {...files.dropProps}>
+      {files.attachments.map(({ id, file, previewUrl }) => (
+        <button key={id} type="button" className="thumbnail" onClick={() => files.remove(id)}>
+          <img src={previewUrl} alt={`Remove ${file.name}`} />
+        </button>
+      ))}
+      {files.problems.map(({ id, message }) => (
+        <p key={id} role="alert">
+          {message}
+        </p>
+      ))}
+      {files.isBlind && <p role="alert">This model can't see images. Choose another one.</p>}
+      <textarea
+        name="text"
+        aria-label="Message"
+        placeholder="Ask something"
+        required
+        onPaste={files.onPaste}
+      />
+      <label>
+        Add images <input {...files.inputProps} />
+      </label>
+      {isBusy ? (
+        <button type="button" onClick={chat.stop}>
+          Stop
+        </button>
+      ) : (
+        <button type="submit" disabled={files.isPreparing || files.isBlind}>
+          Send
+        </button>
+      )}
+    </form>
+  );
+}

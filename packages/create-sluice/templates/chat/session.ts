@@ -1,0 +1,62 @@
+/** A signed-in user, and the token that the server gave for an hour. */
+export interface Session {
+  readonly user: string;
+  readonly token: string;
+  /** Time for which the token is valid, in seconds. */
+  readonly seconds: number;
+  /** True for the user that development signs in without a link. */
+  readonly isDevelopment: boolean;
+}
+
+/** Name under which this browser keeps the token of the link that its user has opened. */
+const KEPT = "invite";
+
+/**
+ * Signs in with the link that was opened in this browser, or as the development user. Returns null where the server
+ * asks for a link.
+ */
+export async function openSession(): Promise<Session | null> {
+  const [, invite] = /^#invite=(.+)/.exec(location.hash) ?? [];
+  if (invite !== undefined) {
+    localStorage.setItem(KEPT, invite);
+    // a link that is copied from the address bar must not sign others in
+    history.replaceState(null, "", location.pathname + location.search);
+  }
+  const kept = localStorage.getItem(KEPT);
+  const headers: HeadersInit = kept === null ? {} : { authorization: `Bearer ${kept}` };
+  const response = await fetch("/api/session", { method: "POST", headers });
+  if (response.status === 401) return null;
+  if (!response.ok) throw new Error(`Signing in was answered with ${response.status}.`);
+  return response.json();
+}
+
+/** Forgets the link of this browser. */
+export function signOut(): void {
+  localStorage.removeItem(KEPT);
+}
+
+/** Returns a function that gives the headers of a request, with a token that is valid for a minute at least. */
+export function headersOf(session: Session): () => Promise<HeadersInit> {
+  let { token } = session;
+  let until = endOf(session);
+  let renewal: Promise<void> | undefined;
+  return async () => {
+    if (Date.now() > until) {
+      renewal ??= renew();
+      await renewal;
+      renewal = undefined;
+    }
+    return { authorization: `Bearer ${token}` };
+  };
+
+  /** Asks for the next token. Without one the server refuses the old one, and the page says so. */
+  async function renew() {
+    const next = await openSession().catch(() => null);
+    // another user's link may have been opened in another tab
+    if (next?.user === session.user) [token, until] = [next.token, endOf(next)];
+  }
+}
+
+function endOf({ seconds }: Session): number {
+  return Date.now() + (seconds - 60) * 1000;
+}

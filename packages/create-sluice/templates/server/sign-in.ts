@@ -1,0 +1,72 @@
+import type { Authenticate } from "@sluice/worker-proxy";
+import { jwt } from "@sluice/worker-proxy/auth";
+import { SignJWT } from "jose";
+import { isDevelopment } from "./development.ts";
+
+/*
+ * Users sign in by a link: `npm run invite -- ada` prints one. In development everybody is the development user, without
+ * one. With a sign-in service, such as Clerk or Auth0, give its `jwks` to `jwt` in place of `secret`, and let
+ * `openSession` of the page return the service's token.
+ */
+
+/** The setting that this file needs. */
+interface SignInEnv {
+  readonly SESSION_SECRET: string;
+}
+
+/** What a token is for: a link lets its user open sessions for a month, a session is sent with each request. */
+type Purpose = "invite" | "session";
+
+const ISSUER = "sluice-app";
+const SESSION_SECONDS = 3600;
+/** The beginning of an id that production refuses, whoever has signed it. */
+const DEVELOPMENT = "development:";
+
+const [sessions, invites] = (["session", "invite"] as const).map((audience) =>
+  jwt<SignInEnv>({ secret: (env) => env.SESSION_SECRET, issuer: ISSUER, audience }),
+) as [Authenticate<SignInEnv>, Authenticate<SignInEnv>];
+
+/** Returns the user of a request, or null. */
+export const authenticate: Authenticate<SignInEnv> = Object.assign(
+  (request: Request, env: SignInEnv) => checked(sessions, request, env),
+  { checks: sessions.checks ?? [] },
+);
+
+/** Answers `POST /api/session`: a token for an hour, to those who have a link. */
+export async function openSession(request: Request, env: SignInEnv): Promise<Response> {
+  if (request.method !== "POST") return refused(405, "Send a POST.");
+  try {
+    const user = (await checked(invites, request, env)) ?? developmentUser(request);
+    if (!user) return refused(401, "This app is by invitation. Open the link that you were given.");
+    const token = await sign("session", user.id, SESSION_SECONDS, env.SESSION_SECRET);
+    const session = { token, user: user.id, seconds: SESSION_SECONDS, isDevelopment: isDevelopment(request) };
+    return Response.json(session, { headers: { "cache-control": "no-store" } });
+  } catch (error) {
+    console.error("sign-in: has SESSION_SECRET 32 characters or more?", error);
+    return refused(503, "Nobody can sign in now. Its operator finds the reason in the log.");
+  }
+}
+
+/** Signs a token for a user. */
+export function sign(purpose: Purpose, user: string, seconds: number, secret: string): Promise<string> {
+  return new SignJWT()
+    .setProtectedHeader({ alg: "HS256" })
+    .setIssuer(ISSUER)
+    .setAudience(purpose)
+    .setSubject(user)
+    .setExpirationTime(`${seconds}s`)
+    .sign(new TextEncoder().encode(secret));
+}
+
+async function checked(authenticates: Authenticate<SignInEnv>, request: Request, env: SignInEnv) {
+  const user = await authenticates(request, env);
+  return user?.id.startsWith(DEVELOPMENT) && !isDevelopment(request) ? null : user;
+}
+
+function developmentUser(request: Request): { readonly id: string } | null {
+  return isDevelopment(request) ? { id: `${DEVELOPMENT}user` } : null;
+}
+
+function refused(status: number, message: string): Response {
+  return Response.json({ error: { message } }, { status });
+}

@@ -1,0 +1,127 @@
+import { sharedBrowser } from "../tests/support/browser.ts";
+import {
+  askPage,
+  askServer,
+  checkDeploy,
+  deploy,
+  invite,
+  made,
+  openSecrets,
+  startDev,
+  type Ways,
+  waysOf,
+} from "../tests/support/first-steps.ts";
+import { openWorkshop, type Started, type Workshop } from "../tests/support/new-app.ts";
+
+/*
+ * Measures a newcomer's first steps with each framework: from an empty folder to an answer, and on to an answer of the
+ * production build. Each is done as the app's README says, from the packed packages and with the registry's newest
+ * frameworks. Prints a table; a step that does not work is a stop, with its reason below.
+ *
+ *   node scripts/first-steps.ts              all, after a build
+ *   node scripts/first-steps.ts react next   some
+ */
+
+interface App {
+  readonly title: string;
+  readonly template: string;
+  /** Command of the framework; absent for a new app of `create-sluice`. */
+  readonly command?: readonly string[];
+  /** Path of the page with the chat. */
+  readonly path: string;
+}
+
+interface Row {
+  readonly seconds: Record<string, number>;
+  readonly stop?: string;
+}
+
+const apps: readonly App[] = [
+  ...Object.keys(waysOf).map((template) => ({ title: template, template, path: "/" })),
+  ...made.map(([name, template, command, path]) => ({ title: `${name}, --add`, template, command, path })),
+];
+const early = ["create", "install", "first answer"];
+const late = ["build", "checklist", "answer in production"];
+const titles = ["app", ...early, "an answer after", ...late, "in production after", "stops"];
+
+const wanted = process.argv.slice(2);
+const stops: string[] = [];
+print(titles);
+print(titles.map(() => "---"));
+for (const app of apps.filter(({ title }) => wanted.length === 0 || wanted.includes(title))) {
+  const { seconds, stop } = await walk(app);
+  const sum = (...names: readonly string[]) =>
+    names.every((name) => name in seconds)
+      ? `${Math.round(names.reduce((all, name) => all + (seconds[name] ?? 0), 0))}`
+      : "–";
+  const each = (names: readonly string[]) => names.map((name) => sum(name));
+  print([app.title, ...each(early), sum(...early), ...each(late), sum(...early, ...late), stop ? "1" : "0"]);
+  if (stop !== undefined) stops.push(`\n${app.title}: ${stop}`);
+}
+await (await sharedBrowser()).close();
+for (const stop of stops) console.log(stop);
+process.exit(stops.length > 0 ? 1 : 0);
+
+function print(cells: readonly string[]): void {
+  console.log(`| ${cells.join(" | ")} |`);
+}
+
+async function walk(app: App): Promise<Row> {
+  const shop = openWorkshop();
+  const seconds: Record<string, number> = {};
+  try {
+    // what the registry would have done already
+    shop.pack();
+    await steps(app, shop, async (name, step) => {
+      console.error(`${app.title}: ${name}`);
+      const from = performance.now();
+      const result = await step();
+      seconds[name] = (performance.now() - from) / 1000;
+      return result;
+    });
+    return { seconds };
+  } catch (error) {
+    return { seconds, stop: error instanceof Error ? error.message : `${error}` };
+  } finally {
+    await shop.close();
+  }
+}
+
+type Take = <Result>(name: string, step: () => Promise<Result>) => Promise<Result>;
+
+async function steps({ template, command, path }: App, shop: Workshop, take: Take): Promise<void> {
+  const ways = waysOf[template] as Ways;
+  await take("create", () => createApp(shop, template, command));
+  await take("install", () => shop.install("app"));
+  const dev = await take("first answer", () => firstAnswer(shop, ways, path));
+  await dev.stop();
+  await take("build", async () => ways.build && shop.run("app", ways.build));
+  const deployed = await take("checklist", () => checked(shop, ways));
+  await take("answer in production", async () => {
+    const link = await invite(shop, "app");
+    return ways.hasPage ? askPage(link, "Hello") : undefined;
+  });
+  await deployed.stop();
+  const open = await openSecrets(shop, "app");
+  if (open.length > 0) throw new Error(`git would commit ${open.join(", ")}`);
+}
+
+async function createApp(shop: Workshop, template: string, command?: readonly string[]): Promise<void> {
+  if (command) await shop.run("", command);
+  const printed = command ? shop.create([".", "--add"], "app") : shop.create(["app", "--template", template]);
+  if (printed.includes("TO DO")) throw new Error(printed);
+}
+
+async function firstAnswer(shop: Workshop, ways: Ways, path: string): Promise<Started> {
+  const server = await startDev(shop, "app", ways);
+  await (ways.hasPage ? askPage(server.url + path, "Hello") : askServer(shop, "app", server.url));
+  return server;
+}
+
+/** Fills in the settings, runs what was built, and goes through the checklist until it is met. */
+async function checked(shop: Workshop, ways: Ways): Promise<Started> {
+  const server = await deploy(shop, "app", { ...ways, build: undefined });
+  const { status, printed } = await checkDeploy(shop, "app");
+  if (status !== 0) throw new Error(printed);
+  return server;
+}

@@ -1,0 +1,194 @@
+import { sharedBrowser } from "./browser.ts";
+import { LOCALHOST, PRODUCTION_KEY, type Started, type Workshop } from "./new-app.ts";
+
+/* What a newcomer does with an app, each step as its README says. Each throws where a newcomer would have to stop. */
+
+/** The ways in which the apps of a template are run. */
+export interface Ways {
+  /** True for an app with a page. */
+  readonly hasPage: boolean;
+  /** Arguments of `npm run dev` that take any free port of this machine. */
+  readonly dev: readonly string[];
+  /** Environment in which the servers take any free port. */
+  readonly env?: NodeJS.ProcessEnv;
+  /** Build for production; undefined where there is none. */
+  readonly build?: readonly string[] | undefined;
+  /** Command that starts what was built: in workerd, where it is a Worker. */
+  readonly production: (app: string, address: string) => readonly string[];
+}
+
+const anyPort = ["--port", "0", "--ip", "127.0.0.1"];
+/** Starts a built Worker in workerd, under the address that it would have on Cloudflare. */
+const wrangler = (address: string, ...args: readonly string[]) => [
+  ...[
+    "npx",
+    "wrangler",
+    "dev",
+    ...args,
+    "--env-file",
+    ".env.production.local",
+    "--inspector-port",
+    "0",
+    ...anyPort,
+  ],
+  ...["--local-upstream", new URL(address).host, "--upstream-protocol", "https"],
+];
+const build = ["npm", "run", "build"];
+const onServer = { hasPage: false, dev: [], env: { PORT: "0" }, production: () => ["npm", "start"] };
+
+export const waysOf: Readonly<Record<string, Ways>> = {
+  react: {
+    hasPage: true,
+    dev: ["--port", "0", "--host", "127.0.0.1"],
+    build,
+    production: (app, address) =>
+      wrangler(address, "--config", `dist/${app.replaceAll("-", "_")}/wrangler.json`),
+  },
+  start: {
+    hasPage: true,
+    dev: ["--port", "0", "--host", "127.0.0.1"],
+    build,
+    production: (_, address) => wrangler(address, "--config", "dist/server/wrangler.json"),
+  },
+  next: {
+    hasPage: true,
+    dev: ["--port", "0", "--hostname", "127.0.0.1"],
+    build,
+    production: () => ["npm", "start", "--", "--port", "0", "--hostname", "127.0.0.1"],
+  },
+  worker: {
+    hasPage: false,
+    dev: anyPort,
+    build,
+    production: (_, address) => wrangler(address, "dist/worker.js", "--no-bundle"),
+  },
+  node: onServer,
+  deno: onServer,
+};
+
+/** The apps that are added to: the command of each framework, and the path at which the chat is then. */
+export const made: readonly (readonly [
+  name: string,
+  template: string,
+  command: readonly string[],
+  path: string,
+])[] = [
+  [
+    "create-vite",
+    "react",
+    ["npm", "create", "-y", "vite@latest", "app", "--", "--template", "react-ts", "--no-interactive"],
+    "/",
+  ],
+  [
+    "create-next-app",
+    "next",
+    // its usual page loads fonts from the network while it is built
+    ["npx", "-y", "create-next-app@latest", "app", "--yes", "--empty", "--skip-install", "--disable-git"],
+    "/chat",
+  ],
+  [
+    "TanStack Start",
+    "start",
+    [
+      ...["npx", "-y", "@tanstack/create-start@latest", "app", "--blank", "--deployment", "cloudflare"],
+      ...["--no-install", "--no-git", "--non-interactive", "--no-toolchain", "--no-intent"],
+    ],
+    "/chat",
+  ],
+];
+
+/** Time in milliseconds for what a page shows: a development server compiles it first, beside other tests. */
+const PAGE_MS = 240_000;
+
+/** Starts an app in development. */
+export function startDev(shop: Workshop, app: string, { dev, env }: Ways): Promise<Started> {
+  return shop.start(app, ["npm", "run", "dev", "--", ...dev], env);
+}
+
+/** Writes a message into the chat of a page, and returns the answer when it has ended. */
+export async function askPage(url: string, text: string): Promise<string> {
+  const context = await (await sharedBrowser()).newContext({ ignoreHTTPSErrors: true });
+  const page = await context.newPage();
+  page.setDefaultTimeout(PAGE_MS);
+  const problems: string[] = [];
+  page.on("pageerror", ({ message }) => problems.push(message));
+  try {
+    await page.goto(url);
+    await page.getByRole("textbox", { name: "Message" }).fill(text);
+    await page.getByRole("button", { name: "Send", exact: true }).click();
+    const answer = page.getByRole("list", { name: "Messages" }).getByRole("listitem").nth(1);
+    await answer.getByRole("paragraph").waitFor();
+    // "Send" is back when the answer has ended
+    await page.getByRole("button", { name: "Send", exact: true }).waitFor();
+    if (problems.length > 0) throw new Error(problems.join("\n"));
+    return await answer.getByRole("paragraph").innerText();
+  } finally {
+    await context.close();
+  }
+}
+
+/** Returns what a page shows to a stranger. */
+export async function visit(url: string): Promise<string> {
+  const context = await (await sharedBrowser()).newContext({ ignoreHTTPSErrors: true });
+  try {
+    const page = await context.newPage();
+    page.setDefaultTimeout(PAGE_MS);
+    await page.goto(url);
+    return await page.getByRole("alert").first().innerText();
+  } finally {
+    await context.close();
+  }
+}
+
+/** Asks a server in the terminal, and returns what it printed. */
+export function askServer(shop: Workshop, app: string, url: string): Promise<string> {
+  return shop.run(app, ["npm", "run", "ask", "--", "Hello"], { APP_URL: url });
+}
+
+/** Writes the settings that nobody else knows into `.env.production.local`. */
+function fillIn({ read, write }: Workshop, app: string, url: string): void {
+  const file = `${app}/.env.production.local`;
+  const filled = read(file)
+    .replace(/^APP_URL=.*$/m, `APP_URL=${url}`)
+    .replace(/^GATEWAY_URL=.*$/m, "GATEWAY_URL=https://gateway.sluice.test")
+    .replace(/^GATEWAY_API_KEY=.*$/m, `GATEWAY_API_KEY=${PRODUCTION_KEY}`);
+  write(file, filled);
+}
+
+/** Builds an app, and runs what was built behind https, with the settings of production. */
+export async function deploy(shop: Workshop, app: string, ways: Ways): Promise<Started> {
+  if (ways.build) await shop.run(app, ways.build);
+  return shop.deploy((env) => {
+    const { APP_URL = "" } = env;
+    fillIn(shop, app, APP_URL);
+    return shop.start(app, ways.production(app, APP_URL), { ...ways.env, ...env });
+  });
+}
+
+/** Runs the checklist of production. */
+export function checkDeploy(shop: Workshop, app: string, ...args: readonly string[]) {
+  const env = { NODE_EXTRA_CA_CERTS: LOCALHOST, DENO_CERT: LOCALHOST };
+  return shop.attempt(app, ["npm", "run", "check:deploy", "--", ...args], env);
+}
+
+/** Invites a user, and returns the link. */
+export async function invite(shop: Workshop, app: string): Promise<string> {
+  const printed = await shop.run(app, ["npm", "run", "--silent", "invite", "--", "ada"]);
+  return printed.trim().split("\n").at(-1) ?? "";
+}
+
+/** Returns the files that git would add to a commit and that hold a secret of the app, or one of its settings. */
+export async function openSecrets(shop: Workshop, app: string): Promise<readonly string[]> {
+  const secrets = [".env.local", ".env.production.local"].flatMap((file) =>
+    [...shop.read(app, file).matchAll(/^(?:SESSION_SECRET|GATEWAY_API_KEY)=(.+)$/gm)].map(
+      ([, value]) => value ?? "",
+    ),
+  );
+  if ((await shop.attempt(app, ["git", "rev-parse"])).status !== 0)
+    await shop.run(app, ["git", "init", "--quiet"]);
+  const listed = await shop.run(app, ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]);
+  return listed
+    .split("\0")
+    .filter((file) => file !== "" && !file.startsWith("node_modules/"))
+    .filter((file) => secrets.some((secret) => shop.read(app, file).includes(secret)));
+}
