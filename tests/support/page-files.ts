@@ -1,7 +1,7 @@
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { examplesOfMarkdown } from "./examples.ts";
-import { imaginedSignIn } from "./imagined.ts";
+import { imaginedFiles } from "./imagined.ts";
 
 const root = `${import.meta.dirname}/../../`;
 
@@ -12,8 +12,14 @@ const root = `${import.meta.dirname}/../../`;
 export function filesOfPage(page: string, more: Readonly<Record<string, string>> = {}) {
   const folder = `${root}tests/.tmp/pages/${page.replace(/\W+/g, "-")}`;
   rmSync(folder, { recursive: true, force: true });
-  const files = new Map(Object.entries({ "sign-in.ts": imaginedSignIn, ...more }));
-  for (const { file, code } of examplesOfMarkdown(root, page)) if (file) files.set(file, code);
+  const shown = examplesOfMarkdown(root, page).flatMap(({ file, code }) =>
+    file ? [[file, code] as const] : [],
+  );
+  const folders = new Set(shown.map(([file]) => dirname(file)));
+  const imagined = [...folders].flatMap((place) =>
+    Object.entries(imaginedFiles).map(([file, code]) => [join(place, file), code] as const),
+  );
+  const files = new Map([...imagined, ...Object.entries(more), ...shown]);
   for (const [file, code] of files) {
     mkdirSync(dirname(join(folder, file)), { recursive: true });
     writeFileSync(join(folder, file), code);
