@@ -43,7 +43,7 @@ test("a heading of the troubleshooting page that is an error text is one of the 
   expect(pieces.filter((piece) => !sources.includes(piece))).toEqual([]);
 });
 
-test("no example shows its users the message of an error, which is for the log", () => {
+test("no example shows its users the message of an error, or takes a user from a header", () => {
   const isShown = (line: string) =>
     /rror\)?\??\.message/.test(line) && !/console\.|Error\(|textContent\)\.toContain/.test(line);
   const pages = globSync(
@@ -63,6 +63,8 @@ test("no example shows its users the message of an error, which is for the log",
     .filter((line) => line.startsWith(" *"));
   expect(code.length).toBeGreaterThan(3000);
   expect([...code, ...comments].filter(isShown)).toEqual([]);
+  // a header is what the caller says: everybody could be anybody
+  expect([...code, ...comments].filter((line) => line.includes("x-user"))).toEqual([]);
 });
 
 /** The lines of a page that are inside of code blocks. */
