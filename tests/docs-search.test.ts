@@ -35,7 +35,7 @@ const found = (query: string) =>
     .slice(0, 3)
     .map(({ id }) => id.replace(/\.html.*/, ""));
 
-/** What people write into the search, and a page that has to be among the first three results. */
+/** Queries as people write them, with a page that has to be among the first three results. */
 const queries: Readonly<Record<string, string>> = {
   postgres: "/recipes/chats-on-your-server",
   database: "/recipes/chats-on-your-server",
