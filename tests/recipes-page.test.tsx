@@ -1,6 +1,6 @@
 import { type Client, createChatStore, createClient, type ThreadMessage } from "@sluice/core";
 import type { DurableObjectClass } from "@sluice/durable";
-import type { Emulator } from "@sluice/emulator";
+import type { Emulator, EmulatorOptions } from "@sluice/emulator";
 import { GatewayProvider } from "@sluice/react";
 import { cleanup, fireEvent, render, screen } from "@testing-library/react";
 import type { FunctionComponent } from "react";
@@ -97,8 +97,8 @@ describe("a session that ends", () => {
   }
 
   /** A page whose tokens are `good`, each for a minute, until `lock()`. */
-  async function open() {
-    const gateway = openNetwork();
+  async function open(options: EmulatorOptions = {}) {
+    const gateway = openNetwork({}, options);
     let isSignedIn = true;
     const renewals: number[] = [];
     const fetch = globalThis.fetch;
@@ -150,6 +150,22 @@ describe("a session that ends", () => {
       await vi.waitFor(() => expect(ask().disabled).toBe(false));
     }
     expect(renewals).toHaveLength(2);
+  });
+
+  test("that ended while an answer broke off goes on with that answer after the sign-in", async () => {
+    vi.useFakeTimers({ toFake: ["Date"] });
+    const { gateway, lock } = await open({ faults: (_, nth) => (nth === 1 ? "reset" : undefined) });
+    press("Ask");
+    await screen.findByRole("button", { name: "Try again" });
+    lock();
+    vi.setSystemTime(Date.now() + 60_000);
+    press("Try again");
+    await screen.findByRole("button", { name: "Sign in" });
+    expect(gateway.requests).toHaveLength(1);
+    press("Sign in");
+    await vi.waitFor(() => expect(screen.queryByRole("alert")).toBeNull());
+    await vi.waitFor(() => expect(ask().disabled).toBe(false));
+    expect([screen.getAllByText("user").length, gateway.requests.length]).toEqual([1, 2]);
   });
 
   test("keeps the question until the user has signed in again, and asks the gateway once", async () => {
