@@ -21,6 +21,7 @@ const alias = [
   { find: "@sluice/core/partial-json", replacement: source("core/src/entries/partial-json.ts") },
   { find: "@sluice/core/internal", replacement: source("core/src/entries/internal.ts") },
   { find: "@sluice/core", replacement: source("core/src/entries/index.ts") },
+  { find: "@sluice/react/app/de", replacement: source("react/src/app/de.ts") },
   { find: "@sluice/react/app", replacement: source("react/src/app/index.ts") },
   { find: "@sluice/react/notifications", replacement: source("react/src/notifications/index.ts") },
   { find: "@sluice/react", replacement: source("react/src/index.ts") },

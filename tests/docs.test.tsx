@@ -43,6 +43,40 @@ test("a heading of the troubleshooting page that is an error text is one of the 
   expect(pieces.filter((piece) => !sources.includes(piece))).toEqual([]);
 });
 
+test("no example shows its users the message of an error, or takes a user from a header", () => {
+  const isShown = (line: string) =>
+    /rror\)?\??\.message/.test(line) && !/console\.|Error\(|textContent\)\.toContain/.test(line);
+  const pages = globSync(
+    ["README.md", "packages/*/*.md", "examples/*/*.{md,ts,tsx,vue,svelte}", "docs/**/*.md"],
+    {
+      cwd: root,
+      exclude: ["**/node_modules/**", "docs/{dist,reference,public,spec}/**", "examples/studio/**"],
+    },
+  );
+  const lines = (path: string) => readFileSync(root + path, "utf8").split("\n");
+  // code alone: pages name the field, and tell what it is for
+  const code = pages.flatMap((path) =>
+    path.endsWith(".md") ? codeOf(lines(path)).map((line) => `${path}: ${line}`) : lines(path),
+  );
+  const comments = globSync("packages/*/src/**/*.{ts,tsx}", { cwd: root })
+    .flatMap(lines)
+    .filter((line) => line.startsWith(" *"));
+  expect(code.length).toBeGreaterThan(3000);
+  expect([...code, ...comments].filter(isShown)).toEqual([]);
+  // a header is what the caller says: everybody could be anybody
+  expect([...code, ...comments].filter((line) => line.includes("x-user"))).toEqual([]);
+});
+
+/** The lines of a page that are inside of code blocks. */
+function codeOf(lines: readonly string[]): string[] {
+  let isCode = false;
+  return lines.filter((line) => {
+    if (!/^ *```/.test(line)) return isCode;
+    isCode = !isCode;
+    return false;
+  });
+}
+
 describe("a block that is marked to run", () => {
   const errors: unknown[] = [];
   beforeEach(() => {

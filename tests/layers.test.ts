@@ -133,7 +133,7 @@ const layers = {
     task-notifications
     page-notices push`,
   "react/src/app": `
-    index
+    de index
     chat-form describe-error download image-form text-blocks use-attachments use-conversations use-draft use-leave-warning
     video-form
     attachments conversations drafts error-kind video-media

@@ -127,7 +127,7 @@ describe("the types compile with every check on", { tags: ["long"] }, () => {
     writeFileSync(`${folder}/everywhere.ts`, imports.join(""));
     writeFileSync(
       `${folder}/page.ts`,
-      `export * as react from "@sluice/react";\nexport * as app from "@sluice/react/app";\nexport * as notifications from "@sluice/react/notifications";\n`,
+      `export * as react from "@sluice/react";\nexport * as app from "@sluice/react/app";\nexport * as german from "@sluice/react/app/de";\nexport * as notifications from "@sluice/react/notifications";\n`,
     );
     const page = project(["dom", "dom.iterable"], [], ["everywhere.ts", "page.ts"]);
     writeFileSync(`${folder}/page.json`, JSON.stringify(page));

@@ -3,6 +3,7 @@ import { defineConfig, type MarkdownOptions } from "vitepress";
 import { fileNames } from "./file-names.ts";
 import { linksToRepository } from "./links.ts";
 import { repository } from "./repository.ts";
+import { search } from "./search.ts";
 import { nav, sidebar } from "./sidebar.ts";
 import { slugOf } from "./slug.ts";
 
@@ -29,7 +30,7 @@ export default defineConfig({
     config: (md) => void md.use(linksToRepository, dirname(import.meta.dirname)).use(fileNames),
   },
   themeConfig: {
-    search: { provider: "local", options: { detailedView: true } },
+    search,
     outline: [2, 3],
     externalLinkIcon: true,
     sidebar: sidebar(),

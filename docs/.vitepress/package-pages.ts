@@ -29,6 +29,7 @@ function pathsOf(name: string): string[] {
   const patterns = [
     "start/*.md",
     "guides/*.md",
+    "recipes/*.md",
     "troubleshooting.md",
     `reference/${name}*.md`,
     "reference/errors.md",
@@ -38,7 +39,7 @@ function pathsOf(name: string): string[] {
 
 /** A page concerns the packages that it names. */
 function concerns(name: string, path: string, text: string): boolean {
-  return !/^(start|guides)\//.test(path) || text.includes(`@sluice/${name}`);
+  return !/^(start|guides|recipes)\//.test(path) || text.includes(`@sluice/${name}`);
 }
 
 /** Keeps links between the pages, and makes text of those that lead elsewhere. */

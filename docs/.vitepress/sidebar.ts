@@ -8,6 +8,7 @@ const docs = `${import.meta.dirname}/../`;
 export const sections: readonly { text: string; pages: string; collapsed?: boolean }[] = [
   { text: "Quick starts", pages: "start/*.md" },
   { text: "Guides", pages: "guides/*.md" },
+  { text: "Recipes", pages: "recipes/*.md" },
   { text: "Reference", pages: "reference/*.md" },
   { text: "Good to know", pages: "*.md" },
   { text: "The gateway", pages: "spec/*.md" },
@@ -24,7 +25,7 @@ export function sidebar(): DefaultTheme.SidebarItem[] {
 
 /** The navigation: the first page of each of the first sections. */
 export function nav(): DefaultTheme.NavItemWithLink[] {
-  const pagesOfSections = sections.slice(0, 3).flatMap(({ text, pages }) => {
+  const pagesOfSections = sections.slice(0, 4).flatMap(({ text, pages }) => {
     const [first] = pagesOf(pages);
     return first ? [{ text, link: first.link, activeMatch: `^/${pages.split("/")[0]}/` }] : [];
   });

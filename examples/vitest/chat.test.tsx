@@ -37,7 +37,7 @@ test("shows the answer, and sends one request", async () => {
 test("shows a failure, and tries again", async () => {
   fault = "refuse";
   press("Ask");
-  expect((await screen.findByRole("alert")).textContent).toContain("connection failed");
+  expect((await screen.findByRole("alert")).textContent).toContain("Connection lost");
   fault = undefined;
   press("Try again");
   expect(await screen.findByText("7 metres")).toBeTruthy();

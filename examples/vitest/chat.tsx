@@ -1,4 +1,5 @@
 import { useChatStream } from "@sluice/react";
+import { describeError } from "@sluice/react/app";
 
 /** The component to be tested: a question, its answer, and what went wrong. */
 export function Chat() {
@@ -14,7 +15,7 @@ export function Chat() {
       </ol>
       {error && (
         <p role="alert">
-          {error.message}{" "}
+          {describeError(error).title}.{" "}
           <button type="button" onClick={retry}>
             Try again
           </button>

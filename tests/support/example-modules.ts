@@ -9,7 +9,7 @@ import {
   moduleOf,
   namesOf,
 } from "./examples.ts";
-import { hosts, imagined, imaginedSignIn } from "./imagined.ts";
+import { hosts, imagined, imaginedFiles } from "./imagined.ts";
 
 const root = `${import.meta.dirname}/../../`;
 const packages = ["core", "react", "worker-proxy", "durable", "emulator"];
@@ -79,7 +79,8 @@ export function writeExamples(examples: readonly Example[], folder: string): Mod
     imported.set(page, new Set([...(earlier ?? []), ...own]));
   }
   for (const place of new Set([...modules.keys()].map(dirname)))
-    if (!modules.has(`${place}/sign-in.ts`)) write(`${place}/sign-in.ts`, imaginedSignIn);
+    for (const [file, code] of Object.entries(imaginedFiles))
+      if (!modules.has(`${place}/${file}`)) write(`${place}/${file}`, code);
   write(`${folder}/imagined.ts`, imagined);
   write(`${folder}/hosts.ts`, hosts);
   write(`${folder}/tsconfig.json`, JSON.stringify({ compilerOptions, include: ["."] }));

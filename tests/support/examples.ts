@@ -50,7 +50,7 @@ function blocksOf(page: string, text: string): Example[] {
   );
 }
 
-const IMPORT = /^import .*?;$/gms;
+const IMPORT = /^import [^;]*;/gm;
 
 /**
  * The example as a module: names of `offered` that it uses and does not declare are imported for it, and statements

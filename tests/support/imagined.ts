@@ -71,5 +71,8 @@ declare global {
 }
 `;
 
-/** The reader's `./sign-in.ts`. */
-export const imaginedSignIn = `export const userOf = (_: Request) => ({ id: "ada" });\n`;
+/** Files that the reader has beside those of a page. */
+export const imaginedFiles: Readonly<Record<string, string>> = {
+  "sign-in.ts": `export const userOf = (_: Request) => ({ id: "ada" });\n`,
+  "auth.ts": `export const auth = async (): Promise<{ user?: { id?: string } } | null> => ({ user: { id: "ada" } });\n`,
+};

@@ -26,7 +26,7 @@ export interface UseAssetResult
  *   if (uri) return <code>{uri}</code>;
  *   return (
  *     <label>
- *       {error ? error.message : (phase ?? "Choose an image")}
+ *       {error ? describeError(error).title : (phase ?? "Choose an image")}
  *       <input
  *         type="file"
  *         accept="image/*"

@@ -38,8 +38,8 @@ export interface UseImagesResult<Model extends string = ImageModel>
  *   return (
  *     <>
  *       <button disabled={status === "pending"} onClick={paint}>Paint</button>
- *       {error && <p role="alert">{error.message}</p>}
- *       {data?.images.map(({ url, error }, at) => <p key={at}>{error ? error.message : <img src={url} alt="" />}</p>)}
+ *       {error && <p role="alert">{describeError(error).title}</p>}
+ *       {data?.images.map(({ url, error }, at) => <p key={at}>{error ? describeError(error).title : <img src={url} alt="" />}</p>)}
  *     </>
  *   );
  * }

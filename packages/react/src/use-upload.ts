@@ -30,7 +30,7 @@ export interface UseUploadResult extends UploadState, Omit<UploadStore, "getSnap
  *   if (status === "pending") return <progress value={progress} />;
  *   return (
  *     <label>
- *       {error ? error.message : "A film"}
+ *       {error ? describeError(error).title : "A film"}
  *       <input type="file" onChange={({ target }) => target.files?.[0] && upload(target.files[0])} />
  *     </label>
  *   );

@@ -49,7 +49,7 @@ export interface UseVideoTaskResult<Data = SucceededVideoTask>
  *   if (status === "pending") return <progress value={progress} />;
  *   return (
  *     <button onClick={() => create({ model: "beta3.0-video", input: { prompt: "A reef at dawn" } })}>
- *       {error ? error.message : "Make a video"}
+ *       {error ? describeError(error).title : "Make a video"}
  *     </button>
  *   );
  * }

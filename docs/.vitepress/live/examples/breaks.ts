@@ -1,9 +1,16 @@
 import { createChatStore, createClient } from "@sluice/core";
-import type { Page } from "../page.ts";
 
-export async function run({ baseURL, signal, choice, write }: Page) {
+interface Place {
+  readonly baseURL: string;
+  readonly apiKey?: string;
+  readonly signal?: AbortSignal;
+  readonly choice: string;
+  readonly write: (text: string) => void;
+}
+
+export async function run({ write, choice, signal, ...place }: Place) {
   const client = createClient({
-    baseURL,
+    ...place,
     timeouts: { chunkMs: 3000 },
     onEvent(event) {
       if (event.type === "request") write(`→ ${event.path}\n`);
@@ -12,8 +19,15 @@ export async function run({ baseURL, signal, choice, write }: Page) {
     },
   });
   const chat = createChatStore(client, { model: "delta-5.3" });
-  signal.addEventListener("abort", chat.stop);
+  signal?.addEventListener("abort", chat.stop);
   const { messages, outcome, error } = await chat.send(`Tell me about the sea ${choice}`);
   write(`\n${messages.at(-1)?.content}\n\noutcome: ${outcome}`);
   if (error) write(`\n${error.name}: ${error.message}`);
+}
+
+// in a file of its own: `node breaks.ts "[[drop]]"`
+if (import.meta.main) {
+  const { GATEWAY_URL: baseURL = "http://127.0.0.1:8788", GATEWAY_API_KEY: apiKey = "sk-test" } = process.env;
+  const [, , choice = "[[429:2]]"] = process.argv;
+  await run({ baseURL, apiKey, choice, write: (text) => process.stdout.write(text) });
 }

@@ -1,8 +1,14 @@
 import { createClient, streamChat } from "@sluice/core";
-import type { Page } from "../page.ts";
 
-export async function run({ baseURL, signal, write }: Page) {
-  const client = createClient({ baseURL });
+interface Place {
+  readonly baseURL: string;
+  readonly apiKey?: string;
+  readonly signal?: AbortSignal;
+  readonly write: (text: string) => void;
+}
+
+export async function run({ write, signal, ...place }: Place) {
+  const client = createClient(place);
   const messages = [{ role: "user", content: "Why is the sky blue?" }] as const;
   const stream = streamChat(client, { model: "delta-5.3", messages }, { signal });
   for await (const delta of stream) {
@@ -10,4 +16,10 @@ export async function run({ baseURL, signal, write }: Page) {
   }
   const { outcome, timing } = await stream.result();
   write(`\n\n${outcome} after ${Math.round(timing.totalMs)} ms`);
+}
+
+// in a file of its own
+if (import.meta.main) {
+  const { GATEWAY_URL: baseURL = "http://127.0.0.1:8788", GATEWAY_API_KEY: apiKey = "sk-test" } = process.env;
+  await run({ baseURL, apiKey, write: (text) => process.stdout.write(text) });
 }

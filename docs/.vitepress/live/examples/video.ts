@@ -5,21 +5,30 @@ import {
   listVideoTasks,
   webStorage,
 } from "@sluice/core";
-import type { Page } from "../page.ts";
 
-export async function run({ baseURL, signal, write, show }: Page) {
-  const client = createClient({ baseURL });
+interface Place {
+  readonly baseURL: string;
+  readonly apiKey?: string;
+  readonly signal?: AbortSignal;
+  readonly write: (text: string) => void;
+  readonly show: (film: { type: "video"; url: string; alt: string }) => void;
+}
+
+export async function run({ write, show, signal, ...place }: Place) {
+  const client = createClient(place);
   const options = { storage: webStorage(() => sessionStorage), intervalMs: 1000 };
   const video = createVideoTaskStore(client, options);
   const ended = new Promise<void>((resolve) => {
-    signal.addEventListener("abort", () => resolve(video.detach()));
+    signal?.addEventListener("abort", () => resolve(video.detach()));
     let shown = "";
-    video.subscribe(() => {
+    const unsubscribe = video.subscribe(() => {
       const { status, task } = video.getSnapshot();
       const line = `${status}: ${task?.rawStatus ?? "no answer yet"}\n`;
       if (line !== shown) write(line);
       shown = line;
-      if (status === "success" || status === "error") resolve();
+      if (status !== "success" && status !== "error") return;
+      unsubscribe();
+      resolve();
     });
   });
 
@@ -42,4 +51,11 @@ export async function run({ baseURL, signal, write, show }: Page) {
   const { data, error } = video.getSnapshot();
   if (error) throw error;
   if (data) show({ type: "video", url: data.url, alt: "A reef at dawn" });
+}
+
+// in a file of its own: where there is no `sessionStorage`, the task lasts as long as the process
+if (import.meta.main) {
+  const { GATEWAY_URL: baseURL = "http://127.0.0.1:8788", GATEWAY_API_KEY: apiKey = "sk-test" } = process.env;
+  const write = (text: string) => process.stdout.write(text);
+  await run({ baseURL, apiKey, write, show: ({ url }) => write(`${url}\n`) });
 }

@@ -22,12 +22,12 @@ export const refusals = {
   // user, rate, budget
   unauthenticated: [401, "sign in: the proxy does not know who is asking"],
   invalid_key: [401, "the key or session in `authorization` is not valid; sign in again", "invalid_api_key"],
-  authentication_unavailable: [503, "who is asking can't be told now; try again"],
+  authentication_unavailable: [503, "your sign-in can't be checked now; try again"],
   rate_limited: [429, "too many {limit}; try again in {what} s"],
-  rate_limit_unavailable: [503, "how much you have asked can't be told now; try again"],
+  rate_limit_unavailable: [503, "the rate limit can't be checked now; try again"],
   budget_exhausted: [429, "the budget of this {budget} is used up; try again in {what} s"],
   shared_budget_exhausted: [429, "a budget that all share ({budget}) is used up; try again in {what} s"],
-  budget_unavailable: [503, "what you have left can't be told now; try again"],
+  budget_unavailable: [503, "your budget can't be checked now; try again"],
   too_many_streams: [429, "too many answers are streaming at once; end one; try again in {what} s"],
 
   // body

@@ -1,0 +1,99 @@
+import type { AttachmentWords } from "./attachments.js";
+import type { ErrorWords } from "./error-words.js";
+import type { FieldText, FormWords } from "./form-words.js";
+
+/*
+ * Each set is written out, and nothing is taken from the English one: a text that is missing here is a type error. No
+ * sentence says "du" or "Sie", so that the words fit every app.
+ */
+
+/** German words of `describeError`. */
+export const errorWords: ErrorWords = {
+  offline: { title: "Keine Verbindung", hint: "Verbindung prüfen, dann noch einmal versuchen." },
+  unreachable: { title: "Nicht erreichbar", hint: "Internet prüfen, dann noch einmal versuchen." },
+  connectionLost: { title: "Verbindung verloren", hint: "Internet prüfen, dann noch einmal versuchen." },
+  timedOut: { title: "Keine Antwort", hint: "Noch einmal versuchen oder anderes Modell wählen." },
+  stalled: { title: "Die Antwort kommt nicht weiter", hint: "Bitte noch einmal versuchen." },
+  cutOff: { title: "Die Antwort brach ab", hint: "Noch einmal versuchen, um alles zu erhalten." },
+  damaged: { title: "Die Antwort war beschädigt", hint: "Bitte noch einmal versuchen." },
+  modelFailed: { title: "Fehler im Modell", hint: "Bitte noch einmal versuchen." },
+  unreadable: { title: "Unbekannte Antwort", hint: "Noch einmal versuchen oder melden." },
+  invalidInput: { title: "Bitte Eingabe prüfen", hint: "Markiertes ändern, dann noch einmal versuchen." },
+  blindModel: {
+    title: "Dieses Modell sieht keine Bilder",
+    hint: "Anderes Modell wählen oder Bilder entfernen.",
+  },
+  refusedInput: { title: "Anfrage abgelehnt", hint: "Eingabe ändern, dann noch einmal versuchen." },
+  tooLong: { title: "Zu viel auf einmal", hint: "Kürzen oder einen neuen Chat beginnen." },
+  signedOut: { title: "Bitte anmelden", hint: "Anmelden, dann noch einmal versuchen." },
+  forbidden: { title: "Nicht erlaubt", hint: "Zugang erbitten oder anderes Modell wählen." },
+  modelNotAllowed: { title: "Modell nicht verfügbar", hint: "Bitte ein anderes Modell wählen." },
+  notFound: { title: "Nicht gefunden", hint: "Vielleicht wurde es entfernt." },
+  rateLimited: { title: "Zu viele Anfragen", hint: "Kurz warten, dann noch einmal versuchen." },
+  budgetUsed: { title: "Grenze erreicht", hint: "Nach dem Zurücksetzen geht es weiter." },
+  sharedBudgetUsed: { title: "Grenze für alle erreicht", hint: "Nach dem Zurücksetzen geht es weiter." },
+  serviceDown: { title: "Der Dienst ist gestört", hint: "In ein paar Minuten noch einmal versuchen." },
+  setup: { title: "Fehler in der Einrichtung", hint: "Bitte den Betreibern dieser App melden." },
+  imageFailed: { title: "Dieses Bild misslang", hint: "Eingabe ändern, dann noch einmal versuchen." },
+  assetFailed: { title: "Bild nicht angenommen", hint: "Bitte ein anderes Bild wählen." },
+  videoFailed: { title: "Das Video misslang", hint: "Eingabe ändern, dann noch einmal versuchen." },
+  videoMissing: { title: "Das Video fehlt", hint: "Später noch einmal nachsehen oder melden." },
+  videoExpired: { title: "Das Video ist abgelaufen", hint: "Zum Ansehen noch einmal erstellen." },
+  videoLate: { title: "Das Video dauert zu lange", hint: "Es kann noch fertig werden. Später nachsehen." },
+  storageFull: { title: "Der Speicher ist voll", hint: "Alte Chats löschen, um Platz zu schaffen." },
+  stopped: { title: "Angehalten", hint: "" },
+  unexpected: { title: "Etwas ging schief", hint: "Noch einmal versuchen oder melden." },
+  mayBeBilled: "Eventuell wurde es berechnet.",
+};
+
+const field = (label: string, hint = ""): FieldText => ({ label, hint });
+
+/** German words of the forms. */
+export const formWords: FormWords = {
+  fields: {
+    prompt: field("Beschreibung", "Was soll zu sehen sein?"),
+    thinking: field("Nachdenken", "Das Modell denkt vor der Antwort nach."),
+    reasoning_effort: field("Aufwand", "Mehr Aufwand dauert länger."),
+    max_tokens: field("Längste Antwort", "In Tokens gezählt, also Teilen von Wörtern."),
+    temperature: field("Zufall", "0 ergibt die wahrscheinlichsten Wörter."),
+    top_p: field("Wortwahl", "1 lässt jedes Wort zu."),
+    frequency_penalty: field("Weniger Wiederholung", "Über 0 kommen weniger Wörter doppelt vor."),
+    presence_penalty: field("Neue Themen", "Über 0 kommen neue Themen früher."),
+    stop: field("Stopptexte", "Die Antwort endet vor einem von ihnen."),
+    image: field("Bildvorlagen", "Das neue Bild richtet sich nach ihnen."),
+    size: field("Größe"),
+    sequential_image_generation: field("Bilderserie", "Mehrere Bilder, die zusammenpassen."),
+    max_images: field("Höchstzahl Bilder"),
+    seed: field("Startwert", "Gleiche Zahl, ähnliches Ergebnis."),
+    watermark: field("Wasserzeichen"),
+    add_logo: field("Logo", "Der Dienst setzt sein Logo auf das Bild."),
+    position: field("Ort des Logos", "Eine Zahl, die der Dienst kennt."),
+    language: field("Sprache des Logos", "Eine Zahl, die der Dienst kennt."),
+    opacity: field("Deckkraft des Logos", "0 ist unsichtbar."),
+    resolution: field("Auflösung"),
+    ratio: field("Format"),
+    duration: field("Länge"),
+    audio: field("Ton"),
+    generate_audio: field("Ton"),
+    prompt_extend: field("Beschreibung verbessern", "Der Dienst ergänzt die Beschreibung."),
+    camera_fixed: field("Feste Kamera"),
+    return_last_frame: field("Letztes Bild liefern", "Das letzte Bild kommt auch einzeln."),
+    web_search: field("Websuche", "Das Modell schlägt vorher nach."),
+    first_frame: field("Erstes Bild"),
+    last_frame: field("Letztes Bild"),
+    reference_image: field("Bildvorlagen"),
+    reference_video: field("Videovorlagen"),
+    reference_audio: field("Tonvorlagen"),
+    file: field("Dokument"),
+    link: field("Webseite"),
+  },
+  choices: { low: "Niedrig", high: "Hoch", max: "Am höchsten", adaptive: "Wie die Vorlage" },
+};
+
+/** German words of the problems of attachments. */
+export const attachmentWords: AttachmentWords = {
+  type: "„{name}“ ist kein Bild in JPEG, PNG, GIF oder WebP.",
+  size: "„{name}“ ist zu groß. Grenze: {megabytes} MB.",
+  number: "„{name}“ wurde nicht hinzugefügt. Grenze: {max} Bilder.",
+  unreadable: "„{name}“ ist nicht lesbar.",
+};

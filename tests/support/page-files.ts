@@ -1,0 +1,31 @@
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { examplesOfMarkdown } from "./examples.ts";
+import { imaginedFiles } from "./imagined.ts";
+
+const root = `${import.meta.dirname}/../../`;
+
+/**
+ * Writes the code blocks of a page that have a file name, as its reader would, and returns a function that imports one of
+ * them. `more` has the files that the page leaves to its reader.
+ */
+export function filesOfPage(page: string, more: Readonly<Record<string, string>> = {}) {
+  const folder = `${root}tests/.tmp/pages/${page.replace(/\W+/g, "-")}`;
+  rmSync(folder, { recursive: true, force: true });
+  const shown = examplesOfMarkdown(root, page).flatMap(({ file, code }) =>
+    file ? [[file, code] as const] : [],
+  );
+  const folders = new Set(shown.map(([file]) => dirname(file)));
+  const imagined = [...folders].flatMap((place) =>
+    Object.entries(imaginedFiles).map(([file, code]) => [join(place, file), code] as const),
+  );
+  const files = new Map([...imagined, ...Object.entries(more), ...shown]);
+  for (const [file, code] of files) {
+    mkdirSync(dirname(join(folder, file)), { recursive: true });
+    writeFileSync(join(folder, file), code);
+  }
+  return async <Module>(file: string): Promise<Module> => {
+    if (!files.has(file)) throw new Error(`${page} has no block with the name ${file}`);
+    return await import(/* @vite-ignore */ join(folder, file));
+  };
+}
