@@ -47,7 +47,7 @@ export function useChatStream<Output = unknown>(
 ): UseChatStreamResult<Output> {
   const store = useSharedStore(
     chats as unknown as SharedStores<ChatStoreOptions<Output>, ChatStore<Output>>,
-    options.id,
+    options?.id,
     options,
   );
   const state = useStorePart({ subscribe: store.subscribe, view: () => viewOfChat(store) }, whole);

@@ -76,7 +76,8 @@ export function streamChat(
   request: ChatRequest | UncheckedRequest,
   options: RequestOptions = {},
 ): ChatStream {
-  return openStream(client, options, request);
+  // without a request it would ask for a kept answer
+  return openStream(client, options, request ?? ({} as ChatRequest));
 }
 
 /** Streams an answer: that of a request, or the kept answer `streamId` from its start. */

@@ -120,7 +120,8 @@ export function describeError(error: unknown, options: DescribeErrorOptions = {}
   const facts: ErrorFacts = typeof error === "object" && error !== null ? error : {};
   const kind = kindOf(facts);
   const mayBeBilled = isBilledPerhaps(facts, kind, options.outcome);
-  const { title, hint } = words[kind];
+  // words that another version or a program has written may lack one
+  const { title, hint } = words[kind] ?? errorWords[kind];
   const retryAt = retryTimeOf(facts);
   return {
     kind,

@@ -45,8 +45,8 @@ export function createChatStore<Output = unknown>(
   client: Client,
   options: ChatStoreOptions<Output> | (() => ChatStoreOptions<Output>),
 ): ChatStore<Output> {
+  noteOptions("createChatStore or useChatStream", options, client);
   const own = readerOf(options);
-  noteOptions("createChatStore or useChatStream", options, client.warn);
   return verbsOf(createChat(client, own), own) as ChatStore<Output>;
 }
 
@@ -107,7 +107,7 @@ async function loadKeeper(
 
 /** Makes the verbs of a chat, for a caller with its own options. */
 function verbsOf(chat: Chat, read: ReadOptions): ChatStore {
-  const { thread, queue, storage, store } = chat;
+  const { client, thread, queue, storage, store } = chat;
   const startWhenReady = (find: FindPlace, message?: QueuedMessage) =>
     storage.whenReady(() => startIfFree(chat, read, find, message));
   const sendWhenReady = (message: QueuedMessage) => startWhenReady(questionOf(chat, read, message), message);
@@ -119,12 +119,15 @@ function verbsOf(chat: Chat, read: ReadOptions): ChatStore {
       void storage.whenRestored(() => {});
       return store.subscribe(listener);
     },
-    send: (content, { images = [] } = {}) =>
+    send(content, options = {}) {
+      noteOptions("a message", options, client);
+      const { images = [] } = options;
       // checked before it is queued, and before it stops an answer
-      unlessRefused(
+      return unlessRefused(
         () => assertContent(content, images),
         () => sendWhenReady({ content, images }),
-      ),
+      );
+    },
     stop: () => stop(chat),
     sendQueued: () =>
       storage.whenReady(() => {
