@@ -97,11 +97,16 @@ export function specModels(): Readonly<Record<string, unknown>> {
 
 if (import.meta.main) {
   const path = join(import.meta.dirname, "../src/gates/spec-models.ts");
+  const models = specModels();
+  const ids = Object.keys(models).map((id) => JSON.stringify(id));
   const text = `// Written by \`scripts/spec-models.ts\` from the schemas and the models of @sluice/core: not changed by hand.
 import type { SpecModel } from "./spec-model.js";
 
+/** The ids of these models. */
+export type SpecModelId = ${ids.join(" | ")};
+
 /** The models of the spec, and the fields of their requests. */
-export const specModels: Readonly<Record<string, SpecModel>> = ${JSON.stringify(specModels())};
+export const specModels: Readonly<Record<string, SpecModel>> = ${JSON.stringify(models)};
 `;
   writeFileSync(path, text);
 }

@@ -1,6 +1,7 @@
 import type { Admitted, Checked, Extension, Meter, ProxyContext, User } from "./admitted.js";
 import type { Caps } from "./gates/fields.js";
 import type { RateLimit } from "./gates/rate.js";
+import type { SpecModelId } from "./gates/spec-models.js";
 import type { ProxyEvent } from "./report.js";
 import type { RouteName } from "./routes.js";
 
@@ -85,8 +86,10 @@ export interface OnEvent<Env = unknown> extends Checked<Env> {
 /** The rule for addresses that the gateway may fetch media from. */
 export type Media = "public" | "any" | ((url: URL) => boolean);
 
-/** The models that are allowed. */
-export type Models = readonly string[] | Readonly<Record<string, Caps>>;
+/** The models that are allowed: a list of ids, or an object with the caps of each. An editor offers those of the spec. */
+export type Models =
+  | readonly (SpecModelId | (string & {}))[]
+  | (Readonly<Record<string, Caps>> & { readonly [Id in SpecModelId]?: Caps });
 
 /** Options of `createProxy`. Those that decide who may spend have no default. */
 export interface ProxyOptions<Env = unknown> {
