@@ -420,7 +420,11 @@ async function fetchOnce(
   } catch (cause) {
     if (signal.aborted || isGatewayError(cause)) throw cause;
     const error = connectionError(cause);
-    (await loadRepeats())?.explain(error, addressOf(client, exchange.path));
+    await (await loadRepeats())?.explain(
+      error,
+      addressOf(client, exchange.path),
+      addressOf(client, "/health"),
+    );
     throw cleanedBy(client, error);
   } finally {
     answered.abort(null);

@@ -42,6 +42,7 @@ export interface DescribeErrorOptions {
 const actions: Readonly<Record<ErrorKind, ErrorAction>> = {
   offline: "retry",
   unreachable: "retry",
+  originRefused: "contact",
   connectionLost: "retry",
   timedOut: "retry",
   stalled: "retry",
@@ -135,6 +136,8 @@ export function describeError(error: unknown, options: DescribeErrorOptions = {}
 
 function isBilledPerhaps(facts: ErrorFacts, kind: ErrorKind, known: Outcome | undefined): boolean {
   if (ofResults.has(kind)) return true;
+  // a browser asks a server that allows no origin before it sends anything
+  if (kind === "originRefused") return false;
   // a poll failed, and polls are free
   if (facts.handle !== undefined) return false;
   const outcome = known ?? facts.outcome;
