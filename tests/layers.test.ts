@@ -106,9 +106,10 @@ const layers = {
   "core/src/base": `
     backoff store validate
     note-options
-    option-names proxy-option-names
+    option-names print-warning proxy-option-names request-hints
+    foreign-names option-kinds
     unknown-options
-    clock isolate nearest platform platform-limits print-warning production random-id same scope standard-schema unknown-fields web-address`,
+    clock isolate nearest platform platform-limits production random-id same scope standard-schema unknown-fields web-address`,
   "emulator/src": `
     cli index
     serve

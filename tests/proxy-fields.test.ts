@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import {
   type ChatRequest,
   createClient,
@@ -108,6 +109,11 @@ function openProxy(options: Partial<ProxyOptions> = {}) {
 describe("the proxy's table of fields agrees with the client's schemas", () => {
   test("the table in the repository is what `pnpm --filter @sluice/worker-proxy run spec-models` writes", () => {
     expect(specModels).toEqual(written());
+    const ids = readFileSync(
+      new URL("../packages/worker-proxy/src/spec-model-ids.ts", import.meta.url),
+      "utf8",
+    );
+    expect([...ids.matchAll(/"(.+)"/g)].map(([, id]) => id)).toEqual(Object.keys(specModels));
   });
 
   test.each(models)("%s has each field that its schema has", async (model, route) => {

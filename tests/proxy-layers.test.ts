@@ -56,6 +56,7 @@ const rooms = [
   "report",
   "job-event",
   "admitted",
+  "spec-model-ids",
   "route-lists",
   "routes",
   "variables",

@@ -3,29 +3,15 @@ import { existsSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { fileURLToPath, pathToFileURL } from "node:url";
 
-/* The hovers of an editor over a file of a consumer, by the oldest TypeScript that is promised and by ours. */
+/* The hovers and completions of an editor in a file of a consumer, by the oldest TypeScript that is promised and by ours. */
 
 /** Mark before each name whose hover is read. */
 const MARK = "/**/";
 
 /** Reads the hovers of `file` with TypeScript 5.4: one for each mark, the signature before the text. */
 export function hoversOfOldest(file: string, options: object): string[] {
-  const ts = createRequire(import.meta.url)("typescript-5.4");
-  const text = readFileSync(file, "utf8");
-  const service = ts.createLanguageService({
-    fileExists: ts.sys.fileExists,
-    readFile: ts.sys.readFile,
-    directoryExists: ts.sys.directoryExists,
-    getDirectories: ts.sys.getDirectories,
-    getCurrentDirectory: ts.sys.getCurrentDirectory,
-    getScriptFileNames: () => [file],
-    getScriptVersion: () => "1",
-    getScriptSnapshot: (path: string) =>
-      existsSync(path) ? ts.ScriptSnapshot.fromString(readFileSync(path, "utf8")) : undefined,
-    getCompilationSettings: () => ts.convertCompilerOptionsFromJson(options, ".").options,
-    getDefaultLibFileName: ts.getDefaultLibFilePath,
-  });
-  return marksOf(text).map((position) => {
+  const { ts, service } = openOldest(file, options);
+  return marksOf(readFileSync(file, "utf8")).map((position) => {
     const { displayParts, documentation, tags } = service.getQuickInfoAtPosition(file, position) ?? {};
     const tagText = (tags ?? []).map((tag: { name: string; text?: object[] }) => {
       return `@${tag.name} ${ts.displayPartsToString(tag.text)}`;
@@ -36,8 +22,57 @@ export function hoversOfOldest(file: string, options: object): string[] {
   });
 }
 
+/** Reads the names that TypeScript 5.4 offers at each mark, which it has in a text that is still empty. */
+export function completionsOfOldest(file: string, options: object): string[][] {
+  const text = readFileSync(file, "utf8");
+  const { service } = openOldest(file, options, text.replaceAll(MARK, ""));
+  return placesWithout(text).map((position) => {
+    const entries: { name: string }[] = service.getCompletionsAtPosition(file, position, {})?.entries ?? [];
+    return entries.map(({ name }) => name);
+  });
+}
+
+function openOldest(file: string, options: object, shown?: string) {
+  const ts = createRequire(import.meta.url)("typescript-5.4");
+  const textOfFile = (path: string) => (path === file && shown) || readFileSync(path, "utf8");
+  const service = ts.createLanguageService({
+    fileExists: ts.sys.fileExists,
+    readFile: ts.sys.readFile,
+    directoryExists: ts.sys.directoryExists,
+    getDirectories: ts.sys.getDirectories,
+    getCurrentDirectory: ts.sys.getCurrentDirectory,
+    getScriptFileNames: () => [file],
+    getScriptVersion: () => "1",
+    getScriptSnapshot: (path: string) =>
+      existsSync(path) ? ts.ScriptSnapshot.fromString(textOfFile(path)) : undefined,
+    getCompilationSettings: () => ts.convertCompilerOptionsFromJson(options, ".").options,
+    getDefaultLibFileName: ts.getDefaultLibFilePath,
+  });
+  return { ts, service };
+}
+
 /** Reads the hovers of `file` with the language server of the newest TypeScript: one for each mark. */
 export async function hoversOfNewest(file: string): Promise<string[]> {
+  const text = readFileSync(file, "utf8");
+  const places = marksOf(text);
+  return (await askNewest<Shown | null>(file, text, places, "textDocument/hover")).map(textOf);
+}
+
+/** Reads the names that the newest TypeScript offers at each mark. */
+export async function completionsOfNewest(file: string): Promise<string[][]> {
+  const text = readFileSync(file, "utf8");
+  const shown = text.replaceAll(MARK, "");
+  const lists = await askNewest<Offered | null>(file, shown, placesWithout(text), "textDocument/completion");
+  return lists.map((list) => (list?.items ?? []).map(({ label }) => label.replace(/\?$/, "")));
+}
+
+/** Asks the language server of the newest TypeScript about places of a file. */
+async function askNewest<Result>(
+  file: string,
+  text: string,
+  places: readonly number[],
+  method: string,
+): Promise<Result[]> {
   const tsc = fileURLToPath(new URL("../../node_modules/typescript/bin/tsc", import.meta.url));
   const server = spawn(process.execPath, [tsc, "--lsp", "--stdio"], { stdio: ["pipe", "pipe", "ignore"] });
   const asked = new Map<number, (result: never) => void>();
@@ -55,7 +90,6 @@ export async function hoversOfNewest(file: string): Promise<string[]> {
     else if (id !== undefined) asked.get(id)?.(result as never);
   });
   try {
-    const text = readFileSync(file, "utf8");
     const uri = pathToFileURL(file).href;
     await ask("initialize", { processId: process.pid, rootUri: null, capabilities: {} });
     send({ method: "initialized", params: {} });
@@ -63,15 +97,20 @@ export async function hoversOfNewest(file: string): Promise<string[]> {
       method: "textDocument/didOpen",
       params: { textDocument: { uri, languageId: "typescript", version: 1, text } },
     });
-    const hovers = marksOf(text).map((mark) => {
-      const before = text.slice(0, mark).split("\n");
-      const position = { line: before.length - 1, character: before.at(-1)?.length };
-      return ask<Shown | null>("textDocument/hover", { textDocument: { uri }, position });
-    });
-    return (await Promise.all(hovers)).map((hover) => textOf(hover));
+    return await Promise.all(
+      places.map((place) => {
+        const before = text.slice(0, place).split("\n");
+        const position = { line: before.length - 1, character: before.at(-1)?.length };
+        return ask<Result>(method, { textDocument: { uri }, position });
+      }),
+    );
   } finally {
     server.kill();
   }
+}
+
+interface Offered {
+  readonly items: readonly { readonly label: string }[];
 }
 
 interface Shown {
@@ -86,6 +125,11 @@ interface Message {
 
 function marksOf(text: string): number[] {
   return [...text.matchAll(/\/\*\*\//g)].map(({ index }) => index + MARK.length);
+}
+
+/** The places of the marks in the text without them. */
+function placesWithout(text: string): number[] {
+  return marksOf(text).map((position, index) => position - MARK.length * (index + 1));
 }
 
 function textOf(hover: Shown | null): string {

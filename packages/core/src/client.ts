@@ -1,7 +1,6 @@
 import { type Clock, systemClock } from "./base/clock.js";
 import { isolate } from "./base/isolate.js";
-import { noteOptions } from "./base/note-options.js";
-import { inProduction } from "./base/production.js";
+import { noteOptions, print } from "./base/note-options.js";
 import type { Scoped } from "./base/scope.js";
 import { loadForgetting, storesInUse } from "./storage/in-use.js";
 import type { RecordStorage } from "./storage/storage.js";
@@ -142,8 +141,10 @@ const MOST_KEYS = 1000;
  * ```
  */
 export function createClient(options: ClientOptions): Client {
-  const { apiKey, credentials, timeouts = {}, retry, onEvent, clock = systemClock } = options;
-  const baseURL = checkedBaseURL(options.baseURL);
+  // also where the options are refused: a misspelt `baseURL` is missing
+  noteOptions("createClient", options, { warn });
+  const baseURL = checkedBaseURL(options?.baseURL);
+  const { apiKey, credentials, timeouts = {}, retry, clock = systemClock } = options;
   const scope = checkedScope(options.scope);
   if (apiKey !== undefined && inBrowser() && !options.dangerouslyAllowBrowser)
     throw new ConfigurationError(
@@ -176,15 +177,19 @@ export function createClient(options: ClientOptions): Client {
     headers,
     scrub,
     emit,
-    warn: (issue, callId) => (onEvent ? emit({ type: "warning", issue, callId }) : print(issue)),
+    warn,
     forget: (...storages) =>
       loadForgetting().then(
         ({ forget }) => forget(client, storesInUse(client), storages),
         (error) => [error],
       ),
   });
-  noteOptions("createClient", options, client.warn);
   return client;
+
+  function warn(issue: Issue, callId?: string): void {
+    if (options?.onEvent) emit({ type: "warning", issue, callId });
+    else print(issue);
+  }
 
   async function headers(): Promise<Headers> {
     const given = typeof options.headers === "function" ? await options.headers() : options.headers;
@@ -216,7 +221,7 @@ export function createClient(options: ClientOptions): Client {
   }
 
   function emit(event: ClientEvent): void {
-    isolate(() => onEvent?.(event));
+    isolate(() => options.onEvent?.(event));
   }
 }
 
@@ -227,18 +232,12 @@ function withoutEscapes(text: string): string {
   );
 }
 
-/** Prints a warning, but not in production. */
-function print(issue: Issue): void {
-  if (!inProduction())
-    import("./base/print-warning.js").then(({ printWarning }) => printWarning(issue)).catch(() => {});
-}
-
 const ROUTE = /\/(?:v1\/(?:chat|images|video)\/\w+|gamma\/asset\/\w+|epsilon\/v1\/.+)$/;
 
 function checkedBaseURL(given: unknown): string {
   const fail = (
     problem: string,
-    remedy = "give the gateway's address, https://gateway.example.com, or a path of the page's server, /api",
+    remedy = 'give the gateway\'s address, { baseURL: "https://gateway.example.com" }, or a path of the page\'s server, "/api"',
   ) => {
     throw new ConfigurationError(`baseURL: ${problem}; ${remedy}`);
   };

@@ -57,7 +57,7 @@ export interface Emulator {
  */
 export function createEmulator(options: EmulatorOptions = {}): Emulator {
   assertKeys(options);
-  noteOptions("createEmulator", options, print);
+  noteOptions("createEmulator", options, { warn: print });
   const { apiKeys, clock = systemClock, speed = 1, cors = false, strict = false, faults } = options;
   if (!(speed > 0)) throw new TypeError(`speed must be above 0, got ${speed}; use Infinity for no waiting`);
 

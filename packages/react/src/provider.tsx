@@ -45,7 +45,8 @@ export function useClientIfAny(): Client | undefined {
  */
 export function useClient(): Client {
   const client = useClientIfAny();
-  if (!client)
+  // also for the options of one: the first request would fail
+  if (typeof client?.warn !== "function")
     throw new ConfigurationError("no client: wrap the app in <GatewayProvider client={createClient({ … })}>");
   return client;
 }

@@ -1,5 +1,6 @@
 "use client";
-import type { ChatState, ChatStore, ChatStoreOptions } from "@sluice/core";
+import type { ChatOptionsFor, ChatState, ChatStore, ChatStoreOptions } from "@sluice/core";
+import type { ChatModel } from "@sluice/core/schemas";
 import { chats, viewOfChat } from "./chats.js";
 import type { SharedStores } from "./shared-stores.js";
 import { useSharedStore } from "./use-shared-store.js";
@@ -42,13 +43,14 @@ export interface UseChatStreamResult<Output = unknown>
  * }
  * ```
  */
-export function useChatStream<Output = unknown>(
-  options: UseChatStreamOptions<Output>,
+export function useChatStream<Output = unknown, const Model extends string = ChatModel | (string & {})>(
+  options: ChatOptionsFor<Model, Output>,
 ): UseChatStreamResult<Output> {
+  const given = options as UseChatStreamOptions<Output>;
   const store = useSharedStore(
     chats as unknown as SharedStores<ChatStoreOptions<Output>, ChatStore<Output>>,
-    options.id,
-    options,
+    given?.id,
+    given,
   );
   const state = useStorePart({ subscribe: store.subscribe, view: () => viewOfChat(store) }, whole);
   const { getSnapshot, subscribe, close, withOptions, ...verbs } = store;

@@ -50,7 +50,7 @@ export function useImages<Model extends ImageModel | (string & {})>(
 ): UseImagesResult<Model> {
   const store = useSharedStore(
     images as unknown as SharedStores<ImageStoreOptions<Model>, ImageStore<Model>>,
-    options.id,
+    options?.id,
     options,
   );
   const { getSnapshot, subscribe, withOptions, ...verbs } = store;

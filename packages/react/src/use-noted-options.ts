@@ -6,5 +6,5 @@ import { useClientIfAny } from "./provider.js";
 /** Warns, in development, of options that a hook does not know: those that it had when it mounted. */
 export function useNotedOptions(of: WithOptions, options: object): void {
   const client = useClientIfAny();
-  useState(() => client && noteOptions(of, options, client.warn));
+  useState(() => client && noteOptions(of, options, client));
 }

@@ -1,5 +1,5 @@
 "use client";
-import type { Client } from "@sluice/core";
+import { type Client, ConfigurationError } from "@sluice/core";
 import * as React from "react";
 import { useEffect, useInsertionEffect } from "react";
 import { useClient } from "./provider.js";
@@ -34,6 +34,7 @@ export function useSharedStore<Options, Store extends Shareable<Options, Store>>
   options: Options,
 ): Store {
   const client = useClient();
+  if (typeof options !== "object") throw new ConfigurationError("the options are missing: give { model: … }");
   const own = useLatest(options, (shared: Store, read) => shared.withOptions(read));
   const key = id ?? own;
   const registry = stores.of(client);

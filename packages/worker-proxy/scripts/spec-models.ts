@@ -96,12 +96,29 @@ export function specModels(): Readonly<Record<string, unknown>> {
 }
 
 if (import.meta.main) {
-  const path = join(import.meta.dirname, "../src/gates/spec-models.ts");
-  const text = `// Written by \`scripts/spec-models.ts\` from the schemas and the models of @sluice/core: not changed by hand.
+  const models = specModels();
+  const written =
+    "// Written by `scripts/spec-models.ts` from the schemas and the models of @sluice/core: not changed by hand.";
+  write(
+    "gates/spec-models.ts",
+    `${written}
 import type { SpecModel } from "./spec-model.js";
 
 /** The models of the spec, and the fields of their requests. */
-export const specModels: Readonly<Record<string, SpecModel>> = ${JSON.stringify(specModels())};
-`;
-  writeFileSync(path, text);
+export const specModels: Readonly<Record<string, SpecModel>> = ${JSON.stringify(models)};
+`,
+  );
+  const ids = Object.keys(models).map((id) => JSON.stringify(id));
+  write(
+    "spec-model-ids.ts",
+    `${written}
+
+/** The ids of the models of the spec. */
+export type SpecModelId = ${ids.join(" | ")};
+`,
+  );
+}
+
+function write(file: string, text: string): void {
+  writeFileSync(join(import.meta.dirname, "../src", file), text);
 }

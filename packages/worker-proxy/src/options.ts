@@ -1,6 +1,7 @@
 import type { Admitted, Checked, Extension, Meter, ProxyContext, User } from "./admitted.js";
 import type { ProxyEvent } from "./report.js";
 import type { RouteName } from "./routes.js";
+import type { SpecModelId } from "./spec-model-ids.js";
 
 /** One secret; while it is changed, all that are valid, the one in use first. */
 export type Keys = string | undefined | readonly string[];
@@ -112,8 +113,10 @@ export type Media = "public" | "any" | ((url: URL) => boolean);
  */
 export type Caps = Readonly<Record<string, number | readonly (string | number | boolean)[]>>;
 
-/** The models that are allowed. */
-export type Models = readonly string[] | Readonly<Record<string, Caps>>;
+/** The models that are allowed: a list of ids, or an object with the caps of each. An editor offers those of the spec. */
+export type Models =
+  | readonly (SpecModelId | (string & {}))[]
+  | (Readonly<Record<string, Caps>> & { readonly [Id in SpecModelId]?: Caps });
 
 /** Options of `createProxy`. Those that decide who may spend have no default. */
 export interface ProxyOptions<Env = unknown> {

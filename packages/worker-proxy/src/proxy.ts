@@ -39,9 +39,7 @@ export interface GatewayProxy<Env = unknown> {
 export function createProxy<Env = unknown>(options: ProxyOptions<Env>): GatewayProxy<Env> {
   const settings = checkedOptions(options);
   import("./refusals/answers.js")
-    .then(({ unknownProxyOptions }) => {
-      for (const { path, message } of unknownProxyOptions(options)) logError(`${path} ${message}`);
-    })
+    .then(({ optionAdvice }) => optionAdvice(options).forEach(logError))
     .catch(() => {});
   return { fetch: (request, env, context) => answer(settings, { request, env: env as Env, context }) };
 }

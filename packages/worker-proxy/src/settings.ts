@@ -34,21 +34,36 @@ const isText = (value: unknown, form: RegExp) => typeof value === "string" && fo
 const isList = (value: unknown, holds: Check, least = 1): value is string[] =>
   Array.isArray(value) && value.length >= least && value.every(holds);
 
+/** The options that are functions, with one of each as its error shows it. */
+const functions = {
+  secret: "(env) => env.PROXY_SECRET",
+  rateLimit: "workersRateLimit((env) => env.RATE_LIMITER)",
+  upstreamHeaders: '(admitted) => ({ "x-name": "value" })',
+  onEvent: "(event, env) => …",
+  fetch: "(request, env) => …",
+} satisfies { readonly [Name in keyof ProxyOptions]?: string };
+
 /** The options with their defaults, and with what can be checked without a request checked. */
 export type Settings<Env = never> = ReturnType<typeof checkedOptions<Env>>;
 
 /** @throws {TypeError} when an option is missing or can't work; the message says what to give */
 export function checkedOptions<Env>(given: ProxyOptions<Env>) {
-  const { authenticate, apiKey, secret, baseURL, origins, models, assetLookup, meter, upstreamHeaders } =
-    given;
+  ensure(given, "give the options: { baseURL, apiKey, authenticate, origins, models }");
+  const { authenticate, apiKey, secret, baseURL, origins, models, assetLookup, meter } = given;
   const { basePath = "", extensions = [], media = "public", allowFields = [], credentials = false } = given;
   const routes: readonly RouteName[] = given.routes ?? ["chat"];
   const isDoor = authenticate === "public" || isFunction(authenticate);
   ensure(isDoor, 'authenticate: give a function that says who asks, or "public" if everybody may spend');
   ensure(isFunction(apiKey), "apiKey: give a function, (env) => env.GATEWAY_API_KEY");
-  ensure(secret === undefined || isFunction(secret), "secret: give a function, (env) => env.PROXY_SECRET");
-  const areHeaders = upstreamHeaders === undefined || isFunction(upstreamHeaders);
-  ensure(areHeaders, 'upstreamHeaders: give a function, (admitted) => ({ "x-name": "value" })');
+  for (const [name, example] of Object.entries(functions)) {
+    const value = given[name as keyof typeof functions];
+    ensure(value === undefined || isFunction(value), `${name}: give a function, ${example}`);
+  }
+  ensure(
+    !meter || isFunction(meter.reserve),
+    "meter: give budget(…) of @sluice/durable, or a meter of your own",
+  );
+  ensure(Array.isArray(extensions), "extensions: give a list, [streamLog(…)]");
   ensure(isText(basePath, /^(?:\/[\w-]+)*$/), 'basePath: give "" or a path like "/api"');
   const isLookup = assetLookup === undefined || isText(assetLookup, /^(?:\/[\w-]+)+$/);
   ensure(isLookup, 'assetLookup: give a path like "/gamma/asset/GetAsset"');
@@ -162,7 +177,7 @@ function readerOf<Env, T>(
 
 function checkBaseURL(given: unknown): string {
   const url = typeof given === "string" && URL.parse(given);
-  ensure(url, "baseURL: is no URL");
+  ensure(url, "baseURL: is no URL; give the gateway's address, https://gateway.example.com");
   const { protocol, hostname, origin, username, password, pathname, href } = url;
   const isLocal = /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/.test(hostname);
   const isSafe = protocol === "https:" || (protocol === "http:" && isLocal);
@@ -182,7 +197,8 @@ function checkModels(given: unknown, fieldsOf: FieldsOf): ReadonlyMap<string, Ca
   const entries = Array.isArray(given)
     ? given.map((id): [string, Caps] => [id, {}])
     : Object.entries((given ?? {}) as Readonly<Record<string, Caps>>);
-  const areModels = entries.length > 0 && entries.every(([id]) => isText(id, /./s));
+  const areModels =
+    typeof given !== "string" && entries.length > 0 && entries.every(([id]) => isText(id, /./s));
   ensure(areModels, 'models: give the ids that may be asked, ["delta-5.3"]');
   for (const [id, caps] of entries)
     for (const [field, cap] of Object.entries(caps)) {

@@ -91,8 +91,8 @@ export function createAssetStore(
   client: Client,
   options: AssetStoreOptions | (() => AssetStoreOptions) = {},
 ): AssetStore {
+  noteOptions("createAssetStore or useAsset", options, client);
   const read = readerOf(options);
-  noteOptions("createAssetStore or useAsset", options, client.warn);
   const { submit, ...store } = createTaskStore(assets, client, read, {
     watchOf: (handle, known) =>
       sharedWatch(assets, client, {

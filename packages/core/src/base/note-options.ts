@@ -1,12 +1,45 @@
-import type { Issue } from "../vocabulary/errors.js";
+import { ConfigurationError, type Issue, type ValidationError } from "../vocabulary/errors.js";
 import type { WithOptions } from "./option-names.js";
 import { inProduction } from "./production.js";
 
+/** The part of a client that warnings need. */
+interface Warner {
+  /** Emits a warning. */
+  readonly warn: (issue: Issue) => void;
+}
+
 /**
- * Warns of options that a function does not know, a moment later and once for each path: a misspelt option has no
- * effect, and only TypeScript would tell of it. Does nothing in production.
+ * Warns of options that a function does not know or can't use, a moment later and once for each path: a misspelt option
+ * has no effect, and only TypeScript would tell of it. In production it only checks the client.
+ *
+ * @throws {ConfigurationError} where `client` was not made by `createClient`
  */
-export function noteOptions(of: WithOptions, options: object, warn: (issue: Issue) => void): void {
+export function noteOptions(of: WithOptions, options: unknown, client: Warner): void {
+  assertClient(client);
   if (!inProduction())
-    import("./option-names.js").then(({ warnOfOptions }) => warnOfOptions(of, options, warn)).catch(() => {});
+    import("./option-names.js")
+      .then(({ warnOfOptions }) => warnOfOptions(of, options, client.warn))
+      .catch(() => {});
+}
+
+/**
+ * Checks the first argument of a function, because it is easily forgotten.
+ *
+ * @throws {ConfigurationError}
+ */
+export function assertClient(client: Warner | undefined): void {
+  if (typeof client?.warn !== "function")
+    throw new ConfigurationError("the first argument must be a client made by createClient()");
+}
+
+/** Adds to a refused request what to write instead, in development, where that is known. Never rejects. */
+export async function explain(error: ValidationError, request: unknown): Promise<void> {
+  if (!inProduction())
+    await import("./request-hints.js").then(({ addHints }) => addHints(error, request)).catch(() => {});
+}
+
+/** Prints a warning, but not in production. */
+export function print(issue: Issue): void {
+  if (!inProduction())
+    import("./print-warning.js").then(({ printWarning }) => printWarning(issue)).catch(() => {});
 }

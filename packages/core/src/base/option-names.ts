@@ -1,4 +1,6 @@
 import type { Issue } from "../vocabulary/errors.js";
+import { insteadOf } from "./foreign-names.js";
+import { oddOptions } from "./option-kinds.js";
 import { unknownOptions } from "./unknown-options.js";
 
 /* Loaded in development, when options are given. `tests/option-names.test.ts` compares the names with the types. */
@@ -19,6 +21,10 @@ const functions = {
   "createVideoTaskList or useVideoTasks": `storage ${watch}`,
   "createAssetStore or useAsset": `assetId groupId prepare ${task}`,
   "createUploadStore or useUpload": "storage use headers",
+  "a request": `${request} upload label intervalMs deadlineMs pollInBackground presence onPoll
+    seenBefore unlessSent`,
+  "a message": "images",
+  defineTool: "name description parameters jsonSchema execute needsApproval timeoutMs",
   useAttachments: "max maxBytes maxSide downscale words",
   useConversations: "storage activeId pageSize titleOf restoreMs",
   useDraft: "storage parse",
@@ -34,14 +40,17 @@ const nested: Readonly<Record<string, string>> = {
   durations: "imageMs videoMs",
 };
 
+/** The beginning of paths that do not begin with the name of a function. */
+const paths: Readonly<Record<string, string>> = { "a request": "options", "a message": "send" };
+
 /** The paths that each `warn` was told of. */
 const told = new WeakMap<object, Set<string>>();
 
-/** Warns of each option that a function does not know, once for each path. */
-export function warnOfOptions(of: WithOptions, options: object, warn: (issue: Issue) => void): void {
+/** Warns of each option that a function does not know or can't use, once for each path. */
+export function warnOfOptions(of: WithOptions, options: unknown, warn: (issue: Issue) => void): void {
   const paths = told.get(warn) ?? new Set();
   told.set(warn, paths);
-  for (const issue of unknownOptionsOf(of, typeof options === "function" ? options() : options)) {
+  for (const issue of issuesOfOptions(of, typeof options === "function" ? options() : options)) {
     if (paths.has(issue.path)) continue;
     paths.add(issue.path);
     warn(issue);
@@ -51,7 +60,9 @@ export function warnOfOptions(of: WithOptions, options: object, warn: (issue: Is
 /** A function with options, as its warnings call it. */
 export type WithOptions = keyof typeof functions;
 
-/** Returns an issue for each option that a function does not know, also for those within an option. */
-export function unknownOptionsOf(of: WithOptions, options: object): Issue[] {
-  return unknownOptions(of, functions[of], nested, options);
+function issuesOfOptions(of: WithOptions, options: unknown): Issue[] {
+  const names = functions[of];
+  const path = paths[of] ?? of.replace(/ .*/, "");
+  const known = { names, path, nested, instead: insteadOf(of) };
+  return [...unknownOptions(of, known, options), ...oddOptions(path, names, options)];
 }

@@ -1,4 +1,5 @@
 import type { Issue } from "../vocabulary/errors.js";
+import { insteadOfField } from "./foreign-names.js";
 
 const printed = new Set<string>();
 /** Largest number of warnings that are printed: names of unknown fields may be of any number. */
@@ -9,6 +10,9 @@ export function printWarning({ path, message, rule }: Issue): void {
   const place = `${rule} ${path.replace(/\d+/g, "0")}`;
   if (printed.has(place) || printed.size === MOST_PRINTED) return;
   printed.add(place);
+  const instead = message.endsWith("?") ? undefined : insteadOfField(path, rule);
   // biome-ignore lint/suspicious/noConsole: a developer without `onEvent` would never learn of it
-  console.warn(`@sluice/core: ${path ? `${path}: ` : ""}${message} (${rule})`);
+  console.warn(
+    `@sluice/core: ${path ? `${path}: ` : ""}${message}${instead ? `; ${instead}` : ""} (${rule})`,
+  );
 }

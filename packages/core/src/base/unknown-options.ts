@@ -1,31 +1,54 @@
 import type { Issue } from "../vocabulary/errors.js";
 import { didYouMean } from "./nearest.js";
 
-/**
- * Returns an issue for each option that is not among the names, which are parted by spaces. `nested` has the names of
- * options within an option.
- *
- * @param of the functions that take the options; the first word begins each path
- */
+/** Advice for the names of options of other libraries: the text that follows in the message. */
+export type Instead = Readonly<Record<string, string>>;
+
+/** The options that a function has. */
+export interface KnownOptions {
+  /** Their names, parted by spaces. */
+  readonly names: string;
+  /** The beginning of their paths. */
+  readonly path: string;
+  /** Names of the options within an option. */
+  readonly nested?: Readonly<Record<string, string>>;
+  /** Advice for names of other libraries. */
+  readonly instead?: Instead;
+}
+
+/** Returns an issue for each option of the functions `of` that is not among the names, and for options that are no object. */
 export function unknownOptions(
   of: string,
-  names: string,
-  nested: Readonly<Record<string, string>>,
-  options: object,
+  { names, path, nested = {}, instead = {} }: KnownOptions,
+  options: unknown,
 ): Issue[] {
-  return unknownIn(options, names, of.replace(/ .*/, ""));
+  return unknownIn(options, names, path);
 
-  function unknownIn(given: object, names: string, path: string): Issue[] {
+  function unknownIn(given: unknown, names: string, path: string): Issue[] {
     const known = names.split(/\s+/);
+    if (typeof given !== "object" || given === null || Array.isArray(given))
+      return [
+        issueOf(
+          path,
+          `must be an object: { ${known.slice(0, 3).join(", ")}${known.length > 3 ? ", …" : ""} }`,
+        ),
+      ];
     return Object.entries(given).flatMap(([name, value]) => {
       const own = `${path}.${name}`;
       const within = nested[name];
-      if (!known.includes(name)) return value === undefined ? [] : issueOf(own, didYouMean(name, known));
-      return within && typeof value === "object" && value ? unknownIn(value, within, own) : [];
+      if (!known.includes(name)) return value === undefined ? [] : unknown(own, name, known);
+      return within === undefined || value === undefined || typeof value === "function"
+        ? []
+        : unknownIn(value, within, own);
     });
   }
 
-  function issueOf(path: string, meant: string): Issue {
-    return { path, message: `is no option of ${of}${meant}`, rule: "options.unknown" };
+  function unknown(path: string, name: string, known: readonly string[]): Issue[] {
+    const other = Object.hasOwn(instead, name) ? `; ${instead[name]}` : undefined;
+    return [issueOf(path, `is no option of ${of}${other ?? didYouMean(name, known)}`)];
+  }
+
+  function issueOf(path: string, message: string): Issue {
+    return { path, message, rule: "options.unknown" };
   }
 }

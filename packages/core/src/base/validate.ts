@@ -190,6 +190,19 @@ export interface UncheckedRequest extends UncheckedParams {
 }
 
 /**
+ * The request of the model that a call names, or of any model where the type of `model` says less. An editor shows no
+ * docs of a field that several types of a union have.
+ */
+export type RequestFor<Model extends string, Requests extends object> = [Model] extends [never]
+  ? // never so: the compiler infers `Model` from this field
+    { readonly model: Model }
+  : [Model] extends [UncheckedModel]
+    ? Requests[keyof Requests] | UncheckedRequest
+    : [Model] extends [keyof Requests]
+      ? Requests[Model]
+      : Requests[keyof Requests] | UncheckedRequest;
+
+/**
  * Marks a request that is sent unchanged and without any check. For a model or a field that the gateway has and this
  * version does not know. The caller is responsible for its fields.
  *
@@ -246,7 +259,7 @@ function describe({ expected, received, input, path }: v.BaseIssue<unknown>): st
   if (input === undefined) {
     const { input: around, key } = path?.at(-1) ?? {};
     const misspelt = nearest(String(key), Object.keys(around ?? {}));
-    const kind = expected?.startsWith('"') ? "" : ` (${expected})`;
+    const kind = expected?.startsWith('"') ? "" : ` (${expected?.replace(/^\(|\)$/g, "")})`;
     return `is required${kind}${misspelt ? `; did you misspell it as \`${misspelt}\`?` : ""}`;
   }
   const kinds = expected?.replace(/[()]/g, "");

@@ -1,4 +1,4 @@
-import type { UncheckedRequest } from "../base/validate.js";
+import type { RequestFor } from "../base/validate.js";
 import type { Client } from "../client.js";
 import { isRecord } from "../transport/error-response.js";
 import { requestRecord } from "../transport/json-response.js";
@@ -7,7 +7,7 @@ import { createFold } from "./protocol/accumulate.js";
 import { type ChatTurn, createAnswerReader, tokenCounts } from "./protocol/answer-reader.js";
 import type { WireObject } from "./protocol/field-reader.js";
 import { CHAT_PATH, checkedChatRequest } from "./protocol/request.js";
-import type { ChatRequest } from "./protocol/schema.js";
+import type { ChatRequests } from "./protocol/schema.js";
 
 /** Ten minutes: the headers come with the whole answer, and a thinking model takes minutes. */
 const HEADERS_MS = 600_000;
@@ -28,9 +28,9 @@ const HEADERS_MS = 600_000;
  * });
  * ```
  */
-export async function completeChat(
+export async function completeChat<const Model extends string>(
   client: Client,
-  request: ChatRequest | UncheckedRequest,
+  request: RequestFor<Model, ChatRequests>,
   options: RequestOptions = {},
 ): Promise<ChatTurn> {
   let reading: Promise<typeof import("./protocol/frame-reading.js") | undefined> | undefined;

@@ -1,9 +1,9 @@
-import type { UncheckedRequest } from "../base/validate.js";
+import type { RequestFor, UncheckedRequest } from "../base/validate.js";
 import type { Client } from "../client.js";
 import type { RequestOptions } from "../transport/send.js";
 import type { ChatTiming, ChatTurn } from "./protocol/answer-reader.js";
 import type { ChatDelta, ChatMessage } from "./protocol/delta.js";
-import type { ChatRequest } from "./protocol/schema.js";
+import type { ChatRequest, ChatRequests } from "./protocol/schema.js";
 import { readAhead } from "./read-ahead.js";
 import { isStop, openResumableExchange, over, type Step } from "./resumable-exchange.js";
 
@@ -71,12 +71,13 @@ export interface ChatStream extends AsyncIterable<ChatDelta> {
  * const { outcome, usage } = await stream.result();
  * ```
  */
-export function streamChat(
+export function streamChat<const Model extends string>(
   client: Client,
-  request: ChatRequest | UncheckedRequest,
+  request: RequestFor<Model, ChatRequests>,
   options: RequestOptions = {},
 ): ChatStream {
-  return openStream(client, options, request);
+  // without a request it would ask for a kept answer
+  return openStream(client, options, (request ?? {}) as ChatRequest);
 }
 
 /** Streams an answer: that of a request, or the kept answer `streamId` from its start. */

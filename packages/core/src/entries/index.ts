@@ -98,7 +98,7 @@ export type {
   ThreadTurn,
   ToolCallState,
 } from "../chat/conversation/message.js";
-export type { ChatStoreOptions, ChatTarget, WhenBusy } from "../chat/conversation/options.js";
+export type { ChatOptionsFor, ChatStoreOptions, ChatTarget, WhenBusy } from "../chat/conversation/options.js";
 export type { ChatState, ChatStatus, PendingAction } from "../chat/conversation/state.js";
 export { createChatStore } from "../chat/conversation/store.js";
 export { type ChatTool, defineTool } from "../chat/conversation/tools.js";

@@ -1,6 +1,7 @@
 // Entry for the other packages of this repository. Apps must not import it: it may change in any version.
 
 export { systemClock, within } from "../base/clock.js";
+export { didYouMean } from "../base/nearest.js";
 export { noteOptions } from "../base/note-options.js";
 export type { WithOptions } from "../base/option-names.js";
 export { reportStorageFailure } from "../base/platform-limits.js";

@@ -1,6 +1,7 @@
+import { assertClient } from "../base/note-options.js";
 import type { Client } from "../client.js";
 import { requestJSON } from "../transport/json-response.js";
-import { assertClient, type RequestOptions } from "../transport/send.js";
+import type { RequestOptions } from "../transport/send.js";
 import { taskPath } from "../transport/task-path.js";
 import { ValidationError, withDetails } from "../vocabulary/errors.js";
 

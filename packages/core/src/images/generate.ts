@@ -1,9 +1,9 @@
-import { assertAccepted, type UncheckedRequest } from "../base/validate.js";
+import { assertAccepted, type RequestFor } from "../base/validate.js";
 import type { Client } from "../client.js";
 import { errorFieldsOf, isRecord } from "../transport/error-response.js";
 import { archiveMs, fieldOf, requestRecord } from "../transport/json-response.js";
 import type { RequestOptions } from "../transport/send.js";
-import type { ImageRequest } from "./schema.js";
+import type { ImageRequest, ImageRequests } from "./schema.js";
 import { checkImageRequest } from "./schema.js";
 
 /** Ten minutes: an image takes minutes, and a sequence takes several times that. */
@@ -91,9 +91,9 @@ export interface ImageResult {
  * for (const { url, error } of images) console.log(url ?? error.message);
  * ```
  */
-export async function generateImages(
+export async function generateImages<const Model extends string>(
   client: Client,
-  request: ImageRequest | UncheckedRequest,
+  request: RequestFor<Model, ImageRequests>,
   options: RequestOptions = {},
 ): Promise<ImageResult> {
   return requestRecord(

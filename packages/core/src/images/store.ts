@@ -62,11 +62,11 @@ export function createImageStore<Model extends ImageModel | (string & {})>(
   client: Client,
   options: ImageStoreOptions<Model> | (() => ImageStoreOptions<Model>),
 ): ImageStore<Model> {
+  noteOptions("createImageStore or useImages", options, client);
   let state: ImageState<Model> = idle;
   let run: Run<Model> | undefined;
   // the options of the last request
   let readLast = readerOf(options);
-  noteOptions("createImageStore or useImages", options, client.warn);
   /** The last request, if nobody knows how it ended: the same one again has its key. */
   let lost: LostRequest<Model> | undefined;
   /** The wait until the next link expires, while there are subscribers. */

@@ -1,7 +1,8 @@
+import { assertClient } from "../base/note-options.js";
 import type { Client } from "../client.js";
 import { withRoute } from "../transport/failure.js";
-import { assertClient, type RequestOptions } from "../transport/send.js";
-import { withDetails } from "../vocabulary/errors.js";
+import type { RequestOptions } from "../transport/send.js";
+import { ValidationError, withDetails } from "../vocabulary/errors.js";
 import { mergePushed, type Polled } from "./merge-pushed.js";
 import { type Interval, intervalAfter, type PollEvent, poll } from "./poll.js";
 import type { WatchesInUse } from "./watch-plan.js";
@@ -92,7 +93,7 @@ export function defineTask<Task extends Snapshot, Done extends Task, Handle exte
     options: TaskWatchOptions<Task>,
   ): AsyncGenerator<Task, void, undefined> {
     assertClient(client);
-    const handle = handleOf(task);
+    const handle = handleOf(assertTask(task));
     const { clock, random } = client;
     const { intervalMs = definition.intervalMs, deadlineMs = definition.deadlineMs } = options;
     const polls = poll<Polled<Task>>({
@@ -137,6 +138,13 @@ export function defineTask<Task extends Snapshot, Done extends Task, Handle exte
   }
 }
 
+/** @throws {ValidationError} where there is no task to poll */
+function assertTask<Reference>(task: Reference): Reference {
+  if (task !== undefined && task !== null) return task;
+  const message = "is missing: give the handle that its creation returned, or its id";
+  throw new ValidationError([{ path: "task", message, rule: "task.handle" }]);
+}
+
 /** Writes a snapshot as text to compare. `raw` is left out, because a trace id may change with each answer. */
 function faceOf({ raw: _, ...shown }: Snapshot): string {
   return JSON.stringify(Object.entries(shown).sort());
@@ -155,7 +163,7 @@ export async function getTask<Task extends Snapshot, Done extends Task, Handle e
   options: RequestOptions,
 ): Promise<Task> {
   assertClient(client);
-  const handle = handleOf(task);
+  const handle = handleOf(assertTask(task));
   try {
     return (await read(client, handle, options)).task;
   } catch (error) {

@@ -101,12 +101,31 @@ export async function repeat(error: Error, repetition: Repetition): Promise<Resp
   }
 }
 
-/** Adds the likely reason of a failure across origins, which a browser does not report. */
-export function explain(error: ConnectionError, address: string): void {
-  const page = globalThis.location?.origin;
+/**
+ * Adds the likely reason of a failure across origins, which a browser does not report. In a page of this machine, where
+ * a developer sees it, `health` is asked twice to be sure.
+ */
+export async function explain(error: ConnectionError, address: string, health: string): Promise<void> {
+  const { origin: page, hostname } = globalThis.location ?? {};
   const { origin } = new URL(address);
   if (error.outcome === "not-sent" || !page || origin === page) return;
+  if (/^(?:localhost|127\.[\d.]+|\[::1\])$/.test(hostname) && (await isRefused(health)))
+    Object.assign(error, { reason: "origin-refused" });
   error.message += `. From ${page} to ${origin}, CORS may be the reason: list ${page} in the proxy's \`origins\`, and check baseURL`;
+}
+
+/** Returns true if a server can be reached, but not by code of this page: without CORS a page may send, and not read. */
+async function isRefused(address: string): Promise<boolean> {
+  const ask = (mode: RequestMode) =>
+    fetch(address, { mode, credentials: "omit", signal: AbortSignal.timeout(ASK_MS) }).then(
+      (response) => {
+        response.body?.cancel().catch(() => {});
+        return true;
+      },
+      () => false,
+    );
+  const [isThere, isReadable] = await Promise.all([ask("no-cors"), ask("cors")]);
+  return isThere && !isReadable;
 }
 
 /** Returns true if the gateway refused for now, and certainly did not act. */

@@ -1,4 +1,5 @@
 import { atLimit, type Clock, openSpan, type Span, unlessAborted } from "../base/clock.js";
+import { explain, noteOptions } from "../base/note-options.js";
 import { assertPlatform } from "../base/platform.js";
 import { randomId } from "../base/random-id.js";
 import {
@@ -128,6 +129,8 @@ export interface Connection {
 export interface Exchange extends Span, CallIdentity {
   /** The outcome of the request so far. */
   readonly state: { outcome: Outcome };
+  /** The request, or the handle of a task. */
+  readonly subject: unknown;
   readonly startedAt: number;
   readonly firstChunkMs: number;
   readonly chunkMs: number;
@@ -161,10 +164,13 @@ let calls = 0;
 export function openExchange(
   client: Connection,
   { kind, path, subject, headersMs: defaultHeadersMs }: CallDescription,
-  { signal, timeouts, retry, idempotencyKey }: RequestOptions,
+  options: RequestOptions,
 ): Exchange {
-  assertClient(client);
+  noteOptions("a request", options, client);
   assertPlatform();
+  const { signal, timeouts, retry, idempotencyKey } = options;
+  if (signal && !("aborted" in signal))
+    throw new ConfigurationError("signal: must be an AbortSignal; give the `signal` of an AbortController");
   const model = (subject as { readonly model?: unknown } | undefined)?.model;
   const {
     totalMs = Number.POSITIVE_INFINITY,
@@ -180,6 +186,7 @@ export function openExchange(
     kind,
     model: typeof model === "string" ? model : undefined,
     path,
+    subject,
     state: { outcome: "not-sent" },
     startedAt: client.clock.now(),
     firstChunkMs,
@@ -189,16 +196,6 @@ export function openExchange(
     idempotencyKey,
     ...openSpan(client.clock, signal, totalMs, late),
   };
-}
-
-/**
- * Checks the first argument of a verb, because it is easily forgotten.
- *
- * @throws {ConfigurationError}
- */
-export function assertClient(client: Connection | undefined): void {
-  if (typeof client?.emit !== "function")
-    throw new ConfigurationError("the first argument must be a client made by createClient()");
 }
 
 /** Emits one step of a call. */
@@ -343,6 +340,7 @@ export async function send(
       });
     });
   } catch (error) {
+    if (isGatewayError(error) && error.name === "ValidationError") await explain(error, exchange.subject);
     throw knownError(error, exchange);
   }
 
@@ -422,7 +420,11 @@ async function fetchOnce(
   } catch (cause) {
     if (signal.aborted || isGatewayError(cause)) throw cause;
     const error = connectionError(cause);
-    (await loadRepeats())?.explain(error, addressOf(client, exchange.path));
+    await (await loadRepeats())?.explain(
+      error,
+      addressOf(client, exchange.path),
+      addressOf(client, "/health"),
+    );
     throw cleanedBy(client, error);
   } finally {
     answered.abort(null);

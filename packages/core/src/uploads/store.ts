@@ -45,8 +45,8 @@ export function createUploadStore(
   client: Client,
   options: UploadStoreOptions | (() => UploadStoreOptions) = {},
 ): UploadStore {
+  noteOptions("createUploadStore or useUpload", options, client);
   const read = readerOf(options);
-  noteOptions("createUploadStore or useUpload", options, client.warn);
   let state: UploadState = idle;
   let running = new AbortController();
   const store = createStore(() => state, {

@@ -1,11 +1,12 @@
 import { unlessAborted } from "../base/clock.js";
+import { assertClient } from "../base/note-options.js";
 import { reportStorageFailure } from "../base/platform-limits.js";
 import type { Client } from "../client.js";
 import type { MediaUse } from "../media/limits.js";
 import type { RecordStorage } from "../storage/storage.js";
 import { withRoute } from "../transport/failure.js";
 import type { HeadersInput } from "../transport/headers.js";
-import { assertClient, closeExchange, openExchange } from "../transport/send.js";
+import { closeExchange, openExchange } from "../transport/send.js";
 import { ValidationError } from "../vocabulary/errors.js";
 import { PATH } from "./part-request.js";
 import { sendFile } from "./send-file.js";

@@ -23,8 +23,8 @@ export interface VideoTaskList extends Store<readonly VideoTaskEntry[]> {
  * ```
  */
 export function createVideoTaskList(client: Client, options: VideoTaskListOptions = {}): VideoTaskList {
+  noteOptions("createVideoTaskList or useVideoTasks", options, client);
   const ledger = videoTaskLedgerOf(client, options);
-  noteOptions("createVideoTaskList or useVideoTasks", options, client.warn);
   const settings = () => options;
   const watching = new Map<string, () => void>();
   /** The wait until the next link expires. */

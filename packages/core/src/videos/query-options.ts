@@ -42,7 +42,7 @@ export function videoTaskQueryOptions(
   task: VideoTaskReference | string,
   { intervalMs = videos.intervalMs }: Pick<VideoTaskWatchOptions, "intervalMs"> = {},
 ): VideoTaskQueryOptions {
-  const id = typeof task === "string" ? task : task.id;
+  const id = typeof task === "string" ? task : task?.id;
   return {
     queryKey: ["sluice", "video-task", scoped(client, client.baseURL), id],
     queryFn: ({ signal }) => getVideoTask(client, task, { signal }),

@@ -61,8 +61,8 @@ export function createVideoTaskStore(
   client: Client,
   options: VideoTaskStoreOptions | (() => VideoTaskStoreOptions) = {},
 ): VideoTaskStore {
+  noteOptions("createVideoTaskStore or useVideoTask", options, client);
   const read = readerOf(options);
-  noteOptions("createVideoTaskStore or useVideoTask", options, client.warn);
   const ledger = videoTaskLedgerOf(client, read());
   const knownOf = (handle: VideoTaskReference) => ledger.handleOf(handle.id) ?? handle;
   const { submit, ...store } = createTaskStore(videos, client, read, {

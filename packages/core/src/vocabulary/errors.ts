@@ -182,6 +182,11 @@ export class ConnectionError extends GatewayError {
   override readonly name = "ConnectionError";
   readonly code = "connection";
   override readonly outcome: Outcome;
+  /**
+   * `origin-refused`: the server can be reached, but does not allow the page's origin (CORS). Only told in a page of
+   * this machine, `http://localhost`; absent for all other reasons, which a browser does not tell.
+   */
+  declare readonly reason?: "origin-refused";
 
   constructor(message: string, outcome: Outcome, details?: ErrorDetails) {
     super(message, details);

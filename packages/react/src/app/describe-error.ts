@@ -42,6 +42,7 @@ export interface DescribeErrorOptions {
 const actions: Readonly<Record<ErrorKind, ErrorAction>> = {
   offline: "retry",
   unreachable: "retry",
+  originRefused: "contact",
   connectionLost: "retry",
   timedOut: "retry",
   stalled: "retry",
@@ -120,7 +121,8 @@ export function describeError(error: unknown, options: DescribeErrorOptions = {}
   const facts: ErrorFacts = typeof error === "object" && error !== null ? error : {};
   const kind = kindOf(facts);
   const mayBeBilled = isBilledPerhaps(facts, kind, options.outcome);
-  const { title, hint } = words[kind];
+  // words that another version or a program has written may lack one
+  const { title, hint } = words[kind] ?? errorWords[kind];
   const retryAt = retryTimeOf(facts);
   return {
     kind,
@@ -134,6 +136,8 @@ export function describeError(error: unknown, options: DescribeErrorOptions = {}
 
 function isBilledPerhaps(facts: ErrorFacts, kind: ErrorKind, known: Outcome | undefined): boolean {
   if (ofResults.has(kind)) return true;
+  // a browser asks a server that allows no origin before it sends anything
+  if (kind === "originRefused") return false;
   // a poll failed, and polls are free
   if (facts.handle !== undefined) return false;
   const outcome = known ?? facts.outcome;

@@ -20,6 +20,7 @@ export function kindOf(facts: ErrorFacts): ErrorKind {
     case "APIError":
       return kindOfAnswer(facts);
     case "ConnectionError":
+      if (facts.reason === "origin-refused") return "originRefused";
       if (globalThis.navigator?.onLine === false) return "offline";
       return facts.outcome === "not-sent" || facts.outcome === "refused" ? "unreachable" : "connectionLost";
     case "TimeoutError":

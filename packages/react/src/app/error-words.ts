@@ -10,6 +10,7 @@ export interface ErrorText {
 export type ErrorKind =
   | "offline"
   | "unreachable"
+  | "originRefused"
   | "connectionLost"
   | "timedOut"
   | "stalled"
@@ -58,6 +59,10 @@ export interface ErrorWords extends Readonly<Record<ErrorKind, ErrorText>> {
 export const errorWords: ErrorWords = {
   offline: { title: "You seem to be offline", hint: "Check your connection, then try again." },
   unreachable: { title: "Can't connect", hint: "Check your internet, then try again." },
+  originRefused: {
+    title: "Page not allowed",
+    hint: "Add this page to the server's `origins`.",
+  },
   connectionLost: { title: "Connection lost", hint: "Check your internet, then try again." },
   timedOut: { title: "No answer in time", hint: "Try again, or choose another model." },
   stalled: { title: "The answer stopped coming", hint: "Try again." },

@@ -61,6 +61,13 @@ const cases = [
   ["ConnectionError, not sent", new ConnectionError("no", "not-sent"), "unreachable", "retry", false],
   ["ConnectionError, after a refusal", new ConnectionError("no", "refused"), "unreachable", "retry", false],
   ["ConnectionError", new ConnectionError("no", "unknown"), "connectionLost", "retry", true],
+  [
+    "ConnectionError of a page whose origin is refused",
+    Object.assign(new ConnectionError("no", "unknown"), { reason: "origin-refused" }),
+    "originRefused",
+    "contact",
+    false,
+  ],
   ["TimeoutError until headers", new TimeoutError("no", "headers"), "timedOut", "retry", true],
   ["TimeoutError between chunks", new TimeoutError("no", "chunk"), "stalled", "retry", true],
   [

@@ -6,7 +6,7 @@ import { errorBody, textOf, waysOut } from "./texts.js";
 
 /* Loaded when the proxy itself answers, and, once, for a look at its options. */
 
-export { unknownProxyOptions } from "@sluice/core/internal";
+export { optionAdvice } from "../option-advice.js";
 
 /** The part of the settings that an answer to a refused request needs. */
 interface AnswerSettings<Env> extends LogSettings<Env> {

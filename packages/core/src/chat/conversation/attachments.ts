@@ -17,6 +17,7 @@ export async function imageURLs(
   model: string,
   signal: AbortSignal,
 ): Promise<string[]> {
+  if (!Array.isArray(images)) refuse("images", "must be a list of files or URLs");
   if (chatModelOf(model)?.imageInput === false) {
     const others = Object.keys(chatModels).filter((name) => chatModelOf(name)?.imageInput);
     refuse("images", `${model} sees no images; ${others.join(", ")} does`);

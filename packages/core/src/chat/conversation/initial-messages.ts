@@ -18,6 +18,10 @@ export type InitialMessage = Omit<ThreadMessage, "id"> & {
  * @throws {ValidationError} that names the index and the field of one that cannot be read
  */
 export function threadMessagesOf(messages: readonly InitialMessage[], option: string): ThreadMessage[] {
+  if (!Array.isArray(messages))
+    throw new ValidationError([
+      { path: option, message: "must be a list of messages", rule: "chat.messages" },
+    ]);
   const ids = new Set<string>();
   return messages.map((message, index) => {
     const [field, problem] = problemOf(message, ids) ?? [];

@@ -47,6 +47,11 @@ export async function jsonPartsOf(
   schema: StandardSchema,
   jsonSchema?: object,
 ): Promise<JSONParts> {
+  // otherwise the answer would be paid before it could not be checked
+  if (!schema["~standard"])
+    throw new ConfigurationError(
+      "schema: give a schema of valibot, zod or another library that follows Standard Schema; a JSON Schema checks nothing",
+    );
   return {
     instructions: await instructionsOf(client, schema, jsonSchema),
     mode: chatModelOf(model)?.jsonMode ? { response_format: { type: "json_object" } } : undefined,

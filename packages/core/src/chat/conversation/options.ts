@@ -125,9 +125,34 @@ export type ChatStoreOptions<Output = unknown> =
   | SharedOptions<Output>
   | UncheckedOptions<ChatModel, Output>;
 
+/**
+ * Options of a chat by the type of its `model`: those of one known model, those of a model that is not known yet, or a
+ * type that may be any. A single interface for a known model: an editor shows no docs of fields that several types of a
+ * union have.
+ */
+export type ChatOptionsFor<Model extends string, Output> = [Model] extends [ChatModel]
+  ? IsUnion<Model> extends true
+    ? SharedOptions<Output>
+    : OptionsOf<Model, Output>
+  : IsUnion<Model> extends true
+    ? ChatStoreOptions<Output>
+    : ModelNotListed<Model, ChatModel, Output>;
+
+type IsUnion<T, All = T> = true extends (T extends T ? ([All] extends [T] ? false : true) : never)
+  ? true
+  : false;
+
 // interfaces, not an intersection with `ChatTarget`: the compiler then prints their names only
 interface OptionsOf<Model extends ChatModel, Output> extends TargetOf<Model>, ChatBehaviour<Output> {}
 interface SharedOptions<Output> extends SharedTarget, ChatBehaviour<Output> {}
 interface UncheckedOptions<Known extends string, Output>
   extends UncheckedUnlessOneOf<Known>,
     ChatBehaviour<Output> {}
+/** The compiler prints this name, the model and the known models where a model is none of them. */
+// biome-ignore lint/correctness/noUnusedVariables: `Known` is there to be printed
+interface ModelNotListed<Model extends string, Known extends string, Output> extends ChatBehaviour<Output> {
+  /** Id of the model. */
+  readonly model: Model;
+  /** Parameters of the model, as `unchecked({ … })`: they are sent as they are. */
+  readonly params: UncheckedParams;
+}

@@ -1,9 +1,11 @@
 import type { Client } from "../../client.js";
+import { ConfigurationError } from "../../vocabulary/errors.js";
 import type { ChatRequestMessage } from "../protocol/message-schema.js";
 import type { ChatRequest } from "../protocol/schema.js";
 import type { ToolDefinition } from "../protocol/tool-schema.js";
 import { type ThreadMessage, wireMessageOf } from "./message.js";
 import type { ChatStoreOptions } from "./options.js";
+import type { ChatTool } from "./tools.js";
 
 /**
  * Makes the request for the answer to a thread, without a promise if nothing is async. `instructions`, the schema and
@@ -23,7 +25,7 @@ export function requestOf(
     typeof instructions === "function" ? instructions() : instructions,
     schema &&
       import("./json-schema.js").then(({ jsonPartsOf }) => jsonPartsOf(client, model, schema, jsonSchema)),
-    ...tools.map((tool) => tool.definition()),
+    ...definitionsOf(tools),
   ]).then(([messages, text, json, ...definitions]) =>
     write(messages, [text, json?.instructions].filter(Boolean).join("\n\n"), definitions, json?.mode),
   );
@@ -44,6 +46,13 @@ export function requestOf(
       ...(offered.length > 0 && { tools: offered }),
     } as ChatRequest;
   }
+}
+
+/** @throws {ConfigurationError} for tools in the form of another library */
+function definitionsOf(tools: readonly ChatTool[]): Promise<ToolDefinition>[] {
+  if (Array.isArray(tools) && tools.every((tool) => tool?.definition))
+    return tools.map((tool) => tool.definition());
+  throw new ConfigurationError("tools: give a list of tools made by defineTool()");
 }
 
 /** Makes the messages of a request. Loads the code that places results of tools with the first thread that has some. */

@@ -4,6 +4,7 @@ import { createStore, readerOf } from "../../base/store.js";
 import type { Client } from "../../client.js";
 import { onForget } from "../../storage/in-use.js";
 import { ConfigurationError } from "../../vocabulary/errors.js";
+import type { ChatModel } from "../../vocabulary/models.js";
 import { type CallChange, reactToCall } from "./call-reactions.js";
 import type { Chat, ReadOptions } from "./chat.js";
 import type { ChatStore } from "./chat-store.js";
@@ -18,7 +19,7 @@ import {
 import { type ThreadMessage, type ThreadToolCall, type ThreadTurn, withOutput } from "./message.js";
 import { createThread } from "./message-tree.js";
 import { notSent, unlessRefused } from "./not-sent.js";
-import type { ChatStoreOptions } from "./options.js";
+import type { ChatOptionsFor, ChatStoreOptions } from "./options.js";
 import type { ThreadKeeper } from "./persistence/keeper.js";
 import type { KeptThread } from "./persistence/parts.js";
 import { createQueue, type QueuedMessage } from "./queue.js";
@@ -41,12 +42,12 @@ import { BUSY, questionOf, sendQueued, startIfFree, startTurn } from "./turns.js
  * const { outcome } = await chat.send("Hello");
  * ```
  */
-export function createChatStore<Output = unknown>(
+export function createChatStore<Output = unknown, const Model extends string = ChatModel | (string & {})>(
   client: Client,
-  options: ChatStoreOptions<Output> | (() => ChatStoreOptions<Output>),
+  options: ChatOptionsFor<Model, Output> | (() => ChatStoreOptions<Output>),
 ): ChatStore<Output> {
-  const own = readerOf(options);
-  noteOptions("createChatStore or useChatStream", options, client.warn);
+  noteOptions("createChatStore or useChatStream", options, client);
+  const own = readerOf(options as ChatStoreOptions | (() => ChatStoreOptions));
   return verbsOf(createChat(client, own), own) as ChatStore<Output>;
 }
 
@@ -107,7 +108,7 @@ async function loadKeeper(
 
 /** Makes the verbs of a chat, for a caller with its own options. */
 function verbsOf(chat: Chat, read: ReadOptions): ChatStore {
-  const { thread, queue, storage, store } = chat;
+  const { client, thread, queue, storage, store } = chat;
   const startWhenReady = (find: FindPlace, message?: QueuedMessage) =>
     storage.whenReady(() => startIfFree(chat, read, find, message));
   const sendWhenReady = (message: QueuedMessage) => startWhenReady(questionOf(chat, read, message), message);
@@ -119,12 +120,15 @@ function verbsOf(chat: Chat, read: ReadOptions): ChatStore {
       void storage.whenRestored(() => {});
       return store.subscribe(listener);
     },
-    send: (content, { images = [] } = {}) =>
+    send(content, options = {}) {
+      noteOptions("a message", options, client);
+      const { images = [] } = options;
       // checked before it is queued, and before it stops an answer
-      unlessRefused(
+      return unlessRefused(
         () => assertContent(content, images),
         () => sendWhenReady({ content, images }),
-      ),
+      );
+    },
     stop: () => stop(chat),
     sendQueued: () =>
       storage.whenReady(() => {

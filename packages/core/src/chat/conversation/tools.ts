@@ -1,3 +1,4 @@
+import { noteOptions, print } from "../../base/note-options.js";
 import { assertWritable, type StandardSchema } from "../../base/standard-schema.js";
 import { ConfigurationError } from "../../vocabulary/errors.js";
 import type { ToolDefinition } from "../protocol/tool-schema.js";
@@ -86,10 +87,16 @@ const TIMEOUT_MS = 60_000;
  * ```
  */
 export function defineTool<Input, Output>(options: ToolOptions<Input, Output>): ChatTool<Input, Output> {
-  const { name, description, parameters, jsonSchema, execute } = options;
+  noteOptions("defineTool", options, { warn: print });
+  const name: unknown = options?.name;
+  if (typeof name !== "string" || !/^[\w-]{1,64}$/.test(name))
+    throw new ConfigurationError(
+      `name: a tool's name has 1 to 64 letters, digits, _ and -, not ${JSON.stringify(name)}`,
+    );
+  const { description, parameters, jsonSchema, execute } = options;
   const { needsApproval = false, timeoutMs = TIMEOUT_MS } = options;
-  if (!/^[\w-]{1,64}$/.test(name))
-    throw new ConfigurationError(`name: a tool's name has 1 to 64 letters, digits, _ and -, not "${name}"`);
+  if (typeof parameters !== "object" && typeof parameters !== "function")
+    throw new ConfigurationError(`parameters: the tool "${name}" needs the schema of its arguments`);
   const schema = isSchema<Input>(parameters) ? parameters : undefined;
   const path = `parameters of the tool "${name}"`;
   if (schema && !jsonSchema) assertWritable(schema, path);

@@ -50,7 +50,11 @@ export function textOr<List>(list: v.GenericSchema<List>): v.GenericSchema<strin
 
 const textContent = textOr<readonly TextPart[]>(
   v.array(
-    v.variant("type", [textPart], "images are accepted only in user messages of models with image input"),
+    v.variant(
+      "type",
+      [textPart],
+      'must be "text": images are accepted only in user messages of models with image input',
+    ),
   ),
 );
 const partsContent = textOr<readonly (TextPart | ImagePart)[]>(

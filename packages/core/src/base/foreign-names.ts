@@ -1,0 +1,95 @@
+import type { Instead } from "./unknown-options.js";
+
+/* Loaded in development. Names that people bring from other libraries, with what to write here. */
+
+const give = (names: Instead): Instead =>
+  Object.fromEntries(Object.entries(names).map(([name, other]) => [name, `give \`${other}\``]));
+
+const send = give({
+  timeout: "timeouts: { totalMs }",
+  maxRetries: "retry: { limit }",
+  abortSignal: "signal",
+});
+
+/** Names of a request's parameters in other libraries, and here. */
+const renamed: Instead = {
+  maxTokens: "max_tokens",
+  maxOutputTokens: "max_tokens",
+  max_completion_tokens: "max_tokens",
+  max_output_tokens: "max_tokens",
+  topP: "top_p",
+  stopSequences: "stop",
+};
+const params =
+  "temperature max_tokens top_p stop thinking reasoning_effort response_format tool_choice".split(" ");
+const address = "the address is `baseURL` of createClient()";
+
+const functions: Readonly<Record<string, Instead>> = {
+  createClient: { ...send, ...give({ defaultHeaders: "headers", url: "baseURL" }) },
+  "createChatStore or useChatStream": {
+    ...give(Object.fromEntries(params.map((name) => [name, `params: { ${name} }`]))),
+    ...give(
+      Object.fromEntries(Object.entries(renamed).map(([other, name]) => [other, `params: { ${name} }`])),
+    ),
+    ...give(
+      Object.fromEntries(
+        ["headers", "signal", "timeouts", "retry"].map((name) => [name, `request: { ${name} }`]),
+      ),
+    ),
+    ...give({
+      system: "instructions",
+      messages: "initialMessages",
+      stopWhen: "maxSteps",
+      body: "params",
+    }),
+    api: address,
+    transport: address,
+    onToolCall: "give `execute` to defineTool()",
+  },
+  "createImageStore or useImages": { prompt: "give it to generate({ prompt })" },
+  "createVideoTaskStore or useVideoTask": give({ id: "taskId" }),
+  "a request": send,
+  "a message": give({ attachments: "images", files: "images" }),
+  defineTool: give({
+    inputSchema: "parameters",
+    input_schema: "parameters",
+    run: "execute",
+    handler: "execute",
+  }),
+};
+
+/** Returns what to write in place of options of other libraries. */
+export function insteadOf(of: string): Instead {
+  return functions[of] ?? {};
+}
+
+const asSystem = 'begin `messages` with { role: "system", content: "…" }; a store has `instructions`';
+const afterRequest = Object.fromEntries(
+  ["signal", "abortSignal", "headers", "timeouts", "retry"].map((name) => [
+    name,
+    `it belongs in the last argument, { ${name.replace("abortSignal", "signal")} }`,
+  ]),
+);
+
+const fields: Readonly<Record<string, Instead>> = {
+  chat: {
+    ...give(renamed),
+    system: asSystem,
+    instructions: asSystem,
+    onFinish: "await `result()` of the stream",
+    tools: "this model calls no tools: use alpha-v4.1-flash",
+  },
+  image: {
+    quality: "choose a larger `size`",
+    aspectRatio: "choose a `size`",
+    aspect_ratio: "choose a `size`",
+  },
+  video: give({ aspectRatio: "ratio" }),
+};
+
+/** Returns what to do with an unknown field of a request, by its path and the rule of the warning. */
+export function insteadOfField(path: string, rule: string): string | undefined {
+  if (!rule.endsWith(".unknown-field")) return undefined;
+  const known: Instead = { ...afterRequest, ...fields[rule.split(".")[0] ?? ""] };
+  return Object.hasOwn(known, path) ? known[path] : undefined;
+}

@@ -1,0 +1,100 @@
+import type { Issue } from "../vocabulary/errors.js";
+
+/* Loaded in development, when options are given: the values that would fail later, or be ignored. */
+
+/** A kind of value: how it is told, and what to give. */
+type Kind = readonly [holds: (value: unknown) => boolean, remedy: string];
+
+const isFunction = (value: unknown) => typeof value === "function";
+const isObject = (value: unknown) => typeof value === "object" && value !== null && !Array.isArray(value);
+const hasVerbs = (value: unknown, ...names: readonly string[]) =>
+  isObject(value) && names.every((name) => isFunction((value as Record<string, unknown>)[name]));
+const isWait = (value: unknown) => typeof value === "number" && value >= 0;
+
+const callback: Kind = [isFunction, "give a function"];
+const settings: Kind = [
+  (value) =>
+    isObject(value) && Object.values(value as object).every((each) => each === undefined || isWait(each)),
+  "give numbers from 0 up, as { totalMs: 60_000 } or { limit: 2 }",
+];
+const busy = ["reject", "queue", "replace", "join"];
+
+const kinds: Readonly<Record<string, Kind>> = {
+  fetch: callback,
+  onEvent: callback,
+  onFinish: callback,
+  onError: callback,
+  onSuccess: callback,
+  onCreate: callback,
+  onPoll: callback,
+  onEnd: callback,
+  checkMedia: callback,
+  prepare: callback,
+  titleOf: callback,
+  execute: callback,
+  chat: callback,
+  faults: [isFunction, "give a function of each request, (request, nth) => …"],
+  headers: [
+    (value) => isFunction(value) || typeof value === "object",
+    'give an object, { "x-name": "value" }',
+  ],
+  timeouts: settings,
+  retry: settings,
+  params: [isObject, "give an object of the request's fields, { max_tokens: 500 }"],
+  signal: [
+    (value) => isObject(value) && "aborted" in (value as object),
+    "give the `signal` of an AbortController",
+  ],
+  instructions: [
+    (value) => typeof value === "string" || isFunction(value),
+    "give a text, or a function that returns one",
+  ],
+  whenBusy: [(value) => busy.includes(String(value)), `give one of ${busy.slice(0, 3).join(", ")}`],
+  maxSteps: [(value) => Number.isInteger(value) && Number(value) > 0, "give a whole number from 1 up"],
+  images: [Array.isArray, "give a list of files or URLs"],
+  schema: [
+    (value) => typeof value === "object" || isFunction(value),
+    "give a schema of valibot, zod or another library",
+  ],
+  storage: [
+    (value) => hasVerbs(value, "read", "write", "watch"),
+    "give indexedDBStorage(), webStorage(() => localStorage), memoryStorage(), or an object with read, write and watch",
+  ],
+  tools: [
+    (value) => Array.isArray(value) && value.every((tool) => hasVerbs(tool, "definition")),
+    "give a list of tools made by defineTool()",
+  ],
+};
+
+/** Returns an issue for each option whose value can't be used, and for tools that share a name. */
+export function oddOptions(path: string, names: string, options: unknown): Issue[] {
+  if (!isObject(options)) return [];
+  const known = names.split(/\s+/);
+  const issueOf = (at: string, message: string) => ({ path: at, message, rule: "options.kind" });
+  const odd = Object.entries(options as object).flatMap(([name, value]) => {
+    const [holds, remedy] = kinds[name] ?? [];
+    if (!holds || !known.includes(name) || value === undefined || value === null || holds(value)) return [];
+    return issueOf(`${path}.${name}`, `can't be used: ${remedy}`);
+  });
+  // the fields of a signal are no own ones
+  const isSignal = "aborted" in (options as object);
+  const twice = sharedName((options as { tools?: unknown }).tools);
+  return [
+    ...odd,
+    ...(isSignal ? [issueOf(path, "is a signal: give { signal }")] : []),
+    ...(twice === undefined
+      ? []
+      : [
+          issueOf(
+            `${path}.tools`,
+            `has two tools called "${twice}", and only the first would run: rename one`,
+          ),
+        ]),
+  ];
+}
+
+/** Returns the name of two tools. A call of the model names a tool, and only the first of that name would ever run. */
+function sharedName(tools: unknown): string | undefined {
+  const names: readonly string[] = Array.isArray(tools) ? tools.map((tool) => tool?.name) : [];
+  return names.find((name, at) => name !== undefined && names.indexOf(name) !== at);
+}

@@ -1,0 +1,45 @@
+import { completeChat, createClient } from "@sluice/core";
+import { afterEach, expect, test, vi } from "vitest";
+
+/* A browser reports a refused origin as a failed connection. A page of this machine asks again, to tell them apart. */
+
+afterEach(() => vi.unstubAllGlobals());
+
+const chat = { model: "delta-5.3", messages: [{ role: "user", content: "Hello" }] } as const;
+
+/** Sends a chat request from a page, through a network that lets some modes of `GET /health` pass. */
+async function failOf(page: string, passes: readonly RequestMode[]) {
+  const asked: string[] = [];
+  vi.stubGlobal("location", new URL(page));
+  vi.stubGlobal("fetch", async (address: string, { mode }: RequestInit) => {
+    const { pathname } = new URL(address);
+    if (pathname === "/health" && mode) asked.push(mode);
+    if (pathname === "/health" && mode && passes.includes(mode)) return new Response("{}");
+    throw new TypeError("Failed to fetch");
+  });
+  const client = createClient({ baseURL: "https://api.test", retry: { limit: 0 }, includeUsage: false });
+  const error = await completeChat(client, chat).catch((error) => error);
+  return { asked, error };
+}
+
+test("A server that answers, but allows no code of this page to read it, has refused its origin", async () => {
+  const { error } = await failOf("http://localhost:5173/chat", ["no-cors"]);
+  expect(error).toMatchObject({ name: "ConnectionError", reason: "origin-refused" });
+  expect(error.message).toContain("list http://localhost:5173 in the proxy's `origins`");
+});
+
+test.each([
+  ["a lost network", [] as const],
+  ["a connection that broke at a server that allows the page", ["no-cors", "cors"] as const],
+])("%s is no refused origin", async (_, passes) => {
+  const { error } = await failOf("http://127.0.0.1:5173/chat", passes);
+  expect(error).toMatchObject({ name: "ConnectionError" });
+  expect(error.reason).toBeUndefined();
+});
+
+test("A page of users asks nothing more of the server", async () => {
+  const { asked, error } = await failOf("https://app.test/chat", ["no-cors"]);
+  expect(error.message).toContain("CORS may be the reason");
+  expect(error.reason).toBeUndefined();
+  expect(asked).toEqual([]);
+});
