@@ -25,6 +25,7 @@ const state: ObjectState = {
     getAlarm: async () => null,
     setAlarm: async () => {},
     deleteAlarm: async () => {},
+    sync: async () => {},
     sql: {
       exec(query, ...bindings) {
         const rows = rowsOf(query, bindings);

@@ -47,6 +47,7 @@ export function createObjectStorage(
     getAlarm: async () => records.alarmAt,
     setAlarm: async (at) => change({ alarmAt: at }),
     deleteAlarm: async () => change({ alarmAt: null }),
+    sync: async () => flushing?.done,
     async deleteAll() {
       change({ values: new Map() });
       for (const { name } of run("SELECT name FROM sqlite_master WHERE type = 'table'"))

@@ -84,6 +84,7 @@ function stateOf(object: HostedObject, isAlive: () => boolean): ObjectState {
       getAlarm: async () => object.alarmAt,
       setAlarm,
       deleteAlarm: () => setAlarm(null),
+      sync: async () => {},
       async deleteAll() {
         for (const { name } of run("SELECT name FROM sqlite_master WHERE type = 'table'"))
           run(`DROP TABLE ${name}`);

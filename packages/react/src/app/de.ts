@@ -11,6 +11,7 @@ import type { FieldText, FormWords } from "./form-words.js";
 export const errorWords: ErrorWords = {
   offline: { title: "Keine Verbindung", hint: "Verbindung prüfen, dann noch einmal versuchen." },
   unreachable: { title: "Nicht erreichbar", hint: "Internet prüfen, dann noch einmal versuchen." },
+  originRefused: { title: "Seite nicht erlaubt", hint: "Diese Seite in `origins` des Servers eintragen." },
   connectionLost: { title: "Verbindung verloren", hint: "Internet prüfen, dann noch einmal versuchen." },
   timedOut: { title: "Keine Antwort", hint: "Noch einmal versuchen oder anderes Modell wählen." },
   stalled: { title: "Die Antwort kommt nicht weiter", hint: "Bitte noch einmal versuchen." },
