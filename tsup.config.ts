@@ -9,9 +9,5 @@ export default defineConfig({
   target: "es2022",
   platform: "neutral",
   sourcemap: true,
-  // the maps lead to `src`, which is published too
-  esbuildOptions(options) {
-    options.sourcesContent = false;
-  },
   clean: true,
 });

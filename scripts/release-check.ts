@@ -1,5 +1,14 @@
-import { execFileSync } from "node:child_process";
-import { cpSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { execFileSync, spawnSync } from "node:child_process";
+import {
+  cpSync,
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
@@ -25,9 +34,20 @@ process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
 
 const PLACEHOLDER = "YOUR-ACCOUNT";
 /** Tarball of each package, by name. */
-let tarballs: ReadonlyMap<string, string>;
+let tarballs: ReadonlyMap<string, string> | undefined;
 
-const steps: readonly (readonly [name: string, run: () => void, isNeeded?: boolean])[] = [
+/** The most that each tarball may have: a tenth above what it has. More needs a reason, and a change here. */
+const most: Readonly<Record<string, { readonly files: number; readonly bytes: number }>> = {
+  "@sluice/core": { files: 760, bytes: 825_000 },
+  "@sluice/react": { files: 170, bytes: 136_000 },
+  "@sluice/worker-proxy": { files: 185, bytes: 275_000 },
+  "@sluice/durable": { files: 130, bytes: 375_000 },
+  "@sluice/emulator": { files: 320, bytes: 245_000 },
+  "create-sluice": { files: 70, bytes: 20_000 },
+};
+
+/** Each step; `usesTarballs` is true for those after the packing. */
+const steps: readonly (readonly [name: string, run: () => void, usesTarballs?: boolean])[] = [
   [
     "build",
     () =>
@@ -38,26 +58,23 @@ const steps: readonly (readonly [name: string, run: () => void, isNeeded?: boole
   ["publint and attw", () => run(["npx", "-y", pnpm, "check", "package"], root)],
   ["JSR", checkJSR],
   ["licences", checkLicences],
-  [
-    "pack",
-    () => {
-      tarballs = pack(folder);
-    },
-    true,
-  ],
-  ["tarballs have what is needed", checkContents],
-  ...managers.map((manager): [string, () => void] => [
+  ["tarballs have what is needed", checkContents, true],
+  ...managers.map((manager): [string, () => void, boolean] => [
     `install with ${manager.name}`,
     () => install(manager),
+    true,
   ]),
 ];
+const chosen = steps.filter(([name]) => name.toLowerCase().includes(values.only.toLowerCase()));
 
 let passed = 0;
 let failed = 0;
-for (const [name, step, isNeeded = false] of steps) {
-  if (!isNeeded && !name.toLowerCase().includes(values.only.toLowerCase())) continue;
+for (const [name, step, usesTarballs = false] of chosen) {
   const start = performance.now();
-  const problem = problemOf(step);
+  const problem = problemOf(() => {
+    if (usesTarballs) tarballs ??= pack(folder);
+    step();
+  });
   if (problem === undefined) passed++;
   else failed++;
   const seconds = ((performance.now() - start) / 1000).toFixed(1);
@@ -81,10 +98,11 @@ function checkAddress(): void {
   const { url } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")).repository;
   if (url.includes(PLACEHOLDER))
     throw new Error("the repository has no address yet: node scripts/repository.ts <account>/<repository>");
-  const left = globSync(["*.md", "{docs,packages,examples,.github}/**/*.{md,json,yml,ts,tsx}"], {
+  const { stdout } = spawnSync("git", ["grep", "-lI", PLACEHOLDER, "--", ":!scripts/release-check.ts"], {
     cwd: root,
-    exclude: (path) => /(^|\/)(node_modules|dist)(\/|$)/.test(path),
-  }).filter((path) => readFileSync(join(root, path), "utf8").includes(PLACEHOLDER));
+    encoding: "utf8",
+  });
+  const left = stdout.split("\n").filter(Boolean);
   if (left.length > 0) throw new Error(`${PLACEHOLDER} is left in ${left.join(", ")}`);
 }
 
@@ -122,25 +140,43 @@ function checkLicences(): void {
   if (!isNewestPage()) throw new Error("LICENCES.md is old: run node scripts/licences.ts");
 }
 
-/** Looks for files that nobody needs, and for sources that are there twice. */
+/**
+ * Looks for files that nobody needs. Sources are there once, in the maps; docs once, in one package; and the texts of
+ * the reference once, in the declarations.
+ */
 function checkContents(): void {
   const problems: string[] = [];
-  for (const [name, tarball] of tarballs) {
+  const pages = new Map<string, string>();
+  for (const [name, tarball] of tarballs ?? []) {
     const at = join(folder, "contents", name);
     mkdirSync(at, { recursive: true });
     execFileSync("tar", ["-xzf", tarball, "-C", at]);
     const files = globSync("package/**/*.*", { cwd: at }).map((file) => file.slice("package/".length));
-    const unneeded = files.filter((file) => /\.(?:test|spec)\.|tsbuildinfo|\.tgz$|^test\/|\.env/.test(file));
-    const doubled = files.filter(
-      (file) =>
-        file.endsWith(".map") && readFileSync(join(at, "package", file), "utf8").includes('"sourcesContent"'),
+    const unneeded = files.filter((file) =>
+      /\.(?:test|spec)\.|tsbuildinfo|\.tgz$|^test\/|\.env|\.d\.ts\.map$|^src\/|^docs\/reference\/(?!errors)/.test(
+        file,
+      ),
     );
+    const bare = files.filter(
+      (file) =>
+        file.endsWith(".map") &&
+        !readFileSync(join(at, "package", file), "utf8").includes('"sourcesContent"'),
+    );
+    const repeated = files.filter((file) => file.startsWith("docs/") && pages.has(file));
+    for (const file of files) if (file.startsWith("docs/")) pages.set(file, name);
+    const { size } = statSync(tarball);
+    const bound = most[name];
+    if (!bound || files.length > bound.files || size > bound.bytes)
+      problems.push(
+        `${name}: has ${files.length} files and ${size} bytes, more than ${JSON.stringify(bound)}`,
+      );
     const missing = ["README.md", "package.json", "LICENSE"].filter(
       (file) => globSync(join(at, "package", file)).length === 0,
     );
     problems.push(
       ...unneeded.map((file) => `${name}: ${file} is not needed`),
-      ...doubled.map((file) => `${name}: ${file} repeats the sources`),
+      ...bare.map((file) => `${name}: ${file} has no sources, and the tarball has none beside it`),
+      ...repeated.map((file) => `${name}: ${file} is in ${pages.get(file)}, too`),
       ...missing.map((file) => `${name}: ${file} is missing`),
     );
     const ranges = readFileSync(join(at, "package/package.json"), "utf8");
@@ -152,7 +188,7 @@ function checkContents(): void {
 /** Installs the tarballs in a fresh project, and imports each entry there. */
 function install({ name, install, node }: Manager): void {
   const at = join(folder, name);
-  writeProject(at, tarballs);
+  writeProject(at, tarballs ?? new Map());
   const code = `for (const name of ${JSON.stringify(entries)}) {
   const names = Object.keys(await import(name));
   if (names.length === 0) throw new Error(name + " exports nothing");

@@ -5,7 +5,7 @@ import { writeForPrograms } from "./llms.ts";
 import { writeReference } from "./reference/write.ts";
 
 /* Builds the site into `docs/dist`. With `--prepare` it only writes what the site is made from; with `--plain` code has no
-   colours. */
+   colours. `DOCS_BASE` is the path at which the site will stand, `DOCS_OUT` another folder for it. */
 
 const docs = dirname(import.meta.dirname);
 writeReference();
@@ -27,5 +27,5 @@ await bundle({
 });
 if (!process.argv.includes("--prepare")) {
   await build(docs);
-  writeForPrograms(join(docs, "dist"));
+  writeForPrograms(join(docs, process.env["DOCS_OUT"] ?? "dist"));
 }

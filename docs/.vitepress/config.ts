@@ -19,7 +19,7 @@ export default defineConfig({
   // where the site is served: `/` or `/repository/`
   base: process.env["DOCS_BASE"] ?? "/",
   cleanUrls: false,
-  outDir: "dist",
+  outDir: process.env["DOCS_OUT"] ?? "dist",
   cacheDir: ".tmp",
   rewrites: { "decisions/README.md": "decisions/index.md" },
   markdown: {

@@ -4,20 +4,26 @@ import { plainMarkdown } from "./plain-markdown.ts";
 import { pagesOf } from "./sidebar.ts";
 
 /*
- * Writes the pages that concern one package into its `docs/`, before it is packed:
- * `node docs/.vitepress/package-pages.ts core`. A second argument names another folder.
+ * Writes the pages about one package into its `docs/`, before it is packed: `node docs/.vitepress/package-pages.ts core`.
+ * A second argument names another folder. Each page is in one package. The reference is in none: its texts are those of
+ * the declarations.
  */
 
 const root = dirname(dirname(import.meta.dirname));
 const [, , name = "core", folder = join(root, "packages", name, "docs")] = process.argv;
+/** The packages with pages, and the pages that may go into them. */
+const packages = ["core", "react", "worker-proxy", "durable", "emulator"];
+const patterns = ["start/*.md", "guides/*.md", "recipes/*.md", "troubleshooting.md", "reference/errors.md"];
 await writePackagePages(name, folder);
 
 /** Writes the pages of a package into a folder. */
 async function writePackagePages(name: string, folder: string): Promise<void> {
   // reads all sources as soon as it is loaded
   if (!existsSync(join(root, "docs/reference"))) (await import("./reference/write.ts")).writeReference();
-  const all = pathsOf(name).map((path): [string, string] => [path, plainMarkdown(path)]);
-  const pages = new Map(all.filter(([path, text]) => concerns(name, path, text)));
+  const all = patterns
+    .flatMap((pattern) => pagesOf(pattern))
+    .map(({ path }) => [path, plainMarkdown(path)] as const);
+  const pages = new Map(all.filter(([path, text]) => packageOf(path, text) === name));
   rmSync(folder, { recursive: true, force: true });
   for (const [path, text] of pages) {
     mkdirSync(join(folder, dirname(path)), { recursive: true });
@@ -25,21 +31,11 @@ async function writePackagePages(name: string, folder: string): Promise<void> {
   }
 }
 
-function pathsOf(name: string): string[] {
-  const patterns = [
-    "start/*.md",
-    "guides/*.md",
-    "recipes/*.md",
-    "troubleshooting.md",
-    `reference/${name}*.md`,
-    "reference/errors.md",
-  ];
-  return patterns.flatMap((pattern) => pagesOf(pattern).map(({ path }) => path));
-}
-
-/** A page concerns the packages that it names. */
-function concerns(name: string, path: string, text: string): boolean {
-  return !/^(start|guides|recipes)\//.test(path) || text.includes(`@sluice/${name}`);
+/** Returns the package that a page names most often; of several the first. */
+function packageOf(path: string, text: string): string {
+  if (!/^(start|guides|recipes)\//.test(path)) return "core";
+  const counts = packages.map((name) => text.split(`@sluice/${name}`).length);
+  return packages[counts.indexOf(Math.max(...counts))] as string;
 }
 
 /** Keeps links between the pages, and makes text of those that lead elsewhere. */

@@ -8,10 +8,6 @@ export default defineConfig({
   platform: "neutral",
   external: [/^node:/, /^@sluice\/worker-proxy/, "@block65/webcrypto-web-push"],
   sourcemap: true,
-  // the maps lead to `src`, which is published too
-  esbuildOptions(options) {
-    options.sourcesContent = false;
-  },
   clean: true,
   plugins: [
     {

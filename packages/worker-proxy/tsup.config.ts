@@ -8,10 +8,6 @@ export default defineConfig({
   platform: "neutral",
   external: ["jose"],
   sourcemap: true,
-  // the maps lead to `src`, which is published too
-  esbuildOptions(options) {
-    options.sourcesContent = false;
-  },
   clean: true,
   plugins: [
     {

@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { pnpm, run } from "../../scripts/tarballs.ts";
 import { behaviours } from "./behaviours/index.js";
+import { bundlers, tryBundler } from "./bundlers.ts";
 import { compile, copyProgram, settings, typescripts } from "./compilers.ts";
 import { checkForJSR, checkWithDeno, installEverywhere, type Outcome } from "./installs.ts";
 import { nextVersion } from "./next.ts";
@@ -16,7 +17,7 @@ import { startServers } from "./servers.ts";
  * Runs the packed packages everywhere, and writes the tables of `docs/everywhere.md`. Build first. Needs the npm
  * registry. A place that this machine lacks is skipped, with what to install.
  *
- *   --only places | pushes | types | installs   runs one part
+ *   --only places | pushes | bundlers | types | installs   runs one part
  *   --place <text>                     runs the places whose name has this text; the other rows stay
  *   --typescript <version>             compiles with one TypeScript; the other rows stay
  */
@@ -45,6 +46,7 @@ installProject(app, tarballs, {
 
 if (wants("places")) await runPlaces();
 if (wants("pushes")) await runPushes();
+if (wants("bundlers")) await runBundlers();
 if (wants("types")) runTypes();
 if (wants("installs")) runInstalls();
 
@@ -129,6 +131,16 @@ async function runPushes(): Promise<void> {
     servers.close();
     pages.close();
   }
+}
+
+async function runBundlers(): Promise<void> {
+  const rows: Row[] = [];
+  for (const name of Object.keys(bundlers)) {
+    const tried = await tryBundler(name, app, join(import.meta.dirname, "tools"));
+    const { version, warnings, problem } = tried;
+    rows.push([name, version, warnings.length === 0 ? "none" : warnings.join("; "), cellOf(name, problem)]);
+  }
+  writeTable("Bundlers", ["bundler", "version", "warnings", "page under a strict policy"], rows, date);
 }
 
 /** Runs a place, and prints what came of it; undefined where this machine lacks it. */

@@ -41,9 +41,17 @@ function hashOfSources(): string {
   return hash.digest("hex");
 }
 
-async function build(): Promise<void> {
-  const child = spawn(process.execPath, [join(docs, ".vitepress/build.ts")], {
+/** Builds the site for a path of its host, into a folder of `docs`. Code has no colours. */
+export function buildSiteAt(base: string, out: string): Promise<void> {
+  return inTurn(join(import.meta.dirname, "../.tmp/docs-site.lock"), () =>
+    build(["--plain"], { DOCS_BASE: base, DOCS_OUT: out }),
+  );
+}
+
+async function build(options: readonly string[] = [], env: NodeJS.ProcessEnv = {}): Promise<void> {
+  const child = spawn(process.execPath, [join(docs, ".vitepress/build.ts"), ...options], {
     stdio: ["ignore", "pipe", "pipe"],
+    env: { ...process.env, ...env },
   });
   let printed = "";
   for (const stream of [child.stdout, child.stderr])

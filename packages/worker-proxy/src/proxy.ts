@@ -38,7 +38,7 @@ export interface GatewayProxy<Env = unknown> {
  */
 export function createProxy<Env = unknown>(options: ProxyOptions<Env>): GatewayProxy<Env> {
   const settings = checkedOptions(options);
-  import("./refusals/answers.js")
+  import("./option-advice.js")
     .then(({ optionAdvice }) => optionAdvice(options).forEach(logError))
     .catch(() => {});
   return { fetch: (request, env, context) => answer(settings, { request, env: env as Env, context }) };

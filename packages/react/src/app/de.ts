@@ -7,7 +7,14 @@ import type { FieldText, FormWords } from "./form-words.js";
  * sentence says "du" or "Sie", so that the words fit every app.
  */
 
-/** German words of `describeError`. */
+/**
+ * German words of `describeError`.
+ *
+ * @example
+ * ```ts
+ * const { title, hint } = describeError(error, { words: errorWords });
+ * ```
+ */
 export const errorWords: ErrorWords = {
   offline: { title: "Keine Verbindung", hint: "Verbindung prüfen, dann noch einmal versuchen." },
   unreachable: { title: "Nicht erreichbar", hint: "Internet prüfen, dann noch einmal versuchen." },
@@ -49,7 +56,14 @@ export const errorWords: ErrorWords = {
 
 const field = (label: string, hint = ""): FieldText => ({ label, hint });
 
-/** German words of the forms. */
+/**
+ * German words of the forms.
+ *
+ * @example
+ * ```ts
+ * const { fields } = imageForm("gamma-image-5-0-260128", {}, { words: formWords });
+ * ```
+ */
 export const formWords: FormWords = {
   fields: {
     prompt: field("Beschreibung", "Was soll zu sehen sein?"),
@@ -91,7 +105,14 @@ export const formWords: FormWords = {
   choices: { low: "Niedrig", high: "Hoch", max: "Am höchsten", adaptive: "Wie die Vorlage" },
 };
 
-/** German words of the problems of attachments. */
+/**
+ * German words of the problems of attachments.
+ *
+ * @example
+ * ```ts
+ * const files = useAttachments("alpha-v4.1-flash", { words: attachmentWords });
+ * ```
+ */
 export const attachmentWords: AttachmentWords = {
   type: "„{name}“ ist kein Bild in JPEG, PNG, GIF oder WebP.",
   size: "„{name}“ ist zu groß. Grenze: {megabytes} MB.",

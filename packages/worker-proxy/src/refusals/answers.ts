@@ -6,8 +6,6 @@ import { errorBody, textOf, waysOut } from "./texts.js";
 
 /* Loaded when the proxy itself answers, and, once, for a look at its options. */
 
-export { optionAdvice } from "../option-advice.js";
-
 /** The part of the settings that an answer to a refused request needs. */
 interface AnswerSettings<Env> extends LogSettings<Env> {
   readonly basePath?: string;

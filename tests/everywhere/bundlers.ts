@@ -1,0 +1,171 @@
+import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { createEmulator } from "@sluice/emulator";
+import { serve } from "@sluice/emulator/serve";
+import { chromium } from "playwright";
+import { chromiumFlags, findChromium } from "../../scripts/chromium.ts";
+
+/*
+ * The packages as bundlers of apps read them: each builds one page from the packed packages, warns of nothing, and the
+ * page loads its chunks under a strict Content Security Policy.
+ */
+
+/** Builds `entry` into `out` with the bundler of `tools`, and returns its warnings. The first file is `main.js`. */
+type Build = (
+  load: (name: string) => Promise<never>,
+  entry: string,
+  out: string,
+) => Promise<readonly string[]>;
+
+interface Stats {
+  toJson(options: object): {
+    readonly warnings: readonly { message: string }[];
+    readonly errors: readonly { message: string }[];
+  };
+}
+type Pack = (config: object, done: (error: Error | null, stats: Stats) => void) => void;
+
+const packed = (pack: Pack, entry: string, path: string) =>
+  new Promise<readonly string[]>((resolve, reject) => {
+    const config = {
+      mode: "production",
+      context: join(entry, ".."),
+      entry,
+      output: { path, publicPath: "auto", filename: "main.js" },
+    };
+    pack({ ...config, performance: false }, (error, stats) => {
+      if (error) return reject(error);
+      const { warnings, errors } = stats.toJson({ all: false, warnings: true, errors: true });
+      resolve([...errors, ...warnings].map(({ message }) => message));
+    });
+  });
+
+export const bundlers: Readonly<Record<string, Build>> = {
+  async webpack(load, entry, out) {
+    const { default: pack } = (await load("webpack")) as { default: Pack };
+    return packed(pack, entry, out);
+  },
+  async "@rspack/core"(load, entry, out) {
+    const { rspack } = (await load("@rspack/core")) as { rspack: Pack };
+    return packed(rspack, entry, out);
+  },
+  async rollup(load, entry, out) {
+    const { rollup } = (await load("rollup")) as {
+      rollup(options: object): Promise<{ write(to: object): Promise<unknown> }>;
+    };
+    const { nodeResolve } = (await load("@rollup/plugin-node-resolve")) as {
+      nodeResolve(options: object): unknown;
+    };
+    const warnings: string[] = [];
+    const onwarn = ({ message }: { message: string }) => void warnings.push(message);
+    const bundle = await rollup({
+      input: { main: entry },
+      plugins: [nodeResolve({ browser: true })],
+      onwarn,
+    });
+    await bundle.write({ dir: out, format: "es", entryFileNames: "[name].js" });
+    return warnings;
+  },
+  async esbuild(load, entry, out) {
+    const { build } = (await load("esbuild")) as {
+      build(options: object): Promise<{ warnings: readonly { text: string }[] }>;
+    };
+    const { warnings } = await build({
+      entryPoints: { main: entry },
+      bundle: true,
+      splitting: true,
+      format: "esm",
+      minify: true,
+      outdir: out,
+      logLevel: "silent",
+    });
+    return warnings.map(({ text }) => text);
+  },
+  async vite(load, entry, out) {
+    const { build, createLogger } = (await load("vite")) as typeof import("vite");
+    const warnings: string[] = [];
+    const logger = createLogger("warn");
+    logger.warn = (message) => void warnings.push(message);
+    logger.warnOnce = logger.warn;
+    const output = { entryFileNames: "[name].js" };
+    await build({
+      configFile: false,
+      root: join(entry, ".."),
+      base: "./",
+      customLogger: logger,
+      build: { outDir: out, emptyOutDir: true, rolldownOptions: { input: { main: entry }, output } },
+    });
+    return warnings;
+  },
+};
+
+const POLICY = "default-src 'none'; script-src 'self'; connect-src 'self'; img-src data:; base-uri 'none'";
+
+/** Builds the page with one bundler, and tries it. Returns the bundler's version, its warnings, and what went wrong. */
+export async function tryBundler(
+  name: string,
+  app: string,
+  tools: string,
+): Promise<{
+  readonly version: string;
+  readonly warnings: readonly string[];
+  readonly problem: string | undefined;
+}> {
+  const resolve = createRequire(join(tools, "package.json")).resolve;
+  const version = JSON.parse(readFileSync(join(tools, "node_modules", name, "package.json"), "utf8")).version;
+  const out = join(app, "bundled", name);
+  rmSync(out, { recursive: true, force: true });
+  mkdirSync(out, { recursive: true });
+  cpSync(join(import.meta.dirname, "places/bundled.js"), join(app, "bundled.js"));
+  const build = bundlers[name] as Build;
+  const warnings = await build((one) => import(resolve(one)) as Promise<never>, join(app, "bundled.js"), out);
+  writeFileSync(
+    join(out, "index.html"),
+    '<!doctype html><link rel="icon" href="data:,"><script type="module" src="/main.js"></script>',
+  );
+  const problem = await problemOf(out).catch(String);
+  return { version, warnings, problem };
+}
+
+declare const page: {
+  readonly violations: readonly string[];
+  send(text: string): Promise<{ outcome: string; error?: string }>;
+};
+
+/** Serves the built page with the policy, and chats in it: with a refusal that is repeated, and without a network. */
+async function problemOf(out: string): Promise<string | undefined> {
+  const emulator = createEmulator({ speed: Number.POSITIVE_INFINITY });
+  const fetch: typeof emulator.fetch = async (input) => {
+    const request = new Request(input);
+    const { pathname } = new URL(request.url);
+    const file = pathname === "/" ? "index.html" : pathname.slice(1);
+    if (request.method !== "GET" || !/^[\w./-]+\.(?:html|js)$/.test(file)) return emulator.fetch(request);
+    const type = file.endsWith(".js") ? "text/javascript" : "text/html";
+    const headers = { "content-type": type, "content-security-policy": POLICY };
+    return new Response(readFileSync(join(out, file)), { headers });
+  };
+  const served = await serve({ ...emulator, fetch }, { port: 0 });
+  const browser = await chromium.launch({ executablePath: findChromium() ?? "", args: chromiumFlags });
+  try {
+    const opened = await browser.newPage();
+    const problems: string[] = [];
+    opened.on("pageerror", ({ message }) => problems.push(message));
+    await opened.goto(served.url);
+    await opened.waitForFunction(() => typeof page === "object");
+    const first = await opened.evaluate(() => page.send("[[429:1]] Hello"));
+    if (first.outcome !== "complete")
+      problems.push(`a refusal that passes ended as ${first.outcome}: ${first.error}`);
+    await opened.context().setOffline(true);
+    const { error } = await opened.evaluate(() => page.send("Are you there?"));
+    if (error !== "ConnectionError") problems.push(`without a network it ended with ${error}`);
+    await opened.context().setOffline(false);
+    const last = await opened.evaluate(() => page.send("And again"));
+    if (last.outcome !== "complete") problems.push(`with the network back it ended as ${last.outcome}`);
+    problems.push(...(await opened.evaluate(() => page.violations)));
+    return problems.length > 0 ? problems.join("; ") : undefined;
+  } finally {
+    await browser.close();
+    await served.close();
+  }
+}
