@@ -142,7 +142,9 @@ async function bundled(source: string): Promise<string> {
         load: (id) => (id === `\0${entry}` ? source : null),
       },
     ],
-    resolve: { alias: ["@sluice/durable", "@sluice/worker-proxy"].map(aliasOf) },
+    resolve: {
+      alias: ["@sluice/durable", "@sluice/worker-proxy/internal", "@sluice/worker-proxy"].map(aliasOf),
+    },
     build: {
       write: false,
       lib: { entry, formats: ["es"] },
