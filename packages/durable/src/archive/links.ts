@@ -55,10 +55,9 @@ export function createArchiveLinks<Env>(
     const named = await Promise.all([...films, ...files]);
     const ids = named.map(({ id }) => id).filter((id) => id !== undefined);
     const sources = named.flatMap(({ source, frame }) => [source, frame]).filter((one) => one !== undefined);
-    const found =
-      ids.length + sources.length > 0 ? await space.ask(user.id, { do: "find", ids, sources }) : {};
+    const { files: found = [] } = await space.ask(user.id, { do: "find", ids, sources });
     const rowOf = ({ id, source }: Pick<Named, "id" | "source">) =>
-      found.files?.find((row) => row.id === id || (source !== undefined && row.source === source));
+      found.find((row) => row.id === id || (source !== undefined && row.source === source));
     const copyIn = async (row: FileRow) => {
       const { id, bytes, type } = row;
       return { id, type, bytes, ...(await linkTo(row, links, settings, asked)) };
