@@ -255,6 +255,9 @@ describe("--add", () => {
     write("site", next);
     const printed = create("site", "--add");
     expect(read("site/src/app/page.tsx")).toBe("mine");
+    expect(manifestOf("site").scripts["check:deploy"]).toMatch(
+      /^node --disable-warning=\w+ scripts\/check-deploy.ts$/,
+    );
     expect(read("site/src/app/chat/page.tsx")).toContain('from "../../../chat/app"');
     expect(read("site/src/app/api/[...path]/route.ts")).toContain('from "../../../../server/answer"');
     expect(read("site/tsconfig.json")).toContain('"allowImportingTsExtensions": true,\n    "noEmit": true');
