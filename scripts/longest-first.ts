@@ -14,6 +14,8 @@ const longest = [
   "tests/simulation.test.ts",
   "tests/studio/shell.test.ts",
   "tests/tasks-in-pages.test.ts",
+  "tests/added-apps.test.ts",
+  "tests/new-apps.test.ts",
   "tests/minimal-chat.test.ts",
   "tests/worker-template-durable.test.ts",
   "tests/worker-template.test.ts",

@@ -255,6 +255,9 @@ describe("--add", () => {
     write("site", next);
     const printed = create("site", "--add");
     expect(read("site/src/app/page.tsx")).toBe("mine");
+    expect(manifestOf("site").scripts["check:deploy"]).toMatch(
+      /^node --disable-warning=\w+ scripts\/check-deploy.ts$/,
+    );
     expect(read("site/src/app/chat/page.tsx")).toContain('from "../../../chat/app"');
     expect(read("site/src/app/api/[...path]/route.ts")).toContain('from "../../../../server/answer"');
     expect(read("site/tsconfig.json")).toContain('"allowImportingTsExtensions": true,\n    "noEmit": true');
@@ -303,6 +306,21 @@ test("Settings of an app that exists stay, and those that are missing are added 
   expect(printed).toContain(".env.local\n\n  Settings that were missing");
   expect(printed).not.toMatch(/secret\n|SESSION_SECRET/);
 });
+
+test("Settings of development that wrangler would read in place of ours are named", () => {
+  write("vars", { ...start, ".dev.vars": "OTHER=1\n" });
+  expect(create("vars", "--add")).toContain(".dev.vars\n\n  Move its lines into .env.local");
+});
+
+test.each(["react", "start", "worker"])(
+  "A deploy of %s takes its settings from the file of production, and not from .env.local, which wrangler prefers",
+  (template) => {
+    create(`deploy-${template}`, "--template", template);
+    expect(manifestOf(`deploy-${template}`).scripts.deploy).toMatch(
+      / wrangler deploy --env-file (\S+) --secrets-file \1$/,
+    );
+  },
+);
 
 describe("an app that pnpm installs", () => {
   test("The app allows the install scripts that it needs, which pnpm asks for", () => {

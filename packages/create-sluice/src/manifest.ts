@@ -5,6 +5,7 @@ type Texts = Readonly<Record<string, string>>;
 /** The part of a package.json that this package reads. */
 export interface Manifest {
   readonly name?: string;
+  readonly type?: string;
   readonly workspaces?: unknown;
   readonly scripts?: Texts;
   readonly dependencies?: Texts;
@@ -16,7 +17,7 @@ export function merged(ours: Manifest, theirs: Manifest): { manifest: Manifest; 
   const has = { ...theirs.devDependencies, ...theirs.dependencies };
   const lacking = (list: Texts = {}) =>
     Object.fromEntries(Object.entries(list).filter(([name]) => !(name in has)));
-  const { scripts, byHand } = scriptsOf(ours.scripts ?? {}, theirs.scripts ?? {});
+  const { scripts, byHand } = scriptsOf(scriptsFor(theirs, ours.scripts ?? {}), theirs.scripts ?? {});
   const manifest = {
     ...theirs,
     scripts,
@@ -28,6 +29,17 @@ export function merged(ours: Manifest, theirs: Manifest): { manifest: Manifest; 
 
 /** Scripts that get another name where an app has one of theirs. */
 const OWN = ["deploy", "invite", "check:deploy"];
+
+/** Returns our scripts for an app: Node warns of modules in one whose manifest does not say that it has them. */
+function scriptsFor({ type }: Manifest, ours: Texts): Texts {
+  if (type === "module") return ours;
+  const node = "node --disable-warning=MODULE_TYPELESS_PACKAGE_JSON ";
+  const entries = Object.entries(ours).map(([name, line]) => [
+    name,
+    line.replace(/^node (?=.*scripts\/)/, node),
+  ]);
+  return Object.fromEntries(entries);
+}
 
 function scriptsOf(ours: Texts, theirs: Texts): { scripts: Texts; byHand: readonly ByHand[] } {
   const { dev } = theirs;

@@ -34,6 +34,7 @@ export interface Plan {
   readonly byHand: readonly ByHand[];
 }
 
+const ONE_FILE = "Move its lines into .env.local, and delete it: wrangler reads only one of the two files.";
 const sources = join(import.meta.dirname, "templates");
 
 /** Plans an app of a template, or what an app lacks of it. */
@@ -68,6 +69,7 @@ export function planOf({ folder, template, add }: Wanted): Plan {
     else if (!edits && read(path) !== text) kept.push(path);
   }
   for (const [path, text] of settingsOf(template)) write(path, withSettings(read(path), text));
+  if (read(".dev.vars") !== undefined) byHand.push({ file: ".dev.vars", edit: ONE_FILE });
   const builds = buildsOf(folder, template);
   if (builds?.isTheirs) byHand.push({ file: builds.file, edit: builds.text });
   else if (builds) write(builds.file, builds.text);
