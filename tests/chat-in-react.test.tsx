@@ -50,7 +50,7 @@ test("the first chat shows an answer, and after a failure the words and a way on
   expect(alert.textContent).toContain("The answer was cut off");
   const before = emulator.requests.length;
   press("Try again");
-  await vi.waitFor(() => expect(emulator.requests.length).toBe(before + 1));
+  await expect.poll(() => emulator.requests.length).toBe(before + 1);
 });
 
 test("the whole chat answers, edits, makes versions, and shows each of them", async () => {
@@ -76,7 +76,7 @@ test("a tool of the whole chat runs when the user has allowed it", async () => {
   press("New chat");
   ask("Use the tool save_note");
   fireEvent.click(await screen.findByRole("button", { name: "Allow" }));
-  await vi.waitFor(() => expect(localStorage.getItem("note")).not.toBeNull());
+  await expect.poll(() => localStorage.getItem("note")).not.toBeNull();
 });
 
 test("the list of chats begins a new one, removes one, and brings it back", async () => {

@@ -67,6 +67,13 @@ test("no example shows its users the message of an error, or takes a user from a
   expect([...code, ...comments].filter((line) => line.includes("x-user"))).toEqual([]);
 });
 
+test("no page begins with “At the end”, which reads as “finally”", () => {
+  const pages = globSync("docs/{start,guides,recipes}/*.md", { cwd: root });
+  expect(pages.length).toBeGreaterThan(50);
+  const openings = pages.map((path) => /^# .*\n+(.*)$/m.exec(readFileSync(root + path, "utf8"))?.[1] ?? path);
+  expect(openings.filter((opening) => opening.startsWith("At the end"))).toEqual([]);
+});
+
 /** The lines of a page that are inside of code blocks. */
 function codeOf(lines: readonly string[]): string[] {
   let isCode = false;

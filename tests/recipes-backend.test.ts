@@ -102,10 +102,10 @@ describe.each(Object.entries(frameworks))("the route in %s", (_, start) => {
   test("ends the gateway's work when the page has left", async () => {
     const chat = createChatStore(createClient(target), { model: "delta-5.3" });
     const turn = chat.send("Hello [[stall]]");
-    await vi.waitFor(() => expect(chat.getSnapshot().status).toBe("streaming"));
+    await expect.poll(() => chat.getSnapshot().status).toBe("streaming");
     chat.stop();
     await turn;
-    await vi.waitFor(() => expect(emulator.requests.at(-1)).toMatchObject({ aborted: true }));
+    await expect.poll(() => emulator.requests.at(-1)).toMatchObject({ aborted: true });
   });
 });
 

@@ -57,7 +57,7 @@ async function openDevice(drafts = memoryStorage()) {
   const chat = createChatStore(client, { id: "trip", model: "delta-5.3", storage });
   open.push(chat);
   chat.subscribe(() => {});
-  await vi.waitFor(() => expect(chat.getSnapshot().isRestoring).toBe(false));
+  await expect.poll(() => chat.getSnapshot().isRestoring).toBe(false);
   const texts = () => chat.getSnapshot().messages.map(({ content }) => content);
   return { chat, texts, client, storage };
 }
@@ -66,8 +66,9 @@ test("a turn on the phone shows on the laptop, and the laptop's next message fol
   const laptop = await openDevice();
   await laptop.chat.send("I am going to Rome");
   const phone = await openDevice();
+  await expect.poll(() => phone.texts()).toHaveLength(2);
   await phone.chat.send("My name is Ada");
-  await vi.waitFor(() => expect(laptop.texts()).toHaveLength(4));
+  await expect.poll(() => laptop.texts()).toHaveLength(4);
   await laptop.chat.send("What is my name?");
   const sent = emulator.requests.at(-1)?.body as { messages: { content: string }[] };
   expect(sent.messages.map(({ content }) => content)).toEqual([
@@ -77,27 +78,27 @@ test("a turn on the phone shows on the laptop, and the laptop's next message fol
     "answer 2",
     "What is my name?",
   ]);
-  await vi.waitFor(() => expect(phone.texts()).toEqual(laptop.texts()));
+  await expect.poll(() => phone.texts()).toEqual(laptop.texts());
 });
 
 test("an answer that streams on one device is not ended by another that opens the chat", async () => {
   const phone = await openDevice();
   const turn = phone.chat.send("Hello [[stall]]");
-  await vi.waitFor(() => expect(phone.chat.getSnapshot().status).not.toBe("ready"));
+  await expect.poll(() => phone.chat.getSnapshot().status).not.toBe("ready");
   const laptop = await openDevice();
-  await vi.waitFor(() => expect(laptop.texts()).toEqual(["Hello [[stall]]"]));
+  await expect.poll(() => laptop.texts()).toEqual(["Hello [[stall]]"]);
   phone.chat.stop();
   await turn;
-  await vi.waitFor(() => expect(laptop.chat.getSnapshot().messages.at(-1)?.outcome).toBe("stopped"));
+  await expect.poll(() => laptop.chat.getSnapshot().messages.at(-1)?.outcome).toBe("stopped");
 });
 
 test("a chat is read again after a reload, and a removed one is gone on all devices", async () => {
   const laptop = await openDevice();
   await laptop.chat.send("Hello");
   const phone = await openDevice();
-  expect(phone.texts()).toEqual(["Hello", "answer 1"]);
+  await expect.poll(() => phone.texts()).toEqual(["Hello", "answer 1"]);
   await laptop.client.forget(laptop.storage);
-  await vi.waitFor(() => expect(phone.texts()).toEqual([]));
+  await expect.poll(() => phone.texts()).toEqual([]);
 });
 
 test("a user reads no records of another", async () => {

@@ -146,8 +146,8 @@ describe("a session that ends", () => {
       vi.setSystemTime(Date.now() + wait);
       const before = gateway.requests.length;
       press("Ask");
-      await vi.waitFor(() => expect(gateway.requests.length).toBe(before + 1));
-      await vi.waitFor(() => expect(ask().disabled).toBe(false));
+      await expect.poll(() => gateway.requests.length).toBe(before + 1);
+      await expect.poll(() => ask().disabled).toBe(false);
     }
     expect(renewals).toHaveLength(2);
   });
@@ -163,8 +163,8 @@ describe("a session that ends", () => {
     await screen.findByRole("button", { name: "Sign in" });
     expect(gateway.requests).toHaveLength(1);
     press("Sign in");
-    await vi.waitFor(() => expect(screen.queryByRole("alert")).toBeNull());
-    await vi.waitFor(() => expect(ask().disabled).toBe(false));
+    await expect.poll(() => screen.queryByRole("alert")).toBeNull();
+    await expect.poll(() => ask().disabled).toBe(false);
     expect([screen.getAllByText("user").length, gateway.requests.length]).toEqual([1, 2]);
   });
 
@@ -232,10 +232,10 @@ test("users' pictures are stored first, and the chat has their addresses alone",
   fireEvent.change(screen.getByLabelText("Images"), { target: { files } });
   fireEvent.change(screen.getByLabelText("Message"), { target: { value: "What is it?" } });
   const button = screen.getByRole<HTMLButtonElement>("button", { name: "Send" });
-  await vi.waitFor(() => expect(button.disabled).toBe(false));
+  await expect.poll(() => button.disabled).toBe(false);
   fireEvent.submit(button.form as HTMLFormElement);
   expect(((await screen.findByAltText("Attached")) as HTMLImageElement).src).toBe(stored);
-  await vi.waitFor(() => expect(emulator.requests).toHaveLength(1));
+  await expect.poll(() => emulator.requests).toHaveLength(1);
   const sent = JSON.stringify(emulator.requests[0]?.body);
   expect([sent.includes(stored), sent.includes("base64")]).toEqual([true, false]);
 });

@@ -86,7 +86,7 @@ describe("logs", () => {
       context,
     );
     const answer = await response.text();
-    await vi.waitFor(() => expect(logs).toHaveLength(1));
+    await expect.poll(() => logs).toHaveLength(1);
     await context.settled();
     const [log] = logs;
     expect(log?.headers.get("authorization")).toBe("Bearer t");
