@@ -474,11 +474,6 @@ const mistakes: readonly Mistake[] = [
     'models: give the ids that may be asked, ["delta-5.3"]',
   ],
   [
-    "a model without its route",
-    ({ proxy }) => proxy({ models: ["gamma-image-5-0-260128"] }),
-    'sluice proxy: createProxy.models: "gamma-image-5-0-260128" is never asked for: add "images" to `routes`, or take the model out',
-  ],
-  [
     "a cap in camel case",
     ({ proxy }) => proxy({ models: { "delta-5.3": { maxTokens: 5 } } }),
     "models: delta-5.3: maxTokens: is no field of this model; correct it, or see allowFields",

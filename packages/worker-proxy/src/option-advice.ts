@@ -1,5 +1,4 @@
 import { didYouMean, unknownProxyOptions } from "@sluice/core/internal";
-import { routeOf } from "./gates/field-table.js";
 import { specModels } from "./gates/spec-models.js";
 import type { ProxyOptions } from "./options.js";
 
@@ -7,9 +6,9 @@ import type { ProxyOptions } from "./options.js";
 
 const known = Object.keys(specModels);
 
-/** Returns a line for each option that is not known, and for each model that no request will reach. */
+/** Returns a line for each option that is not known, and for each model whose id is nearly that of another. */
 export function optionAdvice<Env>(options: ProxyOptions<Env>): string[] {
-  const { models, routes = ["chat"] } = options;
+  const { models } = options;
   const unknown = unknownProxyOptions(options).map(({ path, message }) => `${path} ${message}`);
   if (typeof models === "function") return unknown;
   const ids = Array.isArray(models) ? (models as readonly string[]) : Object.keys(models);
@@ -18,9 +17,6 @@ export function optionAdvice<Env>(options: ProxyOptions<Env>): string[] {
   function adviceOn(id: string): string | readonly string[] {
     const said = `createProxy.models: ${JSON.stringify(id)}`;
     const meant = known.includes(id) ? "" : didYouMean(id, known);
-    if (meant) return `${said} is no model of the tables, and is asked for as it is${meant}`;
-    const route = routeOf(id);
-    if (!route || routes.includes(route)) return [];
-    return `${said} is never asked for: add "${route}" to \`routes\`, or take the model out`;
+    return meant ? `${said} is no model of the tables, and is asked for as it is${meant}` : [];
   }
 }
