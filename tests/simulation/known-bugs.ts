@@ -228,10 +228,10 @@ export const knownBugs: readonly KnownBug[] = [
     changes: [
       change(
         "packages/core/src/storage/wait.ts",
-        "const answer = (async () => operation())();",
-        "const answer = (async () => operation())();\n  let isLate = false;\n  answer.then((late) => { if (isLate) onLate(late); }, () => {});",
+        "const taken = answer.then(take);",
+        'let isLate = false;\n  answer.then((late) => { if (isLate) take(late); }, () => {});\n  const taken = within(client.clock, WAIT_MS, answer, "the storage").then(take, () => {\n    isLate = true;\n  });',
       ),
-      change("packages/core/src/storage/wait.ts", "answer.then(onLate, () => {});", "isLate = true;"),
+      change("packages/core/src/storage/wait.ts", "taken.catch(() =>", "answer.catch(() =>"),
     ],
   },
   {

@@ -50,7 +50,10 @@ export function brokenMoneyRuleAtRest(world: World): string | undefined {
     const broken = wrongCharge(account);
     if (broken) return broken;
   }
-  return wrongLedger(world.proxy, accounts, BEGINNING + world.timeline.now());
+  return (
+    wrongLedger(world.proxy, accounts, BEGINNING + world.timeline.now()) ??
+    heldForNothing(world.proxy, accounts)
+  );
 }
 
 type Proxy = NonNullable<World["proxy"]>;
@@ -127,6 +130,18 @@ function wrongLedger({ objects }: Proxy, accounts: readonly Account[], now: numb
     });
     const sum = confirmed.reduce((total, amount) => total + amount, 0);
     if (row?.["amount"] !== sum) return `a ledger has ${row?.["amount"]} spent, and confirmed ${sum}`;
+  }
+  return undefined;
+}
+
+/** At rest nothing is reserved, but what a process has left that is lost, or could not settle. */
+function heldForNothing({ objects }: Proxy, accounts: readonly Account[]): string | undefined {
+  for (const { name, storage } of objects.storagesOf("BUDGET")) {
+    const held = storage.hasTable("reservations") ? storage.rowsOf("SELECT id FROM reservations") : [];
+    for (const { reserve, id, settles } of accounts) {
+      const isKnown = reserve.page.state === "gone" || settles.some(({ exchange }) => exchange.to === name);
+      if (!isKnown && held.some((row) => row["id"] === id)) return `${id} is reserved for ever`;
+    }
   }
   return undefined;
 }

@@ -131,7 +131,7 @@ export function planOf(seed: number): Plan {
       nth: between(random, 0, 23),
     };
   });
-  return withRareMishaps({
+  const plan = withRareMishaps({
     seed,
     tabs: between(random, 1, 3),
     locks: weighted(random, { sound: 8, absent: 1, refused: 1, silent: 0.5 }),
@@ -141,6 +141,7 @@ export function planOf(seed: number): Plan {
     budget: random() < 0.25 ? 8000 : 1_000_000,
     ...withOrders(seed, proxy, withViews(seed, withMishaps(seed, withStranger(seed, steps)))),
   });
+  return withBeginning(plan);
 }
 
 /** An action, the longest time before it in milliseconds, and a number for it; any number by default. */
@@ -211,46 +212,10 @@ function mixedWith(steps: readonly Step[], choice: readonly Mishap[], random: Ra
   return [...steps.slice(0, at), ...added, ...steps.slice(at)];
 }
 
+type Possible = (plan: Plan) => boolean;
+
 /** Mishaps that hardly any world has by chance. Each shows a bug of the past, in some kinds of worlds. */
-const rareMishaps: readonly (readonly [Mishap, isPossible: (plan: Plan) => boolean])[] = [
-  // a retry waits for a tab with a slow tool
-  [
-    () => [
-      ["send for a tool", 3000, 1],
-      ["retry in all tabs", 60],
-    ],
-    ({ whenBusy, locks }) => whenBusy === "queue" && locks === "sound",
-  ],
-  // a queued message becomes an answer
-  [
-    (random) => [
-      ["send", 3000],
-      ["send", 10],
-      ["send", 10],
-      ["corrupt a record", 3000, 4 + 5 * between(random, 0, 3)],
-    ],
-    ({ whenBusy }) => whenBusy === "queue",
-  ],
-  // a chat is left while its answer does not fit on the disk
-  [
-    () => [
-      ["send a long one", 3000],
-      ["change disk", 900, diskModes.indexOf("full")],
-      ["mount with another id", 900, components.length],
-      ["mount with another id", 14_400_000, 0],
-    ],
-    ({ view }) => view !== "stores",
-  ],
-  // a page is frozen while it reads from a disk that is far away
-  [
-    (random) => [
-      ["create", 3000],
-      ["change disk", 60_000, diskModes.indexOf("slow")],
-      [weighted(random, { open: 2, reload: 1 }), 900],
-      ["freeze", 900],
-    ],
-    () => true,
-  ],
+const rareMishaps: readonly (readonly [Mishap, Possible])[] = [
   // a tab crashes while a film is made, and another one asks for the same at once
   [
     () => [
@@ -267,7 +232,111 @@ function withRareMishaps(plan: Plan): Plan {
   const random = randomOf(plan.seed, "rare mishaps");
   if (random() < 0.85) return plan;
   const possible = rareMishaps.flatMap(([mishap, isPossible]) => (isPossible(plan) ? mishap : []));
-  return { ...plan, steps: mixedWith(plan.steps, possible, random) };
+  return possible.length === 0 ? plan : { ...plan, steps: mixedWith(plan.steps, possible, random) };
+}
+
+/** Components by their place in {@link components}. */
+const [CHAT, TITLE] = [components.lastIndexOf("chat"), components.indexOf("title")];
+const SLOW = 7;
+const RESET = 1;
+
+/**
+ * Mishaps that show a bug of the past only where no other fault came before: it would be a reason for what is wrong, or
+ * hide it. Each ends with a wait, and is done in the first tab.
+ */
+const beginnings: readonly (readonly [Mishap, Possible])[] = [
+  // a retry in two tabs waits for one with a slow tool
+  [
+    () => [
+      ["send for a tool", 3000, 1],
+      ["retry in all tabs", 60],
+    ],
+    ({ whenBusy, locks, tabs }) => whenBusy === "queue" && locks === "sound" && tabs === 3,
+  ],
+  // a queued message becomes an answer
+  [
+    (random) => [
+      ["send", 3000],
+      ["send", 10],
+      ["send", 10],
+      ["corrupt a record", 900, 4 + 5 * between(random, 0, 3)],
+      ["crash", 50],
+    ],
+    ({ whenBusy, locks }) => whenBusy === "queue" && locks === "sound",
+  ],
+  // a chat is left by all of its components while its answer does not fit on the disk
+  [
+    (random) => [
+      ["send a long one", 3000],
+      ["unmount", 10, TITLE],
+      ["change disk", 900, diskModes.indexOf(weighted(random, { tight: 1, full: 1 }))],
+      ["mount with another id", 900, CHAT + components.length],
+      ["wait", 14_400_000],
+    ],
+    ({ view }) => view !== "stores",
+  ],
+  // a page is frozen while it reads from a disk that is far away
+  [
+    (random) => [
+      ["create", 3000],
+      // the film is there by then in most of them
+      ["change disk", 400_000, diskModes.indexOf("slow")],
+      [weighted(random, { open: 2, reload: 1 }), 900],
+      ["freeze", 900],
+    ],
+    ({ tabs }) => tabs > 1,
+  ],
+  // the connection to a ledger breaks as it reserves, or as it settles
+  [
+    () => [
+      ["break an object's call", 900, RESET],
+      ["send", 10],
+    ],
+    ({ proxy }) => proxy !== "absent",
+  ],
+  [
+    () => [
+      ["send", 3000],
+      ["break an object's call", 1300, RESET],
+    ],
+    ({ proxy }) => proxy !== "absent",
+  ],
+  // images are stopped while their answer is on its way, and an asset is left before its receipt
+  [
+    () => [
+      ["break connection", 200, SLOW],
+      ["generate", 200],
+      ["stop images", 9900],
+    ],
+    () => true,
+  ],
+  [
+    () => [
+      ["register", 3000],
+      ["reset asset", 200],
+    ],
+    () => true,
+  ],
+];
+
+/** Lets some worlds begin with one of these mishaps. The draws are their own, so that they change no other world. */
+function withBeginning(plan: Plan): Plan {
+  const random = randomOf(plan.seed, "first steps");
+  if (random() < 0.9) return plan;
+  const possible = beginnings.flatMap(([mishap, isPossible]) => (isPossible(plan) ? mishap : []));
+  const begin = nthOf(possible, between(random, 0, possible.length - 1)) as Mishap;
+  const happenings = begin(random);
+  const hasReload = happenings.some(([action]) => action === "reload");
+  const steps = [...happenings, ["wait", 90_000] as const].map(
+    ([action, most, nth = between(random, 0, 23)]): Step => ({
+      afterMs: between(random, 0, most),
+      do: action,
+      // a page that reads is the last one that was opened; a reload opens one in place of another
+      tab: action !== "freeze" ? 0 : plan.tabs - (hasReload ? 1 : 0),
+      nth,
+    }),
+  );
+  return { ...plan, steps: [...steps, ...plan.steps] };
 }
 
 /**
