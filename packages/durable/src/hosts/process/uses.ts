@@ -1,7 +1,4 @@
-/** Counts what is under way in an object. */
-export type Uses = ReturnType<typeof openUses>;
-
-/** Opens the count of what is under way. */
+/** Opens the count of what is under way in an object. */
 export function openUses() {
   let count = 0;
   let idleSince = Date.now();
