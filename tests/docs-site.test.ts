@@ -82,10 +82,10 @@ describe.each(["core", "react", "worker-proxy", "durable", "emulator"])("the pac
 });
 
 test("Each guide is packed once, in one of the packages", () => {
-  const guides = globSync("{start,guides}/*.md", { cwd: join(root, "docs") }).map((path) =>
+  const guides = globSync("{start,guides,recipes}/*.md", { cwd: join(root, "docs") }).map((path) =>
     path.replaceAll("\\", "/"),
   );
-  expect(packed.filter((path) => /^(start|guides)\//.test(path)).sort()).toEqual(guides.sort());
+  expect(packed.filter((path) => /^(start|guides|recipes)\//.test(path)).sort()).toEqual(guides.sort());
 });
 
 /** Names of the fields of exported interfaces whose name ends in `Options`. */
