@@ -1,5 +1,6 @@
 import { sharedBrowser } from "../tests/support/browser.ts";
 import {
+  askDeployed,
   askPage,
   askServer,
   checkDeploy,
@@ -99,7 +100,7 @@ async function steps({ template, command, path }: App, shop: Workshop, take: Tak
   const deployed = await take("checklist", () => checked(shop, ways));
   await take("answer in production", async () => {
     const link = await invite(shop, "app");
-    return ways.hasPage ? askPage(link, "Hello") : undefined;
+    return ways.hasPage ? askPage(link, "Hello") : askDeployed(shop, "app", deployed.url);
   });
   await deployed.stop();
   const open = await openSecrets(shop, "app");

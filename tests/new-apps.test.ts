@@ -2,6 +2,7 @@ import { spawnSync } from "node:child_process";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { findChromium } from "../scripts/chromium.ts";
 import {
+  askDeployed,
   askPage,
   askServer,
   checkDeploy,
@@ -59,7 +60,7 @@ describe.each(Object.entries(waysOf))("a new app of %s", { tags: ["long"] }, (te
     if (ways.hasPage) {
       expect(await visit(server.url)).toContain("This app is by invitation.");
       expect((await askPage(link, "Hello")).length).toBeGreaterThan(10);
-    }
+    } else expect(await askDeployed(shop, app, server.url)).toContain("complete");
     await server.stop();
     expect(await checkDeploy(shop, app)).toMatchObject({
       status: 1,

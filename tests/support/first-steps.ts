@@ -17,6 +17,8 @@ export interface Ways {
   readonly production: (app: string, address: string) => readonly string[];
 }
 
+/** Environment that trusts the certificate of production's stand-in. */
+const trusting = { NODE_EXTRA_CA_CERTS: LOCALHOST, DENO_CERT: LOCALHOST };
 const anyPort = ["--port", "0", "--ip", "127.0.0.1"];
 /** Starts a built Worker in workerd, under the address that it would have on Cloudflare. */
 const wrangler = (address: string, ...args: readonly string[]) => [
@@ -145,6 +147,16 @@ export function askServer(shop: Workshop, app: string, url: string): Promise<str
   return shop.run(app, ["npm", "run", "ask", "--", "Hello"], { APP_URL: url });
 }
 
+/** Asks a deployed server in the terminal, with the secret that signs its users' tokens. */
+export function askDeployed(shop: Workshop, app: string, url: string): Promise<string> {
+  const [, secret = ""] = /^SESSION_SECRET=(.*)$/m.exec(shop.read(app, ".env.production.local")) ?? [];
+  return shop.run(app, ["npm", "run", "ask", "--", "Hello"], {
+    ...trusting,
+    APP_URL: url,
+    SESSION_SECRET: secret,
+  });
+}
+
 /** Writes the settings that nobody else knows into `.env.production.local`. */
 function fillIn({ read, write }: Workshop, app: string, url: string): void {
   const file = `${app}/.env.production.local`;
@@ -167,8 +179,7 @@ export async function deploy(shop: Workshop, app: string, ways: Ways): Promise<S
 
 /** Runs the checklist of production. */
 export function checkDeploy(shop: Workshop, app: string, ...args: readonly string[]) {
-  const env = { NODE_EXTRA_CA_CERTS: LOCALHOST, DENO_CERT: LOCALHOST };
-  return shop.attempt(app, ["npm", "run", "check:deploy", "--", ...args], env);
+  return shop.attempt(app, ["npm", "run", "check:deploy", "--", ...args], trusting);
 }
 
 /** Invites a user, and returns the link. */
