@@ -116,8 +116,10 @@ export async function explain(error: ConnectionError, address: string, health: s
 
 /** Returns true if a server can be reached, but not by code of this page: without CORS a page may send, and not read. */
 async function isRefused(address: string): Promise<boolean> {
+  const late = new AbortController();
+  const timer = setTimeout(() => late.abort(), ASK_MS);
   const ask = (mode: RequestMode) =>
-    fetch(address, { mode, credentials: "omit", signal: AbortSignal.timeout(ASK_MS) }).then(
+    fetch(address, { mode, credentials: "omit", signal: late.signal }).then(
       (response) => {
         response.body?.cancel().catch(() => {});
         return true;
@@ -125,6 +127,7 @@ async function isRefused(address: string): Promise<boolean> {
       () => false,
     );
   const [isThere, isReadable] = await Promise.all([ask("no-cors"), ask("cors")]);
+  clearTimeout(timer);
   return isThere && !isReadable;
 }
 

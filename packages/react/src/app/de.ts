@@ -12,7 +12,7 @@ import type { FieldText, FormWords } from "./form-words.js";
  *
  * @example
  * ```ts
- * const { title, hint } = describeError(error, { words: errorWords });
+ * const { title, hint } = describeError(new Error("no network"), { words: errorWords });
  * ```
  */
 export const errorWords: ErrorWords = {

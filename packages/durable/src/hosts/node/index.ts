@@ -33,13 +33,34 @@ export interface Objects<Env, Names extends string> {
  * @throws {Error} where another process has the file, or a later version of this package wrote it
  * @example
  * ```ts
- * import { Budget, budget } from "@sluice/durable";
+ * import { Budget, budget, type ObjectNamespace, mostTokens } from "@sluice/durable";
  * import { openObjects } from "@sluice/durable/node";
  * import { createProxy } from "@sluice/worker-proxy";
+ * import { userOf } from "./sign-in.js"; // yours: who is asking, { id } or null
  *
- * const objects = openObjects({ file: "sluice.db", env: process.env, objects: { BUDGET: Budget } });
- * const meter = budget({ namespace: (env) => env.BUDGET, limits: { user: 200_000 }, windowMs: 86_400_000, reserveFor });
- * const proxy = createProxy({ ...options, meter });
+ * interface Settings {
+ *   readonly GATEWAY_API_KEY: string | undefined;
+ *   readonly BUDGET: ObjectNamespace;
+ * }
+ * const objects = openObjects({
+ *   file: "sluice.db",
+ *   env: { GATEWAY_API_KEY: process.env["GATEWAY_API_KEY"] },
+ *   objects: { BUDGET: Budget },
+ * });
+ * const meter = budget<Settings>({
+ *   namespace: (env) => env.BUDGET,
+ *   limits: { user: 200_000 }, // tokens
+ *   windowMs: 86_400_000,
+ *   reserveFor: mostTokens,
+ * });
+ * const proxy = createProxy<Settings>({
+ *   baseURL: "https://gateway.example.com",
+ *   apiKey: (env) => env.GATEWAY_API_KEY,
+ *   authenticate: (request) => userOf(request),
+ *   origins: ["https://app.example.com"],
+ *   models: { "delta-5.3": { max_tokens: 8192 } },
+ *   meter,
+ * });
  * const answer = (request: Request) => proxy.fetch(request, objects.env);
  * process.once("SIGTERM", () => objects.close());
  * ```
