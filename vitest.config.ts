@@ -73,6 +73,7 @@ const pure = [
   "new-model",
   "page-activity",
   "partial-json",
+  "refused-origin",
   "schema",
   "storage-recovery",
   "store",

@@ -171,6 +171,7 @@ export function createClient(options: ClientOptions): Client {
     // called without its object: a `fetch` taken from an object would lose its `this`, and the global one throws with
     // another `this`
     fetch: (options.fetch ?? ((...given) => globalThis.fetch(...given))) as typeof globalThis.fetch,
+    hasOwnFetch: options.fetch !== undefined,
     // the platform would copy a `Request`, body and all, which takes longer than all else before a call is sent; but
     // only a `Request` shows at once that `credentials` are refused
     prepare: (...given) => (options.fetch || credentials ? [new Request(...given)] : given),

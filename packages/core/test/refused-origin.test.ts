@@ -37,6 +37,22 @@ test.each([
   expect(error.reason).toBeUndefined();
 });
 
+test("A `fetch` of the app's own is not asked past: the platform's may lead elsewhere", async () => {
+  const asked = vi.fn();
+  vi.stubGlobal("location", new URL("http://localhost:5173/chat"));
+  vi.stubGlobal("fetch", asked);
+  const fetch = () => Promise.reject(new TypeError("Failed to fetch"));
+  const client = createClient({
+    baseURL: "https://api.test",
+    fetch,
+    retry: { limit: 0 },
+    includeUsage: false,
+  });
+  const error = await completeChat(client, chat).catch((error) => error);
+  expect(error).toMatchObject({ name: "ConnectionError" });
+  expect(asked).not.toHaveBeenCalled();
+});
+
 test("A page of users asks nothing more of the server", async () => {
   const { asked, error } = await failOf("https://app.test/chat", ["no-cors"]);
   expect(error.message).toContain("CORS may be the reason");

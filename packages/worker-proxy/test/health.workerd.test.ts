@@ -60,7 +60,10 @@ const hook = (given: Partial<WebhookOptions<Env>>): Partial<ProxyOptions<Env>> =
 /** Options of which nothing is set in `env`, and the name that the log has for each. */
 const unset: readonly [line: string, options: Partial<ProxyOptions<Env>>][] = [
   ["apiKey: is the secret set? Give one key", { apiKey: (env) => read(env, "GATEWAY_API_KEY") }],
-  ["baseURL: is no URL; env.GATEWAY_URL", { baseURL: (env) => read(env, "GATEWAY_URL") as string }],
+  [
+    "baseURL: is no URL; give the gateway's address, https://gateway.example.com; env.GATEWAY_URL",
+    { baseURL: (env) => read(env, "GATEWAY_URL") as string },
+  ],
   ["baseURL: is the proxy's own address", { baseURL: () => "https://proxy.example" }],
   ["origins: give exact origins", { origins: () => undefined as never }],
   ["models: give the ids", { models: async () => [] }],

@@ -105,11 +105,16 @@ export async function repeat(error: Error, repetition: Repetition): Promise<Resp
  * Adds the likely reason of a failure across origins, which a browser does not report. In a page of this machine, where
  * a developer sees it, `health` is asked twice to be sure.
  */
-export async function explain(error: ConnectionError, address: string, health: string): Promise<void> {
+export async function explain(
+  error: ConnectionError,
+  address: string,
+  health: string | undefined,
+): Promise<void> {
   const { origin: page, hostname } = globalThis.location ?? {};
   const { origin } = new URL(address);
   if (error.outcome === "not-sent" || !page || origin === page) return;
-  if (/^(?:localhost|127\.[\d.]+|\[::1\])$/.test(hostname) && (await isRefused(health)))
+  const isLocal = /^(?:localhost|127\.[\d.]+|\[::1\])$/.test(hostname);
+  if (health !== undefined && isLocal && (await isRefused(health)))
     Object.assign(error, { reason: "origin-refused" });
   error.message += `. From ${page} to ${origin}, CORS may be the reason: list ${page} in the proxy's \`origins\`, and check baseURL`;
 }

@@ -111,6 +111,8 @@ export interface Connection {
   readonly random: () => number;
   /** Sends one request, with the platform's `fetch` unless the options have another. */
   readonly fetch: typeof globalThis.fetch;
+  /** True where the options have a `fetch`. */
+  readonly hasOwnFetch: boolean;
   /** Makes the arguments of `fetch`. Throws where the platform refuses `init`. */
   readonly prepare: (address: string, init: RequestInit) => FetchArguments;
   /** True if requests that may be billed have an `idempotency-key`. */
@@ -420,11 +422,9 @@ async function fetchOnce(
   } catch (cause) {
     if (signal.aborted || isGatewayError(cause)) throw cause;
     const error = connectionError(cause);
-    await (await loadRepeats())?.explain(
-      error,
-      addressOf(client, exchange.path),
-      addressOf(client, "/health"),
-    );
+    // a `fetch` of the app's own may lead elsewhere than the platform's
+    const health = client.hasOwnFetch ? undefined : addressOf(client, "/health");
+    await (await loadRepeats())?.explain(error, addressOf(client, exchange.path), health);
     throw cleanedBy(client, error);
   } finally {
     answered.abort(null);
