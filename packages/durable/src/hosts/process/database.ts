@@ -24,6 +24,8 @@ export function openDatabase({ schema, rows }: Pick<StoredObject, "schema" | "ro
   const database = new DatabaseSync(":memory:");
   database.exec(`PRAGMA cache_size = -${CACHE_KIB}`);
   const statements = new Map<string, StatementSync>();
+  /** Places of the bindings of each query that numbers them: `?2`. */
+  const placesIn = new Map<string, readonly number[]>();
   fill();
   let version = schemaVersion();
   let session = database.createSession();
@@ -45,14 +47,9 @@ export function openDatabase({ schema, rows }: Pick<StoredObject, "schema" | "ro
   }
 
   function exec(query: string, ...bindings: unknown[]) {
-    /** Places of the bindings, where the query numbers them: `?2`. */
-    const places: number[] = [];
-    const counted = query.replace(/\?(\d+)/g, (_, place: string) => {
-      places.push(Number(place) - 1);
-      return "?";
-    });
-    const statement = prepared(counted);
-    const values = (places.length > 0 ? places.map((place) => bindings[place]) : bindings).map(bound);
+    const statement = prepared(query);
+    const places = placesIn.get(query);
+    const values = (places ? places.map((place) => bindings[place]) : bindings).map(bound);
     if (statement.columns().length > 0) {
       const found = statement.all(...values).map(asOnThePlatform);
       return { toArray: () => found };
@@ -64,7 +61,9 @@ export function openDatabase({ schema, rows }: Pick<StoredObject, "schema" | "ro
   function prepared(query: string): StatementSync {
     let statement = statements.get(query);
     if (!statement) {
-      statement = database.prepare(query);
+      const places = [...query.matchAll(/\?(\d+)/g)].map(([, place]) => Number(place) - 1);
+      if (places.length > 0) placesIn.set(query, places);
+      statement = database.prepare(query.replace(/\?\d+/g, "?"));
       statements.set(query, statement);
     }
     return statement;
