@@ -135,7 +135,7 @@ test("a gate imports those that a request passes before it, and never the settin
   expect(wrong).toEqual([]);
 });
 
-test("what a request calls behind the gates gets what it uses, and never the settings", () => {
+test("Functions behind the gates get what they use, and never the settings", () => {
   const rooms = filesOf("worker-proxy").filter((file) => /^(?:gateway|refusals|auth)\//.test(file));
   const bags = rooms.flatMap((file) =>
     ownImportsOf("worker-proxy", file)

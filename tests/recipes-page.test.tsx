@@ -152,7 +152,7 @@ describe("a session that ends", () => {
     expect(renewals).toHaveLength(2);
   });
 
-  test("that ended while an answer broke off goes on with that answer after the sign-in", async () => {
+  test("A session that ended while an answer broke off goes on with that answer after the sign-in", async () => {
     vi.useFakeTimers({ toFake: ["Date"] });
     const { gateway, lock } = await open({ faults: (_, nth) => (nth === 1 ? "reset" : undefined) });
     press("Ask");

@@ -121,7 +121,7 @@ describe("logs", () => {
     ]);
   });
 
-  test("of the page have errors of the app, and not of its network", async () => {
+  test("Logs of the page have errors of the app, and not of its network", async () => {
     const { clientWith } = await files<{
       clientWith(capture: (error: Error, facts: object) => void): Client;
     }>("page.ts");

@@ -14,7 +14,7 @@ interface SignInEnv {
   readonly SESSION_SECRET: string;
 }
 
-/** What a token is for: a link lets its user open sessions for a month, a session is sent with each request. */
+/** Purpose of a token: a link lets its user open sessions for a month, a session is sent with each request. */
 type Purpose = "invite" | "session";
 
 const ISSUER = "sluice-app";
