@@ -50,6 +50,20 @@ npm run ask -- "Why is the sky blue?"
 const workersAddress = "The address is `https://<name>.<your subdomain>.workers.dev`.";
 const ownPage = ", and let `openSession` in `session.ts` return the service's token.";
 
+/** The part that templates of a page and its Worker share. */
+const pageWithWorker = {
+  address: "http://localhost:5173",
+  builds: ["esbuild", "workerd"],
+  open: "Open the address that it prints, and write a message.",
+  deploy: onCloudflare(workersAddress),
+  files: {
+    "server/worker.ts": "the Worker; `wrangler.jsonc` is its configuration",
+    ...chat("src/chat"),
+    ...server,
+  },
+  page: ownPage,
+};
+
 /** All templates, the default one first. */
 export const templates: Readonly<Record<TemplateName, Template>> = {
   react: {
@@ -62,16 +76,7 @@ export const templates: Readonly<Record<TemplateName, Template>> = {
       ["workers-limit", "server"],
       ["scripts", "scripts"],
     ],
-    address: "http://localhost:5173",
-    builds: ["esbuild", "workerd"],
-    open: "Open the address that it prints, and write a message.",
-    deploy: onCloudflare(workersAddress),
-    files: {
-      "server/worker.ts": "the Worker; `wrangler.jsonc` is its configuration",
-      ...chat("src/chat"),
-      ...server,
-    },
-    page: ownPage,
+    ...pageWithWorker,
   },
   next: {
     title: "A Next app with a chat, whose server keeps the gateway's key",
@@ -102,16 +107,7 @@ export const templates: Readonly<Record<TemplateName, Template>> = {
       ["workers-limit", "server"],
       ["scripts", "scripts"],
     ],
-    address: "http://localhost:5173",
-    builds: ["esbuild", "workerd"],
-    open: "Open the address that it prints, and write a message.",
-    deploy: onCloudflare(workersAddress),
-    files: {
-      "server/worker.ts": "the Worker; `wrangler.jsonc` is its configuration",
-      ...chat("src/chat"),
-      ...server,
-    },
-    page: ownPage,
+    ...pageWithWorker,
   },
   worker: {
     title: "The Worker that keeps the gateway's key, alone",
