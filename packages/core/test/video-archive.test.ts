@@ -135,10 +135,13 @@ describe("a link that has expired", () => {
   });
 
   test("is renewed in a page that was left open, when its time comes", async () => {
+    vi.useFakeTimers({ shouldAdvanceTime: true, toFake: ["Date", "setTimeout", "clearTimeout"] });
+    onTestFinished(() => void vi.useRealTimers());
     const { client, requests } = openPage(["a"]);
-    const storage = await storageOf(["a"], Date.now() + 300);
+    const storage = await storageOf(["a"], Date.now() + DAY_MS / 24);
     const list = shown(createVideoTaskList(client, { storage }));
     await shows(list, () => urlsIn(list).includes(GATEWAY));
+    await vi.advanceTimersByTimeAsync(DAY_MS / 24);
     await shows(list, () => urlsIn(list).includes(linkTo("a")));
     expect(requests).toHaveLength(1);
   });
