@@ -83,7 +83,7 @@ function submit(text: string): void {
 }
 
 test("the chat to copy is the file of its example, which has a test of its own", () => {
-  expect(block("chat unchecked")).toBe(readFileSync(`${root}examples/minimal-chat/chat.tsx`, "utf8"));
+  expect(block("chat unchecked")).toBe(readFileSync(`${root}examples/minimal-chat/chat/chat.tsx`, "utf8"));
 });
 
 test("the script prints an answer and its outcome", async () => {

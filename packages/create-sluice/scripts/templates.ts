@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { type Template, templates } from "../src/templates.ts";
 
 /*
- * Puts the templates together: `dist/templates/<name>`. Versions of the workspace become versions of the registry. The
- * folders of `templates/` are shared, so that each file is written once.
+ * Puts the templates together: `dist/templates/<name>`. Versions of the workspace become versions of the registry.
+ * Templates share folders, so that each file is written once.
  */
 
 type Versions = Readonly<Record<string, string>>;

@@ -4,7 +4,7 @@ export type TemplateName = "react" | "next" | "start" | "worker" | "node" | "den
 /** A template: folders of `templates/`, put together when this package is built. */
 export interface Template {
   readonly title: string;
-  /** Folders of `templates/`, and the folder of the new app in which each is. */
+  /** Folders, seen from `templates/`, and the folder of the new app in which each is. */
   readonly parts: readonly (readonly [folder: string, to: string])[];
   /** Address of the app in development. */
   readonly address: string;
@@ -29,6 +29,8 @@ const server = {
   "server/development.ts": "when somebody is the development user",
   "scripts/check-deploy.ts": "the list that production has to meet",
 };
+/** The chat itself, which the example shows in a page without a sign-in. */
+const CHAT = "../../../examples/minimal-chat/chat";
 const chat = (folder: string) => ({
   [`${folder}/chat.tsx`]: "the chat: messages, errors, try again, stop, images",
   [`${folder}/app.tsx`]: "the client, for a user who is signed in",
@@ -70,6 +72,7 @@ export const templates: Readonly<Record<TemplateName, Template>> = {
     title: "A page with a chat (Vite, React), and the Worker that keeps the gateway's key",
     parts: [
       ["react", "."],
+      [CHAT, "src/chat"],
       ["chat", "src/chat"],
       ["server", "server"],
       ["worker/server", "server"],
@@ -82,6 +85,7 @@ export const templates: Readonly<Record<TemplateName, Template>> = {
     title: "A Next app with a chat, whose server keeps the gateway's key",
     parts: [
       ["next", "."],
+      [CHAT, "chat"],
       ["chat", "chat"],
       ["server", "server"],
       ["memory-limit", "server"],
@@ -102,6 +106,7 @@ export const templates: Readonly<Record<TemplateName, Template>> = {
     title: "A TanStack Start app with a chat, whose Worker keeps the gateway's key",
     parts: [
       ["start", "."],
+      [CHAT, "src/chat"],
       ["chat", "src/chat"],
       ["server", "server"],
       ["workers-limit", "server"],

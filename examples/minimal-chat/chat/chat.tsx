@@ -1,19 +1,18 @@
-import { createClient, type ThreadMessage, webStorage } from "@sluice/core";
-import { type ChatModel, chatModels } from "@sluice/core/schemas";
-import { GatewayProvider, type UseChatStreamResult, useChatStream } from "@sluice/react";
+import { type ThreadMessage, webStorage } from "@sluice/core";
+import type { ChatModel } from "@sluice/core/schemas";
+import { type UseChatStreamResult, useChatStream } from "@sluice/react";
 import { describeError, useAttachments } from "@sluice/react/app";
 import { type SubmitEvent, useState } from "react";
-import { createRoot } from "react-dom/client";
-import "./chat.css";
 
-// the page has no key: the server at this address adds it
-const client = createClient({ baseURL: location.origin });
+/** Models of which the first one is preselected. */
+export type Models = readonly [ChatModel, ...ChatModel[]];
 
 // the messages are there after a reload; a new tab begins a new chat
 const storage = webStorage(() => sessionStorage);
 
-function Chat() {
-  const [model, setModel] = useState<ChatModel>("alpha-v4.1-flash");
+/** A chat with one of the models, which its user chooses. */
+export function Chat({ models }: { models: Models }) {
+  const [model, setModel] = useState(models[0]);
   const chat = useChatStream({ id: "chat", model, storage });
   const { messages, status, unsaved, retry } = chat;
   const last = messages.at(-1);
@@ -22,13 +21,12 @@ function Chat() {
 
   return (
     <main>
-      <h1>Minimal chat</h1>
       <select
         aria-label="Model"
         value={model}
         onChange={(event) => setModel(event.target.value as ChatModel)}
       >
-        {Object.keys(chatModels).map((name) => (
+        {models.map((name) => (
           <option key={name}>{name}</option>
         ))}
       </select>
@@ -135,9 +133,3 @@ function Composer({ chat, model }: { chat: UseChatStreamResult; model: ChatModel
     </form>
   );
 }
-
-createRoot(document.getElementById("root") as HTMLElement).render(
-  <GatewayProvider client={client}>
-    <Chat />
-  </GatewayProvider>,
-);
