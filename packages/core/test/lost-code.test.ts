@@ -247,11 +247,9 @@ describe("a chat whose own code is lost", () => {
   test.each(["chat/conversation/history", "chat/conversation/json-schema"])(
     "A message is not sent without %s, stays, and is sent by retry()",
     async (module) => {
-      const { createChatStore, client, requests } = await pageWithout([], () =>
+      const { createChatStore, client, requests } = await pageWithout([module], () =>
         streamAnswer(textAnswer("{}")),
       );
-      // the entry of the package has one of them, too
-      lose(module);
       const call = { id: "a", name: "pay", arguments: "{}", input: {}, state: "done", output: 1 } as const;
       const chat = createChatStore(client, {
         model,
@@ -271,10 +269,10 @@ describe("a chat whose own code is lost", () => {
   );
 });
 
-test("A film is listed without storage/record-writer, and stored with the next one", async () => {
+test("A film is listed without storage/record-writer-later, and stored with the next one", async () => {
   const ids = ["t-1", "t-2"];
   const { createVideoTaskList, memoryStorage, client, events, ...core } = await pageWithout(
-    ["storage/record-writer"],
+    ["storage/record-writer-later"],
     () => Response.json({ id: ids.shift(), model: "beta3.0-video", created_at: 1 }),
   );
   const storage = memoryStorage();

@@ -1,4 +1,4 @@
-import { repaired } from "../chat/conversation/history.js";
+import { repaired } from "../chat/conversation/repair.js";
 import type { ChatRequestMessage } from "../chat/protocol/message-schema.js";
 import { openIndexedDBStorage } from "../storage/indexed-db.js";
 import type { RecordStorage } from "../storage/storage.js";

@@ -1,5 +1,5 @@
 import type { ClientEvent } from "../vocabulary/events.js";
-import { storageBackoff } from "./recovery.js";
+import { storageBackoff } from "./storage-backoff.js";
 import type { WaitingClient } from "./wait.js";
 import type { Attempt, Part } from "./write-attempt.js";
 

@@ -112,7 +112,7 @@ async function assertSendable(file: Blob, use: MediaUse | undefined, signal: Abo
   if (!(file instanceof Blob)) throw refused("give a Blob or a File");
   if (file.size === 0) throw refused("the file is empty");
   if (use === undefined) return;
-  const { checkMedia } = await import("../media/check.js");
+  const { checkMedia } = await import("../media/check-later.js");
   const issues = await checkMedia(file, use, { signal });
   if (issues.length > 0) throw new ValidationError(issues);
 }

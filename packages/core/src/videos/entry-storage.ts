@@ -52,7 +52,7 @@ export function createEntryWriter({ client, storage, table }: KeptTable): EntryW
   }
 
   function open(): Promise<RecordWriter> {
-    opening ??= import("../storage/record-writer.js").then(({ createRecordWriter }) =>
+    opening ??= import("../storage/record-writer-later.js").then(({ createRecordWriter }) =>
       createRecordWriter({
         client,
         storage,

@@ -207,20 +207,12 @@ export function createAttachmentStore(read: () => UseAttachmentsOptions): Attach
 const MEGABYTE = 1_048_576;
 const MAX_BYTES = 5 * MEGABYTE;
 
-/** Checks a file by its bytes, and makes it smaller where that is wanted. */
+/** Checks a file, and makes it smaller where that is wanted. */
 async function prepare(
   file: File,
   { maxBytes = MAX_BYTES, maxSide = 2048, downscale = true }: UseAttachmentsOptions,
 ): Promise<Blob | AttachmentProblemKind> {
   // loaded with the first file: most messages have none
-  const { checkMedia, fitImage, mediaLimits } = await import("@sluice/core/media");
-  const [issue] = await checkMedia(file, "chat_image");
-  if (issue) return issue.rule.endsWith(".format") ? "type" : "unreadable";
-  if (!downscale || !hasCanvas()) return file.size > maxBytes ? "size" : file;
-  const limits = { ...mediaLimits.chat_image, side: { min: 1, max: maxSide }, bytes: maxBytes };
-  return (await fitImage(file, limits)).blob;
-}
-
-function hasCanvas(): boolean {
-  return typeof createImageBitmap === "function";
+  const { prepareImage } = await import("./prepare-image.js");
+  return prepareImage(file, { maxBytes, maxSide, downscale });
 }

@@ -13,7 +13,7 @@ let loading: Promise<void> | undefined;
 
 /** Loads the reader of partial JSON, which most chats never need. If that fails, JSON is read once it is whole. */
 export function loadJSONReader(): Promise<void> {
-  loading ??= import("./parser.js").then(
+  loading ??= import("./parser-later.js").then(
     ({ createPartialJSON }) => {
       create = createPartialJSON;
     },
