@@ -48,7 +48,7 @@ const layers = {
     insertion-point join prompt
     message-tree options queue records state
     draft history initial-messages placement tools
-    attachments json-schema not-sent
+    attachments json-schema not-sent repair
     message turn-error`,
   "core/src/chat/conversation/persistence": `
     reading
@@ -123,11 +123,15 @@ const layers = {
     server/
     clock`,
   "react/src": `
+    server/
     app/ index notifications/
     use-asset use-chat-parts use-chat-stream use-images use-upload use-video-task
     chats images use-noted-options use-shared-store use-task
     use-store
     pass-view provider shared-stores use-is-hydrated use-latest`,
+  "react/src/server": `
+    app index notifications
+    app-hooks`,
   "react/src/notifications": `
     index
     use-task-notifications
@@ -140,7 +144,7 @@ const layers = {
     attachments conversations drafts error-kind video-media
     conversation-listing conversation-purge conversation-search error-words form-fields
     conversation-records
-    conversation-record form-words
+    conversation-record form-words prepare-image
     conversation-activity`,
 };
 

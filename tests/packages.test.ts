@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, globSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
@@ -43,22 +43,35 @@ describe("each package", () => {
   });
 });
 
-test("every file of the React package is a client file, so that a Server Component may import it", () => {
+describe("the React package in a Server Component", () => {
   const dist = `${root}packages/react/dist`;
-  const files = readdirSync(dist).filter((file) => file.endsWith(".js"));
-  expect(files.length).toBeGreaterThan(5);
-  for (const file of files)
-    expect.soft(readFileSync(`${dist}/${file}`, "utf8"), file).toMatch(/^"use client";\n/);
-});
+  const exports = JSON.parse(readFileSync(`${root}packages/react/package.json`, "utf8")).exports;
+  const entries = [".", "./app", "./notifications"] as const;
+  const files = (folder: string) => globSync("**/*.js", { cwd: `${dist}/${folder}` });
 
-test("only files that need React are client files in the app entry, so that a Server Component can call the rest", () => {
-  const dist = `${root}packages/react/dist/app`;
-  const files = readdirSync(dist).filter((file) => file.endsWith(".js"));
-  expect(files.length).toBeGreaterThan(5);
-  for (const file of files) {
-    const code = readFileSync(`${dist}/${file}`, "utf8");
-    expect.soft(code.startsWith('"use client";\n'), file).toBe(/from "react"/.test(code));
-  }
+  test.each(entries)("%s has the same names as in a page", async (entry) => {
+    const { default: inPage, "react-server": onServer } = exports[entry];
+    const namesOf = async (path: string) =>
+      Object.keys(await import(/* @vite-ignore */ `${root}packages/react/${path}`)).toSorted();
+    expect(await namesOf(onServer)).toEqual(await namesOf(inPage));
+  });
+
+  test("Its hooks are those of the page, and the rest can be called", () => {
+    const code = (file: string) => readFileSync(`${dist}/server/${file}`, "utf8");
+    const clients = files("server").filter((file) => code(file).startsWith('"use client";\n'));
+    expect(clients.toSorted()).toEqual(["app-hooks.js", "index.js", "notifications.js"]);
+    const reached = [...code("app.js").matchAll(/from "\.\.\/(.*?)"/g)].map(([, file = ""]) => file);
+    expect(reached.length).toBeGreaterThan(5);
+    for (const file of reached)
+      expect.soft(readFileSync(`${dist}/${file}`, "utf8"), file).not.toContain('from "react"');
+  });
+
+  test("No file that a page loads has a directive: Rollup, Rolldown and Vite warn of each", () => {
+    const inPages = files(".").filter((file) => !file.startsWith("server/"));
+    expect(inPages.length).toBeGreaterThan(20);
+    for (const file of inPages)
+      expect.soft(readFileSync(`${dist}/${file}`, "utf8"), file).not.toMatch(/^"use \w+"/);
+  });
 });
 
 test("no file of the proxy imports another for nothing: wrangler would warn of each before a deploy", () => {

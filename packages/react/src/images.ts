@@ -1,4 +1,3 @@
-"use client";
 import { createImageStore, type ImageState, type ImageStore, type ImageStoreOptions } from "@sluice/core";
 import { type PassView, passViewOf } from "./pass-view.js";
 import { sharedStores } from "./shared-stores.js";

@@ -1,4 +1,3 @@
-"use client";
 export { GatewayProvider, useClient } from "./provider.js";
 export { type UseAssetOptions, type UseAssetResult, useAsset } from "./use-asset.js";
 export { useChatMessage, useChatStatus } from "./use-chat-parts.js";

@@ -1,4 +1,3 @@
-"use client";
 import type { Store } from "@sluice/core";
 
 /** A snapshot of a store, with its place in their order. */

@@ -1,4 +1,3 @@
-"use client";
 import { type Client, ConfigurationError } from "@sluice/core";
 import { createContext, type ReactNode, useContext } from "react";
 

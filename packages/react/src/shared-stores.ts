@@ -1,4 +1,3 @@
-"use client";
 import type { Client } from "@sluice/core";
 import { createRegistry, type Registry } from "@sluice/core/internal";
 

@@ -1,4 +1,3 @@
-"use client";
 import { type AssetState, type AssetStore, type AssetStoreOptions, createAssetStore } from "@sluice/core";
 import { useTask } from "./use-task.js";
 

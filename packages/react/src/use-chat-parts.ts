@@ -1,4 +1,3 @@
-"use client";
 import type { ChatState, ChatStatus, ThreadMessage } from "@sluice/core";
 import { useMemo } from "react";
 import { chatStateOf } from "./chats.js";

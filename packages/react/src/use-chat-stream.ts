@@ -1,4 +1,3 @@
-"use client";
 import type { ChatOptionsFor, ChatState, ChatStore, ChatStoreOptions } from "@sluice/core";
 import type { ChatModel } from "@sluice/core/schemas";
 import { chats, viewOfChat } from "./chats.js";

@@ -1,4 +1,3 @@
-"use client";
 import type { ImageState, ImageStore, ImageStoreOptions } from "@sluice/core";
 import type { ImageModel } from "@sluice/core/schemas";
 import { useSyncExternalStore } from "react";

@@ -1,4 +1,3 @@
-"use client";
 import { useInsertionEffect, useState } from "react";
 
 /** State of a component that survives renders and a fast refresh. */

@@ -1,4 +1,3 @@
-"use client";
 import { noteOptions, type WithOptions } from "@sluice/core/internal";
 import { useState } from "react";
 import { useClientIfAny } from "./provider.js";

@@ -1,4 +1,3 @@
-"use client";
 import { type Client, ConfigurationError } from "@sluice/core";
 import * as React from "react";
 import { useEffect, useInsertionEffect } from "react";

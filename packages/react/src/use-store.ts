@@ -1,4 +1,3 @@
-"use client";
 import { useEffect, useState, useSyncExternalStore } from "react";
 import { newerOf, type PassView } from "./pass-view.js";
 

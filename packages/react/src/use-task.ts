@@ -1,4 +1,3 @@
-"use client";
 import type { Client, Store } from "@sluice/core";
 import { useEffect, useState, useSyncExternalStore } from "react";
 import { useClient } from "./provider.js";

@@ -1,4 +1,3 @@
-"use client";
 import { onForget } from "@sluice/core/internal";
 import { type ChatModel, chatModelOf, chatModels } from "@sluice/core/schemas";
 import {

@@ -1,4 +1,3 @@
-"use client";
 import type { RecordStorage } from "@sluice/core";
 import { useMemo, useState, useSyncExternalStore } from "react";
 import { useClient } from "../provider.js";

@@ -1,4 +1,3 @@
-"use client";
 import { useSyncExternalStore } from "react";
 import { useClient } from "../provider.js";
 import { useLatest } from "../use-latest.js";

@@ -1,0 +1,8 @@
+"use client";
+export {
+  useAttachments,
+  useConversationSearch,
+  useConversations,
+  useDraft,
+  useLeaveWarning,
+} from "../app/index.js";

@@ -1,0 +1,13 @@
+"use client";
+export {
+  GatewayProvider,
+  useAsset,
+  useChatMessage,
+  useChatStatus,
+  useChatStream,
+  useClient,
+  useImages,
+  useUpload,
+  useVideoTask,
+  useVideoTasks,
+} from "../index.js";

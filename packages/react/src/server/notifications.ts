@@ -1,0 +1,2 @@
+"use client";
+export { useTaskNotifications } from "../notifications/index.js";

@@ -1,0 +1,44 @@
+import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { build } from "vite";
+import { afterAll, expect, test } from "vitest";
+
+/* A page that uses all of the packages, as its bundler sees it. `pnpm everywhere` has other bundlers, and runs a page of each. */
+
+const folder = join(import.meta.dirname, ".tmp/bundled");
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+/** Every entry for pages: those of the core and of React, but one file for pages without a bundler. */
+const entries = ["core", "react"].flatMap((name) => {
+  const manifest = readFileSync(join(import.meta.dirname, `../packages/${name}/package.json`), "utf8");
+  return Object.keys(JSON.parse(manifest).exports)
+    .filter((path) => !["./package.json", "./browser", "./internal"].includes(path))
+    .map((path) => join("@sluice", name, path));
+});
+
+test("A page that imports every entry is built without a warning, though much of it is also loaded later", async () => {
+  expect(entries.length).toBeGreaterThan(7);
+  const imports = entries.map((entry, at) => `import * as all${at} from "${entry}";\n`);
+  const names = entries.map((_, at) => `all${at}`);
+  mkdirSync(folder, { recursive: true });
+  const page = join(folder, "page.js");
+  writeFileSync(page, `${imports.join("")}globalThis.all = [${names}];\n`);
+  const warnings: string[] = [];
+  await build({
+    configFile: false,
+    root: folder,
+    logLevel: "silent",
+    build: {
+      outDir: "out",
+      minify: false,
+      // the builds of others may tell how long they took
+      rolldownOptions: {
+        input: page,
+        onLog: (level, { message }) => level === "warn" && warnings.push(message),
+      },
+    },
+  });
+  expect(warnings).toEqual([]);
+  // what is loaded later still is
+  expect(globSync("out/assets/*.js", { cwd: folder }).length).toBeGreaterThan(5);
+});
