@@ -522,6 +522,18 @@ export const knownBugs: readonly KnownBug[] = [
     ],
   },
   {
+    name: "a tab that was frozen puts an older answer in the place of the end of a film",
+    changes: [
+      change(
+        "packages/core/src/videos/entry-table.ts",
+        "if (!task || endOf(entry)) return entry;",
+        "if (!task || task) return entry;",
+      ),
+      change("packages/core/src/videos/entry-storage.ts", "if (entry && isBehind) put(entry);", ""),
+      change("packages/core/src/videos/entry-storage.ts", "if (entry && endOf(entry)) onEnd(entry);", ""),
+    ],
+  },
+  {
     name: "images that are stopped are never billed",
     changes: [
       change(

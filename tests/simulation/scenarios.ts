@@ -425,6 +425,29 @@ export const scenarios: readonly Scenario[] = [
       ],
     },
   },
+  {
+    name: "a film that has ended stays so, though a tab that was frozen meanwhile asks a gateway that has forgotten it",
+    plan: {
+      seed: 166_665,
+      tabs: 2,
+      locks: "sound",
+      whenBusy: "replace",
+      proxy: "absent",
+      view: "stores",
+      budget: 8000,
+      steps: [
+        step(10, "create", 0, 9),
+        step(7936, "change disk", 0, 1),
+        step(10, "open", 0, 17),
+        step(10, "freeze", 2, 14),
+        step(10, "wait", 0, 22),
+        step(80_618, "refetch asset", 2, 12),
+        step(10, "stranger sends", 0, 0),
+        step(10, "stranger sends", 0, 0),
+        step(2331, "forget", 3, 15),
+      ],
+    },
+  },
 ];
 
 function step(afterMs: number, action: Step["do"], tab: number, nth: number): Step {

@@ -953,6 +953,77 @@ describe("stored video tasks", () => {
     await shows(list, (tasks) => tasks.length === 0);
   });
 
+  describe("whose end one tab has seen", () => {
+    const handle = { id: "t-1", model: request.model, createdAt: 1 };
+    const entry = { key: "k", model: request.model, submittedAt: 1, state: "created", handle };
+    const underWay = { id: "t-1", state: "running", rawStatus: "IN_PROGRESS", progress: 0.1 };
+    const succeeded = {
+      id: "t-1",
+      state: "succeeded",
+      rawStatus: "SUCCESS",
+      url,
+      urlSource: "data.result_url",
+    };
+    const failed = { id: "t-1", state: "failed", rawStatus: "FAILURE", reason: "not allowed" };
+    const forgotten = { name: "APIError", message: "no such task" };
+
+    /** A page that shows its list; `write` is another tab. */
+    async function pageWith(task: object, revision: number, storage = memoryStorage()) {
+      const write = (changes: object) =>
+        storage.write("video-tasks", new Map([["k", { ...entry, ...changes }]]));
+      await write({ task, revision });
+      const opened = page([running("20%"), refusal(404)], { storage });
+      const list = createVideoTaskList(opened.client, { storage, presence: opened.presence });
+      opened.watch(list);
+      await shows(list, (tasks) => tasks[0]?.task !== undefined);
+      const stored = async () => (await storage.read("video-tasks")).get("k");
+      return { ...opened, list, storage, write, stored };
+    }
+
+    test.each([succeeded, failed])(
+      "stay $state when a tab that was frozen writes what it knew",
+      async (end) => {
+        const { list, write, stored } = await pageWith(end, 5);
+        for (const revision of [4, 5, 9]) {
+          await write({ task: underWay, error: forgotten, revision });
+          await settled();
+          expect(list.getSnapshot()).toMatchObject([{ task: end }]);
+          expect(list.getSnapshot()[0]).not.toHaveProperty("error");
+          expect(await stored()).toMatchObject({ task: end });
+          expect(await stored()).not.toHaveProperty("error");
+        }
+      },
+    );
+
+    test("end in a tab that has counted more changes, and in its storage", async () => {
+      const { list, write, stored } = await pageWith(underWay, 9);
+      await write({ task: succeeded, revision: 2 });
+      await shows(list, (tasks) => tasks[0]?.task?.state === "succeeded");
+      await settled();
+      expect(await stored()).toMatchObject({ task: { state: "succeeded" } });
+      expect((await stored()) as object).toHaveProperty(
+        "revision",
+        expect.toSatisfy((count) => count > 9),
+      );
+    });
+
+    test("end in a store whose own polls find nothing any more, and are not polled again", async () => {
+      const storage = memoryStorage();
+      const { open, watch, write, clock, queries } = await pageWith(underWay, 1, storage);
+      const video = open({ storage });
+      watch(video);
+      video.attach("t-1");
+      await shows(video, isResting);
+      await clock.advance(15_000);
+      await shows(video, ({ failure }) => failure !== undefined);
+      await write({ task: succeeded, revision: 9 });
+      await shows(video, ({ status }) => status === "success");
+      expect(video.getSnapshot()).toMatchObject({ data: { url }, failure: undefined, error: undefined });
+      await clock.advance(600_000);
+      expect(queries).toHaveLength(2);
+    });
+  });
+
   test("are kept until their link has expired", async () => {
     const storage = memoryStorage();
     const kept = (key: string, expiresAt: number) =>
@@ -1062,6 +1133,22 @@ describe.skipIf(!hasPages)("a task in two tabs (where there are Web Locks)", () 
     await left.clock.advance(1000);
     await settled();
     expect([left.queries.length, right.queries.length]).toEqual([2, 0]);
+  });
+
+  test("ends in a tab whose own poll was refused, without the error of that poll", async () => {
+    const baseURL = `https://gateway-${Math.random()}.test`;
+    const left = page([refusal(401)], { baseURL });
+    const right = page([running("10%"), success], { baseURL });
+    const [one, two] = [left.open(), right.open()];
+    left.watch(one);
+    one.attach("t-1");
+    await shows(one, ({ status }) => status === "error");
+    right.watch(two);
+    two.attach("t-1");
+    await shows(two, isResting);
+    await right.clock.advance(15_000);
+    await shows(one, ({ status }) => status === "success");
+    expect(one.getSnapshot()).toMatchObject({ error: undefined, data: { url } });
   });
 
   test("is polled by the leader, updates the other, and gets a new leader when the first is closed", async () => {

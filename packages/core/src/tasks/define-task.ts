@@ -121,9 +121,13 @@ export function defineTask<Task extends Snapshot, Done extends Task, Handle exte
     }
   }
 
-  /** Merges an answer into the last snapshot. Returns the same object if nothing has changed. */
+  /**
+   * Merges an answer into the last snapshot. Returns the same object if nothing has changed. A task that has ended stays
+   * so: another tab may know an older answer alone.
+   */
   function merge(last: Task | undefined, answer: Task): Task {
     if (!last) return answer;
+    if (isFinal(last) && answer.state !== success) return last;
     const next = definition.newer?.(last, answer) ?? answer;
     return faceOf(next) === faceOf(last) ? last : next;
   }

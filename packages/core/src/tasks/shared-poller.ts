@@ -39,7 +39,7 @@ type Phase = "idle" | "paused" | "following" | "leading" | "settled";
 
 /** Creates a watch. It polls nothing before the first subscriber. */
 export function createWatch<Snapshot>(plan: WatchPlan<Snapshot>): Watch<Snapshot> {
-  const { client, merge } = plan;
+  const { client, merge, isFinal } = plan;
   const { clock } = client;
   let phase: Phase = "idle";
   /** Aborted when the phase ends; `following` and `leading` have the same one. */
@@ -69,13 +69,19 @@ export function createWatch<Snapshot>(plan: WatchPlan<Snapshot>): Watch<Snapshot
     },
   };
 
-  return { getSnapshot: store.getSnapshot, subscribe: store.subscribe, refetch };
+  return { getSnapshot: store.getSnapshot, subscribe: store.subscribe, refetch, take };
 
   function refetch(): void {
     if (phase === "following") return use?.channel.post({ type: "poll" });
     transition("idle");
     set({ error: undefined });
     tryAgain();
+  }
+
+  function take(snapshot: Snapshot): void {
+    const before = state.snapshot;
+    adopt(snapshot, {});
+    if (state.snapshot !== before) reconsider();
   }
 
   function open(): void {
@@ -168,8 +174,10 @@ export function createWatch<Snapshot>(plan: WatchPlan<Snapshot>): Watch<Snapshot
     use?.channel.post({ type: "update", snapshot: state.snapshot, nextPollAt: state.nextPollAt });
   }
 
-  function adopt(snapshot: Snapshot, more: Partial<WatchState<Snapshot>>): void {
-    set({ ...more, snapshot: merge(state.snapshot, snapshot) });
+  function adopt(answer: Snapshot, more: Partial<WatchState<Snapshot>>): void {
+    const snapshot = merge(state.snapshot, answer);
+    // another tab has seen the end of a task, which this one asked for in vain
+    set({ ...more, snapshot, ...(isFinal(snapshot) && { error: undefined, failure: undefined }) });
   }
 
   function set(changes: Partial<WatchState<Snapshot>>): void {

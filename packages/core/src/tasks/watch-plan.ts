@@ -39,6 +39,8 @@ export const unwatched: WatchState<never> = {
 export interface Watch<Snapshot> extends Store<WatchState<Snapshot>> {
   /** Polls now, also after an error. */
   readonly refetch: () => void;
+  /** Takes an answer that another tab has stored. */
+  readonly take: (snapshot: Snapshot) => void;
 }
 
 /** Options of {@link createWatch}. */

@@ -55,7 +55,15 @@ export function createVideoTaskLedger(
   const table = createEntryTable();
   const newest = () => newestFirst(table);
   const store = createStore(newest, { clock: client.clock });
-  const kept = given && { client, storage: storageOf(client, given), table, onChange: store.flush };
+  const kept = given && {
+    client,
+    storage: storageOf(client, given),
+    table,
+    onChange: store.flush,
+    // the gateway may have forgotten the task
+    onEnd: ({ handle, task }: VideoTaskEntry) => handle && task && watches.get(handle.id)?.watch.take(task),
+    put: (entry: VideoTaskEntry) => void put(entry),
+  };
   const writer = kept && createEntryWriter(kept);
   const watches: WatchesInUse<VideoTask> = new Map();
   let restoring: Promise<void> | undefined;

@@ -5,7 +5,7 @@ import type { RecordStorage } from "../storage/storage.js";
 import { readWhenPossible, waitForStorage } from "../storage/wait.js";
 import type { VideoTask } from "../vocabulary/video-task.js";
 import { afterReload, afterSubmission } from "./create.js";
-import { type EntryTable, newestFirst, recordIn, takeCopy } from "./entry-table.js";
+import { type EntryTable, endOf, newestFirst, recordIn, takeCopy } from "./entry-table.js";
 import { copyIn } from "./records.js";
 import type { VideoTaskEntry } from "./state.js";
 
@@ -18,6 +18,10 @@ export interface KeptTable {
   readonly table: EntryTable;
   /** Called after each change of the table. */
   readonly onChange: () => void;
+  /** Called with an entry whose task has ended, as another tab has stored. */
+  readonly onEnd: (entry: VideoTaskEntry) => void;
+  /** Stores an entry anew. */
+  readonly put: (entry: VideoTaskEntry) => void;
 }
 
 /** Writer of a table's entries. */
@@ -94,11 +98,16 @@ async function merge(
   records: ReadonlyMap<string, unknown>,
   isRestored: boolean,
 ): Promise<void> {
-  const { client, table, onChange } = kept;
+  const { client, table, onChange, onEnd, put } = kept;
   for (const [key, record] of records) {
     if (record === undefined) table.entries.delete(key);
     const copy = copyIn(key, record);
-    if (!copy || !takeCopy(table, copy) || copy.entry.state !== "submitting") continue;
+    if (!copy) continue;
+    const { isNewer, isBehind } = takeCopy(table, copy);
+    const entry = table.entries.get(key);
+    if (entry && isBehind) put(entry);
+    if (entry && endOf(entry)) onEnd(entry);
+    if (!isNewer || copy.entry.state !== "submitting") continue;
     void adopt(kept, copy.entry, afterSubmission(client, copy.entry));
     // a tab that writes an entry is open; one that has written it may be closed
     if (isRestored) await adopt(kept, copy.entry, afterReload(client, copy.entry));

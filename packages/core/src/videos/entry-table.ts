@@ -1,5 +1,7 @@
+import type { VideoTask } from "../vocabulary/video-task.js";
 import { type EntryCopy, recordOf } from "./records.js";
 import type { VideoTaskEntry } from "./state.js";
+import { videos } from "./watch.js";
 
 /** Entries of a ledger by key. */
 export interface EntryTable {
@@ -31,12 +33,37 @@ export function putEntry({ entries, revisions }: EntryTable, entry: VideoTaskEnt
   revisions.set(entry.key, (revisions.get(entry.key) ?? 0) + 1);
 }
 
-/** Takes a copy from the storage or another tab if it is newer. Returns false if it is not. */
-export function takeCopy({ entries, revisions }: EntryTable, { entry, revision }: EntryCopy): boolean {
-  if (revision <= (revisions.get(entry.key) ?? -1)) return false;
-  revisions.set(entry.key, revision);
-  entries.set(entry.key, entry);
-  return true;
+/** Returns the task of an entry if it has ended. */
+export function endOf(entry: VideoTaskEntry | undefined): VideoTask | undefined {
+  return entry?.task && videos.isFinal(entry.task) ? entry.task : undefined;
+}
+
+/**
+ * Takes a copy from the storage or another tab if it is newer. The end of a task is taken from any copy, and kept: a tab
+ * that was frozen may write what it knew before. `isBehind` is true where the storage may not have the end.
+ */
+export function takeCopy(
+  { entries, revisions }: EntryTable,
+  { entry, revision }: EntryCopy,
+): { readonly isNewer: boolean; readonly isBehind: boolean } {
+  const { key } = entry;
+  const known = entries.get(key);
+  const isNewer = revision > (revisions.get(key) ?? -1);
+  if (isNewer) {
+    revisions.set(key, revision);
+    entries.set(key, withEnd(entry, known));
+  } else if (known) entries.set(key, withEnd(known, entry));
+  const isEnd = endOf(entry) !== undefined;
+  const isKnown = endOf(known) !== undefined;
+  return { isNewer, isBehind: known !== undefined && isEnd !== isKnown && !(isNewer && isEnd) };
+}
+
+/** Returns an entry with the end of its task, if the other one has that. */
+function withEnd(entry: VideoTaskEntry, other: VideoTaskEntry | undefined): VideoTaskEntry {
+  const task = endOf(other);
+  if (!task || endOf(entry)) return entry;
+  const { error: _, ...rest } = entry;
+  return { ...rest, task };
 }
 
 /** Returns the record of an entry as it is now; undefined, which removes the record, for no entry. */
