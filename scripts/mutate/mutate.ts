@@ -13,7 +13,8 @@ import { callOf, failureWithoutChange, openTests } from "./tests.ts";
  * Several files or folders of one suite can be named. `--skip 10` leaves out the first ten of the sample, to go on with a run that was stopped.
  *
  * The whole project has the last word, unless `--quick` is given: no mutant then counts as killed that would survive
- * otherwise. The places that tests get to are noted once, by one run of the project.
+ * otherwise. The places that tests get to are noted once, by one run of the project. With `--near` all runs have the
+ * files of the suite's near lists alone: what survives may be killed by another file, and what is killed is.
  */
 
 interface Suite {
@@ -74,9 +75,23 @@ const suites: Readonly<Record<string, Suite>> = {
   },
   "packages/durable/src/archive": {
     project: "durable*",
-    near: { "": ["/media-archive", "/media-space", "/media-events"] },
+    near: { "": ["/media-archive", "/media-space", "/media-events", "/media-rows"] },
   },
-  "packages/durable/src/files": { project: "durable*", near: { "": ["/media"] } },
+  "packages/durable/src/files": {
+    project: "durable*",
+    near: {
+      "": [
+        "/media-requests",
+        "/media-links",
+        "/media-uploads",
+        "/media-users",
+        "/media-threats",
+        "/media-space",
+        "/media-rows",
+        "/media.workerd",
+      ],
+    },
+  },
   "packages/durable/src": { project: "durable*", near: {} },
   "packages/worker-proxy/src/gates": {
     project: "worker-proxy-workerd",
@@ -109,6 +124,7 @@ const { values, positionals } = parseArgs({
     seed: { type: "string", default: "1" },
     skip: { type: "string", default: "0" },
     quick: { type: "boolean", default: false },
+    near: { type: "boolean", default: false },
   },
 });
 const [folder = ""] = positionals;
@@ -119,7 +135,7 @@ if (!suite)
 const all = positionals.flatMap(mutantsIn);
 const chosen = shuffled(all, Number(values.seed)).slice(Number(values.skip), Number(values.sample));
 console.log(`${all.length} places to change in ${positionals.join(", ")}, ${chosen.length} of them tried`);
-const tests = await openTests(suite.project);
+const tests = await openTests(suite.project, values.near ? Object.values(suite.near).flat() : []);
 const testsOf = await withSources(callsOf(chosen), tests.covering);
 const survivors: Mutant[] = [];
 for (const [index, mutant] of chosen.entries()) {

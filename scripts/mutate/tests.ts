@@ -45,7 +45,12 @@ export function callOf(number: number): string {
   })()`;
 }
 
-export async function openTests(project: string): Promise<Tests> {
+/**
+ * Opens the tests of a project.
+ *
+ * @param files parts of the paths of the files to run; all files for none
+ */
+export async function openTests(project: string, files: readonly string[] = []): Promise<Tests> {
   let failure: Failure | undefined;
   let isCovering = false;
   let onLog: (text: string, taskId: string | undefined) => void = () => {};
@@ -73,7 +78,7 @@ export async function openTests(project: string): Promise<Tests> {
   // a worker that is ended before it is up rejects a promise that nobody has; vitest would end the process
   process.removeAllListeners("unhandledRejection").on("unhandledRejection", () => {});
   let all: readonly TestCase[] = [];
-  const specifications = await vitest.globTestSpecifications();
+  const specifications = await vitest.globTestSpecifications([...files]);
 
   return {
     failure(tests) {
