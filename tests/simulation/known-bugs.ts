@@ -534,6 +534,16 @@ export const knownBugs: readonly KnownBug[] = [
     ],
   },
   {
+    name: "another tab sends what has left the queue, while the storage does not take its removal",
+    changes: [
+      change(
+        `${conversation}/persistence/other-tabs.ts`,
+        "return id.startsWith(QUEUED) ? taken(id) : written();",
+        "return written();",
+      ),
+    ],
+  },
+  {
     name: "images that are stopped are never billed",
     changes: [
       change(

@@ -448,6 +448,29 @@ export const scenarios: readonly Scenario[] = [
       ],
     },
   },
+  {
+    name: "a queued message that is stopped is not sent by another tab, though a full disk does not take its removal",
+    plan: {
+      seed: 169_246,
+      tabs: 2,
+      locks: "sound",
+      whenBusy: "queue",
+      proxy: "absent",
+      view: "stores",
+      budget: 8000,
+      steps: [
+        step(10, "change disk", 5, 23),
+        step(10, "create twice", 4, 4),
+        step(2278, "send for a tool", 0, 1),
+        step(994, "repair disk", 3, 15),
+        step(10, "send for a tool", 4, 13),
+        step(10, "send a long one", 1, 10),
+        step(84_282, "change disk", 5, 2),
+        step(10, "stop", 4, 18),
+        step(700, "send", 1, 11),
+      ],
+    },
+  },
 ];
 
 function step(afterMs: number, action: Step["do"], tab: number, nth: number): Step {

@@ -4,6 +4,7 @@ import {
   defineTool,
   type ImageInput,
   memoryStorage,
+  type RecordStorage,
 } from "@sluice/core";
 import { describe, expect, test } from "vitest";
 import { callAnswer, chatOf, liveChat, textAnswer, until } from "./support/chat.js";
@@ -43,6 +44,12 @@ function queueOf(answers: readonly (string | (() => Response))[], options: Parti
   const texts = () =>
     chat.getSnapshot().messages.flatMap(({ role, content }) => (role === "user" ? content : []));
   return { chat, requests, texts };
+}
+
+/** Number of requests whose question is `text`. */
+async function sent(text: string, tabs: readonly { requests: readonly Request[] }[]): Promise<number> {
+  const requests = tabs.flatMap((tab) => tab.requests.map((request) => request.clone().json()));
+  return (await Promise.all(requests)).filter(({ messages }) => messages.at(-1).content === text).length;
 }
 
 const refusal = () => Response.json({ error: { message: "who?" } }, { status: 401 });
@@ -308,11 +315,6 @@ describe.skipIf(!hasLocks)("the queue of a chat in several tabs (skipped without
     const [left, right] = await Promise.all([1, 2].map(() => shown(storage, { id, whenBusy })));
     return { storage, id, left: left as NonNullable<typeof left>, right: right as NonNullable<typeof right> };
   }
-  const sent = (text: string, tabs: readonly { requests: readonly Request[] }[]) =>
-    Promise.all(tabs.flatMap(({ requests }) => requests.map((request) => request.clone().json()))).then(
-      (bodies) => bodies.filter(({ messages }) => messages.at(-1).content === text).length,
-    );
-
   test("All tabs show a queued message, and only the tab that queued it sends it", async () => {
     const { left, right } = await twoTabs();
     const turns = [left.chat.send("one"), left.chat.send("two")];
@@ -358,6 +360,91 @@ describe.skipIf(!hasLocks)("the queue of a chat in several tabs (skipped without
     await settled();
     expect(await sent("two", [left, right, third])).toBe(1);
     expect(third.chat.getSnapshot().queued).toEqual([]);
+  });
+});
+
+describe.skipIf(!hasLocks)("a queue whose storage is full (skipped without Web Locks)", () => {
+  /** A storage that takes nothing from the tabs that use `full`, while `disk.isFull`. */
+  function fullStorage() {
+    const storage = memoryStorage();
+    const disk = { isFull: false };
+    const full: RecordStorage = {
+      ...storage,
+      async write(...given) {
+        if (disk.isFull) throw new DOMException("there is no room left", "QuotaExceededError");
+        return storage.write(...given);
+      },
+    };
+    return { storage, id: `queue-${Math.random()}`, full, disk };
+  }
+
+  /** Two tabs with a queued message of the first one. */
+  async function twoTabs() {
+    const { storage, id, full, disk } = fullStorage();
+    const left = await shown(full, { id, whenBusy });
+    const right = await shown(storage, { id, whenBusy });
+    const turns = [left.chat.send("one"), left.chat.send("two")];
+    await settled();
+    expect(right.chat.getSnapshot().queued).toEqual(["two"]);
+    return { storage, id, disk, left, right, turns };
+  }
+
+  /** Lets the second tab answer a question, after which it sends what is its own in the queue. */
+  async function askElsewhere({ chat, answer }: Awaited<ReturnType<typeof shown>>) {
+    const turn = chat.send("three");
+    await settled();
+    answer(0, hello);
+    expect(await turn).toMatchObject({ outcome: "complete" });
+    await settled();
+  }
+
+  test("A message that was stopped is not sent by another tab, and leaves the queue when there is room", async () => {
+    const { storage, id, disk, left, right, turns } = await twoTabs();
+    disk.isFull = true;
+    left.chat.stop();
+    expect(await turns[1]).toMatchObject({ outcome: "not-sent" });
+    await settled();
+    await askElsewhere(right);
+    expect([await sent("two", [left, right]), right.chat.getSnapshot().queued]).toEqual([0, ["two"]]);
+    disk.isFull = false;
+    await left.clock.advance(60_000);
+    await settled();
+    expect(right.chat.getSnapshot().queued).toEqual([]);
+    expect([...(await storage.read(`chat/${id}`)).keys()].join()).not.toContain("/queued/");
+    expect(await sent("two", [left, right])).toBe(0);
+  });
+
+  test("A message that was sent is not sent once more by another tab", async () => {
+    const { disk, left, right, turns } = await twoTabs();
+    disk.isFull = true;
+    left.answer(0, hello);
+    await turns[0];
+    await settled();
+    left.answer(1, hello);
+    expect(await turns[1]).toMatchObject({ outcome: "complete" });
+    await settled();
+    await askElsewhere(right);
+    expect(await sent("two", [left, right])).toBe(1);
+  });
+
+  test("A message of a closed tab is sent by one of two others, though the storage does not take its removal", async () => {
+    const { storage, id, full, disk } = fullStorage();
+    const first = await shown(storage, { id, whenBusy });
+    // the tabs ask for the lock in this order
+    const [left, right] = [await shown(full, { id, whenBusy }), await shown(storage, { id, whenBusy })];
+    void first.chat.send("one");
+    void first.chat.send("two");
+    await settled();
+    first.chat.close();
+    await settled();
+    disk.isFull = true;
+    const turn = left.chat.sendQueued();
+    await settled();
+    left.answer(0, hello);
+    expect(await turn).toMatchObject({ outcome: "complete" });
+    await settled();
+    await askElsewhere(right);
+    expect(await sent("two", [first, left, right])).toBe(1);
   });
 });
 

@@ -24,7 +24,7 @@ export interface OtherTabs extends Pick<ThreadKeeper, "hold" | "withLockOf"> {
  */
 export function createOtherTabs(
   kept: KeptThread,
-  { mark, queue, drop, written }: ThreadWriter,
+  { mark, queue, drop, written, taken }: ThreadWriter,
   refresh: (id?: string) => Promise<void>,
 ): OtherTabs {
   const { client, collection, thread, onMerge, resume } = kept;
@@ -37,7 +37,7 @@ export function createOtherTabs(
         .then(() => {
           // a write of it may have come after its removal by another tab
           if (!thread.node(id) && !id.startsWith(QUEUED)) mark(id);
-          return written();
+          return id.startsWith(QUEUED) ? taken(id) : written();
         })
         .finally(() => watched.delete(id));
       void shareLock(client, lockOf(id), done);
@@ -104,7 +104,8 @@ export function createOtherTabs(
     await refresh();
     if (!hasLocks()) return queue.hold(id);
     await queue.takeOver(id);
-    await written();
+    // until then the next tab would find the message, and send it once more
+    await taken(QUEUED + id);
   }
 
   function lockOf(id: string): string {

@@ -19,6 +19,8 @@ export interface ThreadWriter extends Pick<RecordWriter, "mark" | "unsaved">, Pi
   readonly removed: ReadonlySet<string>;
   /** Writes all pending changes; resolves when the storage has them, or has failed. */
   readonly written: () => Promise<void>;
+  /** Writes all pending changes; resolves when the storage has taken the last change of a record, however late that is. */
+  readonly taken: (key: string) => Promise<void>;
   /** Removes a message that is not in the storage. Nothing is written. */
   readonly drop: (id: string) => void;
   /** Writes all at once: the page may be closed now. */
@@ -34,6 +36,8 @@ export function createThreadWriter(kept: KeptThread, onWritten: () => void): Thr
   /** Records of queued messages that have changed. A chat that is closed lets go of its queue, and not of the records. */
   const queued = new Map<string, unknown>();
   const removed = new Set<string>();
+  /** Waits for the storage to take a record, by its key. */
+  const waiting = new Map<string, () => void>();
   let isWriteQueued = false;
   let nextWrite: AbortController | undefined;
   let nextPost: AbortController | undefined;
@@ -52,8 +56,14 @@ export function createThreadWriter(kept: KeptThread, onWritten: () => void): Thr
       const ids = keys.filter((key) => key !== LEAF);
       reportStorageFailure(client, error, ids.length === 1 ? ids[0] : undefined);
     },
-    onWritten,
-    onUnsaved: store.flush,
+    onWritten() {
+      endWaits();
+      onWritten();
+    },
+    onUnsaved() {
+      endWaits();
+      store.flush();
+    },
   });
   return {
     queue,
@@ -62,6 +72,13 @@ export function createThreadWriter(kept: KeptThread, onWritten: () => void): Thr
     mark: writer.mark,
     changed,
     written,
+    async taken(key) {
+      await written();
+      await new Promise<void>((resolve) => {
+        waiting.set(key, resolve);
+        endWaits();
+      });
+    },
     drop(id) {
       thread.remove(id);
       writer.unmark(id);
@@ -121,6 +138,14 @@ export function createThreadWriter(kept: KeptThread, onWritten: () => void): Thr
   function written(): Promise<void> {
     prepareWrite();
     return writer.write();
+  }
+
+  function endWaits(): void {
+    for (const [key, resolve] of waiting) {
+      if (writer.due.has(key) || writer.unsaved.has(key)) continue;
+      waiting.delete(key);
+      resolve();
+    }
   }
 
   function prepareWrite(): void {
