@@ -485,6 +485,25 @@ describe.skipIf(!hasLocks)("a chat in several tabs (skipped without Web Locks)",
     expect(right.texts()).toEqual([]);
   });
 
+  test("A message that a tab removes before it is closed stays removed where another tab writes it and learns of it later", async () => {
+    const id = `tabs-${Math.random()}`;
+    const storage = memoryStorage();
+    await keep(storage, id, [question, calling({ a: "needs-result" })]);
+    const { late, hold, deliver } = lateStorage(storage);
+    const [left, right] = [await shown(storage, { id }), await shown(late, { id })];
+    hold();
+    left.chat.reset();
+    await settled();
+    left.chat.close();
+    right.chat.stop();
+    await settled();
+    expect((await storage.read(`chat/${id}`)).has("2")).toBe(true);
+    deliver(1);
+    await settled();
+    expect([...(await storage.read(`chat/${id}`)).keys()]).not.toContainEqual(expect.stringMatching(/^[^/]/));
+    for (const { texts } of [right, await shown(storage, { id })]) expect(texts()).toEqual([]);
+  });
+
   test("A message that was removed stays removed where the last write of a closed tab arrives after that", async () => {
     const id = `tabs-${Math.random()}`;
     const storage = memoryStorage();

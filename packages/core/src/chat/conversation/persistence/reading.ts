@@ -107,7 +107,7 @@ export function createThreadReader(kept: KeptThread, writer: ThreadWriter, tabs:
 
   function merge(changes: Records): void {
     for (const [key, record] of changes) {
-      if (record === undefined) drop(key);
+      if (record === undefined) removedElsewhere(key);
       else if (!isRecord(record) || !record["isPassed"]) {
         stored.add(key);
         removeAgain(key);
@@ -132,6 +132,15 @@ export function createThreadReader(kept: KeptThread, writer: ThreadWriter, tabs:
   /** False for a message that was removed after its record was read: here, or in another tab during the read. */
   function isThere({ message: { id } }: ThreadNode): boolean {
     return !removed.has(id) && !removedMeanwhile?.has(id);
+  }
+
+  /**
+   * Removes a message that another tab has removed. The last write of this tab may have come after that, and the other
+   * tab may be closed: what this tab has written, it removes from the storage once more.
+   */
+  function removedElsewhere(id: string): void {
+    if (writer.own.has(id) && !initial.includes(id)) thread.remove(id);
+    else drop(id);
   }
 
   /**

@@ -21,6 +21,8 @@ export interface ThreadWriter extends Pick<RecordWriter, "mark" | "unsaved">, Pi
   readonly written: () => Promise<void>;
   /** Writes all pending changes; resolves when the storage has taken the last change of a record, however late that is. */
   readonly taken: (key: string) => Promise<void>;
+  /** Ids of messages that this tab has written, or has begun to write. */
+  readonly own: ReadonlySet<string>;
   /** Removes a message that is not in the storage. Nothing is written. */
   readonly drop: (id: string) => void;
   /** Writes all at once: the page may be closed now. */
@@ -36,6 +38,7 @@ export function createThreadWriter(kept: KeptThread, onWritten: () => void): Thr
   /** Records of queued messages that have changed. A chat that is closed lets go of its queue, and not of the records. */
   const queued = new Map<string, unknown>();
   const removed = new Set<string>();
+  const own = new Set<string>();
   /** Waits for the storage to take a record, by its key. */
   const waiting = new Map<string, () => void>();
   let isWriteQueued = false;
@@ -50,6 +53,7 @@ export function createThreadWriter(kept: KeptThread, onWritten: () => void): Thr
       if (id.startsWith(QUEUED)) return queued.get(id);
       noteRemoval(id);
       const node = thread.node(id);
+      if (node) own.add(id);
       return node && recordOf(node);
     },
     onFailure(error, keys) {
@@ -68,6 +72,7 @@ export function createThreadWriter(kept: KeptThread, onWritten: () => void): Thr
   return {
     queue,
     removed,
+    own,
     unsaved: writer.unsaved,
     mark: writer.mark,
     changed,
