@@ -67,7 +67,7 @@ const layers = {
     plain-frames
     delta frame-reading schema stream-end
     event-cursor field-reader frame-json message-schema stray-lines tool-schema
-    reported-error`,
+    image-url reported-error`,
   "core/src/images": `
     store
     generation options

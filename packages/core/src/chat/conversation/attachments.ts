@@ -1,6 +1,6 @@
 import { ValidationError } from "../../vocabulary/errors.js";
 import { chatModelOf, chatModels } from "../../vocabulary/models.js";
-import { isImageURL } from "../protocol/message-schema.js";
+import { isImageURL } from "../protocol/image-url.js";
 
 /** An image in a message: a file, or an http(s) or data URL. */
 export type ImageInput = Blob | URL | string;

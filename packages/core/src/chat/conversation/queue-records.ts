@@ -1,5 +1,5 @@
 import { isRecord } from "../../transport/error-response.js";
-import { isImageURL } from "../protocol/message-schema.js";
+import { isImageURL } from "../protocol/image-url.js";
 import { type ImageInput, imageURLs } from "./attachments.js";
 import { QUEUED } from "./message.js";
 import { notSent } from "./not-sent.js";

@@ -1,5 +1,5 @@
 import { isRecord } from "../../transport/error-response.js";
-import { isImageURL } from "../protocol/message-schema.js";
+import { isImageURL } from "../protocol/image-url.js";
 import {
   isOpen,
   isPending,
