@@ -70,7 +70,7 @@ function errorsOfCompiler(): string {
 test("A new model is two places of the client: the compiler asks for the second, then its fields for rules", {
   tags: ["long"],
 }, async () => {
-  insert("vocabulary/models.ts", "export const chatModels = {", row);
+  insert("vocabulary/chat-models.ts", "export const chatModels = {", row);
   expect(errorsOfCompiler()).toMatch(/chat\/protocol\/schema\.ts.*'zeta-1'/s);
 
   insert("chat/protocol/schema.ts", "export const chatRequests = {", requestObject);

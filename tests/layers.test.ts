@@ -25,7 +25,7 @@ const layers = {
   "core/src/vocabulary": `
     events
     errors
-    asset models video-task`,
+    asset chat-models media-models video-task`,
   "core/src/chat": `
     conversation/
     complete stream

@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { checkByModel, type Findings, notEmpty, type RequestOf } from "../base/validate.js";
 import { isBase64, isHTTP, isImageDataURI } from "../base/web-address.js";
-import { assetModels } from "../vocabulary/models.js";
+import { assetModels } from "../vocabulary/media-models.js";
 
 const required = v.pipe(v.string(), notEmpty());
 

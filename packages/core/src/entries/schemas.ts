@@ -68,16 +68,14 @@ export {
   type VideoRequests,
   videoRequests,
 } from "../videos/schema/request.js";
+export { type ChatModel, chatModelOf, chatModels } from "../vocabulary/chat-models.js";
 export {
   type AssetModel,
   assetModels,
-  type ChatModel,
-  chatModelOf,
-  chatModels,
   type ImageModel,
   imageModelOf,
   imageModels,
   type VideoModel,
   videoModelOf,
   videoModels,
-} from "../vocabulary/models.js";
+} from "../vocabulary/media-models.js";

@@ -1,5 +1,5 @@
 import type { RequestOptions } from "../transport/send.js";
-import type { ImageModel } from "../vocabulary/models.js";
+import type { ImageModel } from "../vocabulary/media-models.js";
 import type { ImageResult } from "./generate.js";
 import type { ImageRequestOf, SettledImages } from "./state.js";
 

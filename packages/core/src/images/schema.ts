@@ -10,7 +10,7 @@ import {
   wholeNumber,
 } from "../base/validate.js";
 import { isHTTP, isImageDataURI } from "../base/web-address.js";
-import { type ImageModel, imageModels } from "../vocabulary/models.js";
+import { type ImageModel, imageModels } from "../vocabulary/media-models.js";
 
 const referenceImage = v.pipe(
   v.string(),

@@ -1,6 +1,6 @@
 import type { UncheckedRequest } from "../base/validate.js";
 import type { Outcome } from "../vocabulary/errors.js";
-import type { ImageModel } from "../vocabulary/models.js";
+import type { ImageModel } from "../vocabulary/media-models.js";
 import type { ImageResult } from "./generate.js";
 import type { ImageRequest } from "./schema.js";
 

@@ -10,7 +10,7 @@ import { keepsKey } from "../transport/failure.js";
 import { renewalAt, renewedLater } from "../uploads/expiring-link.js";
 import type { WithFiles } from "../uploads/files.js";
 import { ConfigurationError } from "../vocabulary/errors.js";
-import type { ImageModel } from "../vocabulary/models.js";
+import type { ImageModel } from "../vocabulary/media-models.js";
 import type { FailedImage, GeneratedImage, ImageResult } from "./generate.js";
 import { createRun, failureOf, type Run, refusalOf } from "./generation.js";
 import type { ImageStoreOptions, RequestWithoutModel } from "./options.js";

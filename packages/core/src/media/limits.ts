@@ -1,4 +1,4 @@
-import { videoModels } from "../vocabulary/models.js";
+import { videoModels } from "../vocabulary/media-models.js";
 
 /** Limits of a file for one use. A limit that the spec does not have is absent. */
 export interface MediaLimits {

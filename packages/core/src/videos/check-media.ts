@@ -3,7 +3,7 @@ import { signedFormats } from "../media/formats.js";
 import { type MediaLimits, type MediaUse, mediaLimits } from "../media/limits.js";
 import { type MediaProbe, type ProbeOptions, probeMedia } from "../media/probe.js";
 import type { Issue } from "../vocabulary/errors.js";
-import { videoModelOf, videoModels } from "../vocabulary/models.js";
+import { videoModelOf, videoModels } from "../vocabulary/media-models.js";
 import type { VideoRequest } from "./schema/request.js";
 
 /** Options of {@link checkVideoMedia}. */

@@ -9,7 +9,7 @@ import { keepsKey } from "../transport/failure.js";
 import { fieldOf, idIn, requestRecord } from "../transport/json-response.js";
 import type { RequestOptions } from "../transport/send.js";
 import { asError, ConnectionError, isGatewayError } from "../vocabulary/errors.js";
-import { videoModelOf } from "../vocabulary/models.js";
+import { videoModelOf } from "../vocabulary/media-models.js";
 import type { VideoTaskHandle } from "../vocabulary/video-task.js";
 import { checkVideoRequest, type VideoRequest } from "./schema/request.js";
 import type { VideoTaskEntry } from "./state.js";

@@ -1,6 +1,6 @@
 import { excerpt, isRecord } from "../transport/error-response.js";
 import { jsonOf, ResponseError } from "../vocabulary/errors.js";
-import { videoModels } from "../vocabulary/models.js";
+import { videoModels } from "../vocabulary/media-models.js";
 import type {
   FailedVideoTask,
   PendingVideoTask,

@@ -1,5 +1,5 @@
+import { chatModelOf, chatModels } from "../../vocabulary/chat-models.js";
 import { ValidationError } from "../../vocabulary/errors.js";
-import { chatModelOf, chatModels } from "../../vocabulary/models.js";
 import { isImageURL } from "../protocol/image-url.js";
 
 /** An image in a message: a file, or an http(s) or data URL. */

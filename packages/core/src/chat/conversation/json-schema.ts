@@ -7,8 +7,8 @@ import {
 } from "../../base/standard-schema.js";
 import type { Client } from "../../client.js";
 import { parseJSON } from "../../transport/error-response.js";
+import { chatModelOf } from "../../vocabulary/chat-models.js";
 import { asError, ConfigurationError, ResponseError } from "../../vocabulary/errors.js";
-import { chatModelOf } from "../../vocabulary/models.js";
 import type { ThreadMessage } from "./message.js";
 
 /**

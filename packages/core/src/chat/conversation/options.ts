@@ -2,7 +2,7 @@ import type { StandardSchema } from "../../base/standard-schema.js";
 import type { UncheckedParams } from "../../base/validate.js";
 import type { RecordStorage } from "../../storage/storage.js";
 import type { RequestOptions } from "../../transport/send.js";
-import type { ChatModel } from "../../vocabulary/models.js";
+import type { ChatModel } from "../../vocabulary/chat-models.js";
 import type { ChatParams, SharedChatParams } from "../protocol/schema.js";
 import type { InitialMessage } from "./initial-messages.js";
 import type { ThreadTurn } from "./message.js";

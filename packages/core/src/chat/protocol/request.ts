@@ -1,7 +1,7 @@
 import { assertAccepted, isUnchecked } from "../../base/validate.js";
 import type { Client } from "../../client.js";
+import { type ChatModel, chatModels } from "../../vocabulary/chat-models.js";
 import { ValidationError } from "../../vocabulary/errors.js";
-import { type ChatModel, chatModels } from "../../vocabulary/models.js";
 import { checkChatRequest } from "./schema.js";
 
 /** Path of chat requests (spec, Endpoints). */

@@ -9,7 +9,7 @@ import {
   type Warn,
   wholeNumber,
 } from "../../base/validate.js";
-import { type ChatModel, chatModels } from "../../vocabulary/models.js";
+import { type ChatModel, chatModels } from "../../vocabulary/chat-models.js";
 import { messages, textMessages, textOr } from "./message-schema.js";
 import { toolChoice, tools } from "./tool-schema.js";
 

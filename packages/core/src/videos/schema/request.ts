@@ -1,5 +1,5 @@
 import { checkByModel, type Findings, type RequestsOf, type Warn } from "../../base/validate.js";
-import { type VideoModel, videoModels } from "../../vocabulary/models.js";
+import { type VideoModel, videoModels } from "../../vocabulary/media-models.js";
 import { betaVideoRequest, warnOfBeta } from "./beta.js";
 import { gammaVideo10ProFastRequest, gammaVideo15ProRequest, warnOfPro } from "./gamma-1.js";
 import { gammaVideo20Request, gammaVideoFastRequest, warnOfGamma2 } from "./gamma-2.js";

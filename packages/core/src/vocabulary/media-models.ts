@@ -1,62 +1,4 @@
 /**
- * Table of the chat models (spec, POST /v1/chat/completions): the values and bounds that each model accepts. The checks
- * use this table, and forms can use it, too.
- *
- * @example
- * ```ts run
- * const { maxTokens } = chatModels["delta-5.3"];
- * ```
- */
-export const chatModels = {
-  "alpha-v4.1-flash": {
-    family: "alpha",
-    /** Values of `thinking.type`, the default first; none for a model that never thinks. */
-    thinking: ["enabled", "disabled"],
-    reasoningEffort: ["none", "low", "high", "max"],
-    reasoningEffortDefault: "high",
-    maxTokens: 393_216,
-    /** Largest `temperature`. */
-    temperature: 2,
-    /** `frequency_penalty` and `presence_penalty` are fields of the model. */
-    penalties: true,
-    /** Largest number of `stop` sequences; `1` means a single string. */
-    stop: 16,
-    imageInput: true,
-    tools: true,
-    jsonMode: true,
-    /** A stream reports usage only where `stream_options.include_usage` asks for it. */
-    usageOnRequest: true,
-  },
-  "gamma-chat-1-6-251015": {
-    family: "gamma",
-    thinking: [],
-    reasoningEffort: [],
-    maxTokens: 8192,
-    temperature: 2,
-    penalties: true,
-    stop: 1,
-    imageInput: false,
-    tools: false,
-    jsonMode: false,
-  },
-  "delta-5.3": {
-    family: "delta",
-    thinking: ["enabled"],
-    reasoningEffort: ["low", "high", "max"],
-    maxTokens: 131_072,
-    temperature: 1,
-    penalties: false,
-    stop: 4,
-    imageInput: false,
-    tools: "unlisted",
-    jsonMode: false,
-  },
-} as const;
-
-/** Id of a chat model, as the gateway spells it. */
-export type ChatModel = keyof typeof chatModels;
-
-/**
  * Table of the image models (spec, POST /v1/images/generations): the sizes that each model accepts. The spec does not
  * show the default size and the bounds of `max_images`.
  *
@@ -219,18 +161,6 @@ export const assetModels = {
 
 /** Id of the model that asset registrations are billed under. */
 export type AssetModel = keyof typeof assetModels;
-
-/**
- * Finds the row of a chat model by any text; undefined for a model that the table does not have.
- *
- * @example
- * ```ts run
- * const seesImages = chatModelOf("alpha-v4.1-flash")?.imageInput; // true
- * ```
- */
-export function chatModelOf(id: string): (typeof chatModels)[ChatModel] | undefined {
-  return rowOf(chatModels, id);
-}
 
 /**
  * Finds the row of an image model by any text; undefined for a model that the table does not have.
