@@ -64,9 +64,8 @@ const layers = {
     answer-reader
     choice-reader chunk-parser
     accumulate call-reader event-chunks request whole-body
-    plain-frames
-    delta frame-reading schema stream-end
-    event-cursor field-reader frame-json message-schema stray-lines tool-schema
+    delta frame-reader schema stream-end stray-lines
+    event-cursor field-reader frame-json message-schema tool-schema
     image-url reported-error`,
   "core/src/images": `
     store

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { callAnswer, onlyChecks, textAnswer, until } from "./support/chat.js";
-import { DONE, event, frame, settled, streamAnswer } from "./support/gateway.js";
+import { DONE, frame, settled, streamAnswer } from "./support/gateway.js";
 import { numbered } from "./support/kept.js";
 
 /* A page loads some code only when it needs it. Where the network is gone by then, what the page says stays true. */
@@ -91,32 +91,6 @@ describe("a request whose code for failures is lost", () => {
   });
 });
 
-describe("an answer whose code for frames is lost", () => {
-  const without = ["chat/protocol/frame-reading"];
-
-  test("It is read, streamed and whole", async () => {
-    const { streamChat, completeChat, client } = await pageWithout(without, async (request) => {
-      const { stream } = (await request.json()) as { stream?: boolean };
-      const choice = { message: { role: "assistant", content: "Hello" }, finish_reason: "stop" };
-      return stream ? streamAnswer(textAnswer("Hello")) : Response.json({ choices: [choice] });
-    });
-    const whole = { outcome: "complete", message: { content: "Hello" } };
-    expect(await streamChat(client, question).result()).toMatchObject(whole);
-    expect(await completeChat(client, question)).toMatchObject(whole);
-  });
-
-  test("An error in it is an error, and the text before it stays", async () => {
-    const { streamChat, client } = await pageWithout(without, () =>
-      streamAnswer(frame({ content: "Hel" }) + event({ error: { message: "Overloaded" } })),
-    );
-    await expect(streamChat(client, question).result()).rejects.toMatchObject({
-      name: "StreamError",
-      message: "Overloaded",
-      partial: { content: "Hel" },
-    });
-  });
-});
-
 /** The events of a kept answer, whose first connection ends behind the first of them. */
 const kept = [frame({ content: '{"a":' }), frame({ content: "1}" }), frame({}, "stop"), DONE];
 
@@ -130,21 +104,18 @@ function keptAnswer({ method, headers }: Request): Response {
 }
 
 describe("a kept answer that breaks off", () => {
-  test.each(["chat/resume", "chat/protocol/frame-reading"])(
-    "It ends without %s, with its text and its id, and retry() reads the rest",
-    async (module) => {
-      const { createChatStore, client, requests } = await pageWithout([module], keptAnswer);
-      const chat = createChatStore(client, { model });
-      expect(await chat.send("Hi")).toMatchObject({
-        outcome: "truncated",
-        error: { name: "StreamError", reason: "truncated" },
-        messages: [{}, { content: '{"a":', streamId: "s-1" }],
-      });
-      comeBack();
-      expect(await chat.retry()).toMatchObject({ outcome: "complete", messages: [{ content: '{"a":1}' }] });
-      expect(requests.filter((method) => method === "POST")).toEqual(["POST"]);
-    },
-  );
+  test("It ends without chat/resume, with its text and its id, and retry() reads the rest", async () => {
+    const { createChatStore, client, requests } = await pageWithout(["chat/resume"], keptAnswer);
+    const chat = createChatStore(client, { model });
+    expect(await chat.send("Hi")).toMatchObject({
+      outcome: "truncated",
+      error: { name: "StreamError", reason: "truncated" },
+      messages: [{}, { content: '{"a":', streamId: "s-1" }],
+    });
+    comeBack();
+    expect(await chat.retry()).toMatchObject({ outcome: "complete", messages: [{ content: '{"a":1}' }] });
+    expect(requests.filter((method) => method === "POST")).toEqual(["POST"]);
+  });
 
   test("It stays kept without chat/conversation/json-schema after a reload, and retry() gives the object", async () => {
     const { createChatStore, memoryStorage, client, requests } = await pageWithout(

@@ -6,6 +6,7 @@ import type { RequestOptions } from "../transport/send.js";
 import { createFold } from "./protocol/accumulate.js";
 import { type ChatTurn, createAnswerReader, tokenCounts } from "./protocol/answer-reader.js";
 import type { WireObject } from "./protocol/field-reader.js";
+import { reportedErrorOf } from "./protocol/reported-error.js";
 import { CHAT_PATH, checkedChatRequest } from "./protocol/request.js";
 import type { ChatRequests } from "./protocol/schema.js";
 
@@ -33,7 +34,6 @@ export async function completeChat<const Model extends string>(
   request: RequestFor<Model, ChatRequests>,
   options: RequestOptions = {},
 ): Promise<ChatTurn> {
-  let reading: Promise<typeof import("./protocol/frame-reading.js") | undefined> | undefined;
   return requestRecord(
     client,
     {
@@ -41,16 +41,11 @@ export async function completeChat<const Model extends string>(
       kind: "chat",
       path: CHAT_PATH,
       subject: request,
-      body() {
-        // while the request is out: a paid answer can be read without it
-        reading = import("./protocol/frame-reading.js").catch(() => undefined);
-        return checkedChatRequest(client, request, false, "completeChat(client, unchecked({ … }))");
-      },
+      body: () => checkedChatRequest(client, request, false, "completeChat(client, unchecked({ … }))"),
       headersMs: HEADERS_MS,
       repeat: "any",
-      async read({ json, misfit, reported, totalMs }) {
-        const known = await reading;
-        const error = known ? known.reportedErrorOf(json) : json.error && {};
+      read({ json, misfit, reported, totalMs }) {
+        const error = reportedErrorOf(json);
         if (error) throw reported(error);
         const path = misfitOf(json);
         if (path !== undefined) throw misfit(path);

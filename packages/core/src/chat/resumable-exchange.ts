@@ -70,8 +70,8 @@ export function openResumableExchange(
     () => (request ? requestAnswer(client, exchange, request, options, newer) : kept.all()),
     {
       use(bytes) {
-        const reading = answer.push(bytes);
-        return reading ? reading.then(steps.next) : steps.next();
+        answer.push(bytes);
+        return steps.next();
       },
       lose: (cause) => steps.lose(cause),
     },

@@ -53,14 +53,10 @@ export function createResumption(place: KeptPlace): Resumption {
   // an id comes from an answer, or from a storage that any script may write to
   const path = /^[\w-]{1,128}$/.test(streamId) ? `/v1/chat/streams/${streamId}` : undefined;
   let refusals = 0;
-  // what places the events of another connection: without it the rest can't be read, and stays kept
-  const placing = import("./protocol/frame-reading.js");
-  placing.catch(() => {});
   return { rest, stop };
 
   async function rest(eventId: string, cause: unknown, isFirst: boolean): Promise<Response | undefined> {
     if (!path || !isOfConnection(cause, isFirst)) return undefined;
-    await placing;
     if (isFirst) {
       backoff.progress();
       refusals = 0;

@@ -1,6 +1,5 @@
-import { parseJSON } from "../../transport/error-response.js";
 import { type ChunkConsumer, createEventChunks } from "./event-chunks.js";
-import { type FrameCode, plainFrames } from "./plain-frames.js";
+import { createFrameReader } from "./frame-reader.js";
 import { createEnding, type EndHandlers } from "./stream-end.js";
 import { createWholeBody, type WholeBody } from "./whole-body.js";
 
@@ -11,50 +10,10 @@ export interface ChunkHandlers extends ChunkConsumer, EndHandlers {}
 export interface ChunkParser {
   /** Last `id` of an event that was read, of an answer that is kept; empty where none had one. */
   readonly lastEventId: string;
-  /**
-   * Reads the next bytes; without any, the bytes have ended. Returns a promise where the code for it is still being
-   * loaded: they are read then.
-   */
-  push(bytes?: Uint8Array): Promise<void> | undefined;
+  /** Reads the next bytes; without any, the bytes have ended. */
+  push(bytes: Uint8Array | undefined): void;
   /** Continues with the bytes of another connection, from the start of an event. */
   restart(): void;
-}
-
-/**
- * The loaded module, because importing it again costs time. Not its promise: in a Worker, no request may wait for
- * another one's.
- */
-let code: FrameCode | undefined;
-
-/** Creates the parser of one answer. It loads its code while the request is out; bytes wait for it. */
-export function createChunkParser(handlers: ChunkHandlers): ChunkParser {
-  let parser = code && createLoadedParser(code, handlers);
-  let loading = parser ? undefined : load();
-  let isResumed = false;
-
-  return {
-    get lastEventId() {
-      return parser?.cursor.id ?? "";
-    },
-    push(bytes) {
-      if (!loading) return parser?.push(bytes);
-      return loading.then(() => {
-        // from here on later bytes are read at once: none may be read before these
-        loading = undefined;
-        parser?.push(bytes);
-      });
-    },
-    restart() {
-      isResumed = true;
-      parser?.restart();
-    },
-  };
-
-  async function load(): Promise<void> {
-    code = await import("./frame-reading.js").catch(() => undefined);
-    parser = createLoadedParser(code ?? plainFrames, handlers);
-    if (isResumed) parser.restart();
-  }
 }
 
 /**
@@ -66,17 +25,19 @@ export function createChunkParser(handlers: ChunkHandlers): ChunkParser {
  */
 type BodyKind = "unknown" | "stream" | "whole";
 
-/** Creates a parser that has its code. */
-function createLoadedParser(code: FrameCode, handlers: ChunkHandlers) {
-  const frames = code.createFrameReader(parseJSON);
-  const ending = createEnding(handlers, code.errorFieldsOfText);
-  const events = createEventChunks(code, frames, ending, handlers);
+/** Creates the parser of one answer. */
+export function createChunkParser(handlers: ChunkHandlers): ChunkParser {
+  const frames = createFrameReader();
+  const ending = createEnding(handlers);
+  const events = createEventChunks(frames, ending, handlers);
   let whole: WholeBody | undefined;
   let kind: BodyKind = "unknown";
 
   return {
-    cursor: events.cursor,
-    push(bytes: Uint8Array | undefined): undefined {
+    get lastEventId() {
+      return events.cursor.id;
+    },
+    push(bytes) {
       try {
         if (bytes) read(bytes);
         else if (kind === "whole") whole?.end();

@@ -18,11 +18,8 @@ export interface DeltaReader extends Pick<AnswerReader, "head"> {
   readonly isFinished: boolean;
   /** True once the bytes have ended as those of a whole answer do. */
   readonly isWhole: boolean;
-  /**
-   * Reads the next bytes; without any, the bytes have ended. Returns a promise where they are read later, because the
-   * code for it is still being loaded.
-   */
-  push(bytes: Uint8Array | undefined): Promise<void> | undefined;
+  /** Reads the next bytes; without any, the bytes have ended. */
+  push(bytes: Uint8Array | undefined): void;
   /**
    * Takes the next delta and adds it to `message`; undefined where more bytes are needed.
    *
@@ -85,7 +82,7 @@ export function createDeltaReader(
     isWhole: false,
     push(bytes: Uint8Array | undefined) {
       if (taken === queue.length) queue.length = taken = folded = 0;
-      return parser.push(bytes);
+      parser.push(bytes);
     },
     take() {
       if (taken === queue.length) return undefined;

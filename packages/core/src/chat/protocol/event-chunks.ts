@@ -1,9 +1,9 @@
 import { isRecord, parseJSON } from "../../transport/error-response.js";
 import { createEventParser, type ServerSentEvent } from "../../transport/event-stream.js";
-import type { EventCursor } from "./event-cursor.js";
+import { createEventCursor, type EventCursor } from "./event-cursor.js";
 import type { WireObject } from "./field-reader.js";
-import type { FrameReader } from "./frame-reading.js";
-import type { FrameCode } from "./plain-frames.js";
+import type { FrameReader } from "./frame-reader.js";
+import { createStrayLines } from "./stray-lines.js";
 import type { Ending } from "./stream-end.js";
 
 /** The consumer of the chunks of an answer. */
@@ -28,12 +28,11 @@ const ASTRAY = "events of the kept answer are missing";
 
 /** Creates the reader of an answer's event stream. */
 export function createEventChunks(
-  code: FrameCode,
   frames: FrameReader,
   ending: Ending,
   { isKept, onChunk }: ChunkConsumer,
 ): EventChunks {
-  const cursor = code.createEventCursor();
+  const cursor = createEventCursor();
   /** The `id` of the event that is read. */
   let eventId = "";
   /** True once a line came that is no field. Few streams have one: the others spend nothing on it at each event. */
@@ -51,7 +50,7 @@ export function createEventChunks(
     },
   };
   let events = createEventParser(handlers);
-  let stray = code.createStrayLines(ending.fail);
+  let stray = createStrayLines(ending.fail);
 
   return {
     cursor,
@@ -67,7 +66,7 @@ export function createEventChunks(
     },
     restart() {
       events = createEventParser(handlers);
-      stray = code.createStrayLines(ending.fail);
+      stray = createStrayLines(ending.fail);
       cursor.restart();
       eventId = "";
       isLastLine = false;

@@ -1,4 +1,5 @@
 import { type ErrorFields, excerpt, isRecord, parseJSON } from "../../transport/error-response.js";
+import { errorFieldsOfText } from "./reported-error.js";
 
 /** End of the bytes of a stream, by the content before it. */
 export type StreamEnd =
@@ -42,11 +43,8 @@ export interface Ending {
   restart(): void;
 }
 
-/** Creates the end of an answer. `fieldsOf` reads the error in a text. */
-export function createEnding(
-  { hasBegun, hasFinished, onEnd }: EndHandlers,
-  fieldsOf: (text: string) => ErrorFields,
-): Ending {
+/** Creates the end of an answer. */
+export function createEnding({ hasBegun, hasFinished, onEnd }: EndHandlers): Ending {
   const ending = {
     isOver: false,
     foreign: undefined as string | undefined,
@@ -58,13 +56,13 @@ export function createEnding(
     },
     fail(text: string) {
       if (!hasBegun() && isRecord(parseJSON(text))) return ending.refuse(text);
-      const fields = fieldsOf(text);
+      const fields = errorFieldsOfText(text);
       const message = fields.message ?? `the gateway reported an error: ${excerpt(text, 500)}`;
       ending.end({ type: "error", fields: { ...fields, message } });
     },
     refuse(body: string) {
       const isJSON = /^\s*[{[]/.test(body);
-      ending.end({ type: "refusal", body, fields: isJSON ? fieldsOf(body.trim()) : undefined });
+      ending.end({ type: "refusal", body, fields: isJSON ? errorFieldsOfText(body.trim()) : undefined });
     },
     restart() {
       ending.isOver = false;

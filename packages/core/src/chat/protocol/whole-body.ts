@@ -1,7 +1,7 @@
 import { isRecord, parseJSON } from "../../transport/error-response.js";
 import { MAX_LENGTH } from "../../transport/event-stream.js";
 import type { WireObject } from "./field-reader.js";
-import type { FrameReader } from "./frame-reading.js";
+import type { FrameReader } from "./frame-reader.js";
 import type { Ending } from "./stream-end.js";
 
 /** Reads a body that is not an event stream: a whole answer as JSON, an error, or a page. */

@@ -1,12 +1,7 @@
+import { parseJSON } from "../../transport/error-response.js";
 import type { ServerSentEvent } from "../../transport/event-stream.js";
 import { createFrameParser } from "./frame-json.js";
 import { isErrorEvent } from "./reported-error.js";
-
-// loaded while a request is out: what reads frames faster, finds errors in them, and their place in a kept answer
-
-export { createEventCursor } from "./event-cursor.js";
-export { errorFieldsOfText, reportedErrorOf } from "./reported-error.js";
-export { createStrayLines } from "./stray-lines.js";
 
 /** Reads the frames of one stream. */
 export interface FrameReader {
@@ -17,7 +12,7 @@ export interface FrameReader {
 }
 
 /** Creates a reader of frames that finds an error in any form. */
-export function createFrameReader(parseJSON: (text: string) => unknown): FrameReader {
+export function createFrameReader(): FrameReader {
   const frames = createFrameParser(parseJSON);
   return {
     parse: frames.parse,
