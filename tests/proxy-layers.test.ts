@@ -47,6 +47,7 @@ const rooms = [
   "health",
   "option-advice",
   "settings",
+  "way",
   "auth",
   "gateway",
   "gates",

@@ -7,7 +7,7 @@ import { ask } from "./gateway/request.js";
 import { type Failed, logCause } from "./refusals/log.js";
 import { misconfigured, refusalIn } from "./refusals/refusal.js";
 import { textOf } from "./refusals/texts.js";
-import { partsOf, type Settings, setupOf } from "./settings.js";
+import type { Settings } from "./settings.js";
 
 /* Loaded for `GET /health`. */
 
@@ -35,15 +35,17 @@ export async function healthOf<Env>(
 }
 
 function checksOf<Env>(settings: Settings<Env>, env: Env, host: string): readonly unknown[] {
-  const { authenticate, rateLimit, meter, extensions, onEvent, read } = settings;
-  const [baseURL, ...setup] = partsOf(settings, env, host);
+  const { authenticate, rateLimit, meter, extensions, onEvent, read, way } = settings;
+  const [baseURL, apiKeys] = way.parts(env, host);
   const door = authenticate === "public" ? undefined : authenticate;
   const parts: readonly (Checked<Env> | undefined)[] = [door, rateLimit, meter, onEvent, ...extensions];
   // a part may be listed twice: as an extension, and as a part of `admin`
   const checks = new Set(parts.flatMap((part) => part?.checks ?? []));
   return [
     settings.fetch ? baseURL : checkedHost(baseURL),
-    ...setup,
+    apiKeys,
+    read.secrets(env),
+    read.models(env),
     read.origins(env),
     ...[...checks].map(async (check) => check(env)),
   ];
@@ -100,7 +102,7 @@ async function poll<Env>(settings: Settings<Env>, host: string, { env, report }:
   // a caller that leaves does not end it: others wait for it
   const call = openCall(new AbortController().signal, ANSWER_MS);
   try {
-    const { gateway } = await setupOf(settings, env, host);
+    const gateway = await settings.way.open(env, host);
     const response = await ask(gateway, { method: "GET", path: NO_TASK }, { call, report });
     if (!response.ok && !TAKES_KEY.includes(response.status))
       throw await refusalOf({ response, call }, gateway.apiKeys, settings.limits.stallMs);

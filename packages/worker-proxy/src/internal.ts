@@ -39,4 +39,5 @@ export { decided, exhausted, misconfigured, Refusal, refusalIn, tooMany } from "
 export { type Details, errorBody, textOf } from "./refusals/texts.js";
 export { logError, openReport } from "./report.js";
 export { groupsWith } from "./route-lists.js";
-export { checkedOptions, type Settings, setupOf } from "./settings.js";
+export { checkedOptions } from "./settings.js";
+export { openWay, type Way } from "./way.js";

@@ -44,3 +44,15 @@ export function readBinding<Env, T>(name: string, read: (env: Env) => T, env: En
     return binding as NonNullable<T>;
   });
 }
+
+/** Makes the reader of an option. A value is checked at once, the result of a function for each request. */
+export function readerOf<Env, T>(
+  name: string,
+  given: unknown,
+  check: (value: unknown) => T,
+): (env: Env) => T | Promise<T> {
+  if (typeof given === "function")
+    return (env) => readOption(name, given as (env: Env) => unknown, env, check);
+  const value = check(given);
+  return () => value;
+}

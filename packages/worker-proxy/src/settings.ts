@@ -2,31 +2,17 @@ import type { User } from "./admitted.js";
 import { createTables, type FieldsOf, hasField, routeOf } from "./gates/field-table.js";
 import { tableOf } from "./gates/path.js";
 import { createStreamCount } from "./gates/streams.js";
-import { createKeyInUse } from "./gateway/key-in-use.js";
 import type { Flights, Polled } from "./gateway/polls.js";
-import type { Gateway } from "./gateway/request.js";
 import type { Caps, ProxyOptions } from "./options.js";
-import { ensure, readOption } from "./read-option.js";
-import { misconfigured } from "./refusals/refusal.js";
-import { createRepeats } from "./refusals/repeats.js";
+import { ensure, readerOf } from "./read-option.js";
 import { groupsWith } from "./route-lists.js";
 import { type RouteName, routeGroups } from "./routes.js";
+import { openWay } from "./way.js";
 
 /** The groups that an operator can open. */
 const ROUTES = Object.keys(routeGroups).filter((name) => name !== "media");
 /** The groups whose ids belong to one user. */
 const OWNED = groupsWith("ids");
-
-/** The limits that have a default. */
-const LIMITS = {
-  bodyBytes: 33_554_432,
-  bodyMs: 30_000,
-  headersMs: 600_000,
-  totalMs: 900_000,
-  pollMemoMs: 1000,
-  streamsPerUser: 16,
-  dataURIBytes: 20_971_520,
-};
 
 type Check = (value: unknown) => boolean;
 const isFunction: Check = (value) => typeof value === "function";
@@ -40,7 +26,6 @@ const functions = {
   rateLimit: "workersRateLimit((env) => env.RATE_LIMITER)",
   upstreamHeaders: '(admitted) => ({ "x-name": "value" })',
   onEvent: "(event, env) => …",
-  fetch: "(request, env) => …",
 } satisfies { readonly [Name in keyof ProxyOptions]?: string };
 
 /** The options with their defaults, and with what can be checked without a request checked. */
@@ -49,20 +34,17 @@ export type Settings<Env = never> = ReturnType<typeof checkedOptions<Env>>;
 /** @throws {TypeError} when an option is missing or can't work; the message says what to give */
 export function checkedOptions<Env>(given: ProxyOptions<Env>) {
   ensure(given, "give the options: { baseURL, apiKey, authenticate, origins, models }");
-  const { authenticate, apiKey, secret, baseURL, origins, models, assetLookup, meter } = given;
+  const { authenticate, secret, origins, models, assetLookup, meter } = given;
   const { basePath = "", extensions = [], media = "public", allowFields = [], credentials = false } = given;
   const routes: readonly RouteName[] = given.routes ?? ["chat"];
   const isDoor = authenticate === "public" || isFunction(authenticate);
   ensure(isDoor, 'authenticate: give a function that says who asks, or "public" if everybody may spend');
-  ensure(isFunction(apiKey), "apiKey: give a function, (env) => env.GATEWAY_API_KEY");
   for (const [name, example] of Object.entries(functions)) {
     const value = given[name as keyof typeof functions];
     ensure(value === undefined || isFunction(value), `${name}: give a function, ${example}`);
   }
-  ensure(
-    !meter || isFunction(meter.reserve),
-    "meter: give budget(…) of @sluice/durable, or a meter of your own",
-  );
+  const way = openWay(given);
+  const { limits } = way;
   ensure(Array.isArray(extensions), "extensions: give a list, [streamLog(…)]");
   ensure(isText(basePath, /^(?:\/[\w-]+)*$/), 'basePath: give "" or a path like "/api"');
   const isLookup = assetLookup === undefined || isText(assetLookup, /^(?:\/[\w-]+)+$/);
@@ -78,10 +60,8 @@ export function checkedOptions<Env>(given: ProxyOptions<Env>) {
   const offersHealth = extensions.some(({ offers }) => offers?.health);
   const added = [...extensions, ...(meter ? [meter] : [])].flatMap((part) => part.routes ?? []);
   const read = {
-    baseURL: readerOf("baseURL", baseURL, checkBaseURL),
     origins: readerOf("origins", origins, checkOrigins),
     models: readerOf("models", models, (value) => checkModels(value, fieldsOf)),
-    apiKeys: readerOf("apiKey", apiKey, checkKeys),
     secrets: secret ? readerOf("secret", secret, checkSecrets) : () => [],
   };
   const hasBudget = !routes.includes("budget") || added.some(({ name }) => name === "budget");
@@ -93,13 +73,6 @@ export function checkedOptions<Env>(given: ProxyOptions<Env>) {
   }
   const keepsApart = authenticate === "public" || secret || !routes.some((name) => OWNED.includes(name));
   ensure(keepsApart, `secret: ${OWNED.join(", ")} need one, which keeps users apart`);
-  const limits = { ...LIMITS, ...given.limits };
-  // a limit that is no number would be none: every comparison with it is false
-  for (const [name, value] of Object.entries(limits)) {
-    const least = name === "pollMemoMs" ? 0 : 1;
-    const isLimit = Number.isSafeInteger(value) && value >= least;
-    ensure(isLimit, `limits.${name}: give a whole number from ${least} up`);
-  }
   return {
     ...given,
     basePath,
@@ -107,22 +80,19 @@ export function checkedOptions<Env>(given: ProxyOptions<Env>) {
     media,
     credentials,
     read,
+    way,
     limits,
     fieldsOf,
     // clients read there what is offered, after an answer was lost
     table: tableOf(offersHealth ? [...routes, "health"] : routes, assetLookup, added),
-    keyInUse: createKeyInUse(),
     /** Polls in flight, and their answers for a moment. */
     polls: new Map() as Flights<Polled>,
     /** Lines about options that an operator may have forgotten, each of which is logged once. */
     advised: new Set<string>(),
-    repeats: createRepeats(),
+    repeats: way.log.repeats,
     /** Bounds the streams of a user. */
     countStream:
       authenticate === "public" ? () => () => {} : createStreamCount(limits.streamsPerUser, limits.totalMs),
-    /** Sends a request: the platform's own `fetch` needs no object for it. */
-    send: (url: string, init: RequestInit, env: Env) =>
-      given.fetch ? given.fetch(new Request(url, init), env) : fetch(url, init),
   };
 }
 
@@ -130,60 +100,21 @@ export function checkedOptions<Env>(given: ProxyOptions<Env>) {
 export type Setup = Awaited<ReturnType<typeof setupOf>>;
 
 /** @throws {Refusal} 500 `misconfigured`; the log names what is wrong, without any value */
-export async function setupOf<Env>(settings: Settings<Env>, env: Env, host: string, user?: User) {
-  const [baseURL, apiKeys, secrets, models] = await Promise.all(partsOf(settings, env, host));
-  const isTenant = user && secrets.length > 0;
+export async function setupOf<Env>(settings: Settings<Env>, env: Env, host: string, user: User) {
+  const { way, read } = settings;
+  const [gateway, secrets, models] = await Promise.all([
+    way.open(env, host),
+    read.secrets(env),
+    read.models(env),
+  ]);
+  const isTenant = secrets.length > 0;
   const tenancy = isTenant ? (await import("./gates/ids.js")).tenancyOf(secrets, user) : undefined;
-  const { keyInUse, send, limits } = settings;
-  const gateway: Gateway = {
-    baseURL,
-    apiKeys,
-    keyInUse,
-    send: (url, init) => send(url, init, env),
-    headersMs: limits.headersMs,
-  };
   return {
     gateway,
     models,
     /** The marks of this user's ids; undefined without a `secret`. */
     tenancy,
   };
-}
-
-/** Reads the parts of a setup. One that fails does not stop the others. */
-export function partsOf<Env>({ read }: Settings<Env>, env: Env, host: string) {
-  return [foreign(read.baseURL(env), host), read.apiKeys(env), read.secrets(env), read.models(env)] as const;
-}
-
-/** Refuses the host of the proxy, which would send requests to itself without end. */
-async function foreign(given: string | Promise<string>, host: string): Promise<string> {
-  const baseURL = await given;
-  // as `checkBaseURL` writes it: protocol, nothing, host
-  if (baseURL.split("/", 3)[2] === host) throw misconfigured("baseURL: is the proxy's own address");
-  return baseURL;
-}
-
-/** Makes the reader of an option. A value is checked at once, the result of a function for each request. */
-function readerOf<Env, T>(
-  name: string,
-  given: unknown,
-  check: (value: unknown) => T,
-): (env: Env) => T | Promise<T> {
-  if (typeof given === "function")
-    return (env) => readOption(name, given as (env: Env) => unknown, env, check);
-  const value = check(given);
-  return () => value;
-}
-
-function checkBaseURL(given: unknown): string {
-  const url = typeof given === "string" && URL.parse(given);
-  ensure(url, "baseURL: is no URL; give the gateway's address, https://gateway.example.com");
-  const { protocol, hostname, origin, username, password, pathname, href } = url;
-  const isLocal = /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/.test(hostname);
-  const isSafe = protocol === "https:" || (protocol === "http:" && isLocal);
-  const isPlain = !username && !password && !/[?#]/.test(href);
-  ensure(isSafe && isPlain, "baseURL: must be https, without a name, password, query or fragment");
-  return origin + pathname.replace(/\/+$/, "").replace(/\/v1$/, "");
 }
 
 function checkOrigins(given: unknown): readonly string[] {
@@ -212,15 +143,6 @@ function checkModels(given: unknown, fieldsOf: FieldsOf): ReadonlyMap<string, Ca
       ensure(isCap, `models: ${id}: ${field}: give the most, or a list of what is allowed`);
     }
   return new Map(entries);
-}
-
-function checkKeys(given: unknown): readonly string[] {
-  const keys = [given].flat();
-  ensure(
-    isList(keys, (key) => isText(key, /^(?!bearer)(?:(?!["'`])[\x21-\x7e])+$/i)) && keys.length < 3,
-    'apiKey: is the secret set? Give one key, or two while they are changed, without quotes, spaces and "Bearer"',
-  );
-  return keys;
 }
 
 function checkSecrets(given: unknown): readonly string[] {

@@ -32,7 +32,7 @@ export function openStreamLog<Env>(
   env: Env,
   options: StreamLogSetup<Env>,
 ): DurableObjectHandlers {
-  const { settings, orphanMs, keepMs } = options;
+  const { way, orphanMs, keepMs } = options;
   const { storage } = state;
   const stream = openStream(state, options);
   const { log, readers } = stream;
@@ -52,7 +52,7 @@ export function openStreamLog<Env>(
     } catch (error) {
       // the proxy gets the refusal without its cause
       if (!(error instanceof Refusal) || textOf(error).status >= 500)
-        await logCause("streamLogObject", error, { request, env, settings });
+        await logCause("streamLogObject", error, { request, env, settings: way.log });
       return refusedBy(error);
     }
   }

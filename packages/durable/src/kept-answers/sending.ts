@@ -21,7 +21,6 @@ import {
   refusalOf,
   STALL_MS,
   type StreamEnd,
-  setupOf,
   textOf,
   usageOf,
 } from "@sluice/worker-proxy/internal";
@@ -61,11 +60,11 @@ const UNPAID = { reserved: undefined, spent: undefined } as const;
 export function openSending<Env>(
   state: ObjectState,
   env: Env,
-  { settings }: StreamLogSetup<Env>,
+  { way }: StreamLogSetup<Env>,
   stream: Stream,
   settling: ReturnType<typeof openSettling>,
 ) {
-  const { limits, meter } = settings;
+  const { limits, meter } = way;
   const { stallMs = STALL_MS } = limits;
   const { log, readers } = stream;
   return { send };
@@ -103,7 +102,7 @@ export function openSending<Env>(
   async function prepare(sending: Sending, body: Readonly<Record<string, unknown>>): Promise<Gateway> {
     const { caller, job } = sending;
     if (caller.isMetered && !meter) throw misconfigured(UNMETERED);
-    const { gateway } = await setupOf(settings, env, "stream-log.invalid");
+    const gateway = await way.open(env, "stream-log.invalid");
     await settling.takePlace(job, caller);
     // stored before anything is reserved: what a process that is lost had reserved is found by the next one
     const keepTicket = (ticket: string, reserved: number) =>

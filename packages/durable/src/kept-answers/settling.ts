@@ -10,10 +10,10 @@ import { BEAT_MS, OWN, type StreamCaller, type StreamLogSetup } from "./setup.js
 export function openSettling<Env>(
   state: ObjectState,
   env: Env,
-  { settings, namespace, keptPerUser, onEvent }: StreamLogSetup<Env>,
+  { way, namespace, keptPerUser, onEvent }: StreamLogSetup<Env>,
   log: EventLog,
 ) {
-  const { limits, meter } = settings;
+  const { limits, meter } = way;
   let settling: Promise<unknown> | undefined;
   /** The payment of the job that is being settled. */
   let paid: Paid | undefined;

@@ -1,5 +1,5 @@
 import type { Admitted, Extension, Meter, OnJobEvent, ProxyOptions } from "@sluice/worker-proxy";
-import { checkedOptions, ensure, hashOf, markKept, readBinding } from "@sluice/worker-proxy/internal";
+import { ensure, hashOf, markKept, openWay, readBinding } from "@sluice/worker-proxy/internal";
 import {
   askObject,
   CALLER,
@@ -80,9 +80,7 @@ export function streamLogObject<Env = unknown>(options: StreamLogOptions<Env>): 
   for (const [name, value] of Object.entries({ orphanMs, keepMs, logBytes, keptPerUser }))
     if (!Number.isSafeInteger(value) || value < 1)
       throw new TypeError(`${name}: give a whole number from 1 up`);
-  // the proxy has checked the user and the request
-  const settings = checkedOptions<Env>({ ...gateway, authenticate: "public", origins: [], models: ["any"] });
-  const setup = { settings, namespace, orphanMs, keepMs, logBytes, keptPerUser, onEvent };
+  const setup = { way: openWay(gateway), namespace, orphanMs, keepMs, logBytes, keptPerUser, onEvent };
   return classOf((state, env) => withUserIndex(state, () => openStreamLog(state, env, setup)));
 }
 

@@ -24,7 +24,7 @@ const DAY_MS = 24 * 60 * 60 * 1000;
  */
 export function openOnce<Env>(state: ObjectState, env: Env, setup: OnceSetup<Env>): DurableObjectHandlers {
   const { storage } = state;
-  const { settings, onEvent } = setup;
+  const { way, onEvent } = setup;
   const rows = openOnceRows(storage);
   const { sendOnce } = openSending(state, env, setup, rows);
   /** The request in flight; a process that was started after it was sent does not have it. */
@@ -119,7 +119,7 @@ export function openOnce<Env>(state: ObjectState, env: Env, setup: OnceSetup<Env
     const lost = await answerOf(refusal);
     const job = rows.read()?.job;
     try {
-      if (job) await settleJob(settings.meter, job, undefined, env);
+      if (job) await settleJob(way.meter, job, undefined, env);
     } catch {
       logError(
         `onceObject: a request that was lost could not be settled; it is tried again in ${BEAT_MS / 1000} s`,

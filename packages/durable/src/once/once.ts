@@ -1,12 +1,5 @@
 import type { Admitted, Extension, Meter, OnJobEvent, ProxyOptions } from "@sluice/worker-proxy";
-import {
-  checkedOptions,
-  ensure,
-  groupsWith,
-  hashOf,
-  markKept,
-  readBinding,
-} from "@sluice/worker-proxy/internal";
+import { ensure, groupsWith, hashOf, markKept, openWay, readBinding } from "@sluice/worker-proxy/internal";
 import {
   askObject,
   CALLER,
@@ -69,9 +62,7 @@ export function onceObject<Env = unknown>(options: OnceOptions<Env>): DurableObj
   ensure(typeof namespace === "function", "namespace: give the binding to this class, (env) => env.ONCE");
   if (!Number.isSafeInteger(answerBytes) || answerBytes < 1)
     throw new TypeError("answerBytes: give a whole number from 1 up");
-  // the proxy has checked the user and the request
-  const settings = checkedOptions<Env>({ ...gateway, authenticate: "public", origins: [], models: ["any"] });
-  const setup = { settings, namespace, answerBytes, onEvent };
+  const setup = { way: openWay(gateway), namespace, answerBytes, onEvent };
   return classOf((state, env) => withUserIndex(state, () => openOnce(state, env, setup)));
 }
 

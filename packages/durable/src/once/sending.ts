@@ -25,7 +25,6 @@ import {
   refusalIn,
   refusalOf,
   STALL_MS,
-  setupOf,
   textOf,
   usageOf,
 } from "@sluice/worker-proxy/internal";
@@ -74,10 +73,10 @@ const UNMETERED = "onceObject: has no meter, but the proxy has one; give both th
 export function openSending<Env>(
   state: ObjectState,
   env: Env,
-  { settings, namespace, answerBytes, onEvent }: OnceSetup<Env>,
+  { way, namespace, answerBytes, onEvent }: OnceSetup<Env>,
   rows: ReturnType<typeof openOnceRows>,
 ) {
-  const { limits, meter } = settings;
+  const { limits, meter } = way;
   return { sendOnce };
 
   /** Sends the request to the gateway, and reads the whole answer. */
@@ -106,7 +105,7 @@ export function openSending<Env>(
     const { create, body, job } = sending;
     if (create.isMetered && !meter) throw misconfigured(UNMETERED);
     await list(create);
-    const { gateway } = await setupOf(settings, env, "once.invalid");
+    const gateway = await way.open(env, "once.invalid");
     const keepTicket = (ticket: string, reserved: number) =>
       rows.reserved({ ...job, ticket, reserved, isReserving: true });
     const account = meter && (await openAccount(meter, { ...create, body, env, context: state, keepTicket }));
@@ -202,7 +201,7 @@ export function openSending<Env>(
   async function logged(refusal: Refusal, { headers }: Create): Promise<void> {
     if (textOf(refusal).status < 500) return;
     const request = new Request("https://once.invalid/", { headers: { ...headers } });
-    await logCause("onceObject", refusal, { request, env, settings });
+    await logCause("onceObject", refusal, { request, env, settings: way.log });
   }
 }
 

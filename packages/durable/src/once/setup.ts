@@ -1,10 +1,10 @@
 import type { Admitted, OnJobEvent } from "@sluice/worker-proxy";
-import type { Settings } from "@sluice/worker-proxy/internal";
+import type { Way } from "@sluice/worker-proxy/internal";
 import type { Caller, ObjectNamespace } from "../objects/object.js";
 
 /** Options of one object, with their defaults. */
 export interface OnceSetup<Env> {
-  readonly settings: Settings<Env>;
+  readonly way: Way<Env>;
   readonly namespace: (env: Env) => ObjectNamespace | undefined;
   readonly answerBytes: number;
   readonly onEvent: OnJobEvent<Env> | undefined;
