@@ -44,6 +44,7 @@ const rooms = [
   "index",
   "internal",
   "proxy",
+  "open-gates",
   "health",
   "option-advice",
   "settings",

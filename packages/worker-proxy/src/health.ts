@@ -24,9 +24,8 @@ export async function healthOf<Env>(
   const results = await Promise.allSettled<unknown>(checksOf(settings, env, host));
   const problems = results.filter((result) => result.status === "rejected");
   // all problems, each time: the operator who looks now sees every one
-  const { apiKey, secret } = settings;
-  for (const { reason } of problems)
-    await logCause("health", reason, { ...failed, settings: { apiKey, secret } });
+  const { apiKey, secret } = failed.log;
+  for (const { reason } of problems) await logCause("health", reason, { ...failed, log: { apiKey, secret } });
   let code = problems.length > 0 ? "misconfigured" : undefined;
   if (!code && settings.health?.asksGateway) code = await gatewayProblem(settings, host, failed);
   const status = code ? 503 : 200;
@@ -105,7 +104,7 @@ async function poll<Env>(settings: Settings<Env>, host: string, { env, report }:
     const gateway = await settings.way.open(env, host);
     const response = await ask(gateway, { method: "GET", path: NO_TASK }, { call, report });
     if (!response.ok && !TAKES_KEY.includes(response.status))
-      throw await refusalOf({ response, call }, gateway.apiKeys, settings.limits.stallMs);
+      throw await refusalOf({ response, call }, gateway.apiKeys, settings.way.limits.stallMs);
     // a page of 404 is what another server answers
     checkedType(response, false);
     parsed(await readText({ response, call }, MOST_CHARACTERS));

@@ -1,8 +1,5 @@
-import type { User } from "./admitted.js";
 import { createTables, type FieldsOf, hasField, routeOf } from "./gates/field-table.js";
 import { tableOf } from "./gates/path.js";
-import { createStreamCount } from "./gates/streams.js";
-import type { Flights, Polled } from "./gateway/polls.js";
 import type { Caps, ProxyOptions } from "./options.js";
 import { ensure, readerOf } from "./read-option.js";
 import { groupsWith } from "./route-lists.js";
@@ -44,7 +41,6 @@ export function checkedOptions<Env>(given: ProxyOptions<Env>) {
     ensure(value === undefined || isFunction(value), `${name}: give a function, ${example}`);
   }
   const way = openWay(given);
-  const { limits } = way;
   ensure(Array.isArray(extensions), "extensions: give a list, [streamLog(…)]");
   ensure(isText(basePath, /^(?:\/[\w-]+)*$/), 'basePath: give "" or a path like "/api"');
   const isLookup = assetLookup === undefined || isText(assetLookup, /^(?:\/[\w-]+)+$/);
@@ -81,39 +77,10 @@ export function checkedOptions<Env>(given: ProxyOptions<Env>) {
     credentials,
     read,
     way,
-    limits,
+    log: { ...way.log, secret, advised: new Set<string>() },
     fieldsOf,
     // clients read there what is offered, after an answer was lost
     table: tableOf(offersHealth ? [...routes, "health"] : routes, assetLookup, added),
-    /** Polls in flight, and their answers for a moment. */
-    polls: new Map() as Flights<Polled>,
-    /** Lines about options that an operator may have forgotten, each of which is logged once. */
-    advised: new Set<string>(),
-    repeats: way.log.repeats,
-    /** Bounds the streams of a user. */
-    countStream:
-      authenticate === "public" ? () => () => {} : createStreamCount(limits.streamsPerUser, limits.totalMs),
-  };
-}
-
-/** The part of the setup that depends on the environment. Its problems are in the log, and in no answer. */
-export type Setup = Awaited<ReturnType<typeof setupOf>>;
-
-/** @throws {Refusal} 500 `misconfigured`; the log names what is wrong, without any value */
-export async function setupOf<Env>(settings: Settings<Env>, env: Env, host: string, user: User) {
-  const { way, read } = settings;
-  const [gateway, secrets, models] = await Promise.all([
-    way.open(env, host),
-    read.secrets(env),
-    read.models(env),
-  ]);
-  const isTenant = secrets.length > 0;
-  const tenancy = isTenant ? (await import("./gates/ids.js")).tenancyOf(secrets, user) : undefined;
-  return {
-    gateway,
-    models,
-    /** The marks of this user's ids; undefined without a `secret`. */
-    tenancy,
   };
 }
 

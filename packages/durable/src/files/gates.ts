@@ -48,8 +48,7 @@ const CURSOR = /\?cursor=([\w-]{1,64})$/;
  * @returns a function that returns the answer; undefined for all other paths
  */
 export function createGates<Env>(options: ProxyOptions<Env>, routes: readonly FileRoute<Env>[]) {
-  const settings = checkedOptions(options);
-  const { basePath, authenticate, rateLimit, credentials, onEvent, read } = settings;
+  const { basePath, authenticate, rateLimit, credentials, onEvent, read, log } = checkedOptions(options);
   const table = { basePath, table: routes as unknown as readonly Route[] };
   return async (request: Request, env: Env, context?: ProxyContext): Promise<Response | undefined> => {
     const found = find(request.url, table);
@@ -70,7 +69,7 @@ export function createGates<Env>(options: ProxyOptions<Env>, routes: readonly Fi
         : await taken(matchFor(request, { ...found, hasQuery: found.hasQuery && hasQuery }));
       if (!isPreflight) report.end(response.status);
     } catch (error) {
-      response = await refuse(refusalIn(error), { request, env, settings, report });
+      response = await refuse(refusalIn(error), { request, env, log, report });
     }
     const isKept = response.headers.has("cache-control");
     const own = { "x-content-type-options": "nosniff", ...(!isKept && { "cache-control": "no-store" }) };

@@ -52,7 +52,7 @@ export function openStreamLog<Env>(
     } catch (error) {
       // the proxy gets the refusal without its cause
       if (!(error instanceof Refusal) || textOf(error).status >= 500)
-        await logCause("streamLogObject", error, { request, env, settings: way.log });
+        await logCause("streamLogObject", error, { request, env, log: way.log });
       return refusedBy(error);
     }
   }

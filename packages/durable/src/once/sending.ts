@@ -201,7 +201,7 @@ export function openSending<Env>(
   async function logged(refusal: Refusal, { headers }: Create): Promise<void> {
     if (textOf(refusal).status < 500) return;
     const request = new Request("https://once.invalid/", { headers: { ...headers } });
-    await logCause("onceObject", refusal, { request, env, settings: way.log });
+    await logCause("onceObject", refusal, { request, env, log: way.log });
   }
 }
 

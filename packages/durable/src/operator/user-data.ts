@@ -110,7 +110,7 @@ async function run<Env, T>(
   const settled = async () => ({ value: await work() });
   const failed = async (error: unknown) => {
     const request = new Request("https://operator.invalid/");
-    await logCause(`operator: ${name} could not be ${done}`, error, { request, env, settings: {} });
+    await logCause(`operator: ${name} could not be ${done}`, error, { request, env, log: {} });
     return undefined;
   };
   const late = new Error(`it took longer than ${PART_MS} ms`);

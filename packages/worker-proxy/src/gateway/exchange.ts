@@ -18,7 +18,7 @@ export interface Exchange<Env> {
   readonly report: Report;
   readonly call: Call;
   /** The reservation, from the moment in which the gateway is about to be called. */
-  account?: Account;
+  account?: Account | undefined;
 }
 
 /** The operator's rules for the answer to one user's request. */

@@ -1,30 +1,31 @@
 import { specRoutes } from "../route-lists.js";
 import type { RouteName } from "../routes.js";
-import { advise, type Failed, type LogSettings, logCause } from "./log.js";
+import { advise, type Failed, logCause } from "./log.js";
 import { Refusal } from "./refusal.js";
 import { errorBody, textOf, waysOut } from "./texts.js";
 
 /* Loaded when the proxy itself answers, and, once, for a look at its options. */
 
-/** The part of the settings that an answer to a refused request needs. */
-interface AnswerSettings<Env> extends LogSettings<Env> {
-  readonly basePath?: string;
-  readonly table?: readonly { readonly name: RouteName }[];
+/** The paths that are served. */
+interface Paths {
+  readonly basePath: string;
+  readonly table: readonly { readonly name: RouteName }[];
 }
 
-/** Returns the answer to a refused request, and logs the cause of a 5xx, or an option that is missing. */
-export async function refuse<Env>(
-  given: Refusal,
-  failed: Failed<Env> & { readonly settings: AnswerSettings<Env> },
-): Promise<Response> {
-  const { request, settings, report } = failed;
-  const refusal = given.reason === "not_found" ? notServed(request.url, settings) : given;
+/**
+ * Returns the answer to a refused request, and logs the cause of a 5xx, or an option that is missing.
+ *
+ * @param paths those of a proxy, whose operator may have forgotten one
+ */
+export async function refuse<Env>(given: Refusal, failed: Failed<Env>, paths?: Paths): Promise<Response> {
+  const { request, log, report } = failed;
+  const refusal = paths && given.reason === "not_found" ? notServed(request.url, paths) : given;
   const { status, code, message } = textOf(refusal);
   const { advice, headers, budget, limit, reason } = refusal.details;
   const requestId = headers?.["x-request-id"] ?? report?.known.requestId;
   if (advice && !waysOut.has(advice))
-    advise(settings.advised, `${JSON.stringify(advice.slice(0, 100))}: ${message}`);
-  settings.repeats?.report();
+    advise(log.advised, `${JSON.stringify(advice.slice(0, 100))}: ${message}`);
+  log.repeats?.report();
   if (status >= 500) await logCause(`${status} ${code}`, refusal, failed, requestId);
   if (report && requestId) report.known.requestId = requestId;
   if (report && budget) report.known.budget = budget;
@@ -69,7 +70,7 @@ function waitOf(): number {
 const lookups = { name: "assets", path: "/gamma/asset/" } as const;
 
 /** Names the option that the operator may have forgotten, for the paths of the spec. */
-function notServed<Env>(url: string, { basePath = "", table = [] }: AnswerSettings<Env>): Refusal {
+function notServed(url: string, { basePath, table }: Paths): Refusal {
   // a host may hand over an address that can't be read
   const pathname = URL.parse(url)?.pathname ?? "";
   if (pathname.endsWith("/v1/models"))

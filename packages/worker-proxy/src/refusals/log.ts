@@ -4,8 +4,10 @@ import { Refusal } from "./refusal.js";
 import type { createRepeats } from "./repeats.js";
 import { textOf } from "./texts.js";
 
-/** The part of the settings that the log needs: the values that it must not show, and the lines that it has shown. */
-export interface LogSettings<Env> extends Partial<Pick<ProxyOptions<Env>, "apiKey" | "secret">> {
+/** The state of a log: the values that it must not show, and the lines that it has shown. */
+export interface Log<Env> {
+  readonly apiKey?: ProxyOptions<Env>["apiKey"] | undefined;
+  readonly secret?: ProxyOptions<Env>["secret"];
   readonly advised?: Set<string>;
   readonly repeats?: ReturnType<typeof createRepeats>;
 }
@@ -14,7 +16,7 @@ export interface LogSettings<Env> extends Partial<Pick<ProxyOptions<Env>, "apiKe
 export interface Failed<Env> {
   readonly request: Request;
   readonly env: Env;
-  readonly settings: LogSettings<Env>;
+  readonly log: Log<Env>;
   /** Names the request, and further values that the log must not show. @default none */
   readonly report?: Report;
 }
@@ -55,7 +57,7 @@ export async function logCause<Env>(
   for (const { name, value } of await confidentialIn(failed)) safe = safe.replaceAll(value, `[${name}]`);
   safe = safe.replace(KEY_LIKE, "[…]").replace(/\p{Cc}+/gu, " ");
   safe = safe.slice(0, CAUSE_CHARACTERS);
-  if (failed.settings.repeats?.isRepeated(subject, safe)) return;
+  if (failed.log.repeats?.isRepeated(subject, safe)) return;
   logError(`${subject}${requestId ? `, request ${requestId}` : ""}: ${safe}`);
 }
 
@@ -69,8 +71,8 @@ function causeOf(error: unknown, depth = 0): string {
 }
 
 /** The values that no log may show, the longest first, each with the name that takes its place. */
-async function confidentialIn<Env>({ request, env, settings, report }: Failed<Env>) {
-  const keys = await Promise.allSettled([settings.apiKey, settings.secret].map(async (read) => read?.(env)));
+async function confidentialIn<Env>({ request, env, log, report }: Failed<Env>) {
+  const keys = await Promise.allSettled([log.apiKey, log.secret].map(async (read) => read?.(env)));
   const headers = [...request.headers].filter(([name]) => isCredential(name));
   const named: (readonly [name: string, values: unknown])[] = [
     ["secret", report?.secrets],
