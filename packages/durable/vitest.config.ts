@@ -16,6 +16,7 @@ const inside = (name: string) => `test/${name}.workerd.test.ts`;
 /** Files whose objects may also live in a Node process: those that ask a process over sockets, and those inside one. */
 const onAnyHost = [
   ...["once", "stream", "stream-busy", "stream-kill", "video-kill"].map((name) => `test/${name}.test.ts`),
+  "test/media-*.test.ts",
   ...["budget", "once", "stream", "stream-bounds", "stream-meter", "user-index", "video"].map(inside),
 ];
 

@@ -15,8 +15,23 @@ export function checkLeavingIsReported(): void {
 /** The platform's pipe that counts. */
 type FixedLengthStreams = new (bytes: number) => TransformStream<Uint8Array, Uint8Array>;
 
-/** Opens a pipe for a known number of bytes, and fails where others come: R2 takes no stream without a length. */
+/**
+ * Opens a pipe for a known number of bytes, and fails where others come: R2 takes no stream without a length. Elsewhere the
+ * bytes are counted here.
+ */
 export function openPipeOf(bytes: number): TransformStream<Uint8Array, Uint8Array> {
-  const { FixedLengthStream } = globalThis as unknown as { FixedLengthStream: FixedLengthStreams };
-  return new FixedLengthStream(bytes);
+  const { FixedLengthStream } = globalThis as { FixedLengthStream?: FixedLengthStreams };
+  if (FixedLengthStream) return new FixedLengthStream(bytes);
+  let left = bytes;
+  const wrong = () => new TypeError(`${bytes - left} bytes came where ${bytes} were announced`);
+  return new TransformStream<Uint8Array, Uint8Array>({
+    transform(piece, controller) {
+      left -= piece.byteLength;
+      if (left < 0) throw wrong();
+      controller.enqueue(piece);
+    },
+    flush() {
+      if (left > 0) throw wrong();
+    },
+  });
 }

@@ -1,10 +1,22 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, readdir, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import type { Readable } from "node:stream";
 import type { JobEvent } from "../../../worker-proxy/src/job-event.js";
 import { bundle } from "../../../worker-proxy/test/support/bundle.js";
 import { KEY } from "../../../worker-proxy/test/support/key.js";
 import { startMiniflare } from "../../../worker-proxy/test/support/miniflare.js";
 import { startUpstream } from "../../../worker-proxy/test/support/upstream.js";
+import { writeNodeProgram } from "./node-program.js";
+import { host } from "./workerd.js";
 
-/** The proxy with files in a real workerd, between real sockets, over miniflare's R2. */
+/**
+ * The proxy with files in a real workerd, between real sockets, over miniflare's R2; or in a Node process, over a folder:
+ * see `host`.
+ */
 export async function startMediaProxy(
   store: object = {},
   gateway?: string,
@@ -18,29 +30,16 @@ export async function startMediaProxy(
   const logs: string[] = [];
   // a binding takes no undefined
   const settings = JSON.parse(JSON.stringify(store)) as object;
-  const miniflare = startMiniflare({
-    handleStructuredLogs: ({ message }: { message: string }) => logs.push(message),
-    workers: [
-      {
-        name: "worker",
-        modules: [{ type: "ESModule", path: "worker.js", contents: await bundle(fixture) }],
-        compatibilityDate: "2026-10-01",
-        compatibilityFlags: ["enable_request_signal"],
-        unsafeDirectSockets: [{ host: "127.0.0.1", port: 0 }],
-        bindings: { UPSTREAM: gateway ?? upstream.url, GATEWAY_API_KEY: KEY, STORE: settings, ...bindings },
-        r2Buckets: ["MEDIA"],
-        durableObjects: {
-          MEDIA_INDEX: { className: "MediaIndex", useSQLite: true },
-          ...Object.fromEntries(
-            Object.entries(objects).map(([name, className]) => [name, { className, useSQLite: true }]),
-          ),
-        },
-      },
-    ],
+  const texts = { UPSTREAM: gateway ?? upstream.url, GATEWAY_API_KEY: KEY, ...bindings };
+  const classes = { MEDIA_INDEX: "MediaIndex", ...objects };
+  const start = host === "node" ? startOnNode : startInMiniflare;
+  const { url, keys, stop } = await start({
+    code: await bundle(fixture),
+    texts,
+    settings,
+    classes,
+    onLog: (line) => logs.push(line),
   });
-  await miniflare.ready;
-  const url = await miniflare.unsafeGetDirectURL("worker");
-
   /** A request of a user, of `user-1` unless told otherwise. */
   const ask = (path: string, { user = "user-1", headers, ...init }: Asked = {}) =>
     fetch(new URL(path, url), { ...init, headers: { authorization: user, ...headers } });
@@ -78,17 +77,80 @@ export async function startMediaProxy(
     /** Numbers of requests to the index and of its alarms. */
     operations: async () => (await (await ask("/tests/operations")).json()) as Record<string, number>,
     /** The names of all files in the bucket. */
+    keys,
+    /** Numbers of uploads in the bucket that are neither whole nor given up, and of those whose parts were to be put together. */
+    uploads: async () =>
+      (await (await ask("/tests/uploads")).json()) as { readonly open: number; readonly waiting: number },
+    async close() {
+      await stop();
+      upstream.close();
+    },
+  };
+}
+
+/** A Worker with files, and what it is bound to. */
+interface Program {
+  readonly code: string;
+  readonly texts: Readonly<Record<string, string>>;
+  /** The numbers of its store. */
+  readonly settings: object;
+  /** Bindings to objects, with the names of their classes. */
+  readonly classes: Readonly<Record<string, string>>;
+  readonly onLog: (line: string) => void;
+}
+
+async function startInMiniflare({ code, texts, settings, classes, onLog }: Program) {
+  const miniflare = startMiniflare({
+    handleStructuredLogs: ({ message }: { message: string }) => onLog(message),
+    workers: [
+      {
+        name: "worker",
+        modules: [{ type: "ESModule", path: "worker.js", contents: code }],
+        compatibilityDate: "2026-10-01",
+        compatibilityFlags: ["enable_request_signal"],
+        unsafeDirectSockets: [{ host: "127.0.0.1", port: 0 }],
+        bindings: { ...texts, STORE: settings },
+        r2Buckets: ["MEDIA"],
+        durableObjects: Object.fromEntries(
+          Object.entries(classes).map(([name, className]) => [name, { className, useSQLite: true }]),
+        ),
+      },
+    ],
+  });
+  await miniflare.ready;
+  return {
+    url: await miniflare.unsafeGetDirectURL("worker"),
     async keys() {
       const bucket = await miniflare.getR2Bucket("MEDIA", "worker");
       const { objects } = await bucket.list();
       return objects.map(({ key }) => key);
     },
-    /** Numbers of uploads in the bucket that are neither whole nor given up, and of those whose parts were to be put together. */
-    uploads: async () =>
-      (await (await ask("/tests/uploads")).json()) as { readonly open: number; readonly waiting: number },
-    async close() {
-      await miniflare.dispose();
-      upstream.close();
+    stop: () => miniflare.dispose(),
+  };
+}
+
+async function startOnNode({ code, texts, settings, classes, onLog }: Program) {
+  const folder = await mkdtemp(join(tmpdir(), "sluice-media-"));
+  const files = join(folder, "files");
+  await writeNodeProgram(folder, code, { texts, values: { STORE: settings }, classes, files });
+  const running = spawn(process.execPath, ["server.js"], {
+    cwd: folder,
+    stdio: ["ignore", "pipe", "pipe", "pipe"],
+  });
+  for (const output of [running.stdout, running.stderr])
+    createInterface(output as Readable).on("line", onLog);
+  const [said] = (await once(createInterface(running.stdio[3] as Readable), "line")) as [string];
+  return {
+    url: new URL(`http://127.0.0.1:${(JSON.parse(said) as { port: string }).port}`),
+    keys: async () =>
+      (await readdir(join(files, "media")).catch(() => []))
+        .filter((name) => !name.endsWith(".json"))
+        .map((name) => `media/${name}`),
+    async stop() {
+      const ended = once(running, "exit");
+      running.kill("SIGKILL");
+      await ended;
+      await rm(folder, { recursive: true });
     },
   };
 }

@@ -8,6 +8,7 @@ import type { Readable } from "node:stream";
 import { bundle } from "../../../worker-proxy/test/support/bundle.js";
 import { KEY } from "../../../worker-proxy/test/support/key.js";
 import { startUpstream } from "../../../worker-proxy/test/support/upstream.js";
+import { writeNodeProgram } from "./node-program.js";
 
 const wrangler = createRequire(createRequire(import.meta.url).resolve("wrangler/package.json"));
 const { default: workerd } = wrangler("workerd") as { default: string };
@@ -30,14 +31,11 @@ export async function startDurableProxy({
   const folder = await mkdtemp(join(tmpdir(), "sluice-durable-"));
   const objects = join(folder, "objects");
   await mkdir(objects);
-  await writeFile(join(folder, "worker.js"), await bundle(fixture, { STALL_MS: String(stallMs) }));
+  const code = await bundle(fixture, { STALL_MS: String(stallMs) });
+  await writeFile(join(folder, "worker.js"), code);
   const bindings = { UPSTREAM: upstream.url, GATEWAY_API_KEY: KEY, ...texts };
   await writeFile(join(folder, "config.capnp"), configOf(bindings, classes, objects, flags));
-  if (host === "node") {
-    await writeFile(join(folder, "package.json"), '{ "type": "module" }');
-    await writeFile(join(folder, "host.js"), await bundle("durable/test/fixture/node-host.ts"));
-    await writeFile(join(folder, "server.js"), serverOf(bindings, classes));
-  }
+  if (host === "node") await writeNodeProgram(folder, code, { texts: bindings, classes });
   const logs: string[] = [];
   let running: ChildProcess;
   let address = "";
@@ -103,20 +101,6 @@ interface DurableProxy {
   readonly texts?: Readonly<Record<string, string>>;
   /** Bindings to Durable Objects, with the names of their classes. */
   readonly objects?: Readonly<Record<string, string>>;
-}
-
-/** The program that serves the Worker on Node, and says on its third output where, as workerd does. */
-function serverOf(
-  texts: Readonly<Record<string, string>>,
-  classes: Readonly<Record<string, string>>,
-): string {
-  const objects = Object.entries(classes).map(([binding, kind]) => `${binding}: worker.${kind}`);
-  return `import { writeSync } from "node:fs";
-import { openObjects, serve } from "./host.js";
-import * as worker from "./worker.js";
-const { env } = openObjects({ file: "objects.db", env: ${JSON.stringify(texts)}, objects: { ${objects} } });
-const { url } = await serve({ fetch: (request) => worker.default.fetch(request, env) }, { port: 0 });
-writeSync(3, JSON.stringify({ event: "listen", port: new URL(url).port }) + "\\n");`;
 }
 
 function configOf(

@@ -2,6 +2,8 @@ import type { DurableObjectClass, ObjectNamespace } from "../../objects/object.j
 import { openLiveObjects } from "../process/live-objects.js";
 import { openSQLiteKeeper } from "./sqlite-keeper.js";
 
+export { folderBucket } from "./folder-bucket.js";
+
 /** Options of {@link openObjects}. */
 export interface ObjectsOptions<Env, Names extends string> {
   /** Path of the file that keeps everything. It is made where it is missing. One process has it at a time. */
