@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { Readable } from "node:stream";
+import { PassThrough, Readable } from "node:stream";
 import type { ReadableStream as NodeReadableStream } from "node:stream/web";
 
 /** An emulator, a recorder or a replay: anything that answers requests. */
@@ -66,6 +66,8 @@ async function relay(emulator: Handler, incoming: IncomingMessage, outgoing: Ser
   });
   // a write after the end must not end the process
   outgoing.on("error", () => {});
+  // the rest of a body that was refused: until it is read, the connection has no next request
+  outgoing.once("finish", () => incoming.unpipe().resume());
   const response = await emulator.fetch(requestFrom(incoming, client.signal));
   outgoing.writeHead(response.status, Object.fromEntries(response.headers));
   // a client that waits for the first event knows that it is answered
@@ -87,10 +89,16 @@ function requestFrom(incoming: IncomingMessage, signal: AbortSignal): Request {
     for (const one of [value ?? []].flat()) headers.append(name, one);
   const address = new URL(`http://${hostOf(incoming)}${url.startsWith("/") ? url : "/"}`);
   const hasBody = method !== "GET" && method !== "HEAD";
-  // the types of Node's web streams differ from the platform's
-  const body = hasBody ? (Readable.toWeb(incoming) as NodeReadableStream as ReadableStream) : null;
-  const init = { method, headers, body, signal, duplex: "half" };
+  const init = { method, headers, body: hasBody ? bodyOf(incoming) : null, signal, duplex: "half" };
   return new Request(address, init);
+}
+
+/** The body of a request. A handler that cancels it can still answer: its own end would close the connection. */
+function bodyOf(incoming: IncomingMessage): ReadableStream {
+  const body = incoming.pipe(new PassThrough());
+  incoming.once("error", (error) => body.destroy(error));
+  // the types of Node's web streams differ from the platform's
+  return Readable.toWeb(body) as NodeReadableStream as ReadableStream;
 }
 
 /** Host under which the client reached this server; URLs of files begin with it. */

@@ -130,6 +130,31 @@ describe("over real sockets", () => {
     await left;
   });
 
+  test.each(["cancels", "leaves"])(
+    "An answer that refuses a body reaches its client, where the handler %s the body",
+    async (act) => {
+      let isFirst = true;
+      const fetch = async (request: Request) => {
+        if (!isFirst) return new Response(`then ${await request.text()}`);
+        isFirst = false;
+        if (act === "cancels") await request.body?.cancel();
+        return new Response("refused", { status: 413 });
+      };
+      const served = await serve({ fetch }, { port: 0 });
+      closing.push(served.close);
+      const socket = connect(Number(new URL(served.url).port), "127.0.0.1");
+      closing.push(() => socket.destroy());
+      let text = "";
+      socket.setEncoding("utf8").on("data", (piece) => (text += piece));
+      const headers = (bytes: number) => `POST / HTTP/1.1\r\nHost: x\r\nContent-Length: ${bytes}\r\n\r\n`;
+      socket.write(headers(3_000_000) + "a".repeat(1000));
+      await expect.poll(() => text).toContain("refused");
+      // the connection goes on with the next request, once the rest has come
+      socket.write(`${"a".repeat(2_999_000)}${headers(2)}hi`);
+      await expect.poll(() => text).toContain("then hi");
+    },
+  );
+
   test("a dropped stream is a lost connection, with the text before it delivered", async () => {
     const { served } = await serveEmulator();
     const fields = { model: "gamma-chat-1-6-251015", stream: true };

@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { Readable } from "node:stream";
+import { PassThrough, Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import type { ReadableStream } from "node:stream/web";
 import { answer } from "./answer.ts";
@@ -26,6 +26,8 @@ for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => server.cl
 async function serve(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
   const client = new AbortController();
   outgoing.once("close", () => client.abort());
+  // the rest of a body that was refused: until it is read, the connection has no next request
+  outgoing.once("finish", () => incoming.unpipe().resume());
   const env = process.env as unknown as Env;
   const response = await answer(requestFrom(incoming, client.signal), env);
   outgoing.writeHead(response.status, Object.fromEntries(response.headers));
@@ -43,6 +45,13 @@ function requestFrom(incoming: IncomingMessage, signal: AbortSignal): Request {
     method,
     headers: list,
     signal,
-    ...(hasBody && { body: Readable.toWeb(incoming) as BodyInit, duplex: "half" }),
+    ...(hasBody && { body: bodyOf(incoming), duplex: "half" }),
   });
+}
+
+/** The body of a request. A handler that cancels it can still answer: its own end would close the connection. */
+function bodyOf(incoming: IncomingMessage): BodyInit {
+  const body = incoming.pipe(new PassThrough());
+  incoming.once("error", (error) => body.destroy(error));
+  return Readable.toWeb(body) as BodyInit;
 }
