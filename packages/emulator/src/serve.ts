@@ -1,7 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { PassThrough, Readable } from "node:stream";
-import type { ReadableStream as NodeReadableStream } from "node:stream/web";
+import { PassThrough } from "node:stream";
 
 /** An emulator, a recorder or a replay: anything that answers requests. */
 export interface Handler {
@@ -93,12 +92,22 @@ function requestFrom(incoming: IncomingMessage, signal: AbortSignal): Request {
   return new Request(address, init);
 }
 
-/** The body of a request. A handler that cancels it can still answer: its own end would close the connection. */
-function bodyOf(incoming: IncomingMessage): ReadableStream {
+/**
+ * The body of a request. Its end leaves the connection open for the answer. `Readable.toWeb` does not, and throws where
+ * nobody can catch it if more comes after that end.
+ */
+function bodyOf(incoming: IncomingMessage): ReadableStream<Uint8Array> {
   const body = incoming.pipe(new PassThrough());
   incoming.once("error", (error) => body.destroy(error));
-  // the types of Node's web streams differ from the platform's
-  return Readable.toWeb(body) as NodeReadableStream as ReadableStream;
+  const pieces = body.on("error", () => {})[Symbol.asyncIterator]();
+  return new ReadableStream({
+    async pull(stream) {
+      const { done, value } = await pieces.next();
+      if (done) stream.close();
+      else stream.enqueue(value);
+    },
+    cancel: () => void body.destroy(),
+  });
 }
 
 /** Host under which the client reached this server; URLs of files begin with it. */

@@ -130,14 +130,16 @@ describe("over real sockets", () => {
     await left;
   });
 
-  test.each(["cancels", "leaves"])(
-    "An answer that refuses a body reaches its client, where the handler %s the body",
+  test.each(["cancels", "leaves", "reads a piece and cancels"])(
+    "An answer that refuses a body reaches its client, where the handler %s",
     async (act) => {
       let isFirst = true;
       const fetch = async (request: Request) => {
         if (!isFirst) return new Response(`then ${await request.text()}`);
         isFirst = false;
-        if (act === "cancels") await request.body?.cancel();
+        const reader = act === "leaves" ? undefined : request.body?.getReader();
+        if (act === "reads a piece and cancels") await reader?.read();
+        await reader?.cancel();
         return new Response("refused", { status: 413 });
       };
       const served = await serve({ fetch }, { port: 0 });
@@ -147,13 +149,28 @@ describe("over real sockets", () => {
       let text = "";
       socket.setEncoding("utf8").on("data", (piece) => (text += piece));
       const headers = (bytes: number) => `POST / HTTP/1.1\r\nHost: x\r\nContent-Length: ${bytes}\r\n\r\n`;
-      socket.write(headers(3_000_000) + "a".repeat(1000));
+      socket.write(headers(3_000_000) + "a".repeat(1_000_000));
       await expect.poll(() => text).toContain("refused");
       // the connection goes on with the next request, once the rest has come
-      socket.write(`${"a".repeat(2_999_000)}${headers(2)}hi`);
+      socket.write(`${"a".repeat(2_000_000)}${headers(2)}hi`);
       await expect.poll(() => text).toContain("then hi");
     },
   );
+
+  test("A server survives a body that its handler cancels while it comes", async () => {
+    let turns = 0;
+    const fetched = async (request: Request) => {
+      for (let turn = 0; turn < turns; turn += 1) await undefined;
+      await request.body?.cancel();
+      return new Response("refused", { status: 413 });
+    };
+    const served = await serve({ fetch: fetched }, { port: 0 });
+    closing.push(served.close);
+    for (; turns < 40; turns += 1) {
+      const answer = await fetch(served.url, { method: "POST", body: "a".repeat(1000) });
+      expect([answer.status, await answer.text()]).toEqual([413, "refused"]);
+    }
+  });
 
   test("a dropped stream is a lost connection, with the text before it delivered", async () => {
     const { served } = await serveEmulator();

@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import { PassThrough, Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import type { ReadableStream } from "node:stream/web";
+import type { ReadableStream as NodeStream } from "node:stream/web";
 import { answer } from "./answer.ts";
 import type { Env } from "./proxy.ts";
 
@@ -31,7 +31,7 @@ async function serve(incoming: IncomingMessage, outgoing: ServerResponse): Promi
   const env = process.env as unknown as Env;
   const response = await answer(requestFrom(incoming, client.signal), env);
   outgoing.writeHead(response.status, Object.fromEntries(response.headers));
-  if (response.body) await pipeline(Readable.fromWeb(response.body as ReadableStream), outgoing);
+  if (response.body) await pipeline(Readable.fromWeb(response.body as NodeStream), outgoing);
   else outgoing.end();
 }
 
@@ -49,9 +49,20 @@ function requestFrom(incoming: IncomingMessage, signal: AbortSignal): Request {
   });
 }
 
-/** The body of a request. A handler that cancels it can still answer: its own end would close the connection. */
+/**
+ * The body of a request. Its end leaves the connection open for the answer. `Readable.toWeb` does not, and throws where
+ * nobody can catch it if more comes after that end.
+ */
 function bodyOf(incoming: IncomingMessage): BodyInit {
   const body = incoming.pipe(new PassThrough());
   incoming.once("error", (error) => body.destroy(error));
-  return Readable.toWeb(body) as BodyInit;
+  const pieces = body.on("error", () => {})[Symbol.asyncIterator]();
+  return new ReadableStream({
+    async pull(stream) {
+      const { done, value } = await pieces.next();
+      if (done) stream.close();
+      else stream.enqueue(value);
+    },
+    cancel: () => void body.destroy(),
+  });
 }
