@@ -2,11 +2,17 @@ import { defineConfig } from "tsup";
 
 /** Bundled, unlike the other packages: the core's event reader goes in, so that nothing has to be installed. */
 export default defineConfig({
-  entry: ["src/index.ts", "src/hosts/node/index.ts", "src/notices/push/index.ts"],
+  entry: [
+    "src/index.ts",
+    "src/hosts/node/index.ts",
+    "src/hosts/s3/index.ts",
+    "src/notices/push/index.ts",
+    "src/testing/index.ts",
+  ],
   format: "esm",
   target: "es2022",
   platform: "neutral",
-  external: [/^node:/, /^@sluice\/worker-proxy/, "@block65/webcrypto-web-push"],
+  external: [/^node:/, /^@sluice\/worker-proxy/, "@block65/webcrypto-web-push", "aws4fetch"],
   sourcemap: true,
   clean: true,
   plugins: [

@@ -1,0 +1,36 @@
+import { type OwnBytes, openBytes } from "@sluice/worker-proxy/internal";
+
+/** Reads a stream in pieces of one size. The last one is shorter; an empty stream has one that is empty. */
+export async function* piecesOf(
+  content: ReadableStream<Uint8Array>,
+  size: number,
+): AsyncGenerator<OwnBytes, undefined> {
+  const reader = content.getReader();
+  const bytes = openBytes();
+  let isFirst = true;
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (value) bytes.add(value);
+      for (; bytes.size > size; isFirst = false) yield bytes.take(size);
+      if (!done) continue;
+      if (isFirst || bytes.size > 0) yield bytes.take();
+      return;
+    }
+  } finally {
+    // of a stream that has ended there is nothing left
+    reader.cancel().catch(() => {});
+  }
+}
+
+/** Reads a whole stream. */
+export async function bytesOf(content: ReadableStream<Uint8Array>): Promise<OwnBytes> {
+  return (await piecesOf(content, Number.POSITIVE_INFINITY).next()).value as OwnBytes;
+}
+
+/** Reads the start of a text, up to a size in bytes. */
+export async function startOf(content: ReadableStream<Uint8Array> | null, most: number): Promise<string> {
+  if (!content) return "";
+  for await (const piece of piecesOf(content, most)) return new TextDecoder().decode(piece);
+  return "";
+}

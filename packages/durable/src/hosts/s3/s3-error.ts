@@ -1,0 +1,55 @@
+/** Steps that help, by the code of an answer. */
+const ADVICE: Readonly<Record<string, string>> = {
+  AccessDenied: "let the key read, write, delete and list in this bucket",
+  InvalidAccessKeyId: "is accessKeyId set?",
+  SignatureDoesNotMatch: "is secretAccessKey set, and is the region right?",
+  NoSuchBucket: "make the bucket, or give the endpoint that has it",
+  PermanentRedirect: "give the endpoint of the bucket's region",
+  TemporaryRedirect: "give the endpoint of the bucket's region",
+  AuthorizationHeaderMalformed: "give the bucket's region",
+  RequestTimeTooSkewed: "set the clock of this machine",
+};
+
+/** Statuses and codes of a bucket that can't now, and of bytes that changed on their way. A code may come with 200. */
+const PASSING: readonly (number | string)[] = [
+  ...[408, 429, 500, 502, 503, 504],
+  ...["InternalError", "SlowDown", "ServiceUnavailable", "RequestTimeout", "BadDigest", "IncompleteBody"],
+];
+/** Those of a bucket that did nothing. */
+const UNDONE: readonly (number | string)[] = [429, 503, "SlowDown", "ServiceUnavailable"];
+
+interface Failure {
+  /** HTTP status; absent where no answer came. */
+  readonly status?: number;
+  /** Code of the answer, `NoSuchKey`. */
+  readonly code?: string | undefined;
+  readonly retryAfterMs?: number;
+  readonly cause?: unknown;
+}
+
+/** A request that failed. Nothing of the request is in its message, and nothing of the answer but its status and code. */
+export class S3Error extends Error {
+  override readonly name = "S3Error";
+  readonly method: string;
+  readonly status: number | undefined;
+  readonly code: string;
+  readonly retryAfterMs: number;
+  constructor(method: string, { status, code = "", retryAfterMs = 0, cause }: Failure) {
+    // a page that is no XML of S3 has anything in the place of a code
+    const known = /^\w{1,64}$/.test(code) ? code : "";
+    const what = status === undefined ? "was not answered" : `was answered with ${status} ${known}`.trimEnd();
+    super([`s3Bucket: ${method} ${what}`, ADVICE[known]].filter(Boolean).join("; "), { cause });
+    this.method = method;
+    this.status = status;
+    this.code = known;
+    this.retryAfterMs = retryAfterMs;
+  }
+
+  /** Returns true for a failure after which the same request may succeed, and does no harm. */
+  isPassing(isRepeatable = true): boolean {
+    const { status, code } = this;
+    if (status === undefined) return isRepeatable;
+    const list = isRepeatable ? PASSING : UNDONE;
+    return list.includes(status) || list.includes(code);
+  }
+}

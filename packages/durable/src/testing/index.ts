@@ -1,0 +1,1 @@
+export { type BucketTests, testBucket } from "./bucket.js";

@@ -1,0 +1,136 @@
+import crypto from "node:crypto";
+import { access, mkdtemp, rm } from "node:fs/promises";
+import { createRequire } from "node:module";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Readable } from "node:stream";
+import { type S3BucketOptions, s3Bucket } from "@sluice/durable/s3";
+
+/** The part of s3rver that is used: it has no types. */
+interface Server {
+  run(): Promise<AddressInfo>;
+  close(): Promise<void>;
+  readonly httpServer: { closeAllConnections(): void };
+  readonly store: Store;
+  readonly middleware: ((context: Context, next: () => Promise<void>) => Promise<void>)[];
+}
+
+interface Store {
+  getResourcePath(bucket: string, key: undefined, resource: string): string;
+  putPart(bucket: string, uploadId: string, ...part: unknown[]): Promise<unknown>;
+  putObject(...object: unknown[]): Promise<unknown>;
+  putObjectMultipart(bucket: string, uploadId: string, ...parts: unknown[]): Promise<unknown>;
+  getObject(bucket: string, key: string, range?: Range): Promise<{ content: Readable; range: Range } | null>;
+}
+
+interface Range {
+  readonly start?: number;
+  readonly end?: number;
+}
+
+interface Context {
+  readonly method: string;
+  readonly query: { readonly uploadId?: string };
+  status: number;
+}
+
+const s3rver = createRequire(import.meta.url);
+const S3rver = s3rver("@20minutes/s3rver") as new (options: object) => Server;
+const S3Error = s3rver("@20minutes/s3rver/lib/models/error") as new (code: string, text: string) => Error;
+
+/** A server of the S3 API in this process, over HTTP. It checks signatures. */
+export async function startS3() {
+  const directory = await mkdtemp(join(tmpdir(), "sluice-s3-"));
+  const server = new S3rver({
+    address: "127.0.0.1",
+    port: 0,
+    silent: true,
+    directory,
+    configureBuckets: [{ name: "media" }],
+  });
+  completeStore(server.store);
+  server.middleware.unshift(endsUploads(server.store));
+  const { port } = await server.run();
+  const options: S3BucketOptions = {
+    endpoint: `http://127.0.0.1:${port}`,
+    bucket: "media",
+    region: "us-east-1",
+    accessKeyId: "S3RVER",
+    secretAccessKey: "S3RVER",
+  };
+  return {
+    options,
+    bucket: s3Bucket(options),
+    async close() {
+      server.httpServer.closeAllConnections();
+      await server.close();
+      await rm(directory, { recursive: true });
+    },
+  };
+}
+
+const folderOf = (store: Store, uploadId: string) =>
+  join(store.getResourcePath("media", undefined, "uploads"), uploadId);
+
+/** @throws {Error} 404 as S3 has it */
+async function checkUpload(store: Store, uploadId: string): Promise<void> {
+  await access(join(folderOf(store, uploadId), "key")).catch(() => {
+    throw new S3Error("NoSuchUpload", "There is no such upload.");
+  });
+}
+
+/** S3's own behaviour where s3rver has another: uploads that have ended, a range of the first byte, writes at once. */
+function completeStore(store: Store): void {
+  const { putPart, putObject, putObjectMultipart, getObject } = store;
+  let last: Promise<unknown> = Promise.resolve();
+  const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
+    const done = last.then(work);
+    last = done.catch(() => {});
+    return done;
+  };
+  store.putPart = async (bucket, uploadId, ...part) => {
+    await checkUpload(store, uploadId);
+    return await putPart.call(store, bucket, uploadId, ...part);
+  };
+  store.putObject = (...object) => inTurn(() => putObject.apply(store, object));
+  store.putObjectMultipart = async (bucket, uploadId, ...parts) => {
+    await checkUpload(store, uploadId);
+    return await putObjectMultipart.call(store, bucket, uploadId, ...parts);
+  };
+  store.getObject = async (bucket, key, range) => {
+    const object = await getObject.call(store, bucket, key, range);
+    if (!object || range?.end !== 0) return object;
+    for await (const piece of object.content) {
+      const content = Readable.from([(piece as Buffer).subarray(0, 1)]);
+      return Object.assign(object, { content, range: { start: 0, end: 0 } });
+    }
+    return object;
+  };
+}
+
+/** Ends an upload, which s3rver can't: it refuses the method, once it has checked the signature. */
+function endsUploads(store: Store): Server["middleware"][number] {
+  return async (context, next) => {
+    try {
+      await next();
+    } catch (error) {
+      const { uploadId } = context.query;
+      const isEnd = context.method === "DELETE" && uploadId !== undefined;
+      if (!isEnd || (error as { code?: string }).code !== "MethodNotAllowed") throw error;
+      await checkUpload(store, uploadId);
+      await rm(folderOf(store, uploadId), { recursive: true });
+      context.status = 204;
+    }
+  };
+}
+
+/** The cipher of s3rver's cursors by the name that OpenSSL 3 still has: three equal keys are one. */
+for (const name of ["createCipheriv", "createDecipheriv"]) {
+  const all = crypto as unknown as Record<string, (algorithm: string, key: Buffer, iv: Buffer) => unknown>;
+  const create = all[name];
+  all[name] = (algorithm, key, iv) =>
+    algorithm === "des"
+      ? create?.("des-ede3-cbc", Buffer.concat([key, key, key]), iv)
+      : create?.(algorithm, key, iv);
+}
