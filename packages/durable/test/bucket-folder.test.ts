@@ -1,0 +1,241 @@
+import { spawnSync } from "node:child_process";
+import { mkdir, mkdtemp, readdir, rm, stat, symlink, utimes, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { folderBucket } from "@sluice/durable/node";
+import { beforeAll, beforeEach, expect, onTestFinished, test } from "vitest";
+import { bundle } from "../../worker-proxy/test/support/bundle.js";
+
+/* A bucket in a folder: its disk, its process and those who may write into it. */
+
+const PNG = { httpMetadata: { contentType: "image/png" } };
+const NO_RANGE = { range: new Headers() };
+const streamOf = (bytes: number) => new Blob([new Uint8Array(bytes).fill(bytes % 251)]).stream();
+let host = "";
+let folder = "";
+
+beforeAll(async () => {
+  host = await bundle("durable/test/fixture/node-host.ts");
+});
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "sluice-folder-"));
+  onTestFinished(() => rm(folder, { recursive: true }));
+});
+
+/** All files of the bucket, without the folders that they are in. */
+async function filesIn(part: string): Promise<string[]> {
+  const all = await readdir(join(folder, "files", part), { recursive: true, withFileTypes: true }).catch(
+    () => [],
+  );
+  return all.filter((one) => !one.isDirectory()).map(({ name }) => name);
+}
+
+/** Runs a program over the bucket in a process of its own. */
+async function run(program: string, limit = "") {
+  await writeFile(join(folder, "host.mjs"), host);
+  await writeFile(join(folder, "program.mjs"), program);
+  return spawnSync("sh", ["-c", `${limit} exec "${process.execPath}" program.mjs`], {
+    cwd: folder,
+    encoding: "utf8",
+  });
+}
+
+const START = `import { folderBucket } from "./host.mjs";
+const PNG = { httpMetadata: { contentType: "image/png" } };
+const streamOf = (bytes) => new Blob([new Uint8Array(bytes).fill(bytes % 251)]).stream();
+const bucket = folderBucket("files");`;
+
+test("case 178: no name of a file leads out of the folder, whatever is in it", async () => {
+  const bucket = folderBucket(join(folder, "files"));
+  const outside = join(folder, "outside");
+  await writeFile(outside, "secret");
+  const names = [
+    "../outside",
+    "a/../../../outside",
+    "/etc/passwd",
+    "a\0b",
+    "..",
+    "",
+    "a//b",
+    "a\\..\\b",
+    "\ud800",
+  ];
+  for (const name of [...names, "n".repeat(1025)]) {
+    await expect(bucket.put(name, streamOf(10), PNG)).rejects.toThrow(TypeError);
+    await expect(bucket.get(name, NO_RANGE)).rejects.toThrow(TypeError);
+    await expect(bucket.delete([name])).rejects.toThrow(TypeError);
+  }
+  await bucket.put("n".repeat(1024), streamOf(10), PNG);
+  expect((await bucket.head("n".repeat(1024)))?.size).toBe(10);
+  // an id of an upload is no path, either
+  const upload = bucket.resumeMultipartUpload("media/a", "../../outside");
+  await expect(upload.uploadPart(1, streamOf(10))).rejects.toThrow("10024");
+  await upload.abort();
+  expect((await stat(outside)).size).toBe(6);
+});
+
+test("case 178: a link in the folder is not followed, in the place of a file or of a folder", async () => {
+  const bucket = folderBucket(join(folder, "files"));
+  await bucket.put("media/a", streamOf(10), PNG);
+  const [name = ""] = await filesIn("files");
+  const place = join(folder, "files/files", name.slice(0, 2));
+  await writeFile(join(folder, "outside"), "secret ".repeat(1000));
+  await rm(join(place, name));
+  await symlink(join(folder, "outside"), join(place, name));
+  await expect(bucket.get("media/a", NO_RANGE)).rejects.toThrow("ELOOP");
+  // a file takes the place of the link, and nothing is written through it
+  await bucket.put("media/a", streamOf(20), PNG);
+  expect((await bucket.head("media/a"))?.size).toBe(20);
+  expect((await stat(join(folder, "outside"))).size).toBe(7000);
+
+  await mkdir(join(folder, "elsewhere"));
+  await rm(place, { recursive: true });
+  await symlink(join(folder, "elsewhere"), place);
+  await expect(bucket.put("media/a", streamOf(10), PNG)).rejects.toThrow("a link in a bucket");
+  await expect(bucket.head("media/a")).rejects.toThrow("a link in a bucket");
+  expect(await readdir(join(folder, "elsewhere"))).toEqual([]);
+  // the folder itself may be one
+  await symlink(join(folder, "elsewhere"), join(folder, "linked"));
+  const linked = folderBucket(join(folder, "linked"));
+  await linked.put("media/a", streamOf(10), PNG);
+  expect((await linked.head("media/a"))?.size).toBe(10);
+});
+
+test("case 178: nobody but the user of the process can read a file", {
+  skip: process.platform === "win32",
+}, async () => {
+  await folderBucket(join(folder, "files")).put("media/a", streamOf(10), PNG);
+  const [name = ""] = await filesIn("files");
+  const paths = ["", name.slice(0, 2), join(name.slice(0, 2), name)].map((path) =>
+    join(folder, "files/files", path),
+  );
+  for (const path of paths) expect((await stat(path)).mode & 0o077).toBe(0);
+});
+
+// a limit of the size of each file is what a test without a disk of its own has: the write fails in its middle
+test("case 179: a disk that is full ends a write with an error, and keeps nothing of it", {
+  skip: process.platform === "win32",
+}, async () => {
+  const { stdout, stderr } = await run(
+    `${START}
+const tried = (work) => work.then(() => "stored", ({ code }) => code);
+await bucket.put("media/a", streamOf(1000), PNG);
+const said = [await tried(bucket.put("media/a", streamOf(5_000_000), PNG))];
+const upload = await bucket.createMultipartUpload("media/b", PNG);
+said.push(await tried(upload.uploadPart(1, streamOf(5_000_000))));
+const parts = [];
+for (let number = 1; number <= 10; number += 1) parts.push(await upload.uploadPart(number, streamOf(400_000)));
+said.push(await tried(upload.complete(parts)));
+console.log(JSON.stringify({ said, a: (await bucket.head("media/a")).size, b: await bucket.head("media/b") }));
+await upload.abort();`,
+    "ulimit -f 2000;",
+  );
+  expect(stderr).toBe("");
+  expect(JSON.parse(stdout)).toEqual({ said: ["EFBIG", "EFBIG", "EFBIG"], a: 1000, b: null });
+  expect([(await filesIn("files")).length, await filesIn("unfinished")]).toEqual([1, []]);
+});
+
+// a process for each step, on a machine that may be busy
+test("case 179: a process that is killed at any step leaves whole files alone, and what is swept later", {
+  timeout: 300_000,
+}, async () => {
+  const steps: number[] = [];
+  for (let step = 1; ; step += 1) {
+    const bucket = folderBucket(join(folder, "files"));
+    for (const key of ["media/a", "media/c"]) await bucket.put(key, streamOf(1000), PNG);
+    const { signal, stderr } = await run(killedAt(step));
+    if (signal === null) {
+      expect(stderr).toBe("");
+      break;
+    }
+    steps.push(step);
+    for (const [key, sizes] of Object.entries({
+      "media/a": [1000, 200_000],
+      "media/b": [undefined, 300_000],
+      "media/c": [1000, undefined],
+    })) {
+      const found = await bucket.get(key, NO_RANGE);
+      expect(sizes, `${key} after ${step} steps`).toContain(found?.size);
+      const bytes = new Uint8Array(await new Response(found?.body ?? null).arrayBuffer());
+      expect(bytes.byteLength).toBe(found?.size ?? 0);
+    }
+    await age(8);
+    // a process that starts sweeps by its first write
+    await folderBucket(join(folder, "files")).put("media/d", streamOf(10), PNG);
+    expect(await filesIn("unfinished"), `after ${step} steps`).toEqual([]);
+    const { objects } = await bucket.list();
+    expect((await filesIn("files")).length).toBe(objects.length);
+    await bucket.delete(objects.map(({ key }) => key));
+  }
+  expect(steps.length).toBeGreaterThan(30);
+});
+
+/** A program whose process ends at its n-th call of the disk. */
+const killedAt = (step: number) => `import { promises } from "node:fs";
+import { syncBuiltinESMExports } from "node:module";
+let left = ${step};
+const counted = (owner, name) => {
+  const call = owner[name];
+  owner[name] = function (...given) {
+    left -= 1;
+    if (left === 0) process.kill(process.pid, "SIGKILL");
+    return call.apply(this, given);
+  };
+};
+const handle = await promises.open("host.mjs");
+counted(Object.getPrototypeOf(handle), "writeFile");
+await handle.close();
+left = ${step};
+for (const name of ["open", "mkdir", "rename", "rm"]) counted(promises, name);
+syncBuiltinESMExports();
+${START.replace("import { folderBucket } from", "const { folderBucket } = await import(").replace('"./host.mjs";', '"./host.mjs");')}
+await bucket.put("media/a", streamOf(200_000), PNG);
+const upload = await bucket.createMultipartUpload("media/b", PNG);
+const parts = [await upload.uploadPart(1, streamOf(100_000)), await upload.uploadPart(2, streamOf(200_000))];
+await upload.complete(parts);
+await bucket.delete(["media/c"]);`;
+
+/** Makes all that is being written some days older. */
+async function age(days: number): Promise<void> {
+  const at = Date.now() / 1000 - days * 86_400;
+  const place = join(folder, "files/unfinished");
+  for (const name of await readdir(place).catch(() => [])) await utimes(join(place, name), at, at);
+}
+
+test("What is being written is not swept, and an upload stays for days", async () => {
+  const first = folderBucket(join(folder, "files"));
+  const upload = await first.createMultipartUpload("media/a", PNG);
+  const part = await upload.uploadPart(1, streamOf(1000));
+  await age(6);
+  const next = folderBucket(join(folder, "files"));
+  await next.put("media/b", streamOf(10), PNG);
+  await next.resumeMultipartUpload("media/a", upload.uploadId).complete([part]);
+  expect((await next.head("media/a"))?.size).toBe(1000);
+});
+
+test("A part that was stored again is not taken for the one that was noted", async () => {
+  const bucket = folderBucket(join(folder, "files"));
+  const upload = await bucket.createMultipartUpload("media/a", PNG);
+  const noted = await upload.uploadPart(1, streamOf(1000));
+  const again = await upload.uploadPart(1, streamOf(2000));
+  await expect(upload.complete([noted])).rejects.toThrow("part 1 is another one");
+  await upload.complete([again]);
+  expect((await bucket.head("media/a"))?.size).toBe(2000);
+});
+
+test("A list has each file once, page by page, and leaves out what is no file of it", async () => {
+  const bucket = folderBucket(join(folder, "files"));
+  const keys = Array.from({ length: 120 }, (_, at) => `media/${at}`);
+  for (const key of keys) await bucket.put(key, streamOf(1), PNG);
+  const [name = ""] = await filesIn("files");
+  await writeFile(join(folder, "files/files", name.slice(0, 2), ".DS_Store"), "");
+  const found: string[] = [];
+  let cursor: string | undefined;
+  do {
+    const page = await bucket.list({ cursor, limit: 7 });
+    expect(page.objects.length).toBeLessThanOrEqual(7);
+    found.push(...page.objects.map(({ key }) => key));
+    cursor = page.cursor;
+  } while (cursor !== undefined);
+  expect(found.sort()).toEqual(keys.sort());
+});
