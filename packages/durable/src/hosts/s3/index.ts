@@ -69,7 +69,8 @@ export function s3Bucket(options: S3BucketOptions): ListedBucket {
       const second = first.byteLength < PART_BYTES ? undefined : await pieces.next();
       if (second?.value) return await putInParts(key, [first, second.value], pieces, options);
       const headers = { "content-type": options.httpMetadata.contentType };
-      await ask({ method: "PUT", key, headers, body: first });
+      const { headers: said } = await ask({ method: "PUT", key, headers, body: first });
+      if (!said.has("etag")) throw new Error("s3Bucket: the answer has no etag of the file");
     } finally {
       await pieces.return(undefined);
     }
@@ -132,8 +133,10 @@ export function s3Bucket(options: S3BucketOptions): ListedBucket {
     for (const key of keys) checkKey(key);
     const left = [...keys];
     const work = Array.from({ length: MOST_AT_ONCE }, async () => {
-      for (let key = left.pop(); key !== undefined; key = left.pop())
-        await ask({ method: "DELETE", key }).catch(noFile);
+      for (let key = left.pop(); key !== undefined; key = left.pop()) {
+        const answer = await ask({ method: "DELETE", key }).catch(noFile);
+        if (answer?.text) throw new Error("s3Bucket: the answer does not say that the file is deleted");
+      }
     });
     const failed = (await Promise.allSettled(work)).find(({ status }) => status === "rejected");
     if (failed?.status === "rejected") throw failed.reason;

@@ -1,0 +1,300 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { inspect } from "node:util";
+import { type S3BucketOptions, s3Bucket } from "@sluice/durable/s3";
+import {
+  afterAll,
+  afterEach,
+  beforeAll,
+  beforeEach,
+  describe,
+  expect,
+  onTestFinished,
+  test,
+  vi,
+} from "vitest";
+import { startBetween } from "./support/s3-between.js";
+import { startS3 } from "./support/s3-server.js";
+
+/* A bucket of an S3 API that fails, over a server between it and a real one. */
+
+const PART = 8_388_608;
+const PNG = { httpMetadata: { contentType: "image/png" } };
+const NO_RANGE = { range: new Headers() };
+const streamOf = (bytes: number) => new Blob([new Uint8Array(bytes).fill(bytes % 251)]).stream();
+const errorOf = (code: string, more = "") =>
+  `<?xml version="1.0"?>\n<Error><Code>${code}</Code>${more}</Error>`;
+const page = "<!doctype html><html><body>Welcome to our network</body></html>";
+
+let server: Awaited<ReturnType<typeof startS3>>;
+let between: Awaited<ReturnType<typeof startBetween>>;
+let options: S3BucketOptions;
+let bucket: ReturnType<typeof s3Bucket>;
+
+beforeAll(async () => {
+  server = await startS3();
+  between = await startBetween(server.options.endpoint);
+  options = { ...server.options, endpoint: between.url };
+});
+beforeEach(() => {
+  between.reset();
+  // the shortest pauses
+  vi.spyOn(Math, "random").mockReturnValue(0);
+  bucket = s3Bucket(options);
+});
+afterEach(() => vi.restoreAllMocks());
+afterAll(async () => {
+  await between.close();
+  await server.close();
+});
+
+const failed = (work: Promise<unknown>) =>
+  work.then(
+    () => expect.unreachable("it was done"),
+    (error: Error) => error,
+  );
+
+describe("case 180: a secret of the bucket's account", () => {
+  const accessKeyId = "AKIACANARY0000000001";
+  const secretAccessKey = "canary/secret+of-the-bucket-000000000001";
+  const sessionToken = "canary-session-token";
+
+  test("is in no error, whatever the bucket or the network answers", async () => {
+    const own = s3Bucket({ ...options, accessKeyId, secretAccessKey, sessionToken });
+    const told = `<StringToSign>AWS4-HMAC-SHA256</StringToSign><Secret>${secretAccessKey}</Secret><AWSAccessKeyId>${accessKeyId}</AWSAccessKeyId>`;
+    const faults = [
+      { status: 403, body: errorOf("SignatureDoesNotMatch", told) },
+      { status: 403, body: errorOf(`Denied ${secretAccessKey}`) },
+      { status: 400, body: told },
+    ];
+    for (const fault of faults) {
+      for (const method of ["GET", "PUT", "POST", "DELETE"]) between.fail(method, fault);
+      for (const work of [
+        () => own.get("media/a", NO_RANGE),
+        () => own.createMultipartUpload("media/a", PNG),
+        () => own.resumeMultipartUpload("media/a", "id").uploadPart(1, streamOf(10)),
+        () => own.delete(["media/a"]),
+      ]) {
+        const error = await failed(work());
+        expect(inspect(error, { depth: 9 }) + JSON.stringify(error)).not.toMatch(/canary|AWS4-HMAC/i);
+      }
+      between.reset();
+    }
+    between.fail("GET", ...Array.from({ length: 4 }, () => ({ network: "refused" }) as const));
+    expect(inspect(await failed(own.get("media/a", NO_RANGE)), { depth: 9 })).not.toMatch(
+      /canary|AWS4-HMAC/i,
+    );
+  });
+
+  test("is in no address: the signature is a header, and the hash of the bytes is signed", async () => {
+    await bucket.put("media/signed", streamOf(1000), PNG);
+    await bucket.head("media/signed");
+    for (const { url, headers, sha256 } of between.seen) {
+      expect(url).toMatch(/^\/media\/media\/signed$/);
+      expect(headers["x-amz-content-sha256"]).toBe(sha256);
+      expect(headers.authorization).toMatch(/SignedHeaders=[^,]*x-amz-content-sha256/);
+    }
+    expect(between.seen).toHaveLength(2);
+  });
+
+  test("goes to no other host: a redirect is an error", async () => {
+    let elsewhere = 0;
+    const other = createServer((_, answer) => {
+      elsewhere += 1;
+      answer.end();
+    }).listen(0, "127.0.0.1");
+    await once(other, "listening");
+    onTestFinished(() => void other.close());
+    const headers = { location: `http://127.0.0.1:${(other.address() as AddressInfo).port}/` };
+    for (const [status, code] of [
+      [301, "PermanentRedirect"],
+      [307, "TemporaryRedirect"],
+    ] as const) {
+      between.fail("PUT", { status, headers, body: errorOf(code) });
+      const { message } = await failed(bucket.put("media/a", streamOf(10), PNG));
+      expect(message).toBe(
+        `s3Bucket: PUT was answered with ${status} ${code}; give the endpoint of the bucket's region`,
+      );
+    }
+    expect(elsewhere).toBe(0);
+  });
+
+  test("is in no message about an option that can't work", () => {
+    const secret = "canary secret";
+    const wrong: Partial<Record<keyof S3BucketOptions, string>>[] = [
+      { secretAccessKey: secret },
+      { secretAccessKey: "" },
+      { accessKeyId: `${secret}\n` },
+      { sessionToken: secret },
+      { endpoint: `https://user:${secret}@s3.example.com` },
+      { endpoint: secret },
+      { endpoint: "ftp://s3.example.com" },
+      { bucket: `media/${secret}` },
+      { region: secret },
+    ];
+    for (const option of wrong) {
+      const [name = ""] = Object.keys(option);
+      expect(() => s3Bucket({ ...options, ...option })).toThrow(`s3Bucket: ${name}: give`);
+      expect(() => s3Bucket({ ...options, ...option })).not.toThrow(/canary/);
+    }
+  });
+});
+
+describe("case 181: an answer of the bucket that is none, or says to wait", () => {
+  test("A bucket that is busy is asked again, and no more than four times", async () => {
+    between.fail(
+      "PUT",
+      { status: 503, body: errorOf("SlowDown") },
+      { network: "refused" },
+      { network: "lost" },
+    );
+    await bucket.put("media/busy", streamOf(1000), PNG);
+    expect((await bucket.head("media/busy"))?.size).toBe(1000);
+    expect(between.seen.filter(({ method }) => method === "PUT")).toHaveLength(4);
+    between.reset();
+    between.fail("HEAD", ...Array.from({ length: 9 }, () => ({ status: 500 })));
+    expect(await failed(bucket.head("media/busy"))).toMatchObject({ status: 500 });
+    expect(between.seen).toHaveLength(4);
+  });
+
+  test("A bucket that asks for a day is asked again within seconds, and no more than four times", async () => {
+    const waits = vi.spyOn(globalThis, "setTimeout");
+    const later = { status: 503, body: errorOf("SlowDown"), headers: { "retry-after": "86400" } };
+    between.fail("GET", later, later, later, later);
+    expect(await failed(bucket.get("media/a", NO_RANGE))).toMatchObject({ code: "SlowDown" });
+    expect(between.seen).toHaveLength(4);
+    // but for the deadline of each attempt
+    const pauses = waits.mock.calls.map(([, ms]) => Number(ms)).filter((ms) => ms < 100_000);
+    expect(Math.max(...pauses)).toBe(3000);
+  });
+
+  test("A bucket that is silent is given up", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    onTestFinished(() => void vi.useRealTimers());
+    between.fail("HEAD", ...Array.from({ length: 4 }, () => ({ network: "silent" }) as const));
+    const outcome = failed(bucket.head("media/a"));
+    for (let attempt = 1; attempt <= 4; attempt += 1) {
+      while (between.seen.length < attempt) await new Promise((resolve) => setImmediate(resolve));
+      await vi.advanceTimersByTimeAsync(120_000);
+      await vi.advanceTimersByTimeAsync(3000);
+    }
+    expect((await outcome).message).toBe("s3Bucket: HEAD was not answered");
+  });
+
+  test("An upload is begun once, unless the bucket says that it did nothing", async () => {
+    between.fail("POST uploads", { network: "lost" });
+    await failed(bucket.createMultipartUpload("media/once", PNG));
+    expect(between.seen).toHaveLength(1);
+    between.reset();
+    between.fail("POST uploads", { status: 503, body: errorOf("SlowDown") });
+    await (await bucket.createMultipartUpload("media/once", PNG)).abort();
+    expect(between.seen.map(({ method }) => method)).toEqual(["POST", "POST", "DELETE"]);
+  });
+
+  test("A success with an error in it, or with a page, makes no file whole", async () => {
+    const begun = async () => {
+      const upload = await bucket.createMultipartUpload("media/parts", PNG);
+      return { upload, parts: [await upload.uploadPart(1, streamOf(1000))] };
+    };
+    const first = await begun();
+    between.fail("POST uploadId", { status: 200, body: errorOf("InvalidPart") });
+    expect(await failed(first.upload.complete(first.parts))).toMatchObject({ code: "InvalidPart" });
+    between.fail("POST uploadId", { status: 200, body: page });
+    expect((await failed(first.upload.complete(first.parts))).message).toContain("does not say");
+    expect(await bucket.head("media/parts")).toBeNull();
+    // an error that passes, which a long one may end in
+    between.fail("POST uploadId", { status: 200, body: `   ${errorOf("InternalError")}` });
+    await first.upload.complete(first.parts);
+    expect((await bucket.head("media/parts"))?.size).toBe(1000);
+  });
+
+  test("A long file is whole where the answer that says so is lost, and has no parts left where it fails", async () => {
+    between.fail("POST uploadId", { network: "lost" });
+    await bucket.put("media/long", streamOf(PART + 1000), PNG);
+    expect((await bucket.head("media/long"))?.size).toBe(PART + 1000);
+    between.reset();
+    const busy = Array.from({ length: 4 }, () => ({ status: 503 }));
+    between.fail("PUT partNumber=2", ...busy);
+    await failed(bucket.put("media/longer", streamOf(PART + 1000), PNG));
+    expect(between.seen.at(-1)).toMatchObject({
+      method: "DELETE",
+      url: expect.stringContaining("uploadId="),
+    });
+    expect(await bucket.head("media/longer")).toBeNull();
+  });
+
+  test("A page in the place of an answer stores, deletes and lists nothing", async () => {
+    const upload = bucket.resumeMultipartUpload("media/a", "id");
+    between.fail("PUT", { status: 200, body: page });
+    expect((await failed(bucket.put("media/a", streamOf(10), PNG))).message).toContain("no etag");
+    between.fail("DELETE", { status: 200, body: page });
+    expect((await failed(bucket.delete(["media/a"]))).message).toContain("does not say");
+    between.fail("PUT", { status: 200, body: page });
+    expect((await failed(upload.uploadPart(1, streamOf(10)))).message).toContain("no etag");
+    between.fail("POST", { status: 200, body: page });
+    expect((await failed(bucket.createMultipartUpload("media/a", PNG))).message).toContain("no id");
+    const list = (more: string) => `<ListBucketResult>${more}</ListBucketResult>`;
+    for (const body of [
+      page,
+      list("<IsTruncated>true</IsTruncated>"),
+      // the same page for ever
+      list("<IsTruncated>true</IsTruncated><NextContinuationToken>a</NextContinuationToken>"),
+    ]) {
+      between.fail("GET list-type", { status: 200, body });
+      expect((await failed(bucket.list({ cursor: "a" }))).message).toContain("no list");
+    }
+    const named = "<Contents><Key>a &amp; b&#x3c;&#62;</Key><Size>7</Size></Contents>";
+    between.fail("GET list-type", { status: 200, body: list(named) });
+    expect((await bucket.list()).objects).toEqual([{ key: "a & b<>", size: 7 }]);
+  });
+
+  test("A file is missing where the bucket says so, and not where another server answers", async () => {
+    expect(await bucket.get("media/none", NO_RANGE)).toBeNull();
+    for (const body of [page, errorOf("NoSuchBucket")]) {
+      between.fail("GET", { status: 404, body });
+      between.fail("DELETE", { status: 404, body });
+      expect(await failed(bucket.get("media/none", NO_RANGE))).toMatchObject({ status: 404 });
+      expect(await failed(bucket.delete(["media/none"]))).toMatchObject({ status: 404 });
+    }
+    for (const status of [401, 403]) {
+      between.fail("HEAD", { status });
+      expect(await failed(bucket.head("media/none"))).toMatchObject({ status });
+    }
+  });
+
+  test("A file that fails to be deleted does not hold up the others, and is told", async () => {
+    const keys = Array.from({ length: 20 }, (_, at) => `media/many-${at}`);
+    for (const key of keys) await server.bucket.put(key, streamOf(1), PNG);
+    between.fail("DELETE many-7", { status: 403, body: errorOf("AccessDenied") });
+    expect((await failed(bucket.delete(keys))).message).toContain("let the key read, write, delete and list");
+    const { objects } = await bucket.list({ prefix: "media/many-" });
+    expect(objects.map(({ key }) => key)).toEqual(["media/many-7"]);
+    await bucket.delete(keys);
+  });
+});
+
+describe("case 182: bytes that are not those of the file", () => {
+  test("The whole in place of a part, and a file without its facts, are errors", async () => {
+    const range = { range: new Headers({ range: "bytes=0-9" }) };
+    between.fail("GET", { status: 200, body: page, headers: { etag: '"a"' } });
+    expect((await failed(bucket.get("media/a", range))).message).toContain("no range");
+    for (const headers of [{}, { etag: '"a"', "content-encoding": "identity" }] as const) {
+      between.fail("GET", { status: 200, body: page, headers: { ...headers } });
+      expect((await failed(bucket.get("media/a", NO_RANGE))).message).toContain("no etag or no size");
+    }
+  });
+
+  test("Bytes that changed on their way are sent again", async () => {
+    between.fail("PUT", { status: 400, body: errorOf("BadDigest") });
+    await bucket.put("media/changed", streamOf(1000), PNG);
+    expect((await bucket.head("media/changed"))?.size).toBe(1000);
+  });
+
+  test("A file that breaks off on its way to a reader does not look whole", async () => {
+    const broken = { etag: '"a"', "content-length": "1000", connection: "close" };
+    between.fail("GET", { status: 200, body: "only the start", headers: broken });
+    const file = await bucket.get("media/a", NO_RANGE);
+    await expect(new Response(file?.body ?? null).arrayBuffer()).rejects.toThrow();
+  });
+});
