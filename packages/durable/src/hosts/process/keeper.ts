@@ -39,13 +39,19 @@ export interface ObjectName {
 
 /** Keeps what objects store, and finds alarms that are due. */
 export interface Keeper {
-  /** Reads all that an object has stored, and makes this process the only one that may write it. */
-  open(object: ObjectName): Promise<KeptObject>;
+  /** Reads all that an object has stored, and makes this process the only one that may write it, if no other one is. */
+  open(object: ObjectName): Promise<KeptObject | KeptElsewhere>;
   /** Returns up to `most` objects whose alarm is due, the earliest first. */
   due(now: number, most: number): Promise<readonly ObjectName[]>;
   /** Returns the time of the earliest alarm. */
   nextAlarm(): Promise<number | null>;
   close(): Promise<void>;
+}
+
+/** An object that another process may write. */
+export interface KeptElsewhere {
+  /** Address at which that process takes requests for its objects, as it has registered it. */
+  readonly owner: string;
 }
 
 /** An object that this process may write. */

@@ -1,14 +1,37 @@
 import { logError } from "@sluice/worker-proxy/internal";
 import type { DurableObjectClass, ObjectNamespace } from "../../objects/object.js";
-import type { Keeper, ObjectName } from "./keeper.js";
+import type { Keeper, KeptElsewhere, ObjectName } from "./keeper.js";
 import { type LiveObject, openLiveObject } from "./live-object.js";
 
 /** Classes of objects by the names of their bindings. */
 type ObjectClasses = Readonly<Record<string, DurableObjectClass<never>>>;
 
+/** Options of {@link openLiveObjects}. */
+interface LiveObjectsOptions {
+  /**
+   * Hands a request to the process that has the object, and resolves to its answer.
+   *
+   * @throws {OwnerAbsent} where no part of the request was answered: it may be handed on again, or be answered here
+   */
+  readonly forward?: Forward | undefined;
+}
+export type Forward = (owner: string, object: ObjectName, request: Request) => Promise<Response>;
+
+/** No process at the owner's address has the object, and nothing was done there. */
+export class OwnerAbsent extends Error {
+  override name = "OwnerAbsent" as const;
+}
+
 /** The objects of this process. */
 export interface LiveObjects {
+  /** Binding to a class: its objects answer from this process, or from the one that has them. */
   namespace(binding: string): ObjectNamespace;
+  /**
+   * Answers a request that another process has forwarded. It is not forwarded again.
+   *
+   * @throws {OwnerAbsent} where a third process has the object
+   */
+  answer(object: ObjectName, request: Request): Promise<Response>;
   /** Gives an object up as a crash does, if it is in memory: what it has kept stays. */
   drop(object: ObjectName): Promise<void>;
   /** Runs alarms from now on: those that came due while no process ran come first. */
@@ -23,6 +46,10 @@ const IDLE_MS = 10_000;
 const MOST_ALARMS = 64;
 /** Pause before alarms are looked for again where one that is due still runs, or where the keeper failed, in milliseconds. */
 const AGAIN_MS = 1_000;
+/** Longest time in which an object whose owner is gone finds another one, in milliseconds. */
+const TAKE_OVER_MS = 30_000;
+/** Pause before the owner of an object is looked up again, in milliseconds. */
+const OWNER_AGAIN_MS = 250;
 /** Longest time of a timer, in milliseconds. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
@@ -30,8 +57,13 @@ const LONGEST_TIMER_MS = 2 ** 31 - 1;
  * Keeps objects in memory while they are asked, each once: requests for one that is being opened or given up wait for
  * that.
  */
-export function openLiveObjects(keeper: Keeper, classes: ObjectClasses, env: never): LiveObjects {
-  const live = new Map<string, Promise<LiveObject>>();
+export function openLiveObjects(
+  keeper: Keeper,
+  classes: ObjectClasses,
+  env: never,
+  { forward = toNobody }: LiveObjectsOptions = {},
+): LiveObjects {
+  const live = new Map<string, Promise<LiveObject | KeptElsewhere>>();
   /** Objects that are being given up. */
   const leaving = new Map<string, Promise<void>>();
   const ringing = new Set<string>();
@@ -42,39 +74,63 @@ export function openLiveObjects(keeper: Keeper, classes: ObjectClasses, env: nev
   let closing: Promise<void> | undefined;
   const sweeper = setInterval(() => void sweep(), IDLE_MS / 2);
   sweeper.unref();
-  return { namespace, drop, start, close: (withinMs) => (closing ??= close(withinMs)) };
+  return { namespace, answer, drop, start, close: (withinMs) => (closing ??= close(withinMs)) };
 
   function namespace(binding: string): ObjectNamespace {
     return {
       idFromName: (name: string) => name,
-      get: (name: string) => ({
-        fetch: async (request: Request) => (await opened({ binding, name })).fetch(request),
-      }),
+      get: (name: string) => ({ fetch: (request: Request) => ask({ binding, name }, request) }),
     } as ObjectNamespace;
   }
 
-  /** Returns the only instance of an object. */
-  async function opened(name: ObjectName): Promise<LiveObject> {
+  /** Answers here, or has the owner answer. Where the owner is gone, it waits until the object can be taken over. */
+  async function ask(name: ObjectName, request: Request): Promise<Response> {
+    const until = performance.now() + TAKE_OVER_MS;
+    for (;;) {
+      const found = await opened(name);
+      if (!("owner" in found)) return await found.fetch(request);
+      try {
+        return await forward(found.owner, name, request.clone());
+      } catch (error) {
+        if (!(error instanceof OwnerAbsent) || performance.now() > until) throw error;
+        await new Promise((resolve) => setTimeout(resolve, OWNER_AGAIN_MS));
+        request.signal.throwIfAborted();
+      }
+    }
+  }
+
+  async function answer(name: ObjectName, request: Request): Promise<Response> {
+    const found = await opened(name);
+    if ("owner" in found) throw new OwnerAbsent(`an object of ${name.binding} belongs to another process`);
+    return await found.fetch(request);
+  }
+
+  /** Returns the only instance of an object, or where that is. */
+  async function opened(name: ObjectName): Promise<LiveObject | KeptElsewhere> {
     const key = keyOf(name);
     for (;;) {
       if (isClosed) throw new Error("the server is being stopped");
       await leaving.get(key);
       const known = live.get(key);
       const object = await (known ?? open(key, name));
+      if ("owner" in object) return object;
       if (!object.isBroken && live.has(key)) return object;
       if (object.isBroken) void leave(key, object, 0);
     }
   }
 
-  function open(key: string, name: ObjectName): Promise<LiveObject> {
+  function open(key: string, name: ObjectName): Promise<LiveObject | KeptElsewhere> {
     const opening = (async () => {
       const ObjectClass = classes[name.binding];
       if (!ObjectClass) throw new Error(`objects.${name.binding}: there is no such class any more`);
-      return openLiveObject(name, await keeper.open(name), { class: ObjectClass, env, wakeAt });
+      const kept = await keeper.open(name);
+      if ("owner" in kept) return kept;
+      return openLiveObject(name, kept, { class: ObjectClass, env, wakeAt });
     })();
     live.set(key, opening);
-    // one that could not be opened is tried again by the next request
-    opening.catch(() => live.delete(key));
+    // one that is not here, or could not be opened, is tried again by the next request
+    const forget = () => void live.delete(key);
+    opening.then((found) => ("owner" in found ? forget() : undefined), forget);
     return opening;
   }
 
@@ -98,13 +154,13 @@ export function openLiveObjects(keeper: Keeper, classes: ObjectClasses, env: nev
 
   async function drop(name: ObjectName): Promise<void> {
     const key = keyOf(name);
-    const object = await live.get(key)?.catch(() => undefined);
+    const object = await liveIn(live.get(key));
     if (object) await leave(key, object, 0);
   }
 
   async function sweep(): Promise<void> {
     for (const [key, opening] of [...live]) {
-      const object = await opening.catch(() => undefined);
+      const object = await liveIn(opening);
       if (object && live.get(key) === opening && object.idleMs() >= IDLE_MS) void leave(key, object, 0);
     }
   }
@@ -141,7 +197,9 @@ export function openLiveObjects(keeper: Keeper, classes: ObjectClasses, env: nev
     const key = keyOf(name);
     ringing.add(key);
     try {
-      await (await opened(name)).alarm();
+      const object = await opened(name);
+      // the alarm of an object elsewhere is its owner's
+      if (!("owner" in object)) await object.alarm();
     } catch (error) {
       if (!isClosed)
         logError(`durable: an alarm of ${name.binding} could not run; it is tried again: ${error}`);
@@ -155,12 +213,24 @@ export function openLiveObjects(keeper: Keeper, classes: ObjectClasses, env: nev
     clearTimeout(alarmTimer);
     clearInterval(sweeper);
     const all = [...live].map(async ([key, opening]) => {
-      const object = await opening.catch(() => undefined);
+      const object = await liveIn(opening);
       if (object) await leave(key, object, withinMs);
     });
     await Promise.all([...all, ...leaving.values()]);
     await keeper.close();
   }
+}
+
+async function toNobody(owner: string, { binding }: ObjectName): Promise<never> {
+  throw new Error(
+    `an object of ${binding} belongs to the process at ${owner}, to which nothing is forwarded`,
+  );
+}
+
+/** Returns the object, if it is in this process. */
+async function liveIn(opening: Promise<LiveObject | KeptElsewhere> | undefined) {
+  const found = await opening?.catch(() => undefined);
+  return found && "owner" in found ? undefined : found;
 }
 
 function keyOf({ binding, name }: ObjectName): string {
