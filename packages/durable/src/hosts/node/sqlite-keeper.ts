@@ -1,5 +1,6 @@
 import { DatabaseSync } from "node:sqlite";
-import type { Changes, Keeper, KeptObject, ObjectName, RowValue, StoredRow } from "../process/keeper.js";
+import type { Changes, Keeper, KeptObject, ObjectName } from "../process/keeper.js";
+import { type RowText, rowOfText, textOfRow } from "../process/row-text.js";
 
 /** Tables of the file, and their later changes. One that has been released is never changed; another one is added. */
 const STEPS = [
@@ -18,7 +19,7 @@ const STEPS = [
 export function openSQLiteKeeper(path: string): Keeper {
   const file = openFile(path);
   const find = file.prepare("SELECT id, schema, alarm FROM objects WHERE binding = ? AND name = ?");
-  const rowsOf = file.prepare("SELECT place, tableName, row, bytes FROM rows WHERE object = ?");
+  const rowsOf = file.prepare('SELECT place, tableName AS "table", row, bytes FROM rows WHERE object = ?');
   const add = file.prepare("INSERT INTO objects (binding, name, schema) VALUES (?, ?, '[]') RETURNING id");
   const drop = file.prepare("DELETE FROM objects WHERE id = ?");
   const setSchema = file.prepare("UPDATE objects SET schema = ? WHERE id = ?");
@@ -27,25 +28,31 @@ export function openSQLiteKeeper(path: string): Keeper {
   const put = file.prepare("INSERT OR REPLACE INTO rows VALUES (?, ?, ?, ?, ?)");
   const remove = file.prepare("DELETE FROM rows WHERE object = ? AND place = ?");
   const isEmpty = file.prepare("SELECT 1 FROM objects WHERE id = ? AND schema = '[]' AND alarm IS NULL");
-  const byAlarm = "FROM objects WHERE alarm IS NOT NULL";
-  const due = file.prepare(`SELECT binding, name ${byAlarm} AND alarm <= ? ORDER BY alarm LIMIT ?`);
-  const next = file.prepare(`SELECT alarm ${byAlarm} ORDER BY alarm LIMIT 1`);
+  const first = file.prepare(
+    "SELECT binding, name, alarm FROM objects WHERE alarm IS NOT NULL ORDER BY alarm LIMIT ?",
+  );
   return {
     open: async (object) => open(object),
-    due: async (now, most) => due.all(now, most) as unknown as ObjectName[],
-    nextAlarm: async () => (next.get()?.["alarm"] ?? null) as number | null,
+    due: async (most) => dueOf(most),
     close: async () => file.close(),
   };
+
+  function dueOf(most: number) {
+    const now = Date.now();
+    const rows = first.all(most + 1) as unknown as (ObjectName & { readonly alarm: number })[];
+    const objects = rows.slice(0, most).filter(({ alarm }) => alarm <= now);
+    return { objects, next: rows[objects.length]?.alarm ?? null };
+  }
 
   function open({ binding, name }: ObjectName): KeptObject {
     const found = find.get(binding, name);
     let id = found ? Number(found["id"]) : undefined;
     const stored = {
       schema: JSON.parse(String(found?.["schema"] ?? "[]")) as string[],
-      rows: id === undefined ? [] : rowsOf.all(id).map(rowIn),
+      rows: id === undefined ? [] : (rowsOf.all(id) as unknown as RowText[]).map(rowOfText),
       alarm: (found?.["alarm"] ?? null) as number | null,
     };
-    return { stored, write, close: async () => {} };
+    return { stored, write, isOurs: () => true, close: async () => {} };
 
     async function write(changes: Changes): Promise<void> {
       const now = id ?? Number(add.get(binding, name)?.["id"]);
@@ -61,8 +68,7 @@ export function openSQLiteKeeper(path: string): Keeper {
       clear.run(object);
     }
     for (const place of removed) remove.run(object, place);
-    for (const { place, table, values } of rows)
-      put.run(object, place, table, ...textAndBytes(table, values));
+    for (const { place, table, row, bytes } of rows.map(textOfRow)) put.run(object, place, table, row, bytes);
     if (alarm !== undefined) setAlarm.run(alarm, object);
   }
 }
@@ -103,20 +109,4 @@ function transaction(file: DatabaseSync, change: () => void): void {
     if (file.isTransaction) file.exec("ROLLBACK");
     throw error;
   }
-}
-
-/** A row as JSON, in which `[]` stands for its bytes, and these. */
-function textAndBytes(table: string, values: readonly RowValue[]): [string, Uint8Array | null] {
-  const [bytes = null, ...more] = values.filter((value) => value instanceof Uint8Array);
-  if (more.length > 0) throw new Error(`table ${table}: a row has one field with bytes at most`);
-  return [JSON.stringify(values.map((value) => (value instanceof Uint8Array ? [] : value))), bytes];
-}
-
-function rowIn({ place, tableName, row, bytes }: Record<string, unknown>): StoredRow {
-  const values = JSON.parse(String(row)) as (RowValue | [])[];
-  return {
-    place: String(place),
-    table: String(tableName),
-    values: values.map((value) => (Array.isArray(value) ? (bytes as Uint8Array) : value)),
-  };
 }

@@ -37,15 +37,27 @@ export interface ObjectName {
   readonly name: string;
 }
 
+/** Returns a text that no other name gives. */
+export function keyOf({ binding, name }: ObjectName): string {
+  return `${binding}\n${name}`;
+}
+
 /** Keeps what objects store, and finds alarms that are due. */
 export interface Keeper {
   /** Reads all that an object has stored, and makes this process the only one that may write it, if no other one is. */
   open(object: ObjectName): Promise<KeptObject | KeptElsewhere>;
-  /** Returns up to `most` objects whose alarm is due, the earliest first. */
-  due(now: number, most: number): Promise<readonly ObjectName[]>;
-  /** Returns the time of the earliest alarm. */
-  nextAlarm(): Promise<number | null>;
+  /** Finds objects whose alarm is due and that no other process has, up to `most`, the earliest first. */
+  due(most: number): Promise<DueAlarms>;
+  /** Calls back where another process leaves an alarm to this one, with its time. */
+  readonly onAlarm?: ((wakeAt: (at: number) => void) => void) | undefined;
   close(): Promise<void>;
+}
+
+/** Objects whose alarm is due. */
+export interface DueAlarms {
+  readonly objects: readonly ObjectName[];
+  /** Time at which to look for more, in Unix milliseconds: the earliest alarm that is not among these. */
+  readonly next: number | null;
 }
 
 /** An object that another process may write. */
@@ -59,6 +71,8 @@ export interface KeptObject {
   readonly stored: StoredObject;
   /** Keeps the writes of a turn. Those of one object are kept in the order of the calls. @throws {Error} where nothing was kept */
   write(changes: Changes): Promise<void>;
+  /** Returns false once another process may have the object: nothing that is answered here may be heard any more. */
+  isOurs(): boolean;
   /** Gives the object up. */
   close(): Promise<void>;
 }

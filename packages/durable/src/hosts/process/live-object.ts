@@ -1,7 +1,7 @@
 import { logError } from "@sluice/worker-proxy/internal";
 import type { DurableObjectClass, DurableObjectHandlers, ObjectState } from "../../objects/object.js";
 import { openDatabase } from "./database.js";
-import type { Changes, KeptObject, ObjectName } from "./keeper.js";
+import type { KeptObject, ObjectName } from "./keeper.js";
 import { openUses } from "./uses.js";
 
 /** An object that lives in this process. */
@@ -9,10 +9,12 @@ export interface LiveObject {
   readonly name: ObjectName;
   /** Milliseconds for which nothing has been under way; 0 while something is. */
   idleMs(): number;
-  /** True once what it wrote could not be kept: the next request needs a new one, with what is kept. */
+  /** True once what it wrote could not be kept, or another process may have it: the next request needs a new one. */
   readonly isBroken: boolean;
+  /** Time of its alarm in Unix milliseconds; null for none. */
+  readonly alarmAt: number | null;
   fetch(request: Request): Promise<Response>;
-  /** Runs the alarm, which stays until it has succeeded. */
+  /** Runs the alarm if it is due; it stays until it has succeeded. */
   alarm(): Promise<void>;
   /** Waits until nothing is under way, or until the time is over, and gives the object up. */
   close(withinMs: number): Promise<void>;
@@ -22,13 +24,15 @@ export interface LiveObject {
 export interface LiveObjectParts<Env> {
   readonly class: DurableObjectClass<Env>;
   readonly env: Env;
-  /** Called when an alarm was set, which is kept by then. */
-  readonly wakeAt: (at: number) => void;
+  /** Called when the alarm is due, which is kept by then. */
+  readonly onDue: () => void;
 }
 
 /** Pauses after an alarm that has failed, in milliseconds: each is twice as long as the one before, up to the longest. */
 const RETRY_MS = 2_000;
 const LONGEST_RETRY_MS = 10 * 60_000;
+/** Longest time of a timer, in milliseconds. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
 /** Table of an object's keys and values; SQLite and the objects' own names never begin so. */
 const VALUES = "_values";
 
@@ -36,13 +40,14 @@ const VALUES = "_values";
 export function openLiveObject<Env>(
   name: ObjectName,
   kept: KeptObject,
-  { class: ObjectClass, env, wakeAt }: LiveObjectParts<Env>,
+  { class: ObjectClass, env, onDue }: LiveObjectParts<Env>,
 ): LiveObject {
   const database = openDatabase(kept.stored);
   const uses = openUses();
   let alarmAt = kept.stored.alarm;
-  /** True where the alarm differs from the kept one. */
-  let isAlarmNew = false;
+  /** The alarm that is not kept yet; undefined for none. */
+  let newAlarm: number | null | undefined;
+  let ringer: ReturnType<typeof setTimeout> | undefined;
   let isNoted = false;
   let isClosed = false;
   let broken: unknown;
@@ -51,12 +56,16 @@ export function openLiveObject<Env>(
   let failures = 0;
   let ready: Promise<unknown> = Promise.resolve();
   const object: DurableObjectHandlers = new ObjectClass(stateOf(), env);
+  setRinger();
 
   return {
     name,
     idleMs: uses.idleMs,
     get isBroken() {
-      return broken !== undefined;
+      return broken !== undefined || !kept.isOurs();
+    },
+    get alarmAt() {
+      return alarmAt;
     },
     fetch: (request) => uses.during(() => fetch(request)),
     alarm: () => uses.during(alarm),
@@ -64,6 +73,8 @@ export function openLiveObject<Env>(
       await uses.ended(withinMs);
       await allKept().catch(() => {});
       isClosed = true;
+      clearTimeout(ringer);
+      uses.cut();
       database.close();
       await kept.close();
     },
@@ -76,14 +87,16 @@ export function openLiveObject<Env>(
     const signal = AbortSignal.any([request.signal, leaving.signal]);
     const response = await object.fetch(new Request(request, { signal }));
     // nobody hears of what is not kept
-    await allKept();
+    await allKept().catch((error: unknown) => {
+      leaving.abort();
+      throw error;
+    });
     return uses.duringBody(response, () => leaving.abort());
   }
 
   async function alarm(): Promise<void> {
     await ready;
-    const due = alarmAt;
-    if (due === null) return;
+    if (alarmAt === null || alarmAt > Date.now()) return;
     // the kept one stays until this one has succeeded: a process that is killed meanwhile runs it again
     alarmAt = null;
     try {
@@ -97,12 +110,23 @@ export function openLiveObject<Env>(
       setAlarm(Math.min(alarmAt ?? Number.POSITIVE_INFINITY, Date.now() + pause));
     }
     await allKept();
+    // one that came due meanwhile
+    setRinger();
   }
 
   function setAlarm(at: number | null): void {
     alarmAt = at;
-    isAlarmNew = true;
+    newAlarm = at;
     note();
+  }
+
+  /** Has the alarm run in its time. */
+  function setRinger(): void {
+    clearTimeout(ringer);
+    if (alarmAt === null || isClosed) return;
+    const delay = Math.min(Math.max(alarmAt - Date.now(), 0), LONGEST_TIMER_MS);
+    ringer = setTimeout(() => (Date.now() < (alarmAt ?? 0) ? setRinger() : onDue()), delay);
+    ringer.unref();
   }
 
   /** Keeps what this turn writes when it is over. */
@@ -111,31 +135,26 @@ export function openLiveObject<Env>(
     if (isClosed) throw new Error(`an object of ${name.binding} was given up while it worked`);
     if (isNoted) return;
     isNoted = true;
-    queueMicrotask(write);
+    queueMicrotask(() => {
+      isNoted = false;
+      writing = writing.then(write);
+    });
   }
 
-  function write(): void {
-    isNoted = false;
-    if (isClosed) return;
-    const taken = database.take();
-    if (!taken && !isAlarmNew) return;
-    const changes: Changes = {
-      ...(taken ?? { rows: [], removed: [] }),
-      ...(isAlarmNew && { alarm: alarmAt }),
-    };
-    const isAlarm = isAlarmNew && alarmAt !== null;
-    isAlarmNew = false;
-    writing = writing
-      .then(() => kept.write(changes))
-      .then(
-        () => {
-          if (isAlarm && alarmAt !== null) wakeAt(alarmAt);
-        },
-        (error: unknown) => {
-          broken ??= error;
-          logError(`durable: what an object of ${name.binding} wrote was not kept; it begins anew: ${error}`);
-        },
-      );
+  /** Keeps what is new. The turns that write while it does are kept together, by the write that follows. */
+  async function write(): Promise<void> {
+    if (isClosed || broken !== undefined) return;
+    try {
+      const taken = database.take();
+      const alarm = newAlarm;
+      newAlarm = undefined;
+      if (!taken && alarm === undefined) return;
+      await kept.write({ ...(taken ?? { rows: [], removed: [] }), ...(alarm !== undefined && { alarm }) });
+      if (alarm !== undefined) setRinger();
+    } catch (error) {
+      broken ??= error;
+      logError(`durable: what an object of ${name.binding} wrote was not kept; it begins anew: ${error}`);
+    }
   }
 
   /** Resolves when all that was written until now is kept. @throws {Error} where it could not be kept */
@@ -143,6 +162,8 @@ export function openLiveObject<Env>(
     // what this turn has written is taken first
     await undefined;
     await writing;
+    if (!kept.isOurs())
+      broken ??= new Error(`an object of ${name.binding} may belong to another process now`);
     if (broken !== undefined) throw broken;
   }
 

@@ -1,6 +1,7 @@
 import { logError } from "@sluice/worker-proxy/internal";
 import type { DurableObjectClass, ObjectNamespace } from "../../objects/object.js";
-import type { Keeper, KeptElsewhere, ObjectName } from "./keeper.js";
+import { openAlarms } from "./alarms.js";
+import { type Keeper, type KeptElsewhere, keyOf, type ObjectName } from "./keeper.js";
 import { type LiveObject, openLiveObject } from "./live-object.js";
 
 /** Classes of objects by the names of their bindings. */
@@ -42,16 +43,13 @@ export interface LiveObjects {
 
 /** Time after which an object that nobody asks leaves memory, in milliseconds. */
 const IDLE_MS = 10_000;
-/** Most alarms that run at a time. */
-const MOST_ALARMS = 64;
-/** Pause before alarms are looked for again where one that is due still runs, or where the keeper failed, in milliseconds. */
-const AGAIN_MS = 1_000;
+/** Interval in which objects are looked through for idle ones and lost ones, in milliseconds. */
+const SWEEP_MS = 1_000;
 /** Longest time in which an object whose owner is gone finds another one, in milliseconds. */
 const TAKE_OVER_MS = 30_000;
-/** Pause before the owner of an object is looked up again, in milliseconds. */
-const OWNER_AGAIN_MS = 250;
-/** Longest time of a timer, in milliseconds. */
-const LONGEST_TIMER_MS = 2 ** 31 - 1;
+/** First and longest pause before the owner of an object is looked up again, in milliseconds. */
+const OWNER_AGAIN_MS = 100;
+const OWNER_LONGEST_MS = 1_000;
 
 /**
  * Keeps objects in memory while they are asked, each once: requests for one that is being opened or given up wait for
@@ -66,15 +64,12 @@ export function openLiveObjects(
   const live = new Map<string, Promise<LiveObject | KeptElsewhere>>();
   /** Objects that are being given up. */
   const leaving = new Map<string, Promise<void>>();
-  const ringing = new Set<string>();
-  let alarmTimer: ReturnType<typeof setTimeout> | undefined;
-  let alarmTimerAt = Number.POSITIVE_INFINITY;
-  let isStarted = false;
   let isClosed = false;
   let closing: Promise<void> | undefined;
-  const sweeper = setInterval(() => void sweep(), IDLE_MS / 2);
+  const sweeper = setInterval(() => void sweep(), SWEEP_MS);
   sweeper.unref();
-  return { namespace, answer, drop, start, close: (withinMs) => (closing ??= close(withinMs)) };
+  const alarms = openAlarms(keeper, runAlarm);
+  return { namespace, answer, drop, start: alarms.start, close: (withinMs) => (closing ??= close(withinMs)) };
 
   function namespace(binding: string): ObjectNamespace {
     return {
@@ -86,14 +81,14 @@ export function openLiveObjects(
   /** Answers here, or has the owner answer. Where the owner is gone, it waits until the object can be taken over. */
   async function ask(name: ObjectName, request: Request): Promise<Response> {
     const until = performance.now() + TAKE_OVER_MS;
-    for (;;) {
+    for (let pause = OWNER_AGAIN_MS; ; pause = Math.min(pause * 2, OWNER_LONGEST_MS)) {
       const found = await opened(name);
       if (!("owner" in found)) return await found.fetch(request);
       try {
         return await forward(found.owner, name, request.clone());
       } catch (error) {
         if (!(error instanceof OwnerAbsent) || performance.now() > until) throw error;
-        await new Promise((resolve) => setTimeout(resolve, OWNER_AGAIN_MS));
+        await new Promise((resolve) => setTimeout(resolve, pause));
         request.signal.throwIfAborted();
       }
     }
@@ -111,11 +106,12 @@ export function openLiveObjects(
     for (;;) {
       if (isClosed) throw new Error("the server is being stopped");
       await leaving.get(key);
-      const known = live.get(key);
-      const object = await (known ?? open(key, name));
+      const opening = live.get(key) ?? open(key, name);
+      const object = await opening;
       if ("owner" in object) return object;
-      if (!object.isBroken && live.has(key)) return object;
-      if (object.isBroken) void leave(key, object, 0);
+      if (live.get(key) !== opening) continue;
+      if (!object.isBroken) return object;
+      void leave(key, object, 0);
     }
   }
 
@@ -125,7 +121,12 @@ export function openLiveObjects(
       if (!ObjectClass) throw new Error(`objects.${name.binding}: there is no such class any more`);
       const kept = await keeper.open(name);
       if ("owner" in kept) return kept;
-      return openLiveObject(name, kept, { class: ObjectClass, env, wakeAt });
+      try {
+        return openLiveObject(name, kept, { class: ObjectClass, env, onDue: () => void alarms.ring(name) });
+      } catch (error) {
+        await kept.close();
+        throw error;
+      }
     })();
     live.set(key, opening);
     // one that is not here, or could not be opened, is tried again by the next request
@@ -139,17 +140,13 @@ export function openLiveObjects(
     live.delete(key);
     const left = object
       .close(withinMs)
+      .then(() => alarms.wakeAt(object.isBroken ? Date.now() : (object.alarmAt ?? Number.POSITIVE_INFINITY)))
       .catch((error) =>
         logError(`durable: an object of ${object.name.binding} could not be given up: ${error}`),
       )
       .finally(() => leaving.delete(key));
     leaving.set(key, left);
     return left;
-  }
-
-  function start(): void {
-    isStarted = true;
-    void ringDue();
   }
 
   async function drop(name: ObjectName): Promise<void> {
@@ -161,56 +158,20 @@ export function openLiveObjects(
   async function sweep(): Promise<void> {
     for (const [key, opening] of [...live]) {
       const object = await liveIn(opening);
-      if (object && live.get(key) === opening && object.idleMs() >= IDLE_MS) void leave(key, object, 0);
+      if (!object || live.get(key) !== opening) continue;
+      if (object.isBroken || object.idleMs() >= IDLE_MS) void leave(key, object, 0);
     }
   }
 
-  /** Rings by the time at the latest. */
-  function wakeAt(at: number): void {
-    if (!isStarted || isClosed || at >= alarmTimerAt) return;
-    clearTimeout(alarmTimer);
-    alarmTimerAt = at;
-    const delay = Math.min(Math.max(at - Date.now(), 0), LONGEST_TIMER_MS);
-    alarmTimer = setTimeout(() => void ringDue(), delay);
-    alarmTimer.unref();
-  }
-
-  /** Runs the alarms that are due, and sets the timer for the next one. */
-  async function ringDue(): Promise<void> {
-    alarmTimerAt = Number.POSITIVE_INFINITY;
-    try {
-      const free = MOST_ALARMS - ringing.size;
-      const due = free > 0 ? await keeper.due(Date.now(), MOST_ALARMS + ringing.size) : [];
-      const calm = due.filter((name) => !ringing.has(keyOf(name))).slice(0, Math.max(free, 0));
-      for (const name of calm) void ring(name);
-      const next = await keeper.nextAlarm();
-      // the earliest one may be one that runs
-      if (next !== null) wakeAt(ringing.size > 0 ? Math.max(next, Date.now() + AGAIN_MS) : next);
-    } catch (error) {
-      if (isClosed) return;
-      logError(`durable: alarms could not be read; it is tried again in ${AGAIN_MS / 1000} s: ${error}`);
-      wakeAt(Date.now() + AGAIN_MS);
-    }
-  }
-
-  async function ring(name: ObjectName): Promise<void> {
-    const key = keyOf(name);
-    ringing.add(key);
-    try {
-      const object = await opened(name);
-      // the alarm of an object elsewhere is its owner's
-      if (!("owner" in object)) await object.alarm();
-    } catch (error) {
-      if (!isClosed)
-        logError(`durable: an alarm of ${name.binding} could not run; it is tried again: ${error}`);
-    } finally {
-      ringing.delete(key);
-    }
+  async function runAlarm(name: ObjectName): Promise<void> {
+    const object = await opened(name);
+    // the alarm of an object elsewhere is its owner's
+    if (!("owner" in object)) await object.alarm();
   }
 
   async function close(withinMs: number): Promise<void> {
     isClosed = true;
-    clearTimeout(alarmTimer);
+    alarms.stop();
     clearInterval(sweeper);
     const all = [...live].map(async ([key, opening]) => {
       const object = await liveIn(opening);
@@ -222,17 +183,11 @@ export function openLiveObjects(
 }
 
 async function toNobody(owner: string, { binding }: ObjectName): Promise<never> {
-  throw new Error(
-    `an object of ${binding} belongs to the process at ${owner}, to which nothing is forwarded`,
-  );
+  throw new OwnerAbsent(`an object of ${binding} belongs to the process at ${owner || "no address"}`);
 }
 
 /** Returns the object, if it is in this process. */
 async function liveIn(opening: Promise<LiveObject | KeptElsewhere> | undefined) {
   const found = await opening?.catch(() => undefined);
   return found && "owner" in found ? undefined : found;
-}
-
-function keyOf({ binding, name }: ObjectName): string {
-  return `${binding}\n${name}`;
 }

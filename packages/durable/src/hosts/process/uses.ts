@@ -3,7 +3,9 @@ export function openUses() {
   let count = 0;
   let idleSince = Date.now();
   let onIdle: (() => void) | undefined;
-  return { idleMs, during, duringBody, ended };
+  /** Each cuts an event stream that is open. */
+  const cuts = new Set<() => void>();
+  return { idleMs, during, duringBody, ended, cut };
 
   function idleMs(): number {
     return count > 0 ? 0 : Date.now() - idleSince;
@@ -23,11 +25,26 @@ export function openUses() {
     if (!response.headers.get("content-type")?.startsWith("text/event-stream")) return response;
     const reader = response.body?.getReader();
     if (!reader) return response;
-    const end = begin();
+    const endUse = begin();
+    let cutThis = () => {};
+    const end = () => {
+      cuts.delete(cutThis);
+      endUse();
+    };
     const body = new ReadableStream<Uint8Array>({
+      start(controller) {
+        cutThis = () => {
+          end();
+          onCancel();
+          reader.cancel().catch(() => {});
+          controller.error(new Error("the object of this stream was given up"));
+        };
+        cuts.add(cutThis);
+      },
       async pull(controller) {
         try {
           const { done, value } = await reader.read();
+          if (!cuts.has(cutThis)) return;
           if (!done) return controller.enqueue(value);
           controller.close();
         } catch (error) {
@@ -42,6 +59,11 @@ export function openUses() {
       },
     });
     return new Response(body, response);
+  }
+
+  /** Cuts all event streams: their clients ask again. */
+  function cut(): void {
+    for (const cutOne of [...cuts]) cutOne();
   }
 
   /** Resolves when nothing is under way, or when the time is over. */
