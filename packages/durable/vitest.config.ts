@@ -13,6 +13,8 @@ const testTimeout = 60_000;
 const worker = { compatibilityDate: "2026-10-01", compatibilityFlags: ["enable_request_signal"] };
 
 const inside = (name: string) => `test/${name}.workerd.test.ts`;
+/** Files about Postgres, which one server for the run serves. */
+const ofPostgres = "test/postgres-*.test.ts";
 /** Files whose objects may also live in a Node process: those that ask a process over sockets, and those inside one. */
 const onAnyHost = [
   ...["once", "stream", "stream-busy", "stream-kill", "video-kill"].map((name) => `test/${name}.test.ts`),
@@ -33,7 +35,7 @@ export default defineConfig({
         test: {
           name: "durable",
           include: ["test/**/*.test.ts"],
-          exclude: ["**/*.workerd.test.ts"],
+          exclude: ["**/*.workerd.test.ts", ofPostgres],
           hookTimeout: 60_000,
           testTimeout,
           env: { WRANGLER_SEND_METRICS: "false", CLOUDFLARE_CF_FETCH_ENABLED: "false" },
@@ -48,6 +50,18 @@ export default defineConfig({
           hookTimeout: 60_000,
           testTimeout,
           env: { SLUICE_HOST: "node" },
+        },
+      },
+      {
+        root: here("."),
+        resolve: { alias: { ...alias, "cloudflare:test": onNode, "cloudflare:workers": onNode } },
+        test: {
+          name: "durable-on-postgres",
+          include: [...onAnyHost, "test/keeper-contract.test.ts", ofPostgres],
+          globalSetup: here("./test/support/postgres-for-run.ts"),
+          hookTimeout: 60_000,
+          testTimeout,
+          env: { SLUICE_HOST: "postgres" },
         },
       },
       {

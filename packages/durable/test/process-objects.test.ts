@@ -46,7 +46,10 @@ test("An alarm whose writes fail is tried again ever later, and runs once they s
   let rung = 0;
   const { objects, disk, ask } = openObjects(
     class {
-      constructor(readonly state: ObjectState) {}
+      readonly state: ObjectState;
+      constructor(state: ObjectState) {
+        this.state = state;
+      }
       async fetch() {
         await this.state.storage.setAlarm(Date.now() + 1_000);
         return new Response();
@@ -76,7 +79,10 @@ test("An alarm whose writes fail is tried again ever later, and runs once they s
 test("Turns that write while a write is under way are kept by one more write, in their order", async () => {
   const { disk, ask } = openObjects(
     class {
-      constructor(readonly state: ObjectState) {}
+      readonly state: ObjectState;
+      constructor(state: ObjectState) {
+        this.state = state;
+      }
       async fetch() {
         const { sql } = this.state.storage;
         sql.exec("CREATE TABLE IF NOT EXISTS counts (id INTEGER PRIMARY KEY, n INTEGER)");

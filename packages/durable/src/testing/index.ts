@@ -1,1 +1,13 @@
 export { type BucketTests, testBucket } from "./bucket.js";
+export type {
+  Changes,
+  DueAlarms,
+  Keeper,
+  KeptElsewhere,
+  KeptObject,
+  ObjectName,
+  RowValue,
+  StoredObject,
+  StoredRow,
+} from "../hosts/process/keeper.js";
+export { type ContractCase, type KeeperUnderTest, keeperContract } from "./keeper.js";

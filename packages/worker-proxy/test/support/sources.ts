@@ -12,6 +12,7 @@ export const sources = {
   "@sluice/worker-proxy": source("worker-proxy/src/index.ts"),
   "@sluice/durable/node": source("durable/src/hosts/node/index.ts"),
   "@sluice/durable/s3": source("durable/src/hosts/s3/index.ts"),
+  "@sluice/durable/postgres": source("durable/src/hosts/postgres/index.ts"),
   "@sluice/durable/testing": source("durable/src/testing/index.ts"),
   "@sluice/durable/push": source("durable/src/notices/push/index.ts"),
   "@sluice/durable": source("durable/src/index.ts"),

@@ -1,0 +1,102 @@
+import type { DurableObjectClass, ObjectNamespace } from "../../objects/object.js";
+import { openLiveObjects } from "../process/live-objects.js";
+import type { ConnectionOptions } from "./connections.js";
+import { openPostgresKeeper } from "./postgres-keeper.js";
+
+/** Options of {@link openObjects}. */
+export interface ObjectsOptions<Env, Names extends string> {
+  /** Address of the database, `postgres://user:password@host:5432/name`. */
+  readonly url: string;
+  /**
+   * Options of the package `postgres`, such as `ssl`; `max` is the number of connections for objects. One more is for the
+   * lease of the process, and one to hear of alarms. @default { max: 5 }
+   */
+  readonly connection?: ConnectionOptions | undefined;
+  /** Name of the schema of Postgres that has the tables. It is made where it is missing. @default "sluice" */
+  readonly schema?: string | undefined;
+  /** The classes of objects by the names of their bindings, `{ BUDGET: Budget }`. A name keeps its objects: don't change it. */
+  readonly objects: Readonly<Record<Names, DurableObjectClass<never>>>;
+  /** Variables and secrets, as `process.env` has them. */
+  readonly env: Env;
+  /**
+   * Time after which other processes take over the objects of one that is lost, in milliseconds; at least 1,000. A process
+   * renews it three times in this time, by one query. @default 15_000
+   */
+  readonly leaseMs?: number | undefined;
+}
+
+/** Objects in this process and in others. */
+export interface Objects<Env, Names extends string> {
+  /** The variables that were given, and a binding to each class: the second argument of `proxy.fetch`. */
+  readonly env: Env & Readonly<Record<Names, ObjectNamespace>>;
+  /**
+   * Takes no request any more, waits for answers that are under way, and leaves all objects to other processes. An answer
+   * that takes longer is lost, as in a crash: it is settled and reported by the next process.
+   *
+   * @param withinMs the longest wait, in milliseconds; shorter than the time after which your host kills the process.
+   *   @default 10_000
+   */
+  close(withinMs?: number): Promise<void>;
+}
+
+const LEAST_LEASE_MS = 1_000;
+
+/**
+ * Keeps the durable parts of the proxy in Postgres, for any number of processes: budgets, kept answers, creates that are
+ * billed once, watched tasks, notices. One process at a time has an object; where it is lost, another one takes over.
+ * Needs the package `postgres`.
+ *
+ * @throws {Error} where the database can't be reached, or a later version of this package wrote the tables
+ * @example
+ * ```ts
+ * import { Budget, budget, type ObjectNamespace, mostTokens } from "@sluice/durable";
+ * import { openObjects } from "@sluice/durable/postgres";
+ * import { createProxy } from "@sluice/worker-proxy";
+ * import { userOf } from "./sign-in.js"; // yours: who is asking, { id } or null
+ *
+ * interface Settings {
+ *   readonly GATEWAY_API_KEY: string | undefined;
+ *   readonly BUDGET: ObjectNamespace;
+ * }
+ * const objects = await openObjects({
+ *   url: process.env["DATABASE_URL"] ?? "postgres://localhost/sluice",
+ *   env: { GATEWAY_API_KEY: process.env["GATEWAY_API_KEY"] },
+ *   objects: { BUDGET: Budget },
+ * });
+ * const meter = budget<Settings>({
+ *   namespace: (env) => env.BUDGET,
+ *   limits: { user: 200_000 }, // tokens
+ *   windowMs: 86_400_000,
+ *   reserveFor: mostTokens,
+ * });
+ * const proxy = createProxy<Settings>({
+ *   baseURL: "https://gateway.example.com",
+ *   apiKey: (env) => env.GATEWAY_API_KEY,
+ *   authenticate: (request) => userOf(request),
+ *   origins: ["https://app.example.com"],
+ *   models: { "delta-5.3": { max_tokens: 8192 } },
+ *   meter,
+ * });
+ * const answer = (request: Request) => proxy.fetch(request, objects.env);
+ * process.once("SIGTERM", () => objects.close());
+ * ```
+ */
+export async function openObjects<Env extends object, Names extends string>({
+  objects,
+  env,
+  schema = "sluice",
+  leaseMs = 15_000,
+  ...options
+}: ObjectsOptions<Env, Names>): Promise<Objects<Env, Names>> {
+  if (!Number.isSafeInteger(leaseMs) || leaseMs < LEAST_LEASE_MS)
+    throw new TypeError(`leaseMs: give a whole number from ${LEAST_LEASE_MS} up`);
+  const all = { ...env } as Record<string, unknown>;
+  const keeper = await openPostgresKeeper({ ...options, schema, leaseMs, address: "" });
+  const live = openLiveObjects(keeper, objects, all as never);
+  for (const binding of Object.keys(objects)) all[binding] = live.namespace(binding);
+  live.start();
+  return {
+    env: all as Objects<Env, Names>["env"],
+    close: (withinMs = 10_000) => live.close(withinMs),
+  };
+}

