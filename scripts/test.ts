@@ -49,7 +49,7 @@ const built = ["together", "readme"];
 /** Project that waits a lot, for the alarms of Workers. */
 const waiting = ["worker-proxy", "durable"];
 /** Projects of the long run: the same tests as another project's, on another platform. */
-const elsewhere = ["react 18", "emulator in workerd", "durable-on-node"];
+const elsewhere = ["react 18", "emulator in workerd", "durable-on-node", "durable-on-postgres"];
 /** Projects of which `test` runs the files that ask their platform for something, and the long run the others. */
 const platforms = ["core in workerd", "core in chromium"];
 const siteOf = (script: string) => ({ after: script, env: { SLUICE_SITE: "built" } });

@@ -16,6 +16,8 @@ test("case 158: an answer whose object gets no turn for seconds has the usage th
   const { ask, upstream, logs, close } = await startDurableProxy({
     fixture: "durable/test/fixture/busy-proxy.ts",
     objects,
+    // it gets no turn for seconds, and keeps its objects
+    leaseMs: 600_000,
   });
   onTestFinished(close);
   let send = (_: string) => {};

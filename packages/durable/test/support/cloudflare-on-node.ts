@@ -1,7 +1,9 @@
 import type { DurableObjectClass, DurableObjectHandlers, ObjectState } from "@sluice/durable";
 import { openSQLiteKeeper } from "../../src/hosts/node/sqlite-keeper.js";
+import { openPostgresKeeper } from "../../src/hosts/postgres/postgres-keeper.js";
 import { openLiveObjects } from "../../src/hosts/process/live-objects.js";
 import * as worker from "../fixture/durable-worker.js";
+import { newSchema, url } from "./postgres.js";
 
 /*
  * The platform's own modules over objects in this process: the same tests run in workerd and on Node. Alarms run where a
@@ -38,7 +40,10 @@ const bindings = Object.entries(exported).map(([name, ObjectClass]) => {
   return [binding, opened(ObjectClass)] as const;
 });
 export const env: Record<string, unknown> = { BRISK_MS: 2000, IS_NODE: true };
-const objects = openLiveObjects(openSQLiteKeeper(":memory:"), Object.fromEntries(bindings), env as never);
+// tests stop clocks: the lease must not end meanwhile
+const inPostgres = { url, schema: newSchema(), address: "", leaseMs: 600_000 };
+const keeper = url ? await openPostgresKeeper(inPostgres) : openSQLiteKeeper(":memory:");
+const objects = openLiveObjects(keeper, Object.fromEntries(bindings), env as never);
 for (const [binding] of bindings) {
   const namespace = objects.namespace(binding);
   env[binding] = {

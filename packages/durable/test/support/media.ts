@@ -32,7 +32,7 @@ export async function startMediaProxy(
   const settings = JSON.parse(JSON.stringify(store)) as object;
   const texts = { UPSTREAM: gateway ?? upstream.url, GATEWAY_API_KEY: KEY, ...bindings };
   const classes = { MEDIA_INDEX: "MediaIndex", ...objects };
-  const start = host === "node" ? startOnNode : startInMiniflare;
+  const start = host === "workerd" ? startInMiniflare : startOnNode;
   const { url, keys, stop } = await start({
     code: await bundle(fixture),
     texts,
@@ -132,7 +132,13 @@ async function startInMiniflare({ code, texts, settings, classes, onLog }: Progr
 async function startOnNode({ code, texts, settings, classes, onLog }: Program) {
   const folder = await mkdtemp(join(tmpdir(), "sluice-media-"));
   const files = join(folder, "files");
-  await writeNodeProgram(folder, code, { texts, values: { STORE: settings }, classes, files });
+  await writeNodeProgram(folder, code, {
+    host: host === "postgres" ? host : "node",
+    texts,
+    values: { STORE: settings },
+    classes,
+    files,
+  });
   const running = spawn(process.execPath, ["server.js"], {
     cwd: folder,
     stdio: ["ignore", "pipe", "pipe", "pipe"],

@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
+import { fileURLToPath } from "node:url";
 import { bundle } from "../../../worker-proxy/test/support/bundle.js";
 import { KEY } from "../../../worker-proxy/test/support/key.js";
 import { startUpstream } from "../../../worker-proxy/test/support/upstream.js";
@@ -14,7 +15,7 @@ const wrangler = createRequire(createRequire(import.meta.url).resolve("wrangler/
 const { default: workerd } = wrangler("workerd") as { default: string };
 
 /** The place where objects live: what holds on one holds on each. */
-export const host = process.env["SLUICE_HOST"] === "node" ? "node" : "workerd";
+export const host = (process.env["SLUICE_HOST"] ?? "workerd") as "workerd" | "node" | "postgres";
 
 /**
  * The proxy with its objects in a process of its own, whose storage is on disk: it can be killed as a machine loses power,
@@ -22,6 +23,7 @@ export const host = process.env["SLUICE_HOST"] === "node" ? "node" : "workerd";
  */
 export async function startDurableProxy({
   stallMs = 60_000,
+  leaseMs = 6_000,
   flags = ["enable_request_signal"],
   fixture = "durable/test/fixture/durable-proxy.ts",
   texts = {},
@@ -35,7 +37,7 @@ export async function startDurableProxy({
   await writeFile(join(folder, "worker.js"), code);
   const bindings = { UPSTREAM: upstream.url, GATEWAY_API_KEY: KEY, ...texts };
   await writeFile(join(folder, "config.capnp"), configOf(bindings, classes, objects, flags));
-  if (host === "node") await writeNodeProgram(folder, code, { texts: bindings, classes });
+  if (host !== "workerd") await writeNodeProgram(folder, code, { host, leaseMs, texts: bindings, classes });
   const logs: string[] = [];
   let running: ChildProcess;
   let address = "";
@@ -67,9 +69,9 @@ export async function startDurableProxy({
   /** Starts it again, over the same storage and at another address. */
   async function start(): Promise<void> {
     const [program, ...args] =
-      host === "node"
-        ? [process.execPath, join(folder, "server.js")]
-        : [workerd, "serve", "--control-fd=3", "--experimental", join(folder, "config.capnp")];
+      host === "workerd"
+        ? [workerd, "serve", "--control-fd=3", "--experimental", join(folder, "config.capnp")]
+        : [process.execPath, join(folder, "server.js")];
     running = spawn(program, args, { stdio: ["ignore", "ignore", "pipe", "pipe"], cwd: folder });
     createInterface(running.stderr as Readable).on("line", (line) => logs.push(line));
     for await (const line of createInterface(running.stdio[3] as Readable)) {
@@ -94,6 +96,8 @@ export async function startDurableProxy({
 /** Options of {@link startDurableProxy}. */
 interface DurableProxy {
   readonly stallMs?: number;
+  /** Time after which the objects of a process that was killed are free, in milliseconds, where processes share them. */
+  readonly leaseMs?: number;
   readonly flags?: readonly string[];
   /** The Worker, of this folder's fixtures. */
   readonly fixture?: string;

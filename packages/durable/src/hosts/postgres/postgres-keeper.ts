@@ -15,6 +15,8 @@ export interface PostgresKeeperOptions {
   readonly leaseMs: number;
 }
 
+/** Difference of clocks up to which an alarm is what was set, in milliseconds. */
+const ALIKE_MS = 10_000;
 /** Longest and shortest time between two looks for alarms, in milliseconds. What one look finds, others needn't. */
 const LONGEST_LOOK_MS = 30_000;
 const SHORTEST_LOOK_MS = 250;
@@ -72,13 +74,13 @@ export async function openPostgresKeeper(options: PostgresKeeperOptions): Promis
     const token = crypto.randomUUID();
     const [head, ...rows] = await call("claim", "$1, $2, $3, $4", [binding, name, lease.process, token]);
     if (head?.["row"] === null) return { owner: String(head["table_name"]) };
-    const { id, tables, alarmIn } = JSON.parse(String(head?.["row"])) as Head;
+    const { id, tables, alarm, alarmIn } = JSON.parse(String(head?.["row"])) as Head;
     const stored = {
       schema: JSON.parse(tables) as string[],
       rows: rows.map((row) =>
         rowOfText({ ...(row as unknown as RowText), table: row["table_name"] as string }),
       ),
-      alarm: alarmIn === null ? null : Date.now() + alarmIn,
+      alarm: alarmIn === null || alarm === null ? null : alarmOf(alarm, alarmIn),
     };
     return { stored, ...openWrites(id, lease, token) };
   }
@@ -115,7 +117,16 @@ export async function openPostgresKeeper(options: PostgresKeeperOptions): Promis
 interface Head {
   readonly id: string;
   readonly tables: string;
+  /** As it was set, in Unix milliseconds. */
+  readonly alarm: number | null;
+  /** Milliseconds to it by the database's clock. */
   readonly alarmIn: number | null;
+}
+
+/** Returns the alarm as it was set, or its time on the clock of this process, where that is another one. */
+function alarmOf(alarm: number, alarmIn: number): number {
+  const here = Date.now() + alarmIn;
+  return Math.abs(here - alarm) < ALIKE_MS ? alarm : here;
 }
 
 /** Time by which processes look for the same alarms one after the other, in milliseconds. */
@@ -132,7 +143,8 @@ function textOf({ schema, rows, removed, alarm }: Changes): string {
     ...(removed.length > 0 && { removed }),
     ...(schema && { tables: JSON.stringify(schema) }),
     // how far it is from now: the clocks of processes differ
-    ...(alarm !== undefined && { alarmIn: alarm === null ? null : Math.round(alarm - Date.now()) }),
+    ...(alarm === null && { alarmIn: null }),
+    ...(typeof alarm === "number" && { alarm: Math.round(alarm), alarmIn: Math.round(alarm - Date.now()) }),
   });
 }
 

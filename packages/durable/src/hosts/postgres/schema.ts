@@ -16,14 +16,14 @@ const FUNCTION = `LANGUAGE plpgsql SET lock_timeout = ${LOCK_MS}`;
  *
  * - `processes` has a row for each process that lives, and for an hour longer for each that was lost.
  * - `objects`: `owner` is the process that has the object; `token` is another one with each owner, and only who knows it
- *   may write. `alarm` is in milliseconds of the database's clock.
+ *   may write. `alarm` is in milliseconds of the database's clock, `alarm_set` in those of the process that set it.
  * - `rows` has what objects store, as JSON.
  */
 const STEPS: readonly ((schema: string, channel: string) => string)[] = [
   (schema, channel) => `
 CREATE TABLE ${schema}.processes (id uuid PRIMARY KEY, address text NOT NULL, lives_until timestamptz NOT NULL);
 CREATE TABLE ${schema}.objects (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, binding text NOT NULL,
-  name text NOT NULL, tables text NOT NULL DEFAULT '[]', alarm bigint, owner uuid, token uuid, UNIQUE (binding, name));
+  name text NOT NULL, tables text NOT NULL DEFAULT '[]', alarm bigint, alarm_set bigint, owner uuid, token uuid, UNIQUE (binding, name));
 CREATE INDEX objects_by_owner ON ${schema}.objects (owner, alarm);
 CREATE TABLE ${schema}.rows (object bigint, place text, table_name text NOT NULL, row text NOT NULL, bytes bytea,
   PRIMARY KEY (object, place));
@@ -57,7 +57,7 @@ BEGIN
     UPDATE ${schema}.objects o SET owner = me, token = new_token WHERE o.id = object.id;
   END IF;
   RETURN QUERY SELECT NULL::text, NULL::text, json_build_object('id', object.id::text, 'tables', object.tables,
-    'alarmIn', object.alarm - ${NOW_MS})::text, NULL::bytea;
+    'alarm', object.alarm_set, 'alarmIn', object.alarm - ${NOW_MS})::text, NULL::bytea;
   RETURN QUERY SELECT r.place, r.table_name, r.row, r.bytes FROM ${schema}.rows r WHERE r.object = object.id;
 END $$;
 
@@ -69,7 +69,8 @@ DECLARE
 BEGIN
   IF change->'tables' IS NOT NULL OR change->'alarmIn' IS NOT NULL OR new_token <> ALL (known) THEN
     UPDATE ${schema}.objects o SET token = new_token, tables = coalesce(change->>'tables', o.tables),
-      alarm = CASE WHEN change->'alarmIn' IS NULL THEN o.alarm ELSE (change->>'alarmIn')::bigint + ${NOW_MS} END
+      alarm = CASE WHEN change->'alarmIn' IS NULL THEN o.alarm ELSE (change->>'alarmIn')::bigint + ${NOW_MS} END,
+      alarm_set = CASE WHEN change->'alarmIn' IS NULL THEN o.alarm_set ELSE (change->>'alarm')::bigint END
       WHERE o.id = of_object AND o.owner = me AND o.token = ANY (known);
   ELSE
     PERFORM 1 FROM ${schema}.objects o WHERE o.id = of_object AND o.owner = me AND o.token = ANY (known)

@@ -33,6 +33,8 @@ const RETRY_MS = 2_000;
 const LONGEST_RETRY_MS = 10 * 60_000;
 /** Longest time of a timer, in milliseconds. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
+/** Difference of the clocks of an object and of its keeper, in milliseconds: an alarm runs where either says so. */
+const CLOCKS_MS = 10_000;
 /** Table of an object's keys and values; SQLite and the objects' own names never begin so. */
 const VALUES = "_values";
 
@@ -91,12 +93,13 @@ export function openLiveObject<Env>(
       leaving.abort();
       throw error;
     });
-    return uses.duringBody(response, () => leaving.abort());
+    return uses.duringBody(response, { kept: allKept, onCancel: () => leaving.abort() });
   }
 
   async function alarm(): Promise<void> {
     await ready;
-    if (alarmAt === null || alarmAt > Date.now()) return;
+    // one that was found due may have run meanwhile
+    if (alarmAt === null || alarmAt > Date.now() + CLOCKS_MS) return;
     // the kept one stays until this one has succeeded: a process that is killed meanwhile runs it again
     alarmAt = null;
     try {

@@ -20,8 +20,15 @@ export function openUses() {
     }
   }
 
-  /** Counts an event stream until it has ended or is cancelled; any other body is read by whoever asked, at once. */
-  function duringBody(response: Response, onCancel: () => void): Response {
+  /**
+   * Counts an event stream until it has ended or is cancelled; any other body is read by whoever asked, at once.
+   *
+   * @param kept resolves when all that was written until now is kept: each piece waits for that
+   */
+  function duringBody(
+    response: Response,
+    { kept, onCancel }: { readonly kept: () => Promise<void>; readonly onCancel: () => void },
+  ): Response {
     if (!response.headers.get("content-type")?.startsWith("text/event-stream")) return response;
     const reader = response.body?.getReader();
     if (!reader) return response;
@@ -44,6 +51,7 @@ export function openUses() {
       async pull(controller) {
         try {
           const { done, value } = await reader.read();
+          await kept();
           if (!cuts.has(cutThis)) return;
           if (!done) return controller.enqueue(value);
           controller.close();
