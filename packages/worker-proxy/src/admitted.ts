@@ -101,10 +101,10 @@ export interface Payable<Env = unknown>
   extends Pick<Admitted<Env>, "env" | "context" | "user" | "route" | "model" | "body"> {
   /**
    * Stores the ticket of a reservation, and its amount in the meter's unit. A meter calls it before it sets anything
-   * aside: a process that is started after a crash then gives back what nobody else knows of.
+   * aside, and waits for it: a process that is started after a crash then gives back what nobody else knows of.
    * @default the ticket is stored once `reserve` has answered
    */
-  readonly keepTicket?: ((ticket: string, amount: number) => void) | undefined;
+  readonly keepTicket?: ((ticket: string, amount: number) => Promise<void>) | undefined;
 }
 
 /**

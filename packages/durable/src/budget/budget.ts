@@ -198,7 +198,7 @@ export function budget<Env = unknown>(options: BudgetOptions<Env>): BudgetMeter<
     const texts = rules.map((rule) => shuffled(namesOf(rule, payable)).slice(0, TRIES));
     if (payable.keepTicket) {
       const all = await Promise.all(texts.flat().map(hashOf));
-      payable.keepTicket(JSON.stringify({ id, amount, ledgers: all } satisfies Ticket), amount);
+      await payable.keepTicket(JSON.stringify({ id, amount, ledgers: all } satisfies Ticket), amount);
     }
     /** The ledgers that were asked. One that failed may have reserved before. */
     const ledgers: string[] = [];

@@ -105,8 +105,10 @@ export function openSending<Env>(
     const gateway = await way.open(env, "stream-log.invalid");
     await settling.takePlace(job, caller);
     // stored before anything is reserved: what a process that is lost had reserved is found by the next one
-    const keepTicket = (ticket: string, reserved: number) =>
+    const keepTicket = async (ticket: string, reserved: number) => {
       log.keepJob({ ...job, ticket, reserved, isReserving: true });
+      await state.storage.sync();
+    };
     const payable = { ...caller, body, env, route: "chat", context: state, keepTicket } as const;
     const account = meter && (await openAccount(meter, payable));
     sending.account = account;

@@ -106,8 +106,10 @@ export function openSending<Env>(
     if (create.isMetered && !meter) throw misconfigured(UNMETERED);
     await list(create);
     const gateway = await way.open(env, "once.invalid");
-    const keepTicket = (ticket: string, reserved: number) =>
+    const keepTicket = async (ticket: string, reserved: number) => {
       rows.reserved({ ...job, ticket, reserved, isReserving: true });
+      await state.storage.sync();
+    };
     const account = meter && (await openAccount(meter, { ...create, body, env, context: state, keepTicket }));
     sending.account = account;
     if (account) rows.reserved({ ...job, ticket: account.ticket, reserved: account.reserved });
