@@ -40,7 +40,7 @@ export async function openPostgresKeeper(options: PostgresKeeperOptions): Promis
   let closing: Promise<void> | undefined;
   await migrate(beats.sql, options.schema);
   const process = await openProcess({ ...options, connections: beats, onAlarm: (at) => wakeAt(at) });
-  listen();
+  await listen();
   return {
     open,
     due,
@@ -58,9 +58,11 @@ export async function openPostgresKeeper(options: PostgresKeeperOptions): Promis
   }
 
   /** Hears of alarms that a process leaves behind. What is not heard is found by the next look. */
-  function listen(): void {
+  async function listen(): Promise<void> {
     const hear = (milliseconds: string) => wakeAt(Date.now() + Number(milliseconds) + jitter());
-    beats.sql.listen(channelOf(options.schema), hear).catch(() => {});
+    // whenever it begins to hear again, something may have been said before
+    const look = () => wakeAt(Date.now());
+    await beats.sql.listen(channelOf(options.schema), hear, look).catch(() => {});
   }
 
   async function call(name: string, casts: string, values: readonly unknown[]): Promise<readonly Row[]> {
