@@ -41,6 +41,7 @@ export async function startDurableProxy({
   const logs: string[] = [];
   let running: ChildProcess;
   let address = "";
+  const others: ChildProcess[] = [];
   await start();
 
   return {
@@ -58,9 +59,15 @@ export async function startDurableProxy({
       }),
     kill,
     start,
+    /** Starts one more process over the same storage, where several may have it. Returns its address. */
+    async startAnother() {
+      const other = await run();
+      others.push(other.program);
+      return other.address;
+    },
     /** Ends it, and the gateway, and forgets what was stored. */
     async close() {
-      await kill();
+      await Promise.all([running, ...others].map(end));
       upstream.close();
       await rm(folder, { recursive: true });
     },
@@ -68,29 +75,36 @@ export async function startDurableProxy({
 
   /** Starts it again, over the same storage and at another address. */
   async function start(): Promise<void> {
-    const [program, ...args] =
+    ({ program: running, address } = await run());
+  }
+
+  async function run(): Promise<{ program: ChildProcess; address: string }> {
+    const [command, ...args] =
       host === "workerd"
         ? [workerd, "serve", "--control-fd=3", "--experimental", join(folder, "config.capnp")]
         : [process.execPath, join(folder, "server.js")];
-    running = spawn(program, args, { stdio: ["ignore", "ignore", "pipe", "pipe"], cwd: folder });
-    createInterface(running.stderr as Readable).on("line", (line) => logs.push(line));
-    for await (const line of createInterface(running.stdio[3] as Readable)) {
+    const program = spawn(command, args, { stdio: ["ignore", "ignore", "pipe", "pipe"], cwd: folder });
+    createInterface(program.stderr as Readable).on("line", (line) => logs.push(line));
+    for await (const line of createInterface(program.stdio[3] as Readable)) {
       const said = JSON.parse(line) as { event: string; port?: number };
       if (said.event !== "listen") continue;
-      address = `http://127.0.0.1:${said.port}`;
-      return;
+      return { program, address: `http://127.0.0.1:${said.port}` };
     }
     throw new Error(`${host} ended before it listened: ${logs.join("\n")}`);
   }
 
   /** Ends it without a word. */
   function kill(): Promise<void> {
-    return new Promise((resolve) => {
-      if (running.exitCode !== null || running.signalCode !== null) return resolve();
-      running.once("exit", () => resolve());
-      running.kill("SIGKILL");
-    });
+    return end(running);
   }
+}
+
+function end(program: ChildProcess): Promise<void> {
+  return new Promise((resolve) => {
+    if (program.exitCode !== null || program.signalCode !== null) return resolve();
+    program.once("exit", () => resolve());
+    program.kill("SIGKILL");
+  });
 }
 
 /** Options of {@link startDurableProxy}. */

@@ -28,7 +28,7 @@ const LONGEST_PAUSE_MS = 1_000;
 /** Longest time for a connection to be made, and longest pause before another attempt, in seconds. */
 const CONNECT_S = 5;
 const LONGEST_BACKOFF_S = 1;
-const END_S = 5;
+const END_S = 2;
 
 /** Errors of a connection, of a server that stops or starts, and of transactions that had to give way. */
 const LOST =
