@@ -53,6 +53,7 @@ const rooms = [
   "gateway",
   "gates",
   "analytics-engine",
+  "node",
   "read-option",
   "refusals",
   "options",
@@ -105,7 +106,7 @@ test("the proxy stores nothing: it imports no part, and no package at run time b
       .map((path) => `${file}: ${path}`),
   );
   // bundled: the reader of events and of their errors that the client has too
-  const allowed = /: @sluice\/core\/(?:sse|internal)$|^auth\/.*: jose$/;
+  const allowed = /: @sluice\/core\/(?:sse|internal)$|^auth\/.*: jose$|^node\.ts: node:/;
   expect(foreign.filter((line) => !allowed.test(line))).toEqual([]);
 });
 

@@ -1,0 +1,112 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import type { ReadableStream as NodeStream } from "node:stream/web";
+import { logError } from "./report.js";
+
+/** Answers a request: the proxy, or more around it. */
+type Answer = (request: Request) => Response | Promise<Response>;
+
+/**
+ * Turns a function from `Request` to `Response` into a handler of `node:http`, for a server of your own, Express and
+ * others. Deno and Bun run it, too.
+ *
+ * - The request's `signal` aborts when its client leaves before the end of the answer.
+ * - Headers are sent at once, before the first byte of a body. A client that reads slowly holds the body back.
+ * - A body that breaks off closes the connection, so that the client sees a cut, and not an end.
+ * - What is not read of a request is dropped.
+ * - Where `answer` throws, the client gets 500, and the log has the cause. What can be no `Request` gets 400.
+ *
+ * @example
+ * ```ts
+ * import { createServer } from "node:http";
+ * import { toNodeHandler } from "@sluice/worker-proxy/node";
+ * import { env, proxy } from "./proxy.js"; // yours: createProxy(…), and its settings
+ *
+ * createServer(toNodeHandler((request) => proxy.fetch(request, env))).listen(8787);
+ * ```
+ */
+export function toNodeHandler(answer: Answer): (incoming: IncomingMessage, outgoing: ServerResponse) => void {
+  return (incoming, outgoing) => {
+    const client = new AbortController();
+    const leave = () => client.abort(new DOMException("The client has left.", "AbortError"));
+    incoming.once("error", leave);
+    outgoing.once("close", () => outgoing.writableFinished || leave());
+    // a write behind the end of the connection must not end the process
+    outgoing.on("error", () => {});
+    const request = requestFrom(incoming, client.signal, () => outgoing.writableFinished);
+    // the connection's next request stands behind the rest of this one
+    outgoing.once("finish", () => incoming.resume());
+    if (!request) return void outgoing.writeHead(400).end();
+    send(answer, request, outgoing).catch((error: unknown) => {
+      logFailure(error, client.signal);
+      if (outgoing.headersSent) outgoing.destroy();
+      else outgoing.writeHead(500).end();
+    });
+  };
+}
+
+async function send(answer: Answer, request: Request, outgoing: ServerResponse): Promise<void> {
+  const { status, headers, body } = await answer(request);
+  outgoing.setHeaders(headers).writeHead(status).flushHeaders();
+  if (!body || request.method === "HEAD") {
+    outgoing.end();
+    return await body?.cancel();
+  }
+  const source = Readable.fromWeb(body as NodeStream);
+  // told here, since the client counts as gone when the connection is closed for it
+  source.once("error", (error) => logFailure(error, request.signal));
+  await pipeline(source, outgoing);
+}
+
+function logFailure(error: unknown, { aborted: hasLeft }: AbortSignal): void {
+  if (!hasLeft) logError(`node: an answer failed: ${(error as Error)?.stack ?? error}`);
+}
+
+const HOST = /^(?:[\w.-]+|\[[\da-f:.]+\])(?::\d+)?$/i;
+
+/** Makes a request of what came in; undefined where it can be none: a method, a header or a host that is not allowed. */
+function requestFrom(
+  incoming: IncomingMessage,
+  signal: AbortSignal,
+  isOver: () => boolean,
+): Request | undefined {
+  const { method = "GET", url = "", headers, headersDistinct, socket } = incoming;
+  const { host = "localhost" } = headers;
+  const isSecure = (socket as { encrypted?: boolean }).encrypted === true;
+  const address = url.startsWith("/") ? `${isSecure ? "https" : "http"}://${host}${url}` : url;
+  if (!HOST.test(host) || !/^https?:/i.test(address)) return undefined;
+  const list = Object.entries(headersDistinct).map(([name, values = []]): [string, string] => [
+    name,
+    values.join(name === "cookie" ? "; " : ", "),
+  ]);
+  const body = method === "GET" || method === "HEAD" ? null : bodyOf(incoming, isOver);
+  const init = { method, headers: list, body, signal, duplex: "half" };
+  try {
+    return new Request(address, init);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The body of a request, in pieces as they are asked for. The rest is dropped: a client that still sends gets its answer. */
+function bodyOf(incoming: IncomingMessage, isOver: () => boolean): ReadableStream<Uint8Array> {
+  let isDropped = false;
+  return new ReadableStream({
+    start(controller) {
+      incoming.on("data", (piece: Uint8Array) => {
+        if (isDropped || isOver()) return;
+        controller.enqueue(piece);
+        if ((controller.desiredSize ?? 0) <= 0) incoming.pause();
+      });
+      incoming.once("end", () => isDropped || controller.close());
+      incoming.once("error", (error) => controller.error(error));
+      incoming.pause();
+    },
+    pull: () => void incoming.resume(),
+    cancel() {
+      isDropped = true;
+      incoming.resume();
+    },
+  });
+}
