@@ -33,6 +33,7 @@ const alias = [
     find: "@sluice/worker-proxy/analytics-engine",
     replacement: source("worker-proxy/src/analytics-engine.ts"),
   },
+  { find: "@sluice/worker-proxy/metrics", replacement: source("worker-proxy/src/metrics/index.ts") },
   { find: "@sluice/worker-proxy/node", replacement: source("worker-proxy/src/node.ts") },
   { find: "@sluice/worker-proxy/internal", replacement: source("worker-proxy/src/internal.ts") },
   { find: "@sluice/worker-proxy", replacement: source("worker-proxy/src/index.ts") },

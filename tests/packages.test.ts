@@ -114,6 +114,7 @@ describe("the types compile with every check on", { tags: ["long"] }, () => {
     "core/internal",
     "worker-proxy",
     "worker-proxy/analytics-engine",
+    "worker-proxy/metrics",
     "worker-proxy/node",
     "durable",
     "durable/node",

@@ -50,6 +50,7 @@ const rooms = [
   "settings",
   "way",
   "auth",
+  "metrics",
   "gateway",
   "gates",
   "analytics-engine",
