@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { answer } from "../packages/create-sluice/dist/templates/node/server/answer.ts";
-import type { Env } from "../packages/create-sluice/dist/templates/node/server/proxy.ts";
-import { sign } from "../packages/create-sluice/dist/templates/node/server/sign-in.ts";
+import { answer } from "../packages/create-sluice/dist/templates/deno/server/answer.ts";
+import type { Env } from "../packages/create-sluice/dist/templates/deno/server/proxy.ts";
+import { sign } from "../packages/create-sluice/dist/templates/deno/server/sign-in.ts";
 
 /* The sign-in that all new apps share, as their server's files have it. */
 

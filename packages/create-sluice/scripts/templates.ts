@@ -1,4 +1,4 @@
-import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Template, templates } from "../src/templates.ts";
 
@@ -22,9 +22,10 @@ const catalog = new Map(
 );
 
 rmSync(out, { recursive: true, force: true });
-for (const [name, template] of Object.entries(templates)) build(join(out, name), template);
+for (const [name, template] of Object.entries(templates)) build(name, template);
 
-function build(folder: string, template: Template): void {
+function build(name: string, template: Template): void {
+  const folder = join(out, name);
   for (const [part, to] of template.parts) {
     mkdirSync(join(folder, to), { recursive: true });
     cpSync(join(sources, part), join(folder, to), { recursive: true });
@@ -32,7 +33,7 @@ function build(folder: string, template: Template): void {
   const manifest = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
   for (const list of ["dependencies", "devDependencies"]) manifest[list] = published(manifest[list]);
   writeFileSync(join(folder, "package.json"), `${JSON.stringify(manifest, undefined, 2)}\n`);
-  writeFileSync(join(folder, "README.md"), readmeOf(template));
+  writeFileSync(join(folder, "README.md"), readmeOf(name, template));
 }
 
 function published(list: Versions): Versions {
@@ -46,7 +47,8 @@ function published(list: Versions): Versions {
 }
 
 /** Writes the README of a template. The name of the app is left to the command. */
-function readmeOf({ title, open, files, deploy, page }: Template): string {
+function readmeOf(template: string, { title, open, files, deploy, page, settings = {} }: Template): string {
+  const own = join(sources, "readme", `${template}.md`);
   const slots: Readonly<Record<string, string>> = {
     name: "sluice-app",
     title,
@@ -56,10 +58,16 @@ function readmeOf({ title, open, files, deploy, page }: Template): string {
       .join("\n"),
     deploy: deploy.map((step, at) => `${at + 2}. ${step}`).join("\n"),
     page,
+    settings: Object.entries(settings)
+      .map(([setting, meaning]) => `| \`${setting}\` | ${meaning}; may be missing |`)
+      .join("\n"),
+    more: existsSync(own) ? readFileSync(own, "utf8") : "",
   };
-  return readFileSync(join(sources, "README.md"), "utf8").replace(/\{\{(\w+)\}\}/g, (_, slot) => {
-    const text = slots[slot];
-    if (text === undefined) throw new Error(`the README has no text for ${slot}`);
+  // a slot with a line of its own stands for all of it: a formatter makes a row or an item of it
+  const SLOT = /^[ |]*\{\{(\w+)\}\}[ |]*$|\{\{(\w+)\}\}/gm;
+  return readFileSync(join(sources, "README.md"), "utf8").replace(SLOT, (_, line, within) => {
+    const text = slots[line ?? within];
+    if (text === undefined) throw new Error(`the README has no text for ${line ?? within}`);
     return text;
   });
 }

@@ -122,9 +122,12 @@ function buildsOf(folder: string, template: TemplateName) {
 
 /** The files with settings: those of development are complete, those of production lack what nobody else knows. */
 function settingsOf(template: TemplateName): readonly (readonly [path: string, text: string])[] {
-  const { address, setsMode } = templates[template];
-  const secret = () => `SESSION_SECRET=${randomBytes(32).toString("base64")}\n`;
+  const { address, setsMode, secrets = {}, settings = {} } = templates[template];
+  const all = Object.entries({ SESSION_SECRET: "", ...secrets });
+  const secret = () =>
+    all.map(([name, begin]) => `${name}=${begin}${randomBytes(32).toString("base64")}\n`).join("");
   const rest = "GATEWAY_URL=\nGATEWAY_API_KEY=\n";
+  const empty = Object.keys(settings).map((name) => `${name}=\n`);
   return [
     [
       ".env.local",
@@ -134,7 +137,7 @@ function settingsOf(template: TemplateName): readonly (readonly [path: string, t
     ],
     [
       ".env.production.local",
-      `# Production. \`npm run check:deploy\` says what is missing.\nAPP_URL=\n${rest}${secret()}`,
+      `# Production. \`npm run check:deploy\` says what is missing.\nAPP_URL=\n${rest}${secret()}${empty.join("")}`,
     ],
   ];
 }

@@ -18,6 +18,10 @@ export interface Template {
   readonly page: string;
   /** Packages that run a script when they are installed. */
   readonly builds?: readonly string[];
+  /** Secrets beside that of sign-in, each with what it begins with. */
+  readonly secrets?: Readonly<Record<string, string>>;
+  /** Settings that may be missing, each with its meaning. */
+  readonly settings?: Readonly<Record<string, string>>;
   /** True where no build tool sets `NODE_ENV`. */
   readonly setsMode?: boolean;
 }
@@ -131,19 +135,30 @@ export const templates: Readonly<Record<TemplateName, Template>> = {
     page: ".",
   },
   node: {
-    title: "A server on Node that keeps the gateway's key",
+    title: "A server on Node that keeps the gateway's key, budgets, answers and videos",
     parts: [
-      ["node", "."],
       ["ask", "."],
       ["server", "server"],
       ["memory-limit", "server"],
       ["scripts", "scripts"],
+      // its own proxy in place of the shared one
+      ["node", "."],
     ],
     address: "http://localhost:8787",
     open: inTerminal,
-    deploy: onServer("Run `npm start`"),
-    files: { "server/main.ts": "the HTTP server; `HOST` and `PORT` say where it listens", ...server },
+    deploy: onServer("Run `npm start`, or `docker compose up`,"),
+    files: {
+      "server/main.ts": "the HTTP server; `HOST` and `PORT` say where it listens",
+      ...server,
+      "scripts/admin.ts": "what an operator does: `npm run admin`",
+    },
     page: ".",
+    secrets: { PROXY_SECRET: "", WEBHOOK_SECRET: "whsec_" },
+    settings: {
+      OPERATORS: "ids of the users who may operate the server, separated by spaces",
+      METRICS_TOKEN: "what a scraper sends for `/metrics`: at least 32 random characters",
+      WEBHOOK_URL: "the address of your app that hears of each video, signed with `WEBHOOK_SECRET`",
+    },
     setsMode: true,
   },
   deno: {

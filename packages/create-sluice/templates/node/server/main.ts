@@ -1,68 +1,58 @@
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { PassThrough, Readable } from "node:stream";
-import { pipeline } from "node:stream/promises";
-import type { ReadableStream as NodeStream } from "node:stream/web";
+import { join } from "node:path";
+import { openObjects } from "@sluice/durable/node";
+import { toNodeHandler } from "@sluice/worker-proxy/node";
 import { answer } from "./answer.ts";
-import type { Env } from "./proxy.ts";
+import { measured, objects, type Settings } from "./proxy.ts";
 
-const port = Number(process.env["PORT"] || 8787);
-const host = process.env["HOST"] || "127.0.0.1";
+const port = Number(process.env.PORT || 8787);
+const host = process.env.HOST || "127.0.0.1";
+const folder = process.env.DATA_FOLDER || "data";
+/** Longest wait for answers that are under way when the server stops: Docker ends it after 10 s. */
+const drainMs = Number(process.env.DRAIN_MS || 8_000);
 
-const server = createServer((incoming, outgoing) => {
-  serve(incoming, outgoing).catch((error: unknown) => {
-    // a client that leaves ends its answer
-    if (outgoing.destroyed) return;
-    console.error(error);
-    outgoing.destroy();
-  });
-});
+mkdirSync(folder, { recursive: true });
+// what users have asked is in no commit
+writeFileSync(join(folder, ".gitignore"), "*\n");
+const kept = opened();
+const server = createServer(toNodeHandler(serve));
+// longer than the minute after which load balancers give up an idle connection, so that none is closed under a request
+server.keepAliveTimeout = 65_000;
+server.once("error", refuse);
 server.listen(port, host, () => {
   const { port: taken } = server.address() as AddressInfo;
   console.log(`The server listens on http://${host}:${taken}/api`);
 });
-for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => server.close());
+for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, stop);
 
-async function serve(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
-  const client = new AbortController();
-  outgoing.once("close", () => client.abort());
-  // the rest of a body that was refused: until it is read, the connection has no next request
-  outgoing.once("finish", () => incoming.unpipe().resume());
-  const env = process.env as unknown as Env;
-  const response = await answer(requestFrom(incoming, client.signal), env);
-  outgoing.writeHead(response.status, Object.fromEntries(response.headers));
-  if (response.body) await pipeline(Readable.fromWeb(response.body as NodeStream), outgoing);
-  else outgoing.end();
+function serve(request: Request): Response | Promise<Response> {
+  const { pathname } = new URL(request.url);
+  // for Docker and Kubernetes: the process lives, whatever the gateway does
+  if (pathname === "/live") return new Response("ok\n");
+  if (pathname === "/metrics") return measured.fetch(request, kept.env);
+  return answer(request, kept.env);
 }
 
-function requestFrom(incoming: IncomingMessage, signal: AbortSignal): Request {
-  const { method = "GET", url = "/", headers } = incoming;
-  const list = Object.entries(headers).flatMap(([name, value]) =>
-    [value ?? []].flat().map((one): [string, string] => [name, one]),
-  );
-  const hasBody = method !== "GET" && method !== "HEAD";
-  return new Request(new URL(url, `http://${headers.host ?? host}`), {
-    method,
-    headers: list,
-    signal,
-    ...(hasBody && { body: bodyOf(incoming), duplex: "half" }),
-  });
+function opened() {
+  try {
+    const env = process.env as unknown as Settings;
+    return openObjects({ file: join(folder, "sluice.db"), env, objects });
+  } catch (error) {
+    return refuse(error as Error);
+  }
 }
 
-/**
- * The body of a request. Its end leaves the connection open for the answer. `Readable.toWeb` does not, and throws where
- * nobody can catch it if more comes after that end.
- */
-function bodyOf(incoming: IncomingMessage): BodyInit {
-  const body = incoming.pipe(new PassThrough());
-  incoming.once("error", (error) => body.destroy(error));
-  const pieces = body.on("error", () => {})[Symbol.asyncIterator]();
-  return new ReadableStream({
-    async pull(stream) {
-      const { done, value } = await pieces.next();
-      if (done) stream.close();
-      else stream.enqueue(value);
-    },
-    cancel: () => void body.destroy(),
-  });
+/** Says in one line why the server can't start: a port or a file that another process has. */
+function refuse({ message }: Error): never {
+  console.error(`The server can't start: ${message}`);
+  process.exit(1);
+}
+
+/** Takes no request any more, and ends when those under way are answered. A second signal ends it at once. */
+async function stop(): Promise<void> {
+  server.close();
+  await kept.close(drainMs);
+  server.closeAllConnections();
 }
