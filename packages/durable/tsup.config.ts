@@ -13,6 +13,8 @@ export default defineConfig({
   format: "esm",
   target: "es2022",
   platform: "neutral",
+  // "node:sqlite" has no other name
+  removeNodeProtocol: false,
   external: [/^node:/, /^@sluice\/worker-proxy/, "@block65/webcrypto-web-push", "aws4fetch", "postgres"],
   sourcemap: true,
   clean: true,

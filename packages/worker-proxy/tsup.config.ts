@@ -13,6 +13,8 @@ export default defineConfig({
   format: "esm",
   target: "es2022",
   platform: "neutral",
+  // Deno and Workers know them by this name alone
+  removeNodeProtocol: false,
   external: [/^node:/, "jose"],
   sourcemap: true,
   clean: true,
