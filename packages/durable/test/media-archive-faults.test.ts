@@ -40,12 +40,39 @@ test.each([201, 304, 404, 503])("an answer %i is no redirect, whatever address i
   expect(proxy.files.requests.map(({ url }) => url)).toEqual(["/named.mp4"]);
 });
 
-test("the log names the option that is set up wrongly, and nothing is fetched", async () => {
-  const proxy = await openArchive({ hosts: "cdn.example.com", retryMs: DAY_MS });
+test.each([
+  ["a text in place of a list", "cdn.example.com", "give a list of hosts"],
+  ["a number in the list", [5], "give hosts alone"],
+])("the log names the option that has %s, and nothing is fetched", async (_, hosts, problem) => {
+  const proxy = await openArchive({ hosts, retryMs: DAY_MS });
   await proxy.poll(await proxy.create());
   await expect.poll(() => proxy.failures()).toHaveLength(1);
-  expect(proxy.failures()[0]).toContain("mediaStore: archive: hosts: give a list of hosts");
+  expect(proxy.failures()[0]).toContain(`mediaStore: archive: hosts: ${problem}`);
   expect(proxy.files.requests).toEqual([]);
+});
+
+test("the hosts may come from the variables of the Worker, and no other host is asked", async () => {
+  const proxy = await openArchive({ retryMs: DAY_MS }, { readsHosts: true });
+  const id = await proxy.create();
+  await proxy.poll(id);
+  await expect.poll(() => proxy.archived({ tasks: [id] })).toHaveLength(1);
+  proxy.points(() => "https://cdn.example.com/film.mp4");
+  await proxy.poll(await proxy.create("elsewhere"));
+  await expect.poll(() => proxy.failures()).toHaveLength(1);
+  expect(proxy.failures()[0]).toContain("cdn.example.com");
+});
+
+test("an answer of another route is not copied, whatever addresses it has", async () => {
+  const proxy = await openArchive({ retryMs: DAY_MS });
+  proxy.upstream.answers((response, { url }) => {
+    const data = [{ url: `${proxy.files.url}/${url.includes("images") ? "film" : "other"}.mp4` }];
+    response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify({ data }));
+  });
+  const messages = [{ role: "user", content: "Hello" }];
+  await proxy.post("/v1/chat/completions", { model: "delta-5.3", messages });
+  await proxy.post("/v1/images/generations", { model: "gamma-image-5-0-260128", prompt: "a reef" });
+  await expect.poll(() => proxy.events()).toMatchObject([{ kind: "copy", outcome: "complete" }]);
+  expect(proxy.files.requests.map(({ url }) => url)).toEqual(["/film.mp4"]);
 });
 
 test("a file whose owner deletes it while the bucket fails is deleted when the bucket is back", async () => {

@@ -125,11 +125,11 @@ async function fileIn({ body, headers }: Response, maxBytes: number, signal: Abo
     const bytes = await bytesOf(content, Math.min(maxBytes, MOST_IN_MEMORY), signal);
     return openFile(bytes.stream(), bytes.size, signal);
   }
-  const isTooLarge = Number(length) > maxBytes;
-  const isEmpty = !(Number(length) > 0);
-  if (isTooLarge || isEmpty) await content.cancel();
-  if (isTooLarge) throw mediaRefusal("file_too_large", { what: maxBytes });
-  if (isEmpty) throw mediaRefusal("source_failed", { what: "it is empty" });
+  if (Number(length) > maxBytes) {
+    await content.cancel();
+    throw mediaRefusal("file_too_large", { what: maxBytes });
+  }
+  if (!(Number(length) > 0)) throw mediaRefusal("source_failed", { what: "it is empty" });
   return openFile(content, Number(length), signal);
 }
 
@@ -151,13 +151,12 @@ async function bytesOf(body: ReadableStream<Uint8Array>, most: number, signal: A
   return new Blob(pieces);
 }
 
-/** Returns true for an error that says nothing about the file: there is no space for it yet. */
-export function isNoSpace(error: unknown): boolean {
-  if (!(error instanceof Refusal)) return false;
-  return ["storage_full", "too_many_files"].includes(textOf(error).code);
+/** Returns true for a refusal that says nothing about the file: there is no space for it yet. */
+export function isNoSpace(refusal: Refusal): boolean {
+  return ["storage_full", "too_many_files"].includes(textOf(refusal).code);
 }
 
-/** Returns true for an error after which another attempt would end the same way. */
-export function isHopeless(error: unknown): boolean {
-  return error instanceof Refusal && [403, 413, 415].includes(textOf(error).status);
+/** Returns true for a refusal after which another attempt would end the same way. */
+export function isHopeless(refusal: Refusal): boolean {
+  return [403, 413, 415].includes(textOf(refusal).status);
 }

@@ -114,9 +114,9 @@ export function openCopying<Env>({ storage }: ObjectState, settings: MediaSettin
     const { code, message } = textOf(refusal);
     const why = refusal.details.problem ?? message;
     // finding no space counts as no attempt: a file that is paid waits for as long as its link works
-    const isWaiting = isNoSpace(error) && Date.now() - job.notedAt < MOST_WAIT_MS;
+    const isWaiting = isNoSpace(refusal) && Date.now() - job.notedAt < MOST_WAIT_MS;
     const attempts = isWaiting ? job.attempts - 1 : job.attempts;
-    if (!isWaiting && (isHopeless(error) || attempts >= MOST_ATTEMPTS)) {
+    if (!isWaiting && (isHopeless(refusal) || attempts >= MOST_ATTEMPTS)) {
       end(job, Date.now() + DAY_MS);
       return await report(job, { outcome: "failed", code, attempts }, `${why}; dropped`);
     }
