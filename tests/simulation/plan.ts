@@ -141,11 +141,11 @@ export function planOf(seed: number): Plan {
     budget: random() < 0.25 ? 8000 : 1_000_000,
     ...withOrders(seed, proxy, withViews(seed, withMishaps(seed, withStranger(seed, steps)))),
   });
-  return withBeginning(plan);
+  return withBeginning(withBeginning(plan, "first steps", beginnings), "clearings", clearings);
 }
 
-/** An action, the longest time before it in milliseconds, and a number for it; any number by default. */
-type Happening = readonly [Action, number, nth?: number];
+/** An action, the longest time before it in milliseconds, a number for it (any by default), and its tab where that is set. */
+type Happening = readonly [Action, number, nth?: number, tab?: number];
 
 type Mishap = (random: Random) => readonly Happening[];
 
@@ -319,20 +319,48 @@ const beginnings: readonly (readonly [Mishap, Possible])[] = [
   ],
 ];
 
+/** Beginnings in which a chat is cleared, and one of its tabs is gone then. They have draws of their own. */
+const clearings: typeof beginnings = [
+  // the write of another tab is on its way
+  ...[0, 1].map((lost): (typeof beginnings)[number] => [
+    () => [
+      ["change disk", 900, diskModes.indexOf("slow")],
+      ["send", 900],
+      ["reset chat", 9000, 0, 1],
+      ["crash", 4000, 0, lost],
+    ],
+    isOfTabs,
+  ]),
+  // another tab gets the lock of the answer, and ends it
+  [
+    () => [
+      ["send for a tool", 3000, 1],
+      ["reset chat", 3000],
+      ["crash", 9],
+    ],
+    isOfTabs,
+  ],
+];
+
+function isOfTabs({ tabs, locks }: Plan): boolean {
+  return tabs > 1 && locks === "sound";
+}
+
 /** Lets some worlds begin with one of these mishaps. The draws are their own, so that they change no other world. */
-function withBeginning(plan: Plan): Plan {
-  const random = randomOf(plan.seed, "first steps");
+function withBeginning(plan: Plan, name: string, choice: typeof beginnings): Plan {
+  const random = randomOf(plan.seed, name);
   if (random() < 0.9) return plan;
-  const possible = beginnings.flatMap(([mishap, isPossible]) => (isPossible(plan) ? mishap : []));
+  const possible = choice.flatMap(([mishap, isPossible]) => (isPossible(plan) ? mishap : []));
+  if (possible.length === 0) return plan;
   const begin = nthOf(possible, between(random, 0, possible.length - 1)) as Mishap;
   const happenings = begin(random);
   const hasReload = happenings.some(([action]) => action === "reload");
   const steps = [...happenings, ["wait", 90_000] as const].map(
-    ([action, most, nth = between(random, 0, 23)]): Step => ({
+    ([action, most, nth = between(random, 0, 23), tab = 0]): Step => ({
       afterMs: between(random, 0, most),
       do: action,
       // a page that reads is the last one that was opened; a reload opens one in place of another
-      tab: action !== "freeze" ? 0 : plan.tabs - (hasReload ? 1 : 0),
+      tab: action !== "freeze" ? tab : plan.tabs - (hasReload ? 1 : 0),
       nth,
     }),
   );
