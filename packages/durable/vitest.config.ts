@@ -7,6 +7,7 @@ const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 /** The seed and the number of runs of a fuzz, which workerd does not see by itself. */
 const { SLUICE_SEED, SLUICE_RUNS } = process.env;
 const onNode = here("./test/support/cloudflare-on-node.ts");
+const envOnNode = here("./test/support/env-on-node.ts");
 const env = { ...(SLUICE_SEED && { SLUICE_SEED }), ...(SLUICE_RUNS && { SLUICE_RUNS }) };
 /** Until a test counts as hanging: on two busy cores workerd and its sockets take their time. */
 const testTimeout = 60_000;
@@ -19,7 +20,7 @@ const ofPostgres = "test/postgres-*.test.ts";
 const onAnyHost = [
   ...["once", "stream", "stream-busy", "stream-kill", "video-kill"].map((name) => `test/${name}.test.ts`),
   "test/media-*.test.ts",
-  ...["budget", "once", "stream", "stream-bounds", "stream-meter", "user-index", "video"].map(inside),
+  "test/*.workerd.test.ts", "test/notify*.test.ts",
 ];
 
 /**
@@ -43,18 +44,19 @@ export default defineConfig({
       },
       {
         root: here("."),
-        resolve: { alias: { ...alias, "cloudflare:test": onNode, "cloudflare:workers": onNode } },
+        resolve: { alias: { ...alias, "cloudflare:test": onNode, "cloudflare:workers": envOnNode } },
         test: {
           name: "durable-on-node",
           include: onAnyHost,
           hookTimeout: 60_000,
           testTimeout,
           env: { SLUICE_HOST: "node" },
+          setupFiles: [onNode],
         },
       },
       {
         root: here("."),
-        resolve: { alias: { ...alias, "cloudflare:test": onNode, "cloudflare:workers": onNode } },
+        resolve: { alias: { ...alias, "cloudflare:test": onNode, "cloudflare:workers": envOnNode } },
         test: {
           name: "durable-on-postgres",
           include: [...onAnyHost, "test/keeper-contract.test.ts", ofPostgres],
@@ -62,6 +64,7 @@ export default defineConfig({
           hookTimeout: 60_000,
           testTimeout,
           env: { SLUICE_HOST: "postgres" },
+          setupFiles: [onNode],
         },
       },
       {

@@ -31,7 +31,16 @@ export { type VideoWatchOptions, videoWatch } from "./video-watch/video-watch.js
 // Files
 
 export type { ArchivableTask } from "./archive/archive.js";
-export type { MediaBucket, MultipartUpload, StoredFile, UploadedPart } from "./files/bucket.js";
+export type {
+  ListedBucket,
+  ListedFile,
+  ListedFiles,
+  ListOptions,
+  MediaBucket,
+  MultipartUpload,
+  StoredFile,
+  UploadedPart,
+} from "./files/bucket.js";
 export type { FileType } from "./files/file-type.js";
 export { mediaIndex } from "./files/media-index.js";
 export { type MediaStore, mediaStore } from "./files/media-store.js";

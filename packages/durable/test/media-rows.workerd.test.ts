@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { job, MOST, withIndex } from "./support/index-object.js";
+import { isWorkerd } from "./support/platform.js";
 
 const DAY_MS = 86_400_000;
 const MINUTE_MS = 60_000;
@@ -10,7 +11,7 @@ afterEach(() => {
 });
 
 describe("case 110: the work for a file does not grow with the files that are stored", () => {
-  test.each([0, 1000, 100_000])("it reads a few rows beside %i files", async (stored) => {
+  test.runIf(isWorkerd).each([0, 1000, 100_000])("it reads a few rows beside %i files", async (stored) => {
     const png = new Uint8Array(1000);
     png.set([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
     vi.spyOn(globalThis, "fetch").mockImplementation(async () => {
@@ -207,7 +208,7 @@ test("case 154: files of the version before stay, and those that it was to delet
 });
 
 describe("case 123: the work for a page of files, and for a step of an erasure", () => {
-  test.each([0, 1000, 100_000])("does not grow with the files that are stored: %i", async (stored) => {
+  test.runIf(isWorkerd).each([0, 1000, 100_000])("does not grow with the files that are stored: %i", async (stored) => {
     const used = await withIndex(`pages ${stored}`, async ({ ask, open, usedBy, sql }) => {
       await open("first");
       const numbers = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?1)";

@@ -94,6 +94,14 @@ test("What an object has stored is there after a restart: texts, numbers, bytes,
   });
 });
 
+test("A query has its values at numbered places and behind them, as on the platform", async () => {
+  const { tell } = open(newFile(), {
+    read: ({ storage: { sql } }) =>
+      sql.exec("SELECT ?2 AS b, ?1 AS a, ? AS c, ?2 AS again, ? AS d", 1, 2, 3, 4).toArray(),
+  });
+  expect(await tell("read")).toEqual([{ b: 2, a: 1, c: 3, again: 2, d: 4 }]);
+});
+
 test("Triggers count once, and numbers that a table has given never come twice, also after a restart", async () => {
   const file = newFile();
   const steps: Steps = {

@@ -16,6 +16,7 @@ import {
   vapid,
   world,
 } from "./support/notices.js";
+import { isWorkerd } from "./support/platform.js";
 import { countedState } from "./support/rows.js";
 
 const MINUTE = 60_000;
@@ -105,7 +106,7 @@ test("case 130: a watch of a later version is not read and not changed, and goes
   expect(world.events).toMatchObject([{ kind: "watch", outcome: "complete" }]);
 });
 
-test.each([0, 1000, 9_990])(
+test.runIf(isWorkerd).each([0, 1000, 9_990])(
   "case 130: a dead letter reads and writes a few rows beside %i",
   async (stored) => {
     const letters = await objects.letters("NOTICE_PUSH");

@@ -1,8 +1,13 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import type { DurableObjectClass, DurableObjectHandlers, ObjectState } from "@sluice/durable";
+import { folderBucket } from "@sluice/durable/node";
 import { openSQLiteKeeper } from "../../src/hosts/node/sqlite-keeper.js";
 import { openPostgresKeeper } from "../../src/hosts/postgres/postgres-keeper.js";
 import { openLiveObjects } from "../../src/hosts/process/live-objects.js";
 import * as worker from "../fixture/durable-worker.js";
+import { env } from "./env-on-node.js";
 import { newSchema, url } from "./postgres.js";
 
 /*
@@ -39,23 +44,30 @@ const bindings = Object.entries(exported).map(([name, ObjectClass]) => {
   const binding = name.replace(/(?<=[a-z])(?=[A-Z])/g, "_").toUpperCase();
   return [binding, opened(ObjectClass)] as const;
 });
-export const env: Record<string, unknown> = { BRISK_MS: 2000, IS_NODE: true };
 // tests stop clocks: the lease must not end meanwhile
 const inPostgres = { url, schema: newSchema(), address: "", leaseMs: 600_000 };
 const keeper = url ? await openPostgresKeeper(inPostgres) : openSQLiteKeeper(":memory:");
 const objects = openLiveObjects(keeper, Object.fromEntries(bindings), env as never);
 for (const [binding] of bindings) {
   const namespace = objects.namespace(binding);
+  const names = new Set<string>();
   env[binding] = {
+    names,
     idFromName: (name: string) => name,
     get: (name: string) => ({
       binding,
       name,
-      fetch: (request: Request | string, init?: RequestInit) =>
-        namespace.get(name as never).fetch(new Request(request, init)),
+      fetch(request: Request | string, init?: RequestInit) {
+        names.add(name);
+        return namespace.get(name as never).fetch(new Request(request, init));
+      },
     }),
   };
 }
+
+const folder = mkdtempSync(join(tmpdir(), "sluice-buckets-"));
+process.once("exit", () => rmSync(folder, { recursive: true }));
+for (const binding of ["COUNTED_MEDIA", "FUZZED_MEDIA"]) env[binding] = folderBucket(join(folder, binding));
 
 interface TestObject {
   readonly binding: string;
@@ -80,3 +92,8 @@ export async function runDurableObjectAlarm(object: TestObject): Promise<boolean
 }
 
 export const evictDurableObject = (object: TestObject) => objects.drop(object);
+
+/** The names of all objects of a class that were ever asked. */
+export async function listDurableObjectIds({ names }: { names: ReadonlySet<string> }): Promise<readonly string[]> {
+  return [...names];
+}

@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, readdir, rm } from "node:fs/promises";
+import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -10,12 +10,12 @@ import { bundle } from "../../../worker-proxy/test/support/bundle.js";
 import { KEY } from "../../../worker-proxy/test/support/key.js";
 import { startMiniflare } from "../../../worker-proxy/test/support/miniflare.js";
 import { startUpstream } from "../../../worker-proxy/test/support/upstream.js";
-import { writeNodeProgram } from "./node-program.js";
+import { openBucket, writeNodeProgram } from "./node-program.js";
 import { host } from "./workerd.js";
 
 /**
- * The proxy with files in a real workerd, between real sockets, over miniflare's R2; or in a Node process, over a folder:
- * see `host`.
+ * The proxy with files in a real workerd, between real sockets, over miniflare's R2; or in a Node process, over a folder
+ * or an S3 API: see `host` and `openBucket`.
  */
 export async function startMediaProxy(
   store: object = {},
@@ -131,13 +131,13 @@ async function startInMiniflare({ code, texts, settings, classes, onLog }: Progr
 
 async function startOnNode({ code, texts, settings, classes, onLog }: Program) {
   const folder = await mkdtemp(join(tmpdir(), "sluice-media-"));
-  const files = join(folder, "files");
+  const { bucket, opening, close } = await openBucket(join(folder, "files"));
   await writeNodeProgram(folder, code, {
     host: host === "postgres" ? host : "node",
     texts,
     values: { STORE: settings },
     classes,
-    files,
+    media: opening,
   });
   const running = spawn(process.execPath, ["server.js"], {
     cwd: folder,
@@ -148,14 +148,12 @@ async function startOnNode({ code, texts, settings, classes, onLog }: Program) {
   const [said] = (await once(createInterface(running.stdio[3] as Readable), "line")) as [string];
   return {
     url: new URL(`http://127.0.0.1:${(JSON.parse(said) as { port: string }).port}`),
-    keys: async () =>
-      (await readdir(join(files, "media")).catch(() => []))
-        .filter((name) => !name.endsWith(".json"))
-        .map((name) => `media/${name}`),
+    keys: async () => (await bucket.list()).objects.map(({ key }) => key),
     async stop() {
       const ended = once(running, "exit");
       running.kill("SIGKILL");
       await ended;
+      await close();
       await rm(folder, { recursive: true });
     },
   };

@@ -1,8 +1,11 @@
 import { mkdir, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import type { ListedBucket } from "@sluice/durable";
+import { folderBucket } from "@sluice/durable/node";
 import { bundle } from "../../../worker-proxy/test/support/bundle.js";
 import { newSchema, url } from "./postgres.js";
+import { startS3 } from "./s3-server.js";
 
 /** What a Worker is bound to, and where its objects are. */
 interface Program {
@@ -14,8 +17,26 @@ interface Program {
   readonly values?: object;
   /** Bindings to objects, with the names of their classes. */
   readonly classes: Readonly<Record<string, string>>;
-  /** Folder of the bucket `MEDIA`. @default none */
-  readonly files?: string;
+  /** The bucket `MEDIA`, as the program opens it. @default none */
+  readonly media?: string;
+}
+
+/** A bucket that a test looks into while a program has it. */
+interface OpenBucket {
+  readonly bucket: ListedBucket;
+  /** The words by which a program opens it. */
+  readonly opening: string;
+  close(): Promise<void>;
+}
+
+/** Opens a bucket in a folder, or with `SLUICE_BUCKET=s3` one of an S3 API. */
+export async function openBucket(folder: string): Promise<OpenBucket> {
+  if (process.env["SLUICE_BUCKET"] !== "s3") {
+    const opening = `folderBucket(${JSON.stringify(folder)})`;
+    return { bucket: folderBucket(folder), opening, close: async () => {} };
+  }
+  const { bucket, options, close } = await startS3();
+  return { bucket, opening: `s3Bucket(${JSON.stringify(options)})`, close };
 }
 
 /**
@@ -25,16 +46,16 @@ interface Program {
 export async function writeNodeProgram(
   folder: string,
   code: string,
-  { host, leaseMs = 6_000, texts, values, classes, files }: Program,
+  { host, leaseMs = 6_000, texts, values, classes, media }: Program,
 ): Promise<void> {
   const objects = Object.entries(classes).map(([binding, kind]) => `${binding}: worker.${kind}`);
   const store =
     host === "node" ? 'file: "objects.db"' : `url: "${url}", schema: "${newSchema()}", leaseMs: ${leaseMs}`;
-  const media = files === undefined ? "" : `MEDIA: folderBucket(${JSON.stringify(files)})`;
+  const binding = media === undefined ? "" : `MEDIA: ${media}`;
   const program = `import { writeSync } from "node:fs";
-import { folderBucket, openObjects, serve } from "./host.js";
+import { folderBucket, openObjects, s3Bucket, serve } from "./host.js";
 import * as worker from "./worker.js";
-const given = { ...${JSON.stringify({ ...texts, ...values })}, ${media} };
+const given = { ...${JSON.stringify({ ...texts, ...values })}, ${binding} };
 const { env } = await openObjects({ ${store}, env: given, objects: { ${objects} } });
 const context = { waitUntil: (work) => void work.catch(() => {}) };
 const { url } = await serve({ fetch: (request) => worker.default.fetch(request, env, context) }, { port: 0 });

@@ -61,8 +61,7 @@ export function openDatabase({ schema, rows }: Pick<StoredObject, "schema" | "ro
   function prepared(query: string): StatementSync {
     let statement = statements.get(query);
     if (!statement) {
-      const places = [...query.matchAll(/\?(\d+)/g)].map(([, place]) => Number(place) - 1);
-      if (places.length > 0) placesIn.set(query, places);
+      if (/\?\d/.test(query)) placesIn.set(query, placesOf(query));
       statement = database.prepare(query.replace(/\?\d+/g, "?"));
       statements.set(query, statement);
     }
@@ -155,6 +154,16 @@ function placeOf(
   values: readonly (RowValue | undefined)[],
 ): string {
   return JSON.stringify([table, ...values.filter((_, column) => (keyPlaces[column] ?? 0) > 0)]);
+}
+
+/** The place of each binding as SQLite counts: one without a number comes behind the highest so far. */
+function placesOf(query: string): readonly number[] {
+  let highest = 0;
+  return [...query.matchAll(/\?(\d*)/g)].map(([, given]) => {
+    const place = given ? Number(given) : highest + 1;
+    highest = Math.max(highest, place);
+    return place - 1;
+  });
 }
 
 function quoted(name: string): string {
