@@ -119,6 +119,8 @@ describe("the types compile with every check on", { tags: ["long"] }, () => {
     "durable",
     "durable/node",
     "durable/push",
+    "durable/s3",
+    "durable/testing",
   ];
   const everywhere = [...entries, "worker-proxy/auth", "emulator"];
   const project = (lib: readonly string[], types: readonly string[], files: readonly string[]) => ({

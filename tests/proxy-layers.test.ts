@@ -7,7 +7,7 @@ const packages = join(import.meta.dirname, "../packages");
 /** The folders of `durable`, each with those of the others that it may import. */
 const features: Readonly<Record<string, readonly string[]>> = {
   objects: [],
-  hosts: ["objects"],
+  hosts: ["objects", "files"],
   budget: ["objects"],
   "kept-answers": ["objects", "hosts"],
   once: ["objects", "hosts"],
@@ -16,6 +16,7 @@ const features: Readonly<Record<string, readonly string[]>> = {
   "video-watch": ["objects", "hosts", "notices"],
   notices: ["objects", "video-watch", "files"],
   operator: ["objects"],
+  testing: ["hosts", "files"],
 };
 
 /** The gates of the proxy, in the order in which a request passes them: each may import those before it. */
@@ -178,6 +179,7 @@ test("`durable` reaches the proxy by its public entries and `/internal`", () => 
     "@sluice/core/sse",
     "@sluice/worker-proxy",
     "@sluice/worker-proxy/internal",
+    "aws4fetch",
   ]);
 });
 

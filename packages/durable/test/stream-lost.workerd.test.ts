@@ -1,9 +1,10 @@
-import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
+import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { budget, eraseUser, type ObjectNamespace, streamLog } from "@sluice/durable";
 import { afterEach, beforeEach, describe, expect, type MockInstance, test, vi } from "vitest";
 import { gateway, jobs, ledger, purse } from "./support/durable-gateway.js";
 import { objectOf as createOf, openPaidOnce } from "./support/once.js";
+import { isWorkerd } from "./support/platform.js";
 import { idOf, objectOf, openProxy, turn } from "./support/streams.js";
 
 const { BUDGET, BOUNDED_STREAM_LOG, PAID_ONCE } = env;
@@ -66,6 +67,7 @@ function openBudgets(pass?: Pass) {
 
 /** Ends an object as a crash does. */
 async function lose(object: Awaited<ReturnType<typeof objectOf>>): Promise<void> {
+  if (!isWorkerd) return await evictDurableObject(object as never);
   const abort = (_: unknown, state: object) => (state as { abort(reason: string): void }).abort("lost");
   await runInDurableObject(object, abort).catch(() => {});
 }

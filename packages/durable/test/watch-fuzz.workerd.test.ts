@@ -72,7 +72,11 @@ const rowsOf = async (find: Find) =>
   runInDurableObject(await find(), async (_, { storage }) => {
     const tables = storage.sql.exec("SELECT name FROM sqlite_master WHERE type = 'table'").toArray();
     const own = tables.map(({ name }) => String(name)).filter((name) => !/^_cf|^sqlite/.test(name));
-    return { keys: isWorkerd ? (await storage.list()).size : 0, tables: own, alarm: await storage.getAlarm() };
+    return {
+      keys: isWorkerd ? (await storage.list()).size : 0,
+      tables: own,
+      alarm: await storage.getAlarm(),
+    };
   });
 const nothing = { keys: 0, tables: [], alarm: null };
 const endOf = async (find: Find) =>

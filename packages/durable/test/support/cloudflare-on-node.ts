@@ -94,6 +94,10 @@ export async function runDurableObjectAlarm(object: TestObject): Promise<boolean
 export const evictDurableObject = (object: TestObject) => objects.drop(object);
 
 /** The names of all objects of a class that were ever asked. */
-export async function listDurableObjectIds({ names }: { names: ReadonlySet<string> }): Promise<readonly string[]> {
+export async function listDurableObjectIds({
+  names,
+}: {
+  names: ReadonlySet<string>;
+}): Promise<readonly string[]> {
   return [...names];
 }
