@@ -33,7 +33,9 @@ export async function startMediaProxy(
   const texts = { UPSTREAM: gateway ?? upstream.url, GATEWAY_API_KEY: KEY, ...bindings };
   const classes = { MEDIA_INDEX: "MediaIndex", ...objects };
   const start = host === "workerd" ? startInMiniflare : startOnNode;
-  const { url, keys, stop } = await start({
+  /** Time that the clock is ahead. */
+  let aheadMs = 0;
+  const { url, keys, stop, restart } = await start({
     code: await bundle(fixture),
     texts,
     settings,
@@ -66,11 +68,18 @@ export async function startMediaProxy(
         headers: { "content-type": "application/octet-stream", ...asked.headers },
       }),
     /** Moves the clock of the Worker and its objects. */
-    pass: (ms: number) => ask(`/tests/clock?ms=${ms}`),
+    pass(ms: number) {
+      aheadMs += ms;
+      return ask(`/tests/clock?ms=${ms}`);
+    },
     /** Lets all calls of the bucket by this name fail, or those of `complete` wait; none without a name. */
     fail: (call?: "put" | "delete" | "complete") => ask(`/tests/faulty${call ? `?call=${call}` : ""}`),
-    /** Ends the object of a user as an eviction does: what it was doing is cut off, its storage stays. */
-    evict: (user = "user-1") => ask("/tests/evict", { user }),
+    /**
+     * Ends the object of a user as an eviction does: what it was doing is cut off, its storage stays. On Node the process is
+     * killed and started again.
+     */
+    evict: async (user = "user-1") =>
+      void (await (restart ? restart(aheadMs) : ask("/tests/evict", { user }))),
     /** The ids of the copies of a user, also of those that are not whole, which nobody is told. */
     copies: async (user = "user-1") =>
       ((await (await ask("/tests/copies", { user })).json()) as { id: string }[]).map(({ id }) => id),
@@ -99,7 +108,15 @@ interface Program {
   readonly onLog: (line: string) => void;
 }
 
-async function startInMiniflare({ code, texts, settings, classes, onLog }: Program) {
+interface Running {
+  readonly url: URL;
+  keys(): Promise<readonly string[]>;
+  stop(): Promise<void>;
+  /** Kills it, and starts it again at the same address, with a clock that is ahead. */
+  restart?(aheadMs: number): Promise<void>;
+}
+
+async function startInMiniflare({ code, texts, settings, classes, onLog }: Program): Promise<Running> {
   const miniflare = startMiniflare({
     handleStructuredLogs: ({ message }: { message: string }) => onLog(message),
     workers: [
@@ -129,7 +146,7 @@ async function startInMiniflare({ code, texts, settings, classes, onLog }: Progr
   };
 }
 
-async function startOnNode({ code, texts, settings, classes, onLog }: Program) {
+async function startOnNode({ code, texts, settings, classes, onLog }: Program): Promise<Running> {
   const folder = await mkdtemp(join(tmpdir(), "sluice-media-"));
   const { bucket, opening, close } = await openBucket(join(folder, "files"));
   await writeNodeProgram(folder, code, {
@@ -139,24 +156,38 @@ async function startOnNode({ code, texts, settings, classes, onLog }: Program) {
     classes,
     media: opening,
   });
-  const running = spawn(process.execPath, ["server.js"], {
-    cwd: folder,
-    stdio: ["ignore", "pipe", "pipe", "pipe"],
-  });
-  for (const output of [running.stdout, running.stderr])
-    createInterface(output as Readable).on("line", onLog);
-  const [said] = (await once(createInterface(running.stdio[3] as Readable), "line")) as [string];
+  let { running, port } = await run(0, 0);
   return {
-    url: new URL(`http://127.0.0.1:${(JSON.parse(said) as { port: string }).port}`),
+    url: new URL(`http://127.0.0.1:${port}`),
     keys: async () => (await bucket.list()).objects.map(({ key }) => key),
+    async restart(aheadMs) {
+      await kill();
+      ({ running, port } = await run(port, aheadMs));
+    },
     async stop() {
-      const ended = once(running, "exit");
-      running.kill("SIGKILL");
-      await ended;
+      await kill();
       await close();
       await rm(folder, { recursive: true });
     },
   };
+
+  async function run(port: number, aheadMs: number) {
+    const running = spawn(process.execPath, ["server.js", String(port)], {
+      cwd: folder,
+      env: { ...process.env, AHEAD_MS: String(aheadMs) },
+      stdio: ["ignore", "pipe", "pipe", "pipe"],
+    });
+    for (const output of [running.stdout, running.stderr])
+      createInterface(output as Readable).on("line", onLog);
+    const [said] = (await once(createInterface(running.stdio[3] as Readable), "line")) as [string];
+    return { running, port: Number((JSON.parse(said) as { port: string }).port) };
+  }
+
+  async function kill(): Promise<void> {
+    const ended = once(running, "exit");
+    running.kill("SIGKILL");
+    await ended;
+  }
 }
 
 /** Another Worker with files. */

@@ -58,7 +58,7 @@ import * as worker from "./worker.js";
 const given = { ...${JSON.stringify({ ...texts, ...values })}, ${binding} };
 const { env } = await openObjects({ ${store}, env: given, objects: { ${objects} } });
 const context = { waitUntil: (work) => void work.catch(() => {}) };
-const { url } = await serve({ fetch: (request) => worker.default.fetch(request, env, context) }, { port: 0 });
+const { url } = await serve({ fetch: (request) => worker.default.fetch(request, env, context) }, { port: Number(process.argv[2] ?? 0) });
 writeSync(3, JSON.stringify({ event: "listen", port: new URL(url).port }) + "\\n");`;
   await writeFile(join(folder, "package.json"), '{ "type": "module" }');
   await writeFile(join(folder, "worker.js"), code);
