@@ -22,6 +22,8 @@ const inWorkerdAlone = [
   ...["capacity", "costs", "stream-cost"].map(inside),
   // an object of workerd is lost while its process goes on. Others lose the process: `*-kill`, `bucket-folder`
   ...["media-fuzz", "watch-fuzz", "stream-fuzz"].map(inside),
+  // alarms of workerd ring by themselves; those of a Node process do in `video-kill`, `notify` and `node-objects`
+  inside("video-proxy"),
   // rows that earlier releases wrote there, which knew no other host
   inside("written-rows"),
   // R2, and Analytics Engine

@@ -1,14 +1,15 @@
 import crypto from "node:crypto";
 import { access, mkdtemp, rm } from "node:fs/promises";
-import { createRequire } from "node:module";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable } from "node:stream";
+import S3rver from "@20minutes/s3rver";
+import S3Error from "@20minutes/s3rver/lib/models/error";
 import { type S3BucketOptions, s3Bucket } from "@sluice/durable/s3";
 
-/** The part of s3rver that is used: it has no types. */
-interface Server {
+/** A server of s3rver's. */
+export interface Server {
   run(): Promise<AddressInfo>;
   close(): Promise<void>;
   readonly httpServer: { closeAllConnections(): void };
@@ -34,10 +35,6 @@ interface Context {
   readonly query: { readonly uploadId?: string };
   status: number;
 }
-
-const s3rver = createRequire(import.meta.url);
-const S3rver = s3rver("@20minutes/s3rver") as new (options: object) => Server;
-const S3Error = s3rver("@20minutes/s3rver/lib/models/error") as new (code: string, text: string) => Error;
 
 /** A server of the S3 API in this process, over HTTP. It checks signatures. */
 export async function startS3() {
