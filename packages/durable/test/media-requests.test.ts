@@ -68,7 +68,7 @@ describe("case 121: a request that does not arrive", () => {
 });
 
 test("case 177: a body that is refused while it comes gets its answer, and ends no server", async () => {
-  for (const bytes of [1, 1000, 20_000, 1000]) {
+  for (const bytes of [100, 1000, 20_000, 1000]) {
     const headers = { "upload-length": String(2 * PART) };
     const answer = await proxy.upload(fileOf(starts.mp4, bytes), { headers });
     expect([answer.status, await answer.text()]).toEqual([400, expect.stringContaining("part_size")]);

@@ -19,11 +19,11 @@ const NO_RANGE = { range: new Headers() };
  *
  * @example
  * ```ts
+ * import { folderBucket } from "@sluice/durable/node"; // or a bucket of your own
  * import { testBucket } from "@sluice/durable/testing";
  * import { test } from "vitest";
- * import { myBucket } from "./my-bucket.js";
  *
- * testBucket({ open: () => myBucket("test"), test });
+ * testBucket({ open: () => folderBucket("test-files"), test });
  * ```
  */
 export function testBucket({ open, test }: BucketTests): void {
