@@ -1,10 +1,19 @@
 import { logError } from "@sluice/worker-proxy/internal";
 import type { Row } from "postgres";
-import type { Changes, DueAlarms, Keeper, KeptElsewhere, KeptObject, ObjectName } from "../process/keeper.js";
+import type {
+  Changes,
+  DueAlarms,
+  Keeper,
+  KeptElsewhere,
+  KeptObject,
+  ObjectName,
+  StoredObject,
+} from "../process/keeper.js";
 import { type RowText, rowOfText, textOfRow } from "../process/row-text.js";
 import { type ConnectionOptions, openConnections } from "./connections.js";
 import { type Lease, openProcess } from "./process.js";
 import { channelOf, migrate, quotedName } from "./schema.js";
+import { follow, openWarmObjects } from "./warm.js";
 
 /** Options of {@link openPostgresKeeper}. */
 export interface PostgresKeeperOptions {
@@ -39,7 +48,13 @@ export async function openPostgresKeeper(options: PostgresKeeperOptions): Promis
   let wakeAt: (at: number) => void = () => {};
   let closing: Promise<void> | undefined;
   await migrate(beats.sql, options.schema);
-  const process = await openProcess({ ...options, connections: beats, onAlarm: (at) => wakeAt(at) });
+  const warm = openWarmObjects();
+  const process = await openProcess({
+    ...options,
+    connections: beats,
+    onAlarm: (at) => wakeAt(at),
+    onBeat: warm.cool,
+  });
   await listen();
   return {
     open,
@@ -71,10 +86,13 @@ export async function openPostgresKeeper(options: PostgresKeeperOptions): Promis
     );
   }
 
-  async function open({ binding, name }: ObjectName): Promise<KeptObject | KeptElsewhere> {
+  async function open(name: ObjectName): Promise<KeptObject | KeptElsewhere> {
+    const known = warm.take(name);
+    if (known) return known;
     const lease = process.lease();
     const token = crypto.randomUUID();
-    const [head, ...rows] = await call("claim", "$1, $2, $3, $4", [binding, name, lease.process, token]);
+    const claimed = [name.binding, name.name, lease.process, token];
+    const [head, ...rows] = await call("claim", "$1, $2, $3, $4", claimed);
     if (head?.["row"] === null) return { owner: String(head["table_name"]) };
     const { id, tables, alarm, alarmIn } = JSON.parse(String(head?.["row"])) as Head;
     const stored = {
@@ -84,25 +102,42 @@ export async function openPostgresKeeper(options: PostgresKeeperOptions): Promis
       ),
       alarm: alarmIn === null || alarm === null ? null : alarmOf(alarm, alarmIn),
     };
-    return { stored, ...openWrites(id, lease, token) };
+    return { stored, ...openWrites(name, stored, { id, lease, token }) };
   }
 
-  function openWrites(id: string, lease: Lease, firstToken: string): Omit<KeptObject, "stored"> {
-    let token = firstToken;
-    return { write, isOurs: () => !lease.isOver(), close: async () => process.giveUp(id, token) };
+  /** Opens the writes of an object that this process has claimed. */
+  function openWrites(name: ObjectName, stored: StoredObject, { id, lease, token: first }: Claimed) {
+    const followed = follow(stored);
+    let token = first;
+    let hasFailed = false;
+    const kept = { write, isOurs: () => !hasFailed && !lease.isOver(), close, giveUp };
+    return kept;
 
     async function write(changes: Changes): Promise<void> {
       const tokens = [token];
-      await connections.query((sql, nth) => {
-        if (lease.isOver()) throw new Error("the lease of this process was over before all was kept");
-        const known = `{${tokens.join(",")}}`;
-        if (nth > 0) tokens.push(crypto.randomUUID());
-        const values = [id, lease.process, known, tokens.at(-1) as string, textOf(changes)];
-        return sql.unsafe(`SELECT ${schema}.keep($1, $2, $3::text::uuid[], $4, $5)`, values, {
-          prepare: true,
+      try {
+        await connections.query((sql, nth) => {
+          if (lease.isOver()) throw new Error("the lease of this process was over before all was kept");
+          const known = `{${tokens.join(",")}}`;
+          if (nth > 0) tokens.push(crypto.randomUUID());
+          const values = [id, lease.process, known, tokens.at(-1) as string, textOf(changes)];
+          const keep = `SELECT ${schema}.keep($1, $2, $3::text::uuid[], $4, $5)`;
+          return sql.unsafe(keep, values, { prepare: true });
         });
-      });
+      } catch (error) {
+        hasFailed = true;
+        throw error;
+      }
       token = tokens.at(-1) as string;
+      followed.change(changes);
+    }
+
+    async function close(): Promise<void> {
+      if (!warm.keep(name, kept, followed)) giveUp();
+    }
+
+    function giveUp(): void {
+      process.giveUp(id, token);
     }
   }
 
@@ -114,6 +149,13 @@ export async function openPostgresKeeper(options: PostgresKeeperOptions): Promis
     const pause = Math.max(Math.min(Number(nextIn), LONGEST_LOOK_MS), shortest);
     return { objects, next: Date.now() + pause + jitter() };
   }
+}
+
+/** An object that this process has claimed. */
+interface Claimed {
+  readonly id: string;
+  readonly lease: Lease;
+  readonly token: string;
 }
 
 interface Head {

@@ -26,6 +26,8 @@ interface ProcessOptions {
   readonly leaseMs: number;
   /** Called with the time of the earliest alarm of objects that were given up. */
   readonly onAlarm: (at: number) => void;
+  /** Called before each beat, which gives up what has to be given up. */
+  readonly onBeat: () => void;
 }
 
 /** Beats in the time of a lease: two may fail. */
@@ -41,7 +43,7 @@ const AGAIN_MS = 1_000;
  * before it is over in the database.
  */
 export async function openProcess(options: ProcessOptions): Promise<Process> {
-  const { connections, address, leaseMs, onAlarm } = options;
+  const { connections, address, leaseMs, onAlarm, onBeat } = options;
   const schema = quotedName(options.schema);
   const givenUp = new Map<string, string>();
   let until = Number.NEGATIVE_INFINITY;
@@ -93,6 +95,7 @@ export async function openProcess(options: ProcessOptions): Promise<Process> {
 
   /** Renews the lease. Returns true where more objects are to be given up. */
   async function renew(): Promise<boolean> {
+    onBeat();
     const given = [...givenUp].slice(0, MOST_GIVEN_UP);
     const { process } = current;
     const sentAt = performance.now();

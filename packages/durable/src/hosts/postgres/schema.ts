@@ -24,7 +24,8 @@ const STEPS: readonly ((schema: string, channel: string) => string)[] = [
 CREATE TABLE ${schema}.processes (id uuid PRIMARY KEY, address text NOT NULL, lives_until timestamptz NOT NULL);
 CREATE TABLE ${schema}.objects (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, binding text NOT NULL,
   name text NOT NULL, tables text NOT NULL DEFAULT '[]', alarm bigint, alarm_set bigint, owner uuid, token uuid, UNIQUE (binding, name));
-CREATE INDEX objects_by_owner ON ${schema}.objects (owner, alarm);
+CREATE INDEX objects_by_owner ON ${schema}.objects (owner, alarm) WHERE owner IS NOT NULL;
+CREATE INDEX objects_by_alarm ON ${schema}.objects (alarm) WHERE owner IS NULL AND alarm IS NOT NULL;
 CREATE TABLE ${schema}.rows (object bigint, place text, table_name text NOT NULL, row text NOT NULL, bytes bytea,
   PRIMARY KEY (object, place));
 
@@ -136,7 +137,8 @@ BEGIN
       ORDER BY o.alarm LIMIT most FOR NO KEY UPDATE SKIP LOCKED)
     UPDATE ${schema}.objects o SET owner = me, token = new_token FROM found WHERE o.id = found.id
       RETURNING o.binding, o.name, NULL::bigint;
-  RETURN QUERY SELECT NULL::text, NULL::text, (SELECT min(o.alarm) FROM ${schema}.objects o WHERE o.owner IS NULL) - now_ms;
+  RETURN QUERY SELECT NULL::text, NULL::text, (SELECT o.alarm FROM ${schema}.objects o
+    WHERE o.owner IS NULL AND o.alarm IS NOT NULL ORDER BY o.alarm LIMIT 1) - now_ms;
 END $$;
 
 -- Ends a process, which gives up all objects that it has.

@@ -31,6 +31,8 @@ export interface LiveObjectParts<Env> {
 /** Pauses after an alarm that has failed, in milliseconds: each is twice as long as the one before, up to the longest. */
 const RETRY_MS = 2_000;
 const LONGEST_RETRY_MS = 10 * 60_000;
+/** Longest time until a write is kept for which nobody waits, in milliseconds: turns that follow are kept with it. */
+const WRITE_MS = 250;
 /** Longest time of a timer, in milliseconds. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 /** Difference of the clocks of an object and of its keeper, in milliseconds: an alarm runs where either says so. */
@@ -50,7 +52,8 @@ export function openLiveObject<Env>(
   /** The alarm that is not kept yet; undefined for none. */
   let newAlarm: number | null | undefined;
   let ringer: ReturnType<typeof setTimeout> | undefined;
-  let isNoted = false;
+  /** Runs for as long as writes wait to be kept. */
+  let noted: ReturnType<typeof setTimeout> | undefined;
   let isClosed = false;
   let broken: unknown;
   let writing: Promise<void> = Promise.resolve();
@@ -132,16 +135,18 @@ export function openLiveObject<Env>(
     ringer.unref();
   }
 
-  /** Keeps what this turn writes when it is over. */
+  /** Notes that this turn writes. All that is noted is kept together as soon as anybody waits for it, or a little later. */
   function note(): void {
     if (broken !== undefined) throw broken;
     if (isClosed) throw new Error(`an object of ${name.binding} was given up while it worked`);
-    if (isNoted) return;
-    isNoted = true;
-    queueMicrotask(() => {
-      isNoted = false;
-      writing = writing.then(write);
-    });
+    noted ??= setTimeout(keepNoted, WRITE_MS);
+  }
+
+  function keepNoted(): void {
+    if (noted === undefined) return;
+    clearTimeout(noted);
+    noted = undefined;
+    writing = writing.then(write);
   }
 
   /** Keeps what is new. The turns that write while it does are kept together, by the write that follows. */
@@ -162,8 +167,9 @@ export function openLiveObject<Env>(
 
   /** Resolves when all that was written until now is kept. @throws {Error} where it could not be kept */
   async function allKept(): Promise<void> {
-    // what this turn has written is taken first
+    // a turn that goes on writes first
     await undefined;
+    keepNoted();
     await writing;
     if (!kept.isOurs())
       broken ??= new Error(`an object of ${name.binding} may belong to another process now`);
