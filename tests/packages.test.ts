@@ -118,6 +118,8 @@ describe("the types compile with every check on", { tags: ["long"] }, () => {
     "worker-proxy/node",
     "durable",
     "durable/node",
+    "durable/postgres",
+    "durable/testing",
     "durable/push",
     "durable/s3",
     "durable/testing",

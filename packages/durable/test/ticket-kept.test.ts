@@ -94,18 +94,21 @@ test.each([
     "/v1/images/generations",
     { model: "gamma-image-5-0-260128", prompt: "a cat" },
   ],
-])("%s whose ticket can't be kept has nothing reserved and sends nothing", async (_, path, body) => {
-  const error = vi.spyOn(console, "error").mockImplementation(() => {});
-  onTestFinished(() => error.mockRestore());
-  const tickets: string[] = [];
-  const { post, written, upstream } = openProxy(({ rows }) => {
-    const text = JSON.stringify(rows);
-    if (text.includes("ticket")) tickets.push(text);
-    return !text.includes("ticket");
-  });
-  const response = await post(path, body);
-  expect(response.status).toBeGreaterThanOrEqual(500);
-  expect(tickets).toHaveLength(1);
-  expect(written).not.toContain("BUDGET");
-  expect(upstream).not.toHaveBeenCalled();
-});
+])(
+  "case 189: %s whose ticket can't be kept has nothing reserved and sends nothing",
+  async (_, path, body) => {
+    const error = vi.spyOn(console, "error").mockImplementation(() => {});
+    onTestFinished(() => error.mockRestore());
+    const tickets: string[] = [];
+    const { post, written, upstream } = openProxy(({ rows }) => {
+      const text = JSON.stringify(rows);
+      if (text.includes("ticket")) tickets.push(text);
+      return !text.includes("ticket");
+    });
+    const response = await post(path, body);
+    expect(response.status).toBeGreaterThanOrEqual(500);
+    expect(tickets).toHaveLength(1);
+    expect(written).not.toContain("BUDGET");
+    expect(upstream).not.toHaveBeenCalled();
+  },
+);
