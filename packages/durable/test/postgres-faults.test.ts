@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
 import { newSchema, openSQL } from "./support/postgres.js";
 import { type PostgresServer, startPostgres } from "./support/postgres-server.js";
 import { openTCPProxy } from "./support/tcp-proxy.js";
-import { classOf, counting, type Steps, tell } from "./support/things.js";
+import { ask, classOf, counting, type Steps, tell } from "./support/things.js";
 
 // a server of their own: some of them stop it
 let server: PostgresServer;
@@ -101,12 +101,16 @@ test("case 185: a write that comes late, after another process took the object o
 
 test("case 186: a process that can't renew its lease answers for none of its objects, and begins again with what is kept", async () => {
   const errors = logged();
-  const { way, tell, schema } = await open(counting, { leaseMs: 4_000 });
+  const events = { headers: { "content-type": "text/event-stream" } };
+  const stream = () => new Response(new ReadableStream(), events);
+  const { way, things, tell, schema } = await open({ ...counting, stream }, { leaseMs: 4_000 });
   expect(await tell("add")).toBe(1);
   expect(await tell("read")).toBe(1);
+  const listening = await ask(things, "stream");
   way.cut();
   // reads need no database, as long as the lease goes on
   await expect.poll(() => tell("read").catch(() => "refused"), { timeout: 20_000 }).toBe("refused");
+  await expect(listening.text()).rejects.toThrow("the object of this stream was given up");
   const sql = openSQL(server.url);
   await sql`UPDATE ${sql(schema)}.rows SET row = '[1, 10]'`;
   way.join();

@@ -21,7 +21,7 @@ const ANSWER_MS = 10_000;
 /** Longest time that the database gives a statement, in milliseconds: a database that lives ends it before we do. */
 const STATEMENT_MS = 8_000;
 /** Most queries that wait at a time; more are refused at once. */
-const MOST_WAITING = 1_000;
+const MOST_WAITING = 5_000;
 /** First and longest pause before a query is repeated, in milliseconds. */
 const PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 1_000;
@@ -83,7 +83,7 @@ export function openConnections(url: string, options: ConnectionOptions): Connec
       timer = setTimeout(() => {
         replace(used);
         reject(new Error(`the database did not answer within ${ANSWER_MS / 1000} s`));
-      }, until - performance.now());
+      }, Math.max(until - performance.now(), 0));
     });
     try {
       const rows = await Promise.race([make(), late]);

@@ -30,6 +30,11 @@ interface ProcessOptions {
   readonly onBeat: () => void;
 }
 
+interface OwnLease extends Lease {
+  /** Time at which it is over, in milliseconds of `performance.now()`. */
+  until: number;
+}
+
 /** Beats in the time of a lease: two may fail. */
 const BEATS = 3;
 /** Most objects that one beat gives up, of this process and of lost ones. */
@@ -46,7 +51,6 @@ export async function openProcess(options: ProcessOptions): Promise<Process> {
   const { connections, address, leaseMs, onAlarm, onBeat } = options;
   const schema = quotedName(options.schema);
   const givenUp = new Map<string, string>();
-  let until = Number.NEGATIVE_INFINITY;
   let current = await begin();
   let hasLeft = false;
   let timer = setTimeout(beat, leaseMs / BEATS);
@@ -58,7 +62,7 @@ export async function openProcess(options: ProcessOptions): Promise<Process> {
     return current;
   }
 
-  async function begin(): Promise<Lease> {
+  async function begin(): Promise<OwnLease> {
     const process = crypto.randomUUID();
     const sentAt = performance.now();
     const end = `clock_timestamp() + ${leaseMs} * interval '1 millisecond'`;
@@ -68,8 +72,11 @@ export async function openProcess(options: ProcessOptions): Promise<Process> {
         [process, address],
       ),
     );
-    until = sentAt + leaseMs;
-    const begun: Lease = { process, isOver: () => current !== begun || performance.now() >= until };
+    const begun: OwnLease = {
+      process,
+      until: sentAt + leaseMs,
+      isOver: () => performance.now() >= begun.until,
+    };
     return begun;
   }
 
@@ -89,26 +96,26 @@ export async function openProcess(options: ProcessOptions): Promise<Process> {
   async function beginAnew(): Promise<void> {
     logError("durable: the lease of this process was over; its objects begin anew");
     givenUp.clear();
-    const next = await begin();
-    current = next;
+    current = await begin();
+    // those that came due meanwhile
+    onAlarm(Date.now());
   }
 
   /** Renews the lease. Returns true where more objects are to be given up. */
   async function renew(): Promise<boolean> {
     onBeat();
     const given = [...givenUp].slice(0, MOST_GIVEN_UP);
-    const { process } = current;
+    const renewed = current;
     const sentAt = performance.now();
     const [answer] = await connections.query((sql) =>
       sql.unsafe(
         `SELECT * FROM ${schema}.beat($1, $2, $3, $4)`,
-        [process, leaseMs, JSON.stringify(Object.fromEntries(given)), MOST_GIVEN_UP],
+        [renewed.process, leaseMs, JSON.stringify(Object.fromEntries(given)), MOST_GIVEN_UP],
         { prepare: true },
       ),
     );
     for (const [object, token] of given) if (givenUp.get(object) === token) givenUp.delete(object);
-    if (answer?.["is_alive"]) until = sentAt + leaseMs;
-    else until = Number.NEGATIVE_INFINITY;
+    renewed.until = answer?.["is_alive"] ? sentAt + leaseMs : Number.NEGATIVE_INFINITY;
     if (answer?.["alarm_in"] !== null) onAlarm(Date.now() + Number(answer?.["alarm_in"]));
     return answer?.["is_more"] === true || givenUp.size > MOST_GIVEN_UP;
   }

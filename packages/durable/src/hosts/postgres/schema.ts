@@ -39,6 +39,13 @@ DECLARE
 BEGIN
   PERFORM 1 FROM ${schema}.processes p WHERE p.id = me AND p.lives_until > clock_timestamp();
   IF NOT FOUND THEN RAISE EXCEPTION 'the lease of this process is over' USING ERRCODE = '${LEASE_OVER}'; END IF;
+  -- most of what another process has is found without a lock, and without waiting for its writes
+  SELECT p.address INTO elsewhere FROM ${schema}.objects o JOIN ${schema}.processes p ON p.id = o.owner
+    WHERE o.binding = of_binding AND o.name = of_name AND o.owner <> me AND p.lives_until > clock_timestamp();
+  IF FOUND THEN
+    RETURN QUERY SELECT NULL::text, elsewhere, NULL::text, NULL::bytea;
+    RETURN;
+  END IF;
   LOOP
     SELECT * INTO object FROM ${schema}.objects o WHERE o.binding = of_binding AND o.name = of_name FOR NO KEY UPDATE;
     EXIT WHEN FOUND;

@@ -57,6 +57,8 @@ export function openUses() {
           controller.close();
         } catch (error) {
           controller.error(error);
+          onCancel();
+          reader.cancel().catch(() => {});
         }
         end();
       },
