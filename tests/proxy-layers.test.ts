@@ -180,6 +180,8 @@ test("`durable` reaches the proxy by its public entries and `/internal`", () => 
     "@sluice/worker-proxy",
     "@sluice/worker-proxy/internal",
     "aws4fetch",
+    // the client of a database, which its host alone needs
+    "postgres",
   ]);
 });
 

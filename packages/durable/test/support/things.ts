@@ -5,7 +5,7 @@ import type {
   ObjectState,
 } from "@sluice/durable";
 
-/** What an object does, by the name of a step. */
+/** Works of an object, by the names of its steps. */
 export type Steps = Record<string, (state: ObjectState) => unknown>;
 
 /** A class of objects that do what a test says. */

@@ -80,10 +80,13 @@ export function openConnections(url: string, options: ConnectionOptions): Connec
     const used = sql;
     let timer: ReturnType<typeof setTimeout> | undefined;
     const late = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => {
-        replace(used);
-        reject(new Error(`the database did not answer within ${ANSWER_MS / 1000} s`));
-      }, Math.max(until - performance.now(), 0));
+      timer = setTimeout(
+        () => {
+          replace(used);
+          reject(new Error(`the database did not answer within ${ANSWER_MS / 1000} s`));
+        },
+        Math.max(until - performance.now(), 0),
+      );
     });
     try {
       const rows = await Promise.race([make(), late]);

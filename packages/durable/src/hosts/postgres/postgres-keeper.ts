@@ -34,8 +34,8 @@ const SHORTEST_LOOK_MS = 250;
  * Keeps objects in Postgres, for any number of processes. One of them has an object at a time.
  *
  * - Each query is one call of a function of {@link migrate}, and all times are the database's.
- * - What has an object writes with its token, which changes with each owner: of two that believe they have it, one can
- *   write.
+ * - A write names the token of the object, which changes with each owner: of two processes that believe they have it, one
+ *   can write.
  * - A write whose connection was lost is repeated with another token. The first one then does nothing, however late it
  *   comes.
  */

@@ -17,7 +17,7 @@ export interface WarmObjects {
   cool(): void;
 }
 
-/** What an object stores; nothing once that is much. */
+/** Contents of an object; nothing once they are large. */
 export interface Followed {
   change(changes: Changes): void;
   stored(): StoredObject | undefined;
