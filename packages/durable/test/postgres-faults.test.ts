@@ -172,14 +172,18 @@ test("Connections that are all busy hold no request up for longer than a bounded
   for (const name of ["one", "two"]) expect(await tell("add", name)).toBe(1);
   const sql = openSQL(server.url);
   // somebody else's transaction has locked an object
-  const { promise: ended, resolve: end } = Promise.withResolvers<void>();
-  const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
-  const locked = sql.begin(async (transaction) => {
-    await transaction`SELECT FROM ${transaction(schema)}.objects WHERE name = 'one' FOR UPDATE`;
-    begin();
-    await ended;
+  let end = () => {};
+  const ended = new Promise<void>((resolve) => {
+    end = resolve;
   });
-  await begun;
+  let locked: Promise<unknown> | undefined;
+  await new Promise<void>((begin) => {
+    locked = sql.begin(async (transaction) => {
+      await transaction`SELECT FROM ${transaction(schema)}.objects WHERE name = 'one' FOR UPDATE`;
+      begin();
+      await ended;
+    });
+  });
   const results = await Promise.allSettled([tell("add", "one"), tell("add", "two"), tell("add", "three")]);
   expect(results[0]).toMatchObject({ status: "rejected" });
   end();
