@@ -1,7 +1,9 @@
+import { once } from "node:events";
 import { mkdirSync, writeFileSync } from "node:fs";
-import { createServer } from "node:http";
+import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
 import { openObjects } from "@sluice/durable/node";
 import { toNodeHandler } from "@sluice/worker-proxy/node";
 import { answer } from "./answer.ts";
@@ -17,7 +19,13 @@ mkdirSync(folder, { recursive: true });
 // what users have asked is in no commit
 writeFileSync(join(folder, ".gitignore"), "*\n");
 const kept = opened();
-const server = createServer(toNodeHandler(serve));
+const handle = toNodeHandler(serve);
+const underWay = new Set<ServerResponse>();
+const server = createServer((incoming, outgoing) => {
+  underWay.add(outgoing);
+  outgoing.once("close", () => underWay.delete(outgoing));
+  handle(incoming, outgoing);
+});
 // longer than the minute after which load balancers give up an idle connection, so that none is closed under a request
 server.keepAliveTimeout = 65_000;
 server.once("error", refuse);
@@ -52,7 +60,11 @@ function refuse({ message }: Error): never {
 
 /** Takes no request any more, and ends when those under way are answered. A second signal ends it at once. */
 async function stop(): Promise<void> {
+  const endsAt = Date.now() + drainMs;
   server.close();
-  await kept.close(drainMs);
+  const ends = [...underWay].map((outgoing) => once(outgoing, "close"));
+  await Promise.race([Promise.all(ends), pause(drainMs, undefined, { ref: false })]);
+  // then the answers that nobody reads at the moment
+  await kept.close(Math.max(endsAt - Date.now(), 0));
   server.closeAllConnections();
 }
