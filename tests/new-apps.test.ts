@@ -1,5 +1,6 @@
 import { spawnSync } from "node:child_process";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { createChatStore } from "@sluice/core";
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { findChromium } from "../scripts/chromium.ts";
 import {
   askDeployed,
@@ -14,6 +15,7 @@ import {
   waysOf,
 } from "./support/first-steps.ts";
 import { openWorkshop, type Workshop } from "./support/new-app.ts";
+import { clientOf, openWorld } from "./support/server-template.ts";
 
 /* Each template as a newcomer meets it: created, installed from the packed packages, run, built, and run as in production. */
 
@@ -68,4 +70,39 @@ describe.each(Object.entries(waysOf))("a new app of %s", { tags: ["long"] }, (te
     });
     expect(await openSecrets(shop, app)).toEqual([]);
   });
+
+  test.runIf(template === "node")(
+    "An answer that is cut by a kill is kept, and paid once; a second start is refused",
+    {
+      timeout: 600_000,
+    },
+    async () => {
+      const world = await openWorld();
+      onTestFinished(world.close);
+      const start = () => shop.start(app, ["npm", "start"], world.env);
+      let running = start();
+      const { client } = await clientOf("ada", async () => (await running).url);
+      const chat = createChatStore(client, { model: "delta-5.3" });
+      const turn = chat.send("Hello [[stall]]");
+      await expect.poll(() => chat.getSnapshot().messages[1]?.content).toMatch(/\w/);
+      const shown = chat.getSnapshot().messages[1]?.content;
+      expect(await shop.attempt(app, ["npm", "start"], world.env)).toMatchObject({
+        status: 1,
+        printed: expect.stringContaining(
+          "The server can't start: data/sluice.db: another process has this file",
+        ),
+      });
+      // a kill -9 of all that `npm start` has started
+      running = (await running).stop().then(start);
+      const { messages, error } = await turn;
+      expect(messages[1]).toMatchObject({
+        content: expect.stringContaining(`${shown}`),
+        outcome: "truncated",
+      });
+      expect(error?.message).toContain("the rest of this answer is lost; ask again");
+      expect(world.emulator.requests.filter(({ method }) => method === "POST")).toHaveLength(1);
+      expect(await chat.send("And now?")).toMatchObject({ outcome: "complete" });
+      await (await running).stop();
+    },
+  );
 });
