@@ -81,10 +81,12 @@ describe.each(Object.entries(waysOf))("a new app of %s", { tags: ["long"] }, (te
       onTestFinished(world.close);
       const start = () => shop.start(app, ["npm", "start"], world.env);
       let running = start();
+      await running;
       const { client } = await clientOf("ada", async () => (await running).url);
       const chat = createChatStore(client, { model: "delta-5.3" });
       const turn = chat.send("Hello [[stall]]");
-      await expect.poll(() => chat.getSnapshot().messages[1]?.content).toMatch(/\w/);
+      const text = () => `${chat.getSnapshot().error ?? chat.getSnapshot().messages[1]?.content ?? ""}`;
+    await expect.poll(text, { timeout: 60_000 }).toMatch(/\w/);
       const shown = chat.getSnapshot().messages[1]?.content;
       expect(await shop.attempt(app, ["npm", "start"], world.env)).toMatchObject({
         status: 1,

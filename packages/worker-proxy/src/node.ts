@@ -20,10 +20,18 @@ type Answer = (request: Request) => Response | Promise<Response>;
  * @example
  * ```ts
  * import { createServer } from "node:http";
+ * import { createProxy } from "@sluice/worker-proxy";
  * import { toNodeHandler } from "@sluice/worker-proxy/node";
- * import { env, proxy } from "./proxy.js"; // yours: createProxy(…), and its settings
+ * import { userOf } from "./sign-in.js"; // yours: who is asking, { id } or null
  *
- * createServer(toNodeHandler((request) => proxy.fetch(request, env))).listen(8787);
+ * const proxy = createProxy({
+ *   baseURL: "https://gateway.example.com",
+ *   apiKey: () => process.env["GATEWAY_API_KEY"],
+ *   authenticate: (request) => userOf(request),
+ *   origins: ["https://app.example.com"],
+ *   models: ["delta-5.3"],
+ * });
+ * createServer(toNodeHandler((request) => proxy.fetch(request))).listen(8787);
  * ```
  */
 export function toNodeHandler(answer: Answer): (incoming: IncomingMessage, outgoing: ServerResponse) => void {

@@ -1,5 +1,5 @@
 /** Values of the labels of one series. Each series of a family has the same labels. */
-export type Labels = Readonly<Record<string, string>>;
+type Labels = Readonly<Record<string, string>>;
 
 /** Series of one name: counters, or the histograms of durations. */
 export interface Family {
