@@ -86,7 +86,7 @@ describe.each(Object.entries(waysOf))("a new app of %s", { tags: ["long"] }, (te
       const chat = createChatStore(client, { model: "delta-5.3" });
       const turn = chat.send("Hello [[stall]]");
       const text = () => `${chat.getSnapshot().error ?? chat.getSnapshot().messages[1]?.content ?? ""}`;
-    await expect.poll(text, { timeout: 60_000 }).toMatch(/\w/);
+      await expect.poll(text, { timeout: 60_000 }).toMatch(/\w/);
       const shown = chat.getSnapshot().messages[1]?.content;
       expect(await shop.attempt(app, ["npm", "start"], world.env)).toMatchObject({
         status: 1,

@@ -1,5 +1,6 @@
 import { execFileSync, spawnSync } from "node:child_process";
 import { existsSync, globSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { isBuiltin } from "node:module";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
@@ -72,6 +73,17 @@ describe("the React package in a Server Component", () => {
     for (const file of inPages)
       expect.soft(readFileSync(`${dist}/${file}`, "utf8"), file).not.toMatch(/^"use \w+"/);
   });
+});
+
+test("Built files name Node's modules as the sources do: node:sqlite has no other name", () => {
+  const folders = ["worker-proxy", "durable"].map((name) => `${root}packages/${name}/dist`);
+  const files = folders.flatMap((dist) => globSync(`${dist}/**/*.js`));
+  const imported = files.flatMap((file) =>
+    [...readFileSync(file, "utf8").matchAll(/^import .*?"([^"]+)";$/gm)].map(([, name = ""]) => name),
+  );
+  expect(imported).toContain("node:sqlite");
+  const short = imported.filter((name) => isBuiltin(name) || isBuiltin(`node:${name}`));
+  expect(short.filter((name) => !name.startsWith("node:"))).toEqual([]);
 });
 
 test("no file of the proxy imports another for nothing: wrangler would warn of each before a deploy", () => {
