@@ -31,7 +31,7 @@ const compilerOptions = {
 const consumer = `
 import { type ChatStoreOptions, type Client, createAsset, createChatStore, createVideoTask, generateImages, type StandardSchema, streamChat } from "@sluice/core";
 import type { AlphaChatRequest, BetaVideoRequest, ChatParams, ToolCall } from "@sluice/core/schemas";
-import { useChatStream, useImages } from "@sluice/react";
+import { useChatStream, useImages, useVideoTask } from "@sluice/react";
 import { createProxy } from "@sluice/worker-proxy";
 declare const client: Client;
 declare const schema: StandardSchema<{ city: string }>;
@@ -44,9 +44,11 @@ useImages({ /**/model: "gamma-image-5-0-260128", /**/params: { /**/size: "2048x2
 createProxy({ baseURL: "https://a.test", apiKey: () => "", authenticate: "public", origins: [], /**/models: ["delta-5.3"] });
 const params: ChatParams["alpha-v4.1-flash"] = { /**/max_tokens: 5, /**/stream_options: { /**/include_usage: true } };
 generateImages(client, { /**/model: "gamma-image-5-0-260128", /**/prompt: "A reef", /**/size: "2048x2048", /**/logo_info: { /**/opacity: 0.5 } });
-createVideoTask(client, { model: "beta3.0-video", /**/input: { prompt: "A reef" }, /**/parameters: { /**/duration: 5 } });
-createVideoTask(client, { model: "gamma-video-2.0", /**/content: [{ type: "image_url", /**/image_url: { /**/url: "asset://a-1" }, /**/role: "first_frame" }] });
-createAsset(client, { model: "gamma-asset", /**/GroupId: "g", Name: "n", AssetType: "Image", /**/URL: new Blob() });
+createVideoTask(client, { /**/model: "beta3.0-video", /**/input: { prompt: "A reef" }, /**/parameters: { /**/duration: 5 } });
+createVideoTask(client, { /**/model: "gamma-video-2.0", /**/content: [{ type: "image_url", /**/image_url: { /**/url: "asset://a-1" }, /**/role: "first_frame" }] });
+createAsset(client, { /**/model: "gamma-asset", /**/GroupId: "g", Name: "n", AssetType: "Image", /**/URL: new Blob() });
+useVideoTask().create({ /**/model: "gamma-video-2.0", /**/content: [{ type: "text", text: "A reef" }] });
+useImages({ model: "gamma-image-5-0-260128" }).generate({ /**/prompt: "A reef", /**/size: "2048x2048" });
 
 declare const options: ChatStoreOptions<{ city: string }>;
 declare const request: AlphaChatRequest, video: BetaVideoRequest, call: ToolCall;
@@ -109,15 +111,22 @@ const docs: readonly (readonly [name: string, doc: string, isBareInNewest?: true
   ["size", "one of 16 sizes"],
   ["logo_info", "A logo on each image."],
   ["opacity", "From 0, invisible, to 1."],
+  ["model", "The model that makes the video."],
   ["input", "Content of the video: a prompt, media, or both."],
   ["parameters", "Size, length and other settings."],
   ["duration", "Whole number from 2 to 30, or -1"],
+  ["model", "The model that makes the video."],
   ["content", "At least one item; audios need an image or a video."],
   ["image_url", "The image."],
   ["url", "the `uri` of a registered asset"],
   ["role", "The spec shows no list"],
+  ["model", "The model that the registration is billed under."],
   ["GroupId", "Id of an asset group that exists."],
   ["URL", "a `File` or `Blob` of an image"],
+  ["model", "The model that makes the video.", true],
+  ["content", "At least one item;", true],
+  ["prompt", "Description of the image", true],
+  ["size", "one of 16 sizes", true],
   ["schema", "Schema"],
   ["params", "Parameters of each request", true],
   ["model", "The model that answers. It decides which other fields there are."],
@@ -188,7 +197,8 @@ describe.each(versions)("TypeScript %s", (version, tsc, hoversOf, completionsOf)
     expect(hovers).toHaveLength(docs.length);
     for (const [index, [name, doc, isBareInNewest]] of docs.entries()) {
       expect.soft(hovers[index]).toContain(name);
-      // TypeScript 7.0 shows no doc of a field that several types of a union declare, nor of one that `Omit` leaves
+      // TypeScript 7.0 shows no doc of a field that several types of a union declare, nor of one of a mapped type: of what
+      // `Omit` leaves, of a request that may have files
       if (version === "5.4" || !isBareInNewest) expect.soft(hovers[index]).toContain(doc);
     }
   });

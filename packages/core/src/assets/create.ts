@@ -1,4 +1,4 @@
-import { assertAccepted, type UncheckedRequest } from "../base/validate.js";
+import { assertAccepted, type RequestFor } from "../base/validate.js";
 import type { Client } from "../client.js";
 import { idIn, requestRecord } from "../transport/json-response.js";
 import type { RequestOptions } from "../transport/send.js";
@@ -45,9 +45,9 @@ export interface CreateAssetOptions extends RequestOptions {
  * });
  * ```
  */
-export async function createAsset(
+export async function createAsset<const Model extends string>(
   client: Client,
-  request: AssetRequest | UncheckedRequest,
+  request: RequestFor<Model, { readonly "gamma-asset": AssetRequest }>,
   { upload = "data-uri", ...options }: CreateAssetOptions = {},
 ): Promise<AssetHandle> {
   return requestRecord(

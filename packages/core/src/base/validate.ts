@@ -199,8 +199,18 @@ export type RequestFor<Model extends string, Requests extends object> = [Model] 
   : [Model] extends [UncheckedModel]
     ? Requests[keyof Requests] | UncheckedRequest
     : [Model] extends [keyof Requests]
-      ? Requests[Model]
+      ? InOneForm<Requests[Model]> extends true
+        ? Requests[Model]
+        : // an editor shows no docs of it anyway, and the errors of one union are plainer than those of a part
+          Requests[keyof Requests] | UncheckedRequest
       : Requests[keyof Requests] | UncheckedRequest;
+
+/** `true` for a type that is no union. */
+type InOneForm<Request, Form = Request> = Form extends unknown
+  ? [Request] extends [Form]
+    ? true
+    : false
+  : never;
 
 /**
  * Marks a request that is sent unchanged and without any check. For a model or a field that the gateway has and this

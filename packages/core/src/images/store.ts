@@ -34,10 +34,7 @@ export interface ImageStore<Model extends string = ImageModel> extends Store<Ima
    * ```
    */
   generate(
-    request:
-      | RequestWithoutModel<ImageRequestOf<Model>>
-      | WithFiles<RequestWithoutModel<ImageRequestOf<Model>>>
-      | UncheckedRequest,
+    request: WithFiles<RequestWithoutModel<ImageRequestOf<Model>>> | UncheckedRequest,
   ): Promise<SettledImages<Model>>;
   /** Stops the request in flight, which becomes an `error`. Its `outcome` shows if it may be billed. */
   stop(): void;

@@ -1,7 +1,7 @@
 import { randomId } from "../base/random-id.js";
 import { fingerprintOf } from "../base/same.js";
 import { scoped } from "../base/scope.js";
-import { assertAccepted, type UncheckedRequest, unchecked } from "../base/validate.js";
+import { assertAccepted, type RequestFor, type UncheckedRequest, unchecked } from "../base/validate.js";
 import type { Client } from "../client.js";
 import { isLocked, shareLock, withLock } from "../tabs/locks.js";
 import { endsUnlessSent } from "../transport/billing-outcome.js";
@@ -11,7 +11,7 @@ import type { RequestOptions } from "../transport/send.js";
 import { asError, ConnectionError, isGatewayError } from "../vocabulary/errors.js";
 import { videoModelOf } from "../vocabulary/media-models.js";
 import type { VideoTaskHandle } from "../vocabulary/video-task.js";
-import { checkVideoRequest, type VideoRequest } from "./schema/request.js";
+import { checkVideoRequest, type VideoRequest, type VideoRequests } from "./schema/request.js";
 import type { VideoTaskEntry } from "./state.js";
 
 /** Five minutes: references are part of the body, up to 20 MB each. */
@@ -39,9 +39,9 @@ const HEADERS_MS = 300_000;
  * localStorage.setItem("task", JSON.stringify(handle));
  * ```
  */
-export async function createVideoTask(
+export async function createVideoTask<const Model extends string>(
   client: Client,
-  request: VideoRequest | UncheckedRequest,
+  request: RequestFor<Model, VideoRequests>,
   options: RequestOptions = {},
 ): Promise<VideoTaskHandle> {
   return requestRecord(

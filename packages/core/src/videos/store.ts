@@ -1,6 +1,6 @@
 import { noteOptions } from "../base/note-options.js";
 import { readerOf } from "../base/store.js";
-import { assertAccepted, type UncheckedRequest } from "../base/validate.js";
+import { assertAccepted, type RequestFor, type UncheckedRequest } from "../base/validate.js";
 import type { Client } from "../client.js";
 import type { TaskStore } from "../tasks/task-state.js";
 import { createTaskStore } from "../tasks/task-store.js";
@@ -9,7 +9,7 @@ import { type Issue, ValidationError } from "../vocabulary/errors.js";
 import type { VideoTaskReference } from "../vocabulary/video-task.js";
 import { videoTaskLedgerOf } from "./entries.js";
 import type { VideoTaskCreateOptions, VideoTaskStoreOptions } from "./options.js";
-import { checkVideoRequest, type VideoRequest } from "./schema/request.js";
+import { checkVideoRequest, type VideoRequest, type VideoRequests } from "./schema/request.js";
 import type { VideoTaskState } from "./state.js";
 import { videos } from "./watch.js";
 
@@ -32,8 +32,8 @@ export interface VideoTaskStore extends TaskStore<VideoTaskState, VideoTaskRefer
    * await video.create(unchecked({ model: "beta4.0-video", input: { prompt: "A reef at dawn" } }));
    * ```
    */
-  create(
-    request: VideoRequest | WithFiles<VideoRequest> | UncheckedRequest,
+  create<const Model extends string>(
+    request: RequestFor<Model, WithFiles<VideoRequests>>,
     options?: VideoTaskCreateOptions,
   ): Promise<VideoTaskState>;
   /** Stops watching and keeps the shown state. The task continues and is billed; it cannot be cancelled. */
@@ -79,11 +79,12 @@ export function createVideoTaskStore(
   });
   return {
     ...store,
-    create: (request, { label } = {}) =>
+    create: (given, { label } = {}) =>
       submit(true, async ({ signal, advance }) => {
+        const request = given as VideoRequest;
         const options = read();
         await assertSendable(client, request, options, signal);
-        const sent = await uploaded(client, request as VideoRequest, signal, advance);
+        const sent = await uploaded(client, request, signal, advance);
         const { handle } = await ledger.submit(sent, { ...options.request, label, unlessSent: signal });
         return handle;
       }),
