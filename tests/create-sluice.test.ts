@@ -91,6 +91,8 @@ describe.each(templates)("a new app of %s", (template) => {
     for (const [path, text] of Object.entries(textsOf("My App")))
       expect(text, path).not.toMatch(/workspace:|catalog:|@sluice\/example|YOUR-|sluice-app|\{\{/);
     expect(read("My App/README.md")).toMatch(/^# my-app\n/);
+    // tables without empty cells, and lists that go on
+    expect(read("My App/README.md")).not.toMatch(/\| +\||^ +\d\./m);
     expect(manifestOf("My App").scripts).toMatchObject({
       types: expect.any(String),
       "check:deploy": expect.any(String),
@@ -329,12 +331,34 @@ describe("an app that pnpm installs", () => {
     expect(read("with-pnpm/pnpm-workspace.yaml")).toBe("allowBuilds:\n  esbuild: true\n  workerd: true\n");
   });
 
-  test("The list of a workspace is left to its user", () => {
-    const list = "packages:\n  - apps/*\n";
-    write("pnpm-mono", { "pnpm-lock.yaml": "", "pnpm-workspace.yaml": list });
+  test.each([
+    ["packages:\n  - apps/*\n", "packages:\n  - apps/*\nallowBuilds:\n  esbuild: true\n  workerd: true\n"],
+    ["allowBuilds:\n  sharp: true\n", "allowBuilds:\n  esbuild: true\n  workerd: true\n  sharp: true\n"],
+    ["allowBuilds:\n  esbuild: false\n  workerd: true\n", undefined],
+  ])("The list of the workspace gets what it lacks, and the edit is shown: %j", (before, after = before) => {
+    write("pnpm-mono", { "pnpm-lock.yaml": "", "pnpm-workspace.yaml": before });
     const printed = create("pnpm-mono/apps/chat");
-    expect(printed).toContain("allowBuilds:\n    esbuild: true");
-    expect(read("pnpm-mono/pnpm-workspace.yaml")).toBe(list);
+    expect(printed.includes("../../pnpm-workspace.yaml\n")).toBe(after !== before);
+    expect(read("pnpm-mono/pnpm-workspace.yaml")).toBe(after);
+    expect(create("pnpm-mono/apps/chat", "--add")).toContain("Nothing was changed.");
+    rmSync(join(folder, "pnpm-mono"), { recursive: true });
+  });
+
+  test("A list that can't be edited safely is left to its user, with its path", () => {
+    write("pnpm-mono", { "pnpm-lock.yaml": "", "pnpm-workspace.yaml": "allowBuilds: { sharp: true }\n" });
+    expect(create("pnpm-mono/apps/chat")).toContain(
+      "../../pnpm-workspace.yaml\n\n  allowBuilds:\n    esbuild: true\n    workerd: true\n",
+    );
+  });
+
+  test("Its pages and scripts have the commands of pnpm", () => {
+    write("spoken", { "pnpm-lock.yaml": "" });
+    create("spoken/chat");
+    const texts = Object.entries(textsOf("spoken/chat")).filter(([path]) => path !== "package.json");
+    for (const [path, text] of texts)
+      expect.soft(text, path).not.toMatch(/\bnp[mx] (?:run|install|start|create|wrangler)/);
+    expect(read("spoken/chat/README.md")).toContain("pnpm run invite ada");
+    expect(read("spoken/chat/README.md")).toContain("`pnpm create sluice . --add`");
   });
 });
 

@@ -1,3 +1,4 @@
+import { basename } from "node:path";
 import { sharedBrowser } from "./browser.ts";
 import { LOCALHOST, PRODUCTION_KEY, type Started, type Workshop } from "./new-app.ts";
 
@@ -44,7 +45,7 @@ export const waysOf: Readonly<Record<string, Ways>> = {
     dev: ["--port", "0", "--host", "127.0.0.1"],
     build,
     production: (app, address) =>
-      wrangler(address, "--config", `dist/${app.replaceAll("-", "_")}/wrangler.json`),
+      wrangler(address, "--config", `dist/${basename(app).replaceAll("-", "_")}/wrangler.json`),
   },
   start: {
     hasPage: true,

@@ -10,7 +10,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { createEmulator } from "@sluice/emulator";
 import { serve } from "@sluice/emulator/serve";
-import { pack } from "../../scripts/tarballs.ts";
+import { pack, pnpm } from "../../scripts/tarballs.ts";
 
 /*
  * Apps that the built `create-sluice` makes, with the packed packages, as a user would get them from the registry: for the
@@ -50,7 +50,7 @@ export function openWorkshop() {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), "sluice-apps-")));
   const stops = new Set<() => Promise<void>>();
   let tarballs: ReadonlyMap<string, string> | undefined;
-  return { pack: packed, read, write, create, run, attempt, install, start, deploy, close };
+  return { pack: packed, read, write, create, run, attempt, install, installWorkspace, start, deploy, close };
 
   /** Packs the packages, once. */
   function packed(): ReadonlyMap<string, string> {
@@ -106,6 +106,14 @@ export function openWorkshop() {
     const { "create-sluice": ___, ...overrides } = ours;
     write(`${app}/package.json`, JSON.stringify({ ...manifest, overrides }, undefined, 2));
     await run(app, ["npm", "install", "--prefer-offline", "--no-audit", "--no-fund"]);
+  }
+
+  /** Installs all apps of a workspace with pnpm; its packages of this repository are the packed ones. */
+  async function installWorkspace(workspace: string): Promise<void> {
+    const ours = [...packed()].map(([name, at]) => `  "${name}": "file:${at}"\n`);
+    const list = `${workspace}/pnpm-workspace.yaml`;
+    write(list, `${read(list)}overrides:\n${ours.join("")}`);
+    await run(workspace, ["npx", "-y", pnpm, "install", "--prefer-offline", "--no-frozen-lockfile"]);
   }
 
   /** Starts a command in an app, and waits for the address that it prints. */

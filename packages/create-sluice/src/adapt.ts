@@ -44,7 +44,7 @@ export function adapted(file: File, { template, read }: App): Adapted {
 }
 
 /** A line of our own README. */
-const MARK = "Made with `npm create sluice`";
+const MARK = " create sluice`.";
 const EXTENSIONS = '"compilerOptions": { "allowImportingTsExtensions": true, "noEmit": true }';
 const PLUGIN = `import { cloudflare } from "@cloudflare/vite-plugin";
 plugins: [cloudflare(), …]`;
@@ -61,7 +61,7 @@ function guideOf({ text }: File, template: TemplateName, read: App["read"]): Ada
   const isTheirs = scripts["deploy"] !== undefined && !scripts["deploy"].includes("check:deploy");
   return {
     path: "SLUICE.md",
-    text: isTheirs ? placed.replaceAll("npm run deploy", "npm run sluice:deploy") : placed,
+    text: isTheirs ? placed.replaceAll(" run deploy`", " run sluice:deploy`") : placed,
   };
 }
 

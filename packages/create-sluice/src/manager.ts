@@ -22,3 +22,12 @@ export function nearest(name: string, folder: string): string | undefined {
   if (existsSync(join(folder, name))) return join(folder, name);
   return dirname(folder) === folder ? undefined : nearest(name, dirname(folder));
 }
+
+/** Writes the commands in a text, which are npm's, as those of another package manager. */
+export function inWordsOf(manager: string, text: string): string {
+  if (manager === "npm") return text;
+  return text
+    .replace(/\bnpm ((?:run|create) [^`\n]*?) -- /g, "npm $1 ")
+    .replace(/\bnpm (?=(?:install|start|run|create)\b)/g, `${manager} `)
+    .replace(/\bnpx (?=wrangler\b)/g, manager === "bun" ? "bunx " : `${manager} exec `);
+}

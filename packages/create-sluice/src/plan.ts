@@ -4,9 +4,9 @@ import { basename, join, relative, sep } from "node:path";
 import { type Adapted, adapted } from "./adapt.js";
 import type { ByHand } from "./edits.js";
 import { withIgnored } from "./ignored.js";
-import { managerOf, nearest } from "./manager.js";
+import { inWordsOf, managerOf, nearest } from "./manager.js";
 import { type Manifest, merged } from "./manifest.js";
-import { type TemplateName, templates } from "./templates.js";
+import { type Template, type TemplateName, templates } from "./templates.js";
 
 /** An app to create, or to add to. */
 export interface Wanted {
@@ -45,8 +45,11 @@ export function planOf({ folder, template, add }: Wanted): Plan {
   };
   const theirs: Manifest | undefined = add ? JSON.parse(read("package.json") ?? "{}") : undefined;
   const name = nameOf(theirs?.name ?? basename(folder));
+  const manager = managerOf(folder);
   const files = filesOf(join(sources, template)).map(({ path, text }): Adapted => {
-    const named = { path, text: text.replaceAll("sluice-app", name) };
+    const own = text.replaceAll("sluice-app", name);
+    // commands within commands are npm's, which is there with each of the others
+    const named = { path, text: path === "package.json" ? own : inWordsOf(manager, own) };
     return theirs ? adapted(named, { template, read }) : named;
   });
   const kept: string[] = [];
@@ -68,11 +71,12 @@ export function planOf({ folder, template, add }: Wanted): Plan {
     else if (!edits && read(path) === undefined) write(path, text);
     else if (!edits && read(path) !== text) kept.push(path);
   }
-  for (const [path, text] of settingsOf(template)) write(path, withSettings(read(path), text));
+  for (const [path, text] of settingsOf(template))
+    write(path, withSettings(read(path), inWordsOf(manager, text)));
   if (read(".dev.vars") !== undefined) byHand.push({ file: ".dev.vars", edit: ONE_FILE });
-  const builds = buildsOf(folder, template);
-  if (builds?.isTheirs) byHand.push({ file: builds.file, edit: builds.text });
-  else if (builds) write(builds.file, builds.text);
+  const builds = manager === "pnpm" ? buildsOf(folder, templates[template]) : undefined;
+  if (builds?.text !== undefined) write(builds.path, builds.text);
+  else if (builds) byHand.push({ file: builds.path, edit: builds.edit });
   return { changes, kept, byHand };
 }
 
@@ -81,8 +85,12 @@ function filesOf(folder: string): { readonly path: string; readonly text: string
   return readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map(({ parentPath, name }) => join(parentPath, name))
-    .map((at) => ({ path: relative(folder, at).split(sep).join("/"), text: readFileSync(at, "utf8") }))
+    .map((at) => ({ path: slashed(relative(folder, at)), text: readFileSync(at, "utf8") }))
     .sort((a, b) => (a.path < b.path ? -1 : 1));
+}
+
+function slashed(path: string): string {
+  return path.split(sep).join("/");
 }
 
 /** Returns a name that npm and Cloudflare accept. */
@@ -108,16 +116,25 @@ function withSettings(before: string | undefined, wanted: string): string {
   return missing.length === 0 ? before : `${before}${gap}${missing.join("\n")}\n`;
 }
 
-/** The list of packages whose install scripts pnpm runs; without it an install ends with an error. */
-function buildsOf(folder: string, template: TemplateName) {
-  const { builds = [] } = templates[template];
-  if (managerOf(folder) !== "pnpm" || builds.length === 0) return undefined;
+/**
+ * The list of packages whose install scripts pnpm runs; without it an install ends with an error. In a monorepo it is at
+ * the root.
+ */
+function buildsOf(folder: string, { builds = [] }: Template) {
   const file = "pnpm-workspace.yaml";
-  const text = `allowBuilds:\n${builds.map((name) => `  ${name}: true\n`).join("")}`;
   const above = nearest(file, folder);
-  if (above === undefined) return { file, text, isTheirs: false };
-  const list = readFileSync(above, "utf8");
-  return builds.every((name) => list.includes(name)) ? undefined : { file: above, text, isTheirs: true };
+  const before = above === undefined ? "" : readFileSync(above, "utf8");
+  const lines = builds
+    .filter((name) => !before.includes(name))
+    .map((name) => `  ${name}: true\n`)
+    .join("");
+  if (lines === "") return undefined;
+  const path = above === undefined ? file : slashed(relative(folder, above));
+  const [head] = /^allowBuilds:[ \t]*\r?\n/m.exec(before) ?? [];
+  if (head !== undefined) return { path, text: before.replace(head, head + lines) };
+  const list = `allowBuilds:\n${lines}`;
+  if (/^allowBuilds:/m.test(before)) return { path, edit: list };
+  return { path, text: `${before}${before === "" || before.endsWith("\n") ? "" : "\n"}${list}` };
 }
 
 /** The files with settings: those of development are complete, those of production lack what nobody else knows. */
