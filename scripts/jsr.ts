@@ -1,5 +1,5 @@
 import { cpSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { basename, dirname, join } from "node:path";
+import { dirname, join, posix } from "node:path";
 
 /*
  * Lays out the built packages for JSR: each package's `dist` with a `deno.json` made of its `package.json`, in one Deno
@@ -10,7 +10,7 @@ interface Manifest {
   readonly name: string;
   readonly version: string;
   readonly license: string;
-  readonly exports: Readonly<Record<string, string | { readonly default: string }>>;
+  readonly exports: Readonly<Record<string, string | { readonly types: string; readonly default: string }>>;
   readonly dependencies?: Readonly<Record<string, string>>;
   readonly peerDependencies?: Readonly<Record<string, string>>;
 }
@@ -37,9 +37,9 @@ export function layOutForJSR(folder: string): string[] {
 function layOutPackage(name: string, folder: string, catalog: ReadonlyMap<string, string>): string {
   const from = join(root, "packages", name);
   const manifest: Manifest = JSON.parse(readFileSync(join(from, "package.json"), "utf8"));
-  const entries = Object.values(exportsOf(manifest));
+  const types = typesOf(manifest);
   for (const file of globSync("dist/**/*.{js,d.ts}", { cwd: from }))
-    copyModule(from, folder, file, entries.includes(`./${file}`));
+    copyModule(from, folder, file, types.get(`./${file}`));
   cpSync(join(from, "README.md"), join(folder, "README.md"));
   cpSync(join(root, "LICENSE"), join(folder, "LICENSE"));
   writeJSON(join(folder, "deno.json"), {
@@ -53,12 +53,20 @@ function layOutPackage(name: string, folder: string, catalog: ReadonlyMap<string
   return folder;
 }
 
+/** The declarations of each entry, seen from its module. */
+function typesOf({ exports }: Manifest): ReadonlyMap<string, string> {
+  const targets = Object.values(exports).filter((target) => typeof target !== "string");
+  return new Map(
+    targets.map(({ default: code, types }) => [code, `./${posix.relative(posix.dirname(code), types)}`]),
+  );
+}
+
 /** Copies a module without its source map. An entry names its declarations, and those name the types of React. */
-function copyModule(from: string, folder: string, file: string, isEntry: boolean): void {
+function copyModule(from: string, folder: string, file: string, declarations: string | undefined): void {
   const source = readFileSync(join(from, file), "utf8").replace(/^\/\/# sourceMappingURL=.*$/m, "");
-  const types = `/* @ts-self-types="./${basename(file).replace(/\.js$/, ".d.ts")}" */\n`;
+  const types = declarations === undefined ? "" : `/* @ts-self-types="${declarations}" */\n`;
   const module = file.endsWith(".js")
-    ? (isEntry ? types : "") + source
+    ? types + source
     : source
         // a bundled package has declarations of modules that are no files of their own
         .replace(/(\bfrom |\bimport\()"(\.[^"]*)\.js"/g, '$1"$2.d.ts"')
