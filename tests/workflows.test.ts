@@ -50,3 +50,15 @@ test("the workflow of the tests runs the packages on each Node that is promised"
   const [, lowest] = /^\| Node +\| (\d+)/m.exec(textOf("docs/support.md")) ?? [];
   expect(tested.split(", ")[0]).toBe(lowest);
 });
+
+test("a release is published with a provenance that is signed for its workflow, and without a token", () => {
+  const release = textOf(".github/workflows/release.yml");
+  expect(release).toMatch(/^permissions: \{\}$/m);
+  expect(release).toContain("      id-token: write");
+  expect(release).toContain('NPM_CONFIG_PROVENANCE: "true"');
+  expect(release).not.toMatch(/secrets\.|NPM_TOKEN|NODE_AUTH_TOKEN/);
+  // npm refuses a provenance whose repository is not that of the package
+  const { repository } = JSON.parse(textOf("package.json"));
+  for (const path of globSync("packages/*/package.json", { cwd: root }))
+    expect.soft(JSON.parse(textOf(path)).repository.url, path).toBe(repository.url);
+});
