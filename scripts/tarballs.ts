@@ -95,7 +95,7 @@ export function writeProject(
     name: "fresh",
     private: true,
     type: "module",
-    dependencies: { ...ours, ...peersOf(tarballs), ...dependencies },
+    dependencies: { ...peersOf(tarballs), ...ours, ...dependencies },
     // the packages depend on each other, and no registry has them yet
     overrides: ours,
     resolutions: ours,

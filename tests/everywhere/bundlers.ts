@@ -1,22 +1,22 @@
-import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { createEmulator } from "@sluice/emulator";
 import { serve } from "@sluice/emulator/serve";
 import { chromium } from "playwright";
 import { chromiumFlags, findChromium } from "../../scripts/chromium.ts";
+import { installProject } from "./project.ts";
 
 /*
  * The packages as bundlers of apps read them: each builds one page from the packed packages, warns of nothing, and the
  * page loads its chunks under a strict Content Security Policy.
  */
 
-/** Builds `entry` into `out` with the bundler of `tools`, and returns its warnings. The first file is `main.js`. */
-type Build = (
-  load: (name: string) => Promise<never>,
-  entry: string,
-  out: string,
-) => Promise<readonly string[]>;
+/** Builds `entry` into `out`, and returns the bundler's warnings. The first file is `main.js`. */
+type Build = (entry: string, out: string) => Promise<readonly string[]>;
+
+const tools = createRequire(join(import.meta.dirname, "tools/package.json"));
+const load = (name: string): Promise<never> => import(tools.resolve(name)) as Promise<never>;
 
 interface Stats {
   toJson(options: object): {
@@ -25,6 +25,13 @@ interface Stats {
   };
 }
 type Pack = (config: object, done: (error: Error | null, stats: Stats) => void) => void;
+
+type Plugin = (options: object) => unknown;
+
+interface Metro {
+  loadConfig(options: object): Promise<Readonly<Record<"resolver" | "transformer", object>>>;
+  runBuild(config: object, options: object): Promise<{ readonly code: string }>;
+}
 
 const packed = (pack: Pack, entry: string, path: string) =>
   new Promise<readonly string[]>((resolve, reject) => {
@@ -42,32 +49,36 @@ const packed = (pack: Pack, entry: string, path: string) =>
   });
 
 export const bundlers: Readonly<Record<string, Build>> = {
-  async webpack(load, entry, out) {
+  async webpack(entry, out) {
     const { default: pack } = (await load("webpack")) as { default: Pack };
     return packed(pack, entry, out);
   },
-  async "@rspack/core"(load, entry, out) {
+  async "@rspack/core"(entry, out) {
     const { rspack } = (await load("@rspack/core")) as { rspack: Pack };
     return packed(rspack, entry, out);
   },
-  async rollup(load, entry, out) {
+  async rollup(entry, out) {
     const { rollup } = (await load("rollup")) as {
       rollup(options: object): Promise<{ write(to: object): Promise<unknown> }>;
     };
-    const { nodeResolve } = (await load("@rollup/plugin-node-resolve")) as {
-      nodeResolve(options: object): unknown;
-    };
+    const { nodeResolve } = (await load("@rollup/plugin-node-resolve")) as Record<"nodeResolve", Plugin>;
+    const { default: commonjs } = (await load("@rollup/plugin-commonjs")) as Record<"default", Plugin>;
+    const { default: replace } = (await load("@rollup/plugin-replace")) as Record<"default", Plugin>;
     const warnings: string[] = [];
     const onwarn = ({ message }: { message: string }) => void warnings.push(message);
     const bundle = await rollup({
       input: { main: entry },
-      plugins: [nodeResolve({ browser: true })],
+      plugins: [
+        nodeResolve({ browser: true }),
+        commonjs({}),
+        replace({ "process.env.NODE_ENV": '"production"', preventAssignment: true }),
+      ],
       onwarn,
     });
     await bundle.write({ dir: out, format: "es", entryFileNames: "[name].js" });
     return warnings;
   },
-  async esbuild(load, entry, out) {
+  async esbuild(entry, out) {
     const { build } = (await load("esbuild")) as {
       build(options: object): Promise<{ warnings: readonly { text: string }[] }>;
     };
@@ -82,7 +93,7 @@ export const bundlers: Readonly<Record<string, Build>> = {
     });
     return warnings.map(({ text }) => text);
   },
-  async vite(load, entry, out) {
+  async vite(entry, out) {
     const { build, createLogger } = (await load("vite")) as typeof import("vite");
     const warnings: string[] = [];
     const logger = createLogger("warn");
@@ -98,28 +109,55 @@ export const bundlers: Readonly<Record<string, Build>> = {
     });
     return warnings;
   },
+  async metro(entry, out) {
+    const { default: metro } = (await load("metro")) as { default: Metro };
+    const projectRoot = join(entry, "..");
+    const runtime = join(tools.resolve("metro-runtime/package.json"), "..");
+    const { resolver, transformer, ...rest } = await metro.loadConfig({ projectRoot, cwd: projectRoot });
+    const warnings: string[] = [];
+    const update = (event: { readonly type: string }) =>
+      /warn|fail|error/.test(event.type) && warnings.push(JSON.stringify(event));
+    const config = {
+      ...rest,
+      projectRoot,
+      watchFolders: [projectRoot, runtime],
+      resetCache: true,
+      reporter: { update },
+      resolver: { ...resolver, useWatchman: false },
+      transformer: {
+        ...transformer,
+        asyncRequireModulePath: join(runtime, "src/modules/asyncRequire.js"),
+        getTransformOptions: () => ({ transform: { experimentalImportSupport: true } }),
+      },
+    };
+    const { code } = await metro.runBuild(config, { entry, platform: "web", dev: false, minify: true });
+    writeFileSync(join(out, "main.js"), code);
+    return warnings;
+  },
 };
 
 const POLICY = "default-src 'none'; script-src 'self'; connect-src 'self'; img-src data:; base-uri 'none'";
+
+/** Installs the packages for the bundlers, without the optional one: few apps measure videos. */
+export function installForBundlers(app: string, tarballs: ReadonlyMap<string, string>): void {
+  installProject(app, tarballs, { react: "^19.0.0" });
+  rmSync(join(app, "node_modules/mediabunny"), { recursive: true });
+}
 
 /** Builds the page with one bundler, and tries it. Returns the bundler's version, its warnings, and what went wrong. */
 export async function tryBundler(
   name: string,
   app: string,
-  tools: string,
 ): Promise<{
   readonly version: string;
   readonly warnings: readonly string[];
   readonly problem: string | undefined;
 }> {
-  const resolve = createRequire(join(tools, "package.json")).resolve;
-  const version = JSON.parse(readFileSync(join(tools, "node_modules", name, "package.json"), "utf8")).version;
+  const { version } = tools(`${name}/package.json`);
   const out = join(app, "bundled", name);
   rmSync(out, { recursive: true, force: true });
   mkdirSync(out, { recursive: true });
-  cpSync(join(import.meta.dirname, "places/bundled.js"), join(app, "bundled.js"));
-  const build = bundlers[name] as Build;
-  const warnings = await build((one) => import(resolve(one)) as Promise<never>, join(app, "bundled.js"), out);
+  const warnings = await (bundlers[name] as Build)(join(app, "bundled.js"), out);
   writeFileSync(
     join(out, "index.html"),
     '<!doctype html><link rel="icon" href="data:,"><script type="module" src="/main.js"></script>',

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { pnpm, run } from "../../scripts/tarballs.ts";
 import { behaviours } from "./behaviours/index.js";
-import { bundlers, tryBundler } from "./bundlers.ts";
+import { bundlers, installForBundlers, tryBundler } from "./bundlers.ts";
 import { compile, copyProgram, settings, typescripts } from "./compilers.ts";
 import { checkForJSR, checkWithDeno, installEverywhere, type Outcome } from "./installs.ts";
 import { nextVersion } from "./next.ts";
@@ -135,8 +135,10 @@ async function runPushes(): Promise<void> {
 
 async function runBundlers(): Promise<void> {
   const rows: Row[] = [];
+  const bundled = join(folder, "bundled");
+  installForBundlers(bundled, tarballs);
   for (const name of Object.keys(bundlers)) {
-    const tried = await tryBundler(name, app, join(import.meta.dirname, "tools"));
+    const tried = await tryBundler(name, bundled);
     const { version, warnings, problem } = tried;
     rows.push([name, version, warnings.length === 0 ? "none" : warnings.join("; "), cellOf(name, problem)]);
   }

@@ -1,6 +1,16 @@
-import { createChatStore, createClient, defineTool, memoryStorage } from "@sluice/core";
+import * as core from "@sluice/core";
+import * as media from "@sluice/core/media";
+import * as partialJSON from "@sluice/core/partial-json";
+import * as schemas from "@sluice/core/schemas";
+import * as sse from "@sluice/core/sse";
+import * as react from "@sluice/react";
+import * as app from "@sluice/react/app";
+import * as german from "@sluice/react/app/de";
+import * as notifications from "@sluice/react/notifications";
 
-/* A page that loads all that a chat loads when it needs it: tools, a storage, and retries. */
+/* A page that imports all entries, and loads all that a chat loads when it needs it: tools, a storage, and retries. */
+
+const { createChatStore, createClient, defineTool, memoryStorage } = core;
 
 const weather = defineTool({
   name: "weather",
@@ -18,6 +28,7 @@ addEventListener("securitypolicyviolation", ({ violatedDirective, blockedURI }) 
 
 globalThis.page = {
   violations,
+  entries: [core, media, partialJSON, schemas, sse, react, app, german, notifications],
   async send(text) {
     const { outcome, error } = await chat.send(text);
     return { outcome, error: error?.name };
