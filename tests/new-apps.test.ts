@@ -82,12 +82,20 @@ describe.each(Object.entries(waysOf))("a new app of %s", { tags: ["long"] }, (te
       const start = () => shop.start(app, ["npm", "start"], world.env);
       let running = start();
       await running;
-      const { client } = await clientOf("ada", async () => (await running).url);
+      const { client } = await clientOf("ada", async () => (await running).url, app);
       const chat = createChatStore(client, { model: "delta-5.3" });
       const turn = chat.send("Hello [[stall]]");
-      const text = () => `${chat.getSnapshot().error ?? chat.getSnapshot().messages[1]?.content ?? ""}`;
-      await expect.poll(text, { timeout: 60_000 }).toMatch(/\w/);
-      const shown = chat.getSnapshot().messages[1]?.content;
+      const { messages: begun } = await new Promise<ReturnType<typeof chat.getSnapshot>>(
+        (resolve, reject) => {
+          const look = () => {
+            const now = chat.getSnapshot();
+            if (now.error) reject(now.error);
+            else if (now.messages[1]?.content) resolve(now);
+          };
+          chat.subscribe(look);
+        },
+      );
+      const shown = begun[1]?.content;
       expect(await shop.attempt(app, ["npm", "start"], world.env)).toMatchObject({
         status: 1,
         printed: expect.stringContaining(

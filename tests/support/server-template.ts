@@ -7,7 +7,7 @@ import { createInterface } from "node:readline";
 import { createClient } from "@sluice/core";
 import { createEmulator } from "@sluice/emulator";
 import { serve } from "@sluice/emulator/serve";
-import { sign } from "../../packages/create-sluice/dist/templates/deno/server/sign-in.ts";
+import { SignJWT } from "jose";
 import { PRODUCTION_KEY } from "./new-app.ts";
 
 /* The server of the Node template in a process of its own, which can be killed and started again. */
@@ -85,9 +85,15 @@ export async function openWorld() {
   return { emulator, env, close: gateway.close };
 }
 
-/** A user's client. Its requests go to the server that `target` gives, and wait for it. */
-export async function clientOf(user: string, target: () => Promise<string>) {
-  const authorization = `Bearer ${await sign("session", user, 3600, SESSION_SECRET)}`;
+/**
+ * A user's client. Its requests go to the server that `target` gives, and wait for it.
+ *
+ * @param app name of the app, which issues the tokens of its users
+ */
+export async function clientOf(user: string, target: () => Promise<string>, app = "sluice-app") {
+  const token = new SignJWT({ iss: app, aud: "session", sub: user }).setExpirationTime("1h");
+  const secret = new TextEncoder().encode(SESSION_SECRET);
+  const authorization = `Bearer ${await token.setProtectedHeader({ alg: "HS256" }).sign(secret)}`;
   const ask = async (path: string, init: RequestInit = {}) =>
     fetch((await target()) + path, {
       ...init,
