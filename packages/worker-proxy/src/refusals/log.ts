@@ -5,7 +5,7 @@ import type { createRepeats } from "./repeats.js";
 import { textOf } from "./texts.js";
 
 /** The state of a log: the values that it must not show, and the lines that it has shown. */
-export interface Log<Env> {
+interface Log<Env> {
   readonly apiKey?: ProxyOptions<Env>["apiKey"] | undefined;
   readonly secret?: ProxyOptions<Env>["secret"];
   readonly advised?: Set<string>;
