@@ -92,11 +92,11 @@ test("case 185: a write that comes late, after another process took the object o
   // the first process is cut off with a write under way; the database gets it seconds later
   first.way.hold();
   const late = first.tell("add").catch((error: unknown) => String(error));
-  expect(await second.tell("add")).toBe(2);
+  for (const n of [2, 3]) expect(await second.tell("add")).toBe(n);
   first.way.goOn();
   expect(await late).toMatch(/Error/);
-  expect(await second.tell("read")).toBe(2);
-  expect(await storedIn(schema)).toEqual([[1, 2]]);
+  expect(await second.tell("read")).toBe(3);
+  expect(await storedIn(schema)).toEqual([[1, 3]]);
 });
 
 test("case 186: a process that can't renew its lease answers for none of its objects, and begins again with what is kept", async () => {
