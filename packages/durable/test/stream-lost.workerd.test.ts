@@ -1,6 +1,6 @@
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { budget, eraseUser, type ObjectNamespace, streamLog } from "@sluice/durable";
+import { budget, eraseUser, type ObjectNamespace, type ObjectState, streamLog } from "@sluice/durable";
 import { afterEach, beforeEach, describe, expect, type MockInstance, test, vi } from "vitest";
 import { gateway, jobs, ledger, purse } from "./support/durable-gateway.js";
 import { objectOf as createOf, openPaidOnce } from "./support/once.js";
@@ -249,6 +249,31 @@ describe("case 165: an erasure while the meter fails", () => {
     await expect.poll(() => rowsOf(id)).toEqual([]);
     expect(jobs).toHaveLength(1);
   });
+});
+
+test("An answer whose object is lost before and after its settlement stays, and its key sends nothing again", async () => {
+  const { ask, resume } = openProxy({
+    extensions: [streamLog(() => BOUNDED_STREAM_LOG)],
+    meter: purse.meter,
+  });
+  const headers = { authorization: user, "idempotency-key": "settled-late" };
+  purse.fails = true;
+  const first = await ask({ headers });
+  const id = idOf(first);
+  const text = await first.text();
+  await expect.poll(() => log.mock.calls.join("\n")).toContain(`stream ${id} could not be settled`);
+  purse.fails = false;
+  const object = () => objectOf(id, BOUNDED_STREAM_LOG, user);
+  await lose(await object());
+  expect(await (await resume(id, 0, { headers })).text()).toBe(text);
+  await expect.poll(() => purse.reserved.size).toBe(0);
+  await lose(await object());
+  // the alarm is that of the answer's last minute, and no more the one that was to settle it
+  const alarmOf = (_: unknown, { storage }: ObjectState) => storage.getAlarm();
+  const alarm = await runInDurableObject(await object(), alarmOf as never);
+  expect(Number(alarm) - Date.now()).toBeGreaterThan(60_000);
+  expect(await (await ask({ headers })).text()).toBe(text);
+  expect(gateway.requests).toHaveLength(1);
 });
 
 /** The id of the stream that a user's key has. */

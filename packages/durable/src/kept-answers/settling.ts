@@ -1,6 +1,6 @@
 import type { Paid } from "@sluice/worker-proxy/internal";
 import { logError, readBinding, tooMany } from "@sluice/worker-proxy/internal";
-import { type JobEnd, type KeptJob, report, reported, settleJob } from "../objects/job.js";
+import { type JobEnd, type KeptJob, report, reported, settleJob, settleLater } from "../objects/job.js";
 import { type ObjectState, objectNamed } from "../objects/object.js";
 import { type UserIndex, userIndexIn } from "../objects/user-index.js";
 import type { EventLog } from "./rows.js";
@@ -48,14 +48,18 @@ export function openSettling<Env>(
     if (!job) return;
     paid = payment;
     reportOnce(job, { ...end, ...paidAs(paid) });
-    resume(until);
+    settleNow(until, true);
   }
 
   /** Settles a job that was reported. */
   function resume(until: number): void {
+    settleNow(until, false);
+  }
+
+  function settleNow(until: number, isFirst: boolean): void {
     keptUntil = until;
     if (!log.job) return;
-    settling = settle(log.job);
+    settling = settle(log.job, isFirst);
     state.waitUntil(settling);
   }
 
@@ -70,17 +74,19 @@ export function openSettling<Env>(
     await settling;
     if (!log.job) return true;
     keptUntil = until;
-    settling = settle(log.job);
+    settling = settle(log.job, false);
     await settling;
     return !log.job;
   }
 
-  async function settle(job: KeptJob): Promise<void> {
+  async function settle(job: KeptJob, isFirst: boolean): Promise<void> {
     try {
       await settleJob(meter, job, paid, env);
       const index = await indexOf(job.userName);
       const ids = await index.end({ id: job.id, keptUntil, mostKept: keptPerUser });
       log.settled();
+      // the alarm may be the one for another attempt: without a job, it would delete the answer
+      if (!isFirst) void state.storage.setAlarm(keptUntil);
       if (ids.length > 0) await drop(ids, job, index);
     } catch {
       logError(
@@ -112,6 +118,7 @@ export function openSettling<Env>(
       await (await indexOf(job.userName)).forget([job.id]);
     } catch {
       logError(`streamLogObject: stream ${job.id} could not be settled; its place and its amount end later`);
+      state.waitUntil(settleLater(meter, job, paid, env));
     }
   }
 }

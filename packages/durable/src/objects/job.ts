@@ -1,5 +1,5 @@
 import type { JobEvent, JobOutcome, Meter, OnJobEvent, Usage } from "@sluice/worker-proxy";
-import { notifyOf } from "@sluice/worker-proxy/internal";
+import { logError, notifyOf } from "@sluice/worker-proxy/internal";
 
 /** A job as it is stored until it is settled. Where its process is lost, the next process settles and reports it. */
 export interface KeptJob {
@@ -71,4 +71,22 @@ export async function settleJob<Env>(
   if (ticket === undefined || (await paid?.settled)) return;
   // a request whose meter failed, or had not answered yet, was never sent
   await meter?.settleTicket?.(ticket, isReserving ? 0 : paid ? paid.spent : spent, env);
+}
+
+/** Pauses between attempts to settle a job of which nothing is kept, in milliseconds. */
+const PAUSES_MS = [2, 4, 8, 16, 32, 64, 128, 256].map((seconds) => seconds * 1000);
+
+/** Settles a job of which nothing is kept, and whose settlement has failed. Where it fails for minutes, the hold of the meter ends it. */
+export async function settleLater<Env>(
+  ...[meter, job, paid, env]: Parameters<typeof settleJob<Env>>
+): Promise<void> {
+  for (const pause of PAUSES_MS) {
+    await new Promise((resolve) => setTimeout(resolve, pause));
+    try {
+      return await settleJob(meter, job, paid, env);
+    } catch {
+      // the next attempt may find the budget again
+    }
+  }
+  logError("durable: what was set aside could not be settled for minutes; it is spent when its time is over");
 }

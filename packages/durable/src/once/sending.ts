@@ -28,7 +28,7 @@ import {
   textOf,
   usageOf,
 } from "@sluice/worker-proxy/internal";
-import { type JobEnd, type KeptJob, report } from "../objects/job.js";
+import { type JobEnd, type KeptJob, report, settleLater } from "../objects/job.js";
 import { type ObjectState, refusedBy } from "../objects/object.js";
 import { objectRefusal } from "../objects/refusals.js";
 import { userIndexIn } from "../objects/user-index.js";
@@ -58,6 +58,8 @@ interface Sending extends Outgoing {
   readonly call: Call;
   readonly asked: Asked;
   account: Account | undefined;
+  /** See `Reservation`: known before anything is reserved. */
+  ticket: string | undefined;
   /** True from the moment in which the gateway may have it. */
   isSent: boolean;
   /** The gateway's; 0 before it has answered. */
@@ -86,6 +88,7 @@ export function openSending<Env>(
       call: openCall(outgoing.erased, limits.totalMs),
       asked: { known: {} },
       account: undefined,
+      ticket: undefined,
       isSent: false,
       status: 0,
       headers: {},
@@ -107,6 +110,7 @@ export function openSending<Env>(
     await list(create);
     const gateway = await way.open(env, "once.invalid");
     const keepTicket = async (ticket: string, reserved: number) => {
+      sending.ticket = ticket;
       rows.reserved({ ...job, ticket, reserved, isReserving: true });
       await state.storage.sync();
     };
@@ -196,7 +200,10 @@ export function openSending<Env>(
     const known = { requestId: headers["x-request-id"], ...end, ...asked.known, ...amounts };
     const reportEnd = () => report(onEvent, "create", job, known, env);
     sending.reportEnd = reportEnd;
-    await paid?.settled;
+    // a meter that failed may have set something aside
+    const isSettled = paid ? await paid.settled : end.outcome !== "failed";
+    const left = { ticket: account?.ticket ?? sending.ticket, isReserving: !account };
+    if (!isSettled) state.waitUntil(settleLater(meter, left, paid, env));
     return reportEnd;
   }
 

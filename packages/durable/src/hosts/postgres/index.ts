@@ -1,5 +1,7 @@
 import type { DurableObjectClass, ObjectNamespace } from "../../objects/object.js";
 import { openLiveObjects } from "../process/live-objects.js";
+import { type DoorOptions, openDoor } from "../process/neighbours/door.js";
+import { openWay } from "../process/neighbours/forward.js";
 import type { ConnectionOptions } from "./connections.js";
 import { openPostgresKeeper } from "./postgres-keeper.js";
 
@@ -18,6 +20,11 @@ export interface ObjectsOptions<Env, Names extends string> {
   readonly objects: Readonly<Record<Names, DurableObjectClass<never>>>;
   /** Variables and secrets, as `process.env` has them. */
   readonly env: Env;
+  /**
+   * Place at which this process takes requests of the others for the objects that it has. Give the host where processes
+   * run on several machines. @default a free port of this machine, for processes on it
+   */
+  readonly neighbours?: DoorOptions | undefined;
   /**
    * Time after which other processes take over the objects of one that is lost, in milliseconds; at least 1,000. A process
    * renews it three times in this time, by one query. @default 15_000
@@ -86,17 +93,29 @@ export async function openObjects<Env extends object, Names extends string>({
   env,
   schema = "sluice",
   leaseMs = 15_000,
+  neighbours,
   ...options
 }: ObjectsOptions<Env, Names>): Promise<Objects<Env, Names>> {
   if (!Number.isSafeInteger(leaseMs) || leaseMs < LEAST_LEASE_MS)
     throw new TypeError(`leaseMs: give a whole number from ${LEAST_LEASE_MS} up`);
   const all = { ...env } as Record<string, unknown>;
-  const keeper = await openPostgresKeeper({ ...options, schema, leaseMs, address: "" });
-  const live = openLiveObjects(keeper, objects, all as never);
+  const door = await openDoor((object, request) => live.answer(object, request), neighbours);
+  const way = openWay();
+  const keeper = await openPostgresKeeper({ ...options, schema, leaseMs, address: door.address }).catch(
+    async (error: unknown) => {
+      await door.close();
+      throw error;
+    },
+  );
+  const live = openLiveObjects(keeper, objects, all as never, { forward: way.forward });
   for (const binding of Object.keys(objects)) all[binding] = live.namespace(binding);
   live.start();
   return {
     env: all as Objects<Env, Names>["env"],
-    close: (withinMs = 10_000) => live.close(withinMs),
+    async close(withinMs = 10_000) {
+      await live.close(withinMs);
+      way.close();
+      await door.close();
+    },
   };
 }

@@ -16,8 +16,10 @@ export interface LiveObject {
   fetch(request: Request): Promise<Response>;
   /** Runs the alarm if it is due; it stays until it has succeeded. */
   alarm(): Promise<void>;
-  /** Waits until nothing is under way, or until the time is over, and gives the object up. */
-  close(withinMs: number): Promise<void>;
+  /** Resolves when nothing is under way, or when the time is over. */
+  ended(withinMs: number): Promise<void>;
+  /** Gives the object up. What is under way is cut. */
+  close(): Promise<void>;
 }
 
 /** The parts that each object of a host has. */
@@ -74,8 +76,8 @@ export function openLiveObject<Env>(
     },
     fetch: (request) => uses.during(() => fetch(request)),
     alarm: () => uses.during(alarm),
-    async close(withinMs) {
-      await uses.ended(withinMs);
+    ended: uses.ended,
+    async close() {
       await allKept().catch(() => {});
       isClosed = true;
       clearTimeout(ringer);
@@ -193,14 +195,15 @@ export function openLiveObject<Env>(
           exec(`CREATE TABLE IF NOT EXISTS ${VALUES} (key TEXT PRIMARY KEY, value TEXT)`);
           exec(`INSERT OR REPLACE INTO ${VALUES} VALUES (?, ?)`, key, JSON.stringify(value));
         },
-        async deleteAll() {
-          note();
-          database.clear();
-          setAlarm(null);
-        },
+        deleteAll: () =>
+          unheard(() => {
+            note();
+            database.clear();
+            setAlarm(null);
+          }),
         getAlarm: async () => alarmAt,
-        setAlarm: async (at) => setAlarm(Number(at)),
-        deleteAlarm: async () => setAlarm(null),
+        setAlarm: (at) => unheard(() => setAlarm(Number(at))),
+        deleteAlarm: () => unheard(() => setAlarm(null)),
         sync: allKept,
       },
       async blockConcurrencyWhile(work) {
@@ -215,4 +218,11 @@ export function openLiveObject<Env>(
       return exec("SELECT 1 FROM sqlite_master WHERE name = ?", VALUES).toArray().length > 0;
     }
   }
+}
+
+/** Does what an object needn't wait for: where it fails, the object ends, and not the process. */
+function unheard(act: () => void): Promise<void> {
+  const done = (async () => act())();
+  done.catch(() => {});
+  return done;
 }

@@ -12,13 +12,13 @@ interface LiveObjectsOptions {
   /**
    * Hands a request to the process that has the object, and resolves to its answer.
    *
-   * @throws {OwnerAbsent} where no part of the request was answered: it may be handed on again, or be answered here
+   * @throws {OwnerAbsent} where its body was not read, or it only reads: it may be handed on again, or be answered here
    */
   readonly forward?: Forward | undefined;
 }
 export type Forward = (owner: string, object: ObjectName, request: Request) => Promise<Response>;
 
-/** No process at the owner's address has the object, and nothing was done there. */
+/** The process at the owner's address has not got the object or does not answer, and nothing was done there. */
 export class OwnerAbsent extends Error {
   override name = "OwnerAbsent" as const;
 }
@@ -80,16 +80,18 @@ export function openLiveObjects(
 
   /** Answers here, or has the owner answer. Where the owner is gone, it waits until the object can be taken over. */
   async function ask(name: ObjectName, request: Request): Promise<Response> {
+    if (isClosed) throw new Error("the server is being stopped");
     const until = performance.now() + TAKE_OVER_MS;
     for (let pause = OWNER_AGAIN_MS; ; pause = Math.min(pause * 2, OWNER_LONGEST_MS)) {
       const found = await opened(name);
+      // what nobody waits for any more may have been taken back meanwhile
+      request.signal.throwIfAborted();
       if (!("owner" in found)) return await found.fetch(request);
       try {
-        return await forward(found.owner, name, request.clone());
+        return await forward(found.owner, name, request);
       } catch (error) {
         if (!(error instanceof OwnerAbsent) || performance.now() > until) throw error;
         await new Promise((resolve) => setTimeout(resolve, pause));
-        request.signal.throwIfAborted();
       }
     }
   }
@@ -97,6 +99,7 @@ export function openLiveObjects(
   async function answer(name: ObjectName, request: Request): Promise<Response> {
     const found = await opened(name);
     if ("owner" in found) throw new OwnerAbsent(`an object of ${name.binding} belongs to another process`);
+    request.signal.throwIfAborted();
     return await found.fetch(request);
   }
 
@@ -104,14 +107,15 @@ export function openLiveObjects(
   async function opened(name: ObjectName): Promise<LiveObject | KeptElsewhere> {
     const key = keyOf(name);
     for (;;) {
-      if (isClosed) throw new Error("the server is being stopped");
+      // what is still under way here goes on, also for those whom other processes send
+      if (isClosed && !live.has(key)) throw new OwnerAbsent("the server is being stopped");
       await leaving.get(key);
       const opening = live.get(key) ?? open(key, name);
       const object = await opening;
       if ("owner" in object) return object;
       if (live.get(key) !== opening) continue;
       if (!object.isBroken) return object;
-      void leave(key, object, 0);
+      void leave(key, object);
     }
   }
 
@@ -136,10 +140,10 @@ export function openLiveObjects(
   }
 
   /** Gives up an object; the next request waits for that. */
-  function leave(key: string, object: LiveObject, withinMs: number): Promise<void> {
+  function leave(key: string, object: LiveObject): Promise<void> {
     live.delete(key);
     const left = object
-      .close(withinMs)
+      .close()
       .then(() => alarms.wakeAt(object.isBroken ? Date.now() : (object.alarmAt ?? Number.POSITIVE_INFINITY)))
       .catch((error) =>
         logError(`durable: an object of ${object.name.binding} could not be given up: ${error}`),
@@ -152,14 +156,14 @@ export function openLiveObjects(
   async function drop(name: ObjectName): Promise<void> {
     const key = keyOf(name);
     const object = await liveIn(live.get(key));
-    if (object) await leave(key, object, 0);
+    if (object) await leave(key, object);
   }
 
   async function sweep(): Promise<void> {
     for (const [key, opening] of [...live]) {
       const object = await liveIn(opening);
       if (!object || live.get(key) !== opening) continue;
-      if (object.isBroken || object.idleMs() >= IDLE_MS) void leave(key, object, 0);
+      if (object.isBroken || object.idleMs() >= IDLE_MS) void leave(key, object);
     }
   }
 
@@ -175,15 +179,16 @@ export function openLiveObjects(
     clearInterval(sweeper);
     const all = [...live].map(async ([key, opening]) => {
       const object = await liveIn(opening);
-      if (object) await leave(key, object, withinMs);
+      await object?.ended(withinMs);
+      if (object && live.get(key) === opening) await leave(key, object);
     });
     await Promise.all([...all, ...leaving.values()]);
     await keeper.close();
   }
 }
 
-async function toNobody(owner: string, { binding }: ObjectName): Promise<never> {
-  throw new OwnerAbsent(`an object of ${binding} belongs to the process at ${owner || "no address"}`);
+async function toNobody(_owner: string, { binding }: ObjectName): Promise<never> {
+  throw new OwnerAbsent(`an object of ${binding} belongs to another process, and this one asks no other`);
 }
 
 /** Returns the object, if it is in this process. */
