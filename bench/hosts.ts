@@ -1,0 +1,233 @@
+import { fork } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { Agent, type IncomingMessage, request } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { startPostgres } from "../packages/durable/test/support/postgres-server.ts";
+import { type Figure, inTurns, ratioOf, short } from "./harness.ts";
+import { startWorker } from "./proxy-sides.ts";
+import { startGateway } from "./start-gateway.ts";
+import { tableOf } from "./topic.ts";
+
+/*
+ * What a kept and metered answer costs on each host: 60 at once of 100 events, one each 50 ms, and as many as 32 clients
+ * get one after the other of answers that come at once. Each is begun, left, and read to its end: by the same process, or
+ * by the next one, which gets it from the first. CPU is that of all processes of a host, with Postgres, whose disk is not
+ * waited for. Figures are medians of rounds in which all take turns, and ratios of the same round.
+ *
+ *     pnpm build && node bench/hosts.ts [paced|short]
+ */
+
+const PACED = 60;
+const CLIENTS = 32;
+const SHORT = 320;
+
+interface Host {
+  /** Addresses of the processes that answers are begun at. */
+  readonly processes: readonly string[];
+  /** CPU so far in milliseconds, that of Postgres apart. */
+  cpuMs(): { readonly own: number; readonly postgres: number };
+  queries(): Promise<number>;
+}
+
+const worker = `import { createProxy } from "@sluice/worker-proxy";
+import { Budget, budget, streamLog, streamLogObject } from "@sluice/durable";
+export { Budget };
+const options = {
+  baseURL: (env) => env.GATEWAY,
+  apiKey: () => "sk-a-key-for-the-bench-0123456789",
+  limits: { streamsPerUser: 1000 },
+  meter: budget({ namespace: (env) => env.BUDGET, limits: { user: 1e12 }, windowMs: 86_400_000, reserveFor: () => 1000 }),
+};
+export const StreamLog = streamLogObject({ ...options, namespace: (env) => env.STREAM_LOG });
+export default createProxy({
+  ...options,
+  authenticate: ({ headers }) => ({ id: headers.get("authorization") ?? "" }),
+  origins: [],
+  models: ["delta-5.3"],
+  extensions: [streamLog((env) => env.STREAM_LOG)],
+});`;
+
+const agent = new Agent({ keepAlive: true, maxSockets: 512 });
+const folder = mkdtempSync(join(tmpdir(), "sluice-hosts-"));
+const gateway = await startGateway();
+const postgres = await startPostgres();
+const closings: (() => unknown)[] = [];
+let users = 0;
+
+const workerd = await startWorker({
+  name: "hosts",
+  source: worker,
+  gateway: gateway.address,
+  objects: { STREAM_LOG: "StreamLog", BUDGET: "Budget" },
+});
+closings.push(() => workerd.close());
+const inWorkerd: Host = {
+  processes: [workerd.address.href.replace(/\/$/, "")],
+  cpuMs: () => ({ own: workerd.cpuMs(), postgres: 0 }),
+  queries: async () => 0,
+};
+const file = await startProcesses(1, () => join(folder, "objects.db"));
+const one = await startProcesses(1, () => `${postgres.url} one`);
+const two = await startProcesses(2, () => `${postgres.url} two`);
+const four = await startProcesses(4, () => `${postgres.url} four`);
+
+const subjects = {
+  workerd: { host: inWorkerd, away: 0 },
+  "Node, SQLite": { host: file, away: 0 },
+  "Postgres, 1 process": { host: one, away: 0 },
+  "Postgres, 2 processes": { host: two, away: 0 },
+  "Postgres, 4 processes": { host: four, away: 0 },
+  "2 processes, read by the other": { host: two, away: 1 },
+  "4 processes, read by the next": { host: four, away: 1 },
+} as const;
+type Name = keyof typeof subjects;
+const names = Object.keys(subjects) as Name[];
+
+const [only] = process.argv.slice(2);
+for (const kind of ["paced", "short"] as const) if (!only || only === kind) await measure(kind);
+for (const close of closings) await close();
+await postgres.close();
+gateway.child.disconnect();
+agent.destroy();
+rmSync(folder, { recursive: true });
+process.exit();
+
+async function measure(kind: "paced" | "short"): Promise<void> {
+  const count = kind === "paced" ? PACED : SHORT;
+  const more = Object.fromEntries(
+    names.map((name) => [name, { postgres: [], queries: [], rate: [] }]),
+  ) as unknown as Record<Name, Record<"postgres" | "queries" | "rate", number[]>>;
+  const cpu = await inTurns(
+    names,
+    async (name) => {
+      const { host, away } = subjects[name];
+      const [before, asked, startedAt] = [host.cpuMs(), await host.queries(), performance.now()];
+      await all(count, kind === "paced" ? count : CLIENTS, (nth) => readAway(host, nth, away, kind));
+      const seconds = (performance.now() - startedAt) / 1000;
+      // what is settled behind the last answers
+      await new Promise((resolve) => setTimeout(resolve, 500));
+      const after = host.cpuMs();
+      more[name].postgres.push((after.postgres - before.postgres) / count);
+      more[name].queries.push(((await host.queries()) - asked) / count);
+      more[name].rate.push(count / seconds);
+      return (after.own + after.postgres - before.own - before.postgres) / count;
+    },
+    { rounds: 5, warmUps: 1, budgetMs: 600_000 },
+  );
+  const columnOf = (cellOf: (name: Name) => Figure | string) =>
+    Object.fromEntries(names.map((name) => [name, cellOf(name)]));
+  const middle = (values: readonly number[]) =>
+    short([...values].sort((a, b) => a - b)[values.length >> 1] ?? 0);
+  console.log(
+    tableOf(kind === "paced" ? "100 events, one each 50 ms" : "20 events at once", {
+      "CPU ÷ workerd": columnOf((name) => ratioOf(cpu[name], cpu.workerd)),
+      "CPU ÷ one process": columnOf((name) => ratioOf(cpu[name], cpu["Postgres, 1 process"])),
+      "ms of CPU": columnOf((name) => middle(cpu[name])),
+      "of them Postgres": columnOf((name) => middle(more[name].postgres)),
+      queries: columnOf((name) => middle(more[name].queries)),
+      "answers a second": columnOf((name) => middle(more[name].rate)),
+    }),
+  );
+}
+
+async function startProcesses(count: number, placeOf: () => string): Promise<Host> {
+  const children = await Promise.all(
+    Array.from({ length: count }, async () => {
+      const child = fork(new URL("./host-process.ts", import.meta.url), [
+        gateway.address,
+        ...placeOf().split(" "),
+      ]);
+      const [port] = (await once(child, "message")) as [number];
+      closings.push(() => child.disconnect());
+      return { child, port };
+    }),
+  );
+  const ownCPU = () => children.reduce((sum, { child }) => sum + cpuOf(Number(child.pid)).own, 0);
+  const isShared = placeOf().startsWith("postgres:");
+  return {
+    processes: children.map(({ port }) => `http://127.0.0.1:${port}`),
+    cpuMs: () => ({ own: ownCPU(), postgres: isShared ? postgresCPU() : 0 }),
+    async queries() {
+      const counts = children.map(async ({ child }) => {
+        const said = once(child, "message");
+        child.send("queries");
+        return Number((await said)[0]);
+      });
+      return (await Promise.all(counts)).reduce((sum, some) => sum + some, 0);
+    },
+  };
+}
+
+/** CPU of a process and of its children that have ended, in milliseconds; the system counts in hundredths of a second. */
+function cpuOf(pid: number): { readonly own: number; readonly ended: number; readonly parent: number } {
+  const stat = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]?.split(" ") ?? [];
+  const ms = (first: number) => (Number(stat[first]) + Number(stat[first + 1])) * 10;
+  return { own: ms(11), ended: ms(13), parent: Number(stat[1]) };
+}
+
+function postgresCPU(): number {
+  const pids = readdirSync("/proc").filter((name) => /^\d+$/.test(name));
+  const main = Number(
+    pids.find((pid) => {
+      const words = textOf(`/proc/${pid}/cmdline`).split("\0");
+      return words[0]?.endsWith("postgres") && words.includes(String(postgres.port));
+    }),
+  );
+  const known = pids.flatMap((pid) => {
+    try {
+      const cpu = cpuOf(Number(pid));
+      return cpu.parent === main || Number(pid) === main ? cpu.own : [];
+    } catch {
+      return []; // it has ended
+    }
+  });
+  return known.reduce((sum, ms) => sum + ms, 0) + cpuOf(main).ended;
+}
+
+function textOf(path: string): string {
+  try {
+    return readFileSync(path, "utf8");
+  } catch {
+    return "";
+  }
+}
+
+/** Does some work so many times, in lanes. */
+async function all(count: number, lanes: number, work: (nth: number) => Promise<void>): Promise<void> {
+  let nth = 0;
+  await Promise.all(
+    Array.from({ length: lanes }, async () => {
+      while (nth < count) await work(nth++);
+    }),
+  );
+}
+
+/** Begins an answer, leaves it, and reads it from its start at a process so many places further on. */
+async function readAway({ processes }: Host, nth: number, away: number, prompt: string): Promise<void> {
+  const [begunAt = "", readAt = ""] = [0, away].map((more) => processes[(nth + more) % processes.length]);
+  const user = `user-${++users}`;
+  const body = JSON.stringify({
+    model: "delta-5.3",
+    stream: true,
+    messages: [{ role: "user", content: prompt }],
+  });
+  const begun = await send(`${begunAt}/v1/chat/completions`, user, body);
+  begun.on("error", () => {}).destroy();
+  const response = await send(`${readAt}/v1/chat/streams/${begun.headers["x-stream-id"]}`, user);
+  let end = "";
+  for await (const piece of response) end = String(piece).slice(-300);
+  if (!/\[DONE\]|"finish_reason":"stop"/.test(end))
+    throw new Error(`${response.statusCode}: the answer is not whole: ${end}`);
+}
+
+function send(url: string, user: string, body?: string): Promise<IncomingMessage> {
+  const headers = { authorization: user, ...(body && { "content-type": "application/json" }) };
+  return new Promise((resolve, reject) => {
+    request(url, { method: body ? "POST" : "GET", headers, agent })
+      .on("response", resolve)
+      .on("error", reject)
+      .end(body);
+  });
+}
