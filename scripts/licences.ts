@@ -25,8 +25,8 @@ interface Row {
 const root = join(import.meta.dirname, "..");
 const file = join(root, "LICENCES.md");
 
-/** Licences that our users can take without a question. */
-const accepted = ["MIT", "ISC", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "0BSD", "MPL-2.0"];
+/** Licences that our users can take without a question. The Unlicense gives a work to the public, with no condition. */
+const accepted = ["MIT", "ISC", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "0BSD", "Unlicense", "MPL-2.0"];
 
 /** Returns the page, and the names of packages whose licence is not accepted. */
 export function licencePage(): { readonly page: string; readonly refused: readonly string[] } {

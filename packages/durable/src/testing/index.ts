@@ -1,4 +1,3 @@
-export { type BucketTests, testBucket } from "./bucket.js";
 export type {
   Changes,
   DueAlarms,
@@ -10,4 +9,5 @@ export type {
   StoredObject,
   StoredRow,
 } from "../hosts/process/keeper.js";
+export { type BucketTests, testBucket } from "./bucket.js";
 export { type ContractCase, type KeeperUnderTest, keeperContract } from "./keeper.js";

@@ -7,7 +7,7 @@ import { bundle } from "../../../worker-proxy/test/support/bundle.js";
 import { newSchema, url } from "./postgres.js";
 import { startS3 } from "./s3-server.js";
 
-/** What a Worker is bound to, and where its objects are. */
+/** Bindings of a Worker, and the place of its objects. */
 interface Program {
   readonly host: "node" | "postgres";
   /** Lease of a process on Postgres, in milliseconds. @default 6_000 */

@@ -1,8 +1,8 @@
 import type { Sql } from "postgres";
 
 /** Errors of the functions below, by their SQLSTATE. */
-export const LEASE_OVER = "SL001";
-export const NOT_OWNER = "SL002";
+const LEASE_OVER = "SL001";
+const NOT_OWNER = "SL002";
 
 /** Longest wait for a lock, in milliseconds: an object is locked for one write. */
 const LOCK_MS = 5_000;
