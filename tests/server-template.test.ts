@@ -1,5 +1,6 @@
 import { createChatStore, generateImages } from "@sluice/core";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { startPostgres } from "../packages/durable/test/support/postgres-server.js";
 import {
   clientOf,
   copyTemplate,
@@ -95,6 +96,47 @@ describe.each(Object.entries(runtimes))("the server on %s", { tags: ["long"] }, 
     const again = await ask("/api/v1/chat/completions", init);
     expect(await again.text()).toBe(answer);
     expect(asked()).toHaveLength(2);
+  });
+
+  test("A file that a user uploads is there after a restart, behind a link of the app's own address", async () => {
+    const { userOf, crash, target } = await open();
+    const { ask } = await userOf("ada");
+    const bytes = Buffer.concat([Buffer.from("89504e470d0a1a0a", "hex"), Buffer.alloc(1000, 7)]);
+    const headers = { "content-type": "application/octet-stream" };
+    const stored = await ask("/api/v1/uploads", { method: "POST", headers, body: bytes });
+    const { url } = (await stored.json()) as { url: string };
+    expect(url).toMatch(/^https:\/\/chat\.sluice\.test\/api\/v1\/media\//);
+    await crash();
+    const { pathname, search } = new URL(url);
+    const read = await fetch((await target()) + pathname + search);
+    expect(Buffer.from(await read.arrayBuffer()).equals(bytes)).toBe(true);
+  });
+
+  // a process is lost for the others when its lease of 15 s is over
+  test("Two servers on one Postgres keep one thing: the other one has it, also when the first is killed", {
+    timeout: 180_000,
+  }, async () => {
+    const database = await startPostgres();
+    onTestFinished(database.close);
+    const first = await open({ DATABASE_URL: database.url });
+    const second = await open({ DATABASE_URL: database.url });
+    const body = JSON.stringify({
+      model: "delta-5.3",
+      stream: true,
+      messages: [{ role: "user", content: "Hi" }],
+    });
+    const init = { method: "POST", headers: { "idempotency-key": "hello" }, body };
+    const answerOf = async ({ ask }: Awaited<ReturnType<typeof first.userOf>>) =>
+      (await ask("/api/v1/chat/completions", init)).text();
+    const answer = await answerOf(await first.userOf("ada"));
+    expect(answer).toContain("[DONE]");
+    const elsewhere = await second.userOf("ada");
+    expect(await answerOf(elsewhere)).toBe(answer);
+    const { signal, ended } = await first.server();
+    signal("SIGKILL");
+    await ended;
+    expect(await answerOf(elsewhere)).toBe(answer);
+    expect(asked()).toHaveLength(1);
   });
 
   test("SIGTERM lets an answer end, takes no new one, and ends the process in order", async () => {

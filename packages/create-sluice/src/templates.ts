@@ -135,7 +135,7 @@ export const templates: Readonly<Record<TemplateName, Template>> = {
     page: ".",
   },
   node: {
-    title: "A server on Node that keeps the gateway's key, budgets, answers and videos",
+    title: "A server on Node that keeps the gateway's key, budgets, answers, videos and files",
     parts: [
       ["ask", "."],
       ["server", "server"],
@@ -157,6 +157,10 @@ export const templates: Readonly<Record<TemplateName, Template>> = {
     settings: {
       OPERATORS: "ids of the users who may operate the server, separated by spaces",
       METRICS_TOKEN: "what a scraper sends for `/metrics`: at least 32 random characters",
+      DATABASE_URL:
+        "a Postgres for what is kept, so that several processes can run: `postgres://user:password@host/name`",
+      NEIGHBOUR_HOST:
+        "the address of this machine for the other processes, where they run on several machines",
       WEBHOOK_URL: "the address of your app that hears of each video, signed with `WEBHOOK_SECRET`",
     },
     setsMode: true,

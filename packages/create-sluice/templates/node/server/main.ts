@@ -4,7 +4,7 @@ import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { openObjects } from "@sluice/durable/node";
+import { folderBucket, openObjects } from "@sluice/durable/node";
 import { toNodeHandler } from "@sluice/worker-proxy/node";
 import { answer } from "./answer.ts";
 import { measured, objects, type Settings } from "./proxy.ts";
@@ -18,7 +18,7 @@ const drainMs = Number(process.env.DRAIN_MS || 8_000);
 mkdirSync(folder, { recursive: true });
 // what users have asked is in no commit
 writeFileSync(join(folder, ".gitignore"), "*\n");
-const kept = opened();
+const kept = await opened();
 const handle = toNodeHandler(serve);
 const underWay = new Set<ServerResponse>();
 const server = createServer((incoming, outgoing) => {
@@ -43,10 +43,14 @@ function serve(request: Request): Response | Promise<Response> {
   return answer(request, kept.env);
 }
 
-function opened() {
+/** Opens what is kept: in a file, for this process alone, or in Postgres, for any number of them. */
+async function opened() {
+  const env = { ...(process.env as unknown as Settings), MEDIA: folderBucket(join(folder, "files")) };
+  const { DATABASE_URL: url, NEIGHBOUR_HOST } = process.env;
   try {
-    const env = process.env as unknown as Settings;
-    return openObjects({ file: join(folder, "sluice.db"), env, objects });
+    if (!url) return openObjects({ file: join(folder, "sluice.db"), env, objects });
+    const postgres = await import("@sluice/durable/postgres");
+    return await postgres.openObjects({ url, env, objects, neighbours: { host: NEIGHBOUR_HOST } });
   } catch (error) {
     return refuse(error as Error);
   }

@@ -1,9 +1,14 @@
 import {
   admin,
   afterEnd,
+  archiving,
   Budget,
   budget,
   deadLetters,
+  type MediaBucket,
+  type MediaStoreOptions,
+  mediaIndex,
+  mediaStore,
   mostTokens,
   type ObjectNamespace,
   once,
@@ -14,7 +19,7 @@ import {
   videoWatch,
   webhook,
 } from "@sluice/durable";
-import { type AnyEvent, createProxy, type Payable, type ProxyOptions } from "@sluice/worker-proxy";
+import type { AnyEvent, Payable, ProxyOptions } from "@sluice/worker-proxy";
 import { metrics } from "@sluice/worker-proxy/metrics";
 import { models } from "./models.ts";
 import { rateLimit } from "./rate-limit.ts";
@@ -49,6 +54,9 @@ export interface Env extends Settings {
   readonly STREAM_LOG: ObjectNamespace;
   readonly ONCE: ObjectNamespace;
   readonly VIDEO_WATCH: ObjectNamespace;
+  readonly MEDIA_INDEX: ObjectNamespace;
+  /** The files of users, and copies of films and images. */
+  readonly MEDIA: MediaBucket;
 }
 
 const DAY_MS = 24 * 60 * 60 * 1000;
@@ -97,6 +105,17 @@ const gateway = {
 const answers = streamLog<Env>((env) => env.STREAM_LOG);
 const creates = once<Env>((env) => env.ONCE);
 const videos = videoEvents<Env>((env) => env.VIDEO_WATCH, { startOn: "create", onEvent });
+const filesKept: MediaStoreOptions<Env> = {
+  bucket: (env) => env.MEDIA,
+  index: (env) => env.MEDIA_INDEX,
+  secret: (env) => env.PROXY_SECRET,
+  ...(process.env.APP_URL && { publicURL: `${process.env.APP_URL}/api` }),
+  // copies outlive the gateway's links. In development they come from the emulator on this machine
+  archive:
+    process.env.NODE_ENV === "development" ? { hosts: (env) => [new URL(env.GATEWAY_URL).host] } : true,
+  onEvent,
+};
+const files = mediaStore<Env>(filesKept);
 /** Tells your app of each video, once `WEBHOOK_URL` is set. */
 const hooks = process.env.WEBHOOK_URL
   ? [webhook<Env>({ url: (env) => env.WEBHOOK_URL, secret: (env) => env.WEBHOOK_SECRET })]
@@ -110,19 +129,20 @@ export const objects = {
   VIDEO_WATCH: videoWatch<Env>({
     ...gateway,
     namespace: (env) => env.VIDEO_WATCH,
-    onEnd: afterEnd(hooks),
+    onEnd: afterEnd([archiving(files), ...hooks]),
     onEvent,
   }),
+  MEDIA_INDEX: mediaIndex<Env>(filesKept),
 };
 
 /** The paths of operators, `npm run admin`: closed until `OPERATORS` names somebody. */
 const operations = admin<Env>({
   operators: ({ id }, { env }) => (env.OPERATORS ?? "").split(" ").includes(id),
-  parts: [meter, answers, creates, videos, deadLetters<Env>((env) => env.VIDEO_WATCH)],
+  parts: [meter, answers, creates, videos, files, deadLetters<Env>((env) => env.VIDEO_WATCH)],
 });
 
 /** Adds the gateway's key to the requests of signed-in users. A setting that is missing closes it: `npm run check:deploy`. */
-export const proxy = createProxy<Env>({
+export const proxy = files.proxy({
   ...gateway,
   basePath: "/api",
   authenticate,
