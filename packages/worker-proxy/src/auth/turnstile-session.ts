@@ -150,7 +150,7 @@ async function answer<Env>(settings: Settings<Env>, request: Request, env: Env):
     if (request.method === "OPTIONS" && origin !== null) response = preflight(request, "POST");
     else response = Response.json(await exchanged(settings, request, env));
   } catch (error) {
-    response = await refuse(refusalIn(error), { request, env, log: {} });
+    response = await refuse(refusalIn(error), { request, env, log: { advised: settings.advised } });
   }
   const cors = corsHeadersOf(origin, settings.origins, false);
   for (const [name, value] of Object.entries({ ...cors, ...own })) response.headers.set(name, value);
