@@ -74,5 +74,6 @@ declare global {
 /** Files that the reader has beside those of a page. */
 export const imaginedFiles: Readonly<Record<string, string>> = {
   "sign-in.ts": `export const userOf = (_: Request) => ({ id: "ada" });\n`,
+  "my-keeper.ts": `import type { Keeper } from "@sluice/durable/testing";\nexport declare const openMyKeeper: (store: string) => Promise<Keeper>;\n`,
   "auth.ts": `export const auth = async (): Promise<{ user?: { id?: string } } | null> => ({ user: { id: "ada" } });\n`,
 };

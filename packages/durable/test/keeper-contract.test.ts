@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { keeperContract } from "@sluice/durable/testing";
+import { testKeeper } from "@sluice/durable/testing";
 import { afterAll, describe, expect, test } from "vitest";
 import { openSQLiteKeeper } from "../src/hosts/node/sqlite-keeper.js";
 import { openPostgresKeeper } from "../src/hosts/postgres/postgres-keeper.js";
@@ -17,16 +17,14 @@ function openPostgres(store: string): Promise<Keeper> {
   schemas.set(store, schema);
   return openPostgresKeeper({ url, schema, address: "http://127.0.0.1:1", leaseMs: 15_000 });
 }
-const contract = url
-  ? keeperContract({ open: openPostgres, isShared: true })
-  : keeperContract({ open: async (store) => openSQLiteKeeper(join(folder, store)) });
 
 describe(`The keeper of objects in ${url ? "Postgres" : "SQLite"}`, () => {
-  test.each(contract.map(({ title, run }) => [title, run] as const))("%s", (_, run) => run());
+  if (url) testKeeper({ open: openPostgres, isShared: true, test });
+  else testKeeper({ open: async (store) => openSQLiteKeeper(join(folder, store)), test });
 });
 
 test.skipIf(url)(
-  "The contract refuses a keeper that forgets a row, one that forgets tables, and one that invents an alarm",
+  "The tests of a keeper refuse one that forgets a row, one that forgets tables, and one that invents an alarm",
   async () => {
     const wrong: Record<string, (keeper: Keeper) => Keeper> = {
       row: (keeper) => changed(keeper, (changes) => ({ ...changes, rows: changes.rows.slice(1) })),
@@ -34,10 +32,12 @@ test.skipIf(url)(
       alarm: (keeper) => changed(keeper, (changes) => ({ ...changes, alarm: Date.now() - 1 })),
     };
     for (const [name, wrap] of Object.entries(wrong)) {
-      const cases = keeperContract({
+      const runs: (() => Promise<void>)[] = [];
+      testKeeper({
         open: async (store) => wrap(openSQLiteKeeper(join(folder, `${name} ${store}`))),
+        test: (_, run) => runs.push(run),
       });
-      const ended = await Promise.allSettled(cases.map(({ run }) => run()));
+      const ended = await Promise.allSettled(runs.map((run) => run()));
       expect(
         ended.some(({ status }) => status === "rejected"),
         name,

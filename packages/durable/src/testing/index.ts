@@ -10,4 +10,4 @@ export type {
   StoredRow,
 } from "../hosts/process/keeper.js";
 export { type BucketTests, testBucket } from "./bucket.js";
-export { type ContractCase, type KeeperUnderTest, keeperContract } from "./keeper.js";
+export { type KeeperTests, testKeeper } from "./keeper.js";

@@ -7,23 +7,17 @@ import type {
   StoredRow,
 } from "../hosts/process/keeper.js";
 
-/** One demand of a contract. */
-export interface ContractCase {
-  /** A whole sentence. */
-  readonly title: string;
-  /** @throws {Error} where the demand is not met */
-  run(): Promise<void>;
-}
-
-/** The keeper that a contract is checked on. */
-export interface KeeperUnderTest {
+/** A test runner and the keeper that it tries. */
+export interface KeeperTests {
   /**
    * Opens a keeper over a store. A name that is new has an empty one; one that was opened before has what is kept there.
-   * The contract closes what it opens.
+   * The tests close what they open.
    */
   open(store: string): Promise<Keeper>;
   /** True where several keepers may be open over one store, as those of several processes are. @default false */
   readonly isShared?: boolean | undefined;
+  /** Declares a test: `test` of Vitest, Jest, Node, Deno or Bun. */
+  readonly test: (title: string, run: () => Promise<void>) => unknown;
 }
 
 const ONE: ObjectName = { binding: "THING", name: "one" };
@@ -34,21 +28,21 @@ const TEXTS = ["", "a 'b' \"c\" \\ \n \t", "\u0000", "日本語 🦦", "x".repea
 const VALUES: readonly RowValue[] = [...TEXTS, 0, -1, 1.5, 2 ** 53 - 1, 1e300, null];
 
 /**
- * Lists what a keeper owes the objects of a host, for tests of a host of your own. Each case has a store of its own.
+ * Declares the tests of what a keeper owes the objects of a host, for a host of your own. Each test has a store of its own.
  *
  * @example
  * ```ts
- * import { keeperContract } from "@sluice/durable/testing";
+ * import { testKeeper } from "@sluice/durable/testing";
  * import { test } from "vitest";
  * import { openMyKeeper } from "./my-keeper.js"; // yours
  *
- * for (const { title, run } of keeperContract({ open: (store) => openMyKeeper(store) })) test(title, run);
+ * testKeeper({ open: (store) => openMyKeeper(store), test });
  * ```
  */
-export function keeperContract({ open, isShared = false }: KeeperUnderTest): readonly ContractCase[] {
+export function testKeeper({ open, isShared = false, test }: KeeperTests): void {
   const one = [...rowCases(), ...alarmCases()];
   const cases = isShared ? [...one, ...sharedCases()] : one;
-  return cases.map(([title, check]) => ({ title, run: () => withStore(check) }));
+  for (const [title, check] of cases) test(title, () => withStore(check));
 
   async function withStore(check: Check): Promise<void> {
     const store = crypto.randomUUID();
