@@ -61,8 +61,8 @@ const sharedWorkers = {
   hookTimeout: testTimeout,
   expect: expectation,
 };
-/** True for the tests of Durable Objects. */
-const isDurable = ({ test }: ViteUserConfig) => test?.name === "durable-workerd";
+/** True for tests that have objects in their own process. */
+const hasObjects = ({ test }: ViteUserConfig) => String(test?.name).startsWith("durable-");
 /** Files that run in Node alone: they compute and ask nothing of their platform, or bring a page of their own. */
 const pure = [
   "app-valibot",
@@ -187,7 +187,7 @@ export default defineConfig({
         mergeConfig(
           project as ViteUserConfig,
           // objects outlive the file that made them: what they still do must not run in another file's objects
-          { test: { ...sharedWorkers, isolate: isDurable(project as ViteUserConfig) } },
+          { test: { ...sharedWorkers, isolate: hasObjects(project as ViteUserConfig) } },
         ),
       ),
       {
