@@ -110,7 +110,7 @@ function Composer({ chat, model }: { chat: UseChatStreamResult; model: ChatModel
           {message}
         </p>
       ))}
-      {files.isBlind && <p role="alert">This model can't see images. Choose another one.</p>}
+      {files.isBlind && <p role="alert">This model sees no images. Choose another one.</p>}
       <textarea
         name="text"
         aria-label="Message"
