@@ -137,7 +137,8 @@ export async function visit(url: string): Promise<string> {
     const page = await context.newPage();
     page.setDefaultTimeout(PAGE_MS);
     await page.goto(url);
-    return await page.getByRole("alert").first().innerText();
+    // Next announces its pages by an alert of its own, which is empty at first
+    return await page.getByRole("alert").filter({ hasText: /\S/ }).first().innerText();
   } finally {
     await context.close();
   }
