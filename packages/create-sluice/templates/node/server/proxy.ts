@@ -41,7 +41,7 @@ export interface Settings {
   readonly PROXY_SECRET: string;
   /** Ids of the users who may operate the server, separated by spaces. */
   readonly OPERATORS?: string | undefined;
-  /** What a scraper sends for `/metrics`: at least 32 random characters. */
+  /** The token of a scraper of `/metrics`: at least 32 random characters. */
   readonly METRICS_TOKEN?: string | undefined;
   /** The address of your app that hears of each video, and the secret that signs for it. */
   readonly WEBHOOK_URL?: string | undefined;
@@ -105,6 +105,7 @@ const gateway = {
 const answers = streamLog<Env>((env) => env.STREAM_LOG);
 const creates = once<Env>((env) => env.ONCE);
 const videos = videoEvents<Env>((env) => env.VIDEO_WATCH, { startOn: "create", onEvent });
+/** Users' files, and copies of films and images. */
 const filesKept: MediaStoreOptions<Env> = {
   bucket: (env) => env.MEDIA,
   index: (env) => env.MEDIA_INDEX,
@@ -121,7 +122,7 @@ const hooks = process.env.WEBHOOK_URL
   ? [webhook<Env>({ url: (env) => env.WEBHOOK_URL, secret: (env) => env.WEBHOOK_SECRET })]
   : [];
 
-/** What keeps something: `main.ts` opens it. A name keeps its rows; don't change it. */
+/** The objects that keep something: `main.ts` opens them. A name keeps its rows; don't change it. */
 export const objects = {
   BUDGET: Budget,
   STREAM_LOG: streamLogObject<Env>({ ...gateway, meter, namespace: (env) => env.STREAM_LOG, onEvent }),
