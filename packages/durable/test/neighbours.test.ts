@@ -3,7 +3,7 @@ import type { DurableObjectHandlers, ObjectState } from "@sluice/durable";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { OwnerAbsent, openLiveObjects } from "../src/hosts/process/live-objects.js";
 import { type DoorOptions, openDoor } from "../src/hosts/process/neighbours/door.js";
-import { openWay } from "../src/hosts/process/neighbours/forward.js";
+import { openForwarding } from "../src/hosts/process/neighbours/forward.js";
 import { openShelf } from "./support/shared-keeper.js";
 
 type Serve = (request: Request, state: ObjectState) => Response | Promise<Response>;
@@ -19,13 +19,13 @@ async function openProcess(shelf: ReturnType<typeof openShelf>, serve: Serve, op
     fetch = async (request: Request) => serve(request, this.state);
     async alarm() {}
   }
-  const way = openWay();
+  const forwarding = openForwarding();
   const door = await openDoor((name, request) => objects.answer(name, request), options);
-  const forward = vi.fn(way.forward);
+  const forward = vi.fn(forwarding.forward);
   const objects = openLiveObjects(shelf.keeperOf(door.address), { THING: Thing }, {} as never, { forward });
   const close = async () => {
     await objects.close(0);
-    way.close();
+    forwarding.close();
     await door.close();
   };
   onTestFinished(close);
@@ -240,7 +240,7 @@ test("A process that has not got the object says so, and forwards nothing itself
   ];
   await third.ask("open", { method: "POST" });
   const request = new Request("https://thing.invalid/", { method: "POST", body: "{}" });
-  await expect(openWay().forward(second.door.address, thing, request)).rejects.toThrow(OwnerAbsent);
+  await expect(openForwarding().forward(second.door.address, thing, request)).rejects.toThrow(OwnerAbsent);
   expect(second.forward).not.toHaveBeenCalled();
   // asked as usual, the answer is the owner's
   expect(await (await first.ask("")).text()).toBe("third");
@@ -334,7 +334,7 @@ test("case 191: whoever has not the key of this very process gets the same 404 f
   expect(serve).not.toHaveBeenCalled();
   expect(shelf.owners()).toEqual([]);
   await expect(
-    openWay().forward(earlier.door.address, thing, new Request("https://thing.invalid/")),
+    openForwarding().forward(earlier.door.address, thing, new Request("https://thing.invalid/")),
   ).rejects.toThrow(OwnerAbsent);
 });
 
@@ -353,10 +353,14 @@ test("case 192: the key of a process is in no error and no answer", async () => 
   };
   await fails(other.ask("fails"));
   await fails(
-    openWay().forward(owner.door.address, { ...thing, binding: "NONE" }, new Request("https://a.invalid/")),
+    openForwarding().forward(
+      owner.door.address,
+      { ...thing, binding: "NONE" },
+      new Request("https://a.invalid/"),
+    ),
   );
   await owner.close();
-  await fails(openWay().forward(owner.door.address, thing, new Request("https://a.invalid/")));
+  await fails(openForwarding().forward(owner.door.address, thing, new Request("https://a.invalid/")));
   // a process without a way to others says whose object it is, and no more
   const lost = openLiveObjects(
     { ...openShelf().keeperOf("x"), open: async () => ({ owner: owner.door.address }) },
@@ -388,7 +392,7 @@ test("case 193: an object that no process has is looked for, for a while, and fo
   await third.ask("open");
   // the keeper goes on to name the second one, which knows better
   const said = { ...shelf.keeperOf("x"), open: async () => ({ owner: second.door.address }) };
-  const forward = vi.fn(openWay().forward);
+  const forward = vi.fn(openForwarding().forward);
   const lost = openLiveObjects(
     said,
     {

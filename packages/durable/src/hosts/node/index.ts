@@ -1,7 +1,8 @@
-import type { DurableObjectClass, ObjectNamespace } from "../../objects/object.js";
-import { openLiveObjects } from "../process/live-objects.js";
+import type { DurableObjectClass } from "../../objects/object.js";
+import { DRAIN_MS, type Objects, openBound } from "../process/bound-objects.js";
 import { openSQLiteKeeper } from "./sqlite-keeper.js";
 
+export type { Objects } from "../process/bound-objects.js";
 export { folderBucket } from "./folder-bucket.js";
 
 /** Options of {@link openObjects}. */
@@ -12,20 +13,6 @@ export interface ObjectsOptions<Env, Names extends string> {
   readonly objects: Readonly<Record<Names, DurableObjectClass<never>>>;
   /** Variables and secrets, as `process.env` has them. */
   readonly env: Env;
-}
-
-/** Objects in this process. */
-export interface Objects<Env, Names extends string> {
-  /** The variables that were given, and a binding to each class: the second argument of `proxy.fetch`. */
-  readonly env: Env & Readonly<Record<Names, ObjectNamespace>>;
-  /**
-   * Takes no request any more, waits for answers that are under way, and closes the file. An answer that takes longer is
-   * lost, as in a crash: it is settled and reported by the next process.
-   *
-   * @param withinMs the longest wait, in milliseconds; shorter than the time after which your host kills the process.
-   *   @default 10_000
-   */
-  close(withinMs?: number): Promise<void>;
 }
 
 /**
@@ -72,12 +59,6 @@ export function openObjects<Env extends object, Names extends string>({
   objects,
   env,
 }: ObjectsOptions<Env, Names>): Objects<Env, Names> {
-  const all = { ...env } as Record<string, unknown>;
-  const live = openLiveObjects(openSQLiteKeeper(file), objects, all as never);
-  for (const binding of Object.keys(objects)) all[binding] = live.namespace(binding);
-  live.start();
-  return {
-    env: all as Objects<Env, Names>["env"],
-    close: (withinMs = 10_000) => live.close(withinMs),
-  };
+  const { live, env: bound } = openBound(openSQLiteKeeper(file), objects, env);
+  return { env: bound, close: (withinMs = DRAIN_MS) => live.close(withinMs) };
 }

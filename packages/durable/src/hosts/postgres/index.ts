@@ -1,9 +1,11 @@
-import type { DurableObjectClass, ObjectNamespace } from "../../objects/object.js";
-import { openLiveObjects } from "../process/live-objects.js";
+import type { DurableObjectClass } from "../../objects/object.js";
+import { DRAIN_MS, type Objects, openBound } from "../process/bound-objects.js";
 import { type DoorOptions, openDoor } from "../process/neighbours/door.js";
-import { openWay } from "../process/neighbours/forward.js";
+import { openForwarding } from "../process/neighbours/forward.js";
 import type { ConnectionOptions } from "./connections.js";
 import { openPostgresKeeper } from "./postgres-keeper.js";
+
+export type { Objects } from "../process/bound-objects.js";
 
 /** Options of {@link openObjects}. */
 export interface ObjectsOptions<Env, Names extends string> {
@@ -30,20 +32,6 @@ export interface ObjectsOptions<Env, Names extends string> {
    * renews it three times in this time, by one query. @default 15_000
    */
   readonly leaseMs?: number | undefined;
-}
-
-/** Objects in this process and in others. */
-export interface Objects<Env, Names extends string> {
-  /** The variables that were given, and a binding to each class: the second argument of `proxy.fetch`. */
-  readonly env: Env & Readonly<Record<Names, ObjectNamespace>>;
-  /**
-   * Takes no request any more, waits for answers that are under way, and leaves all objects to other processes. An answer
-   * that takes longer is lost, as in a crash: it is settled and reported by the next process.
-   *
-   * @param withinMs the longest wait, in milliseconds; shorter than the time after which your host kills the process.
-   *   @default 10_000
-   */
-  close(withinMs?: number): Promise<void>;
 }
 
 const LEAST_LEASE_MS = 1_000;
@@ -98,23 +86,20 @@ export async function openObjects<Env extends object, Names extends string>({
 }: ObjectsOptions<Env, Names>): Promise<Objects<Env, Names>> {
   if (!Number.isSafeInteger(leaseMs) || leaseMs < LEAST_LEASE_MS)
     throw new TypeError(`leaseMs: give a whole number from ${LEAST_LEASE_MS} up`);
-  const all = { ...env } as Record<string, unknown>;
   const door = await openDoor((object, request) => live.answer(object, request), neighbours);
-  const way = openWay();
+  const forwarding = openForwarding();
   const keeper = await openPostgresKeeper({ ...options, schema, leaseMs, address: door.address }).catch(
     async (error: unknown) => {
       await door.close();
       throw error;
     },
   );
-  const live = openLiveObjects(keeper, objects, all as never, { forward: way.forward });
-  for (const binding of Object.keys(objects)) all[binding] = live.namespace(binding);
-  live.start();
+  const { live, env: bound } = openBound(keeper, objects, env, { forward: forwarding.forward });
   return {
-    env: all as Objects<Env, Names>["env"],
-    async close(withinMs = 10_000) {
+    env: bound,
+    async close(withinMs = DRAIN_MS) {
       await live.close(withinMs);
-      way.close();
+      forwarding.close();
       await door.close();
     },
   };

@@ -8,7 +8,7 @@ import { type LiveObject, openLiveObject } from "./live-object.js";
 type ObjectClasses = Readonly<Record<string, DurableObjectClass<never>>>;
 
 /** Options of {@link openLiveObjects}. */
-interface LiveObjectsOptions {
+export interface LiveObjectsOptions {
   /**
    * Hands a request to the process that has the object, and resolves to its answer.
    *

@@ -1,4 +1,3 @@
-import { ensure } from "@sluice/worker-proxy/internal";
 import {
   checkKey,
   type ListedBucket,
@@ -6,26 +5,14 @@ import {
   type MediaBucket,
   type StoredFile,
 } from "../../files/bucket.js";
+import { checkedOptions, type S3BucketOptions } from "./options.js";
 import { piecesOf } from "./pieces.js";
-import { openRequests, type S3Answer, type S3Place } from "./requests.js";
+import { openRequests, type S3Answer } from "./requests.js";
 import { S3Error } from "./s3-error.js";
 import { openMultipart, PART_BYTES } from "./uploads.js";
 import { elementsIn, textIn } from "./xml.js";
 
-/** Options of {@link s3Bucket}. */
-export interface S3BucketOptions {
-  /** Address of the service, `https://s3.eu-central-1.amazonaws.com`: the bucket is the first part of the path behind it. */
-  readonly endpoint: string;
-  /** Name of the bucket. It needs no public access. */
-  readonly bucket: string;
-  /** Region of the bucket, `eu-central-1`; `auto` for R2. */
-  readonly region: string;
-  /** Key of an account that may get, put, delete and list in this bucket alone. */
-  readonly accessKeyId: string;
-  readonly secretAccessKey: string;
-  /** Token of a key that ends. @default none */
-  readonly sessionToken?: string | undefined;
-}
+export type { S3BucketOptions } from "./options.js";
 
 /** Most files that are deleted at a time. */
 const MOST_AT_ONCE = 8;
@@ -52,7 +39,7 @@ const MOST_AT_ONCE = 8;
  * ```
  */
 export function s3Bucket(options: S3BucketOptions): ListedBucket {
-  const requests = openRequests(checkedPlace(options));
+  const requests = openRequests(checkedOptions(options));
   const { ask } = requests;
   const { createMultipartUpload, resumeMultipartUpload, sendPart } = openMultipart(requests);
   return { put, get, head, delete: remove, list, createMultipartUpload, resumeMultipartUpload };
@@ -183,22 +170,4 @@ function factsOf({ headers }: S3Answer, whole?: string): StoredFile {
     throw new Error("s3Bucket: the answer has no etag or no size");
   const contentType = headers.get("content-type") ?? undefined;
   return { size, httpEtag: etag, httpMetadata: { contentType } };
-}
-
-/** @throws {TypeError} when an option can't work. No message has its value: it may be the secret, in the wrong place. */
-function checkedPlace(options: S3BucketOptions): S3Place {
-  const { endpoint, bucket, region, accessKeyId, secretAccessKey, sessionToken } = options;
-  const url = typeof endpoint === "string" ? URL.parse(endpoint) : null;
-  const isAddress = url && /^https?:$/.test(url.protocol) && url.username + url.password + url.search === "";
-  ensure(isAddress, "s3Bucket: endpoint: give the address of the service, https://s3.example.com");
-  ensure(/^[\w.-]{3,63}$/.test(bucket ?? ""), "s3Bucket: bucket: give the name of the bucket alone");
-  ensure(/^[\w-]+$/.test(region ?? ""), "s3Bucket: region: give that of the bucket, or auto");
-  const isKey = (key: unknown) => typeof key === "string" && /^[\x21-\x7e]+$/.test(key);
-  ensure(isKey(accessKeyId), "s3Bucket: accessKeyId: give the id of a key; is the variable set?");
-  ensure(isKey(secretAccessKey), "s3Bucket: secretAccessKey: give the secret of a key; is the variable set?");
-  ensure(
-    sessionToken === undefined || isKey(sessionToken),
-    "s3Bucket: sessionToken: give the token of a key",
-  );
-  return { endpoint: url.href, bucket, region, accessKeyId, secretAccessKey, sessionToken };
 }

@@ -1,5 +1,6 @@
 import { limited } from "@sluice/worker-proxy/internal";
 import { AwsClient } from "aws4fetch";
+import type { S3BucketOptions } from "./options.js";
 import { startOf } from "./pieces.js";
 import { S3Error } from "./s3-error.js";
 import { textIn } from "./xml.js";
@@ -24,16 +25,6 @@ export interface S3Answer {
   readonly body?: ReadableStream<Uint8Array> | undefined;
 }
 
-/** Account and address of a bucket. */
-export interface S3Place {
-  readonly endpoint: string;
-  readonly bucket: string;
-  readonly region: string;
-  readonly accessKeyId: string;
-  readonly secretAccessKey: string;
-  readonly sessionToken?: string | undefined;
-}
-
 const MOST_ATTEMPTS = 4;
 /** First pause between attempts in milliseconds; each further one is twice as long. */
 const PAUSE_MS = 200;
@@ -45,7 +36,7 @@ const ATTEMPT_MS = 120_000;
 const MOST_TEXT = 4_194_304;
 
 /** Opens the way to a bucket. Each request is signed with the hash of its bytes, so that the bucket takes no others. */
-export function openRequests({ endpoint, bucket, sessionToken, ...account }: S3Place) {
+export function openRequests({ endpoint, bucket, sessionToken, ...account }: S3BucketOptions) {
   const aws = new AwsClient({ ...account, ...(sessionToken && { sessionToken }), service: "s3" });
   const base = `${endpoint.replace(/\/+$/, "")}/${bucket}`;
   return { ask };

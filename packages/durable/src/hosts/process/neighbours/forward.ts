@@ -15,7 +15,7 @@ import {
 } from "./wire.js";
 
 /** The way to the objects of other processes. */
-export interface Way {
+export interface Forwarding {
   readonly forward: Forward;
   /** Closes the connections that nobody uses. */
   close(): void;
@@ -29,7 +29,7 @@ const SILENCE_MS = 60_000;
 const EMPTY: readonly number[] = [204, 205, 304];
 
 /** Opens the way to other processes, by connections that are used again. */
-export function openWay(): Way {
+export function openForwarding(): Forwarding {
   const agent = new Agent({ keepAlive: true });
   return { forward, close: () => agent.destroy() };
 
