@@ -5,7 +5,8 @@ import { testKeeper } from "@sluice/durable/testing";
 import { afterAll, describe, expect, test } from "vitest";
 import { openSQLiteKeeper } from "../src/hosts/node/sqlite-keeper.js";
 import { openPostgresKeeper } from "../src/hosts/postgres/postgres-keeper.js";
-import type { Keeper } from "../src/hosts/process/keeper.js";
+import type { Changes, Keeper } from "../src/hosts/process/keeper.js";
+import { keeperWith } from "./support/keepers.js";
 import { newSchema, url } from "./support/postgres.js";
 
 const folder = mkdtempSync(join(tmpdir(), "sluice-keepers-"));
@@ -46,16 +47,6 @@ test.skipIf(url)(
   },
 );
 
-type Kept = Exclude<Awaited<ReturnType<Keeper["open"]>>, { owner: string }>;
-function changed(
-  keeper: Keeper,
-  change: (changes: Parameters<Kept["write"]>[0]) => Parameters<Kept["write"]>[0],
-): Keeper {
-  return {
-    ...keeper,
-    async open(name) {
-      const kept = await keeper.open(name);
-      return "owner" in kept ? kept : { ...kept, write: (changes) => kept.write(change(changes)) };
-    },
-  };
+function changed(keeper: Keeper, change: (changes: Changes) => Changes): Keeper {
+  return keeperWith(keeper, (write, changes) => write(change(changes)));
 }

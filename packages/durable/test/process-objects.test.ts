@@ -1,30 +1,19 @@
 import type { DurableObjectHandlers, ObjectState } from "@sluice/durable";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { openSQLiteKeeper } from "../src/hosts/node/sqlite-keeper.js";
-import type { Keeper } from "../src/hosts/process/keeper.js";
 import { openLiveObjects } from "../src/hosts/process/live-objects.js";
+import { keeperWith } from "./support/keepers.js";
 
 /** Opens objects whose writes fail for as long as `isFull` says so. */
 function openObjects(ThingClass: new (state: ObjectState) => DurableObjectHandlers) {
   const disk = { isFull: false, writes: 0 };
-  const keeper = openSQLiteKeeper(":memory:");
-  const failing: Keeper = {
-    ...keeper,
-    async open(name) {
-      const kept = await keeper.open(name);
-      if ("owner" in kept) return kept;
-      return {
-        ...kept,
-        async write(changes) {
-          disk.writes += 1;
-          // a write takes its time: what is written meanwhile waits
-          await undefined;
-          if (disk.isFull) throw new Error("the disk is full");
-          await kept.write(changes);
-        },
-      };
-    },
-  };
+  const failing = keeperWith(openSQLiteKeeper(":memory:"), async (write, changes) => {
+    disk.writes += 1;
+    // a write takes its time: what is written meanwhile waits
+    await undefined;
+    if (disk.isFull) throw new Error("the disk is full");
+    await write(changes);
+  });
   const objects = openLiveObjects(failing, { THING: ThingClass as never }, {} as never);
   onTestFinished(() => objects.close(0));
   const ask = (step: string) =>

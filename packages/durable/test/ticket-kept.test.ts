@@ -10,8 +10,9 @@ import {
 import { createProxy } from "@sluice/worker-proxy";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { openSQLiteKeeper } from "../src/hosts/node/sqlite-keeper.js";
-import type { Changes, Keeper } from "../src/hosts/process/keeper.js";
+import type { Changes } from "../src/hosts/process/keeper.js";
 import { openLiveObjects } from "../src/hosts/process/live-objects.js";
+import { keeperWith } from "./support/keepers.js";
 
 interface Env {
   readonly BUDGET: ObjectNamespace;
@@ -21,26 +22,15 @@ interface Env {
 
 /** A proxy whose objects keep what `isKept` allows. */
 function openProxy(isKept: (changes: Changes) => boolean) {
-  const keeper = openSQLiteKeeper(":memory:");
   /** Bindings of the objects that have written. */
   const written: string[] = [];
-  const choosing: Keeper = {
-    ...keeper,
-    async open(name) {
-      const kept = await keeper.open(name);
-      if ("owner" in kept) return kept;
-      return {
-        ...kept,
-        async write(changes) {
-          written.push(name.binding);
-          // it takes as long as a database does
-          await new Promise((resolve) => setTimeout(resolve, 5));
-          if (!isKept(changes)) throw new Error("the database is gone");
-          await kept.write(changes);
-        },
-      };
-    },
-  };
+  const choosing = keeperWith(openSQLiteKeeper(":memory:"), async (write, changes, { binding }) => {
+    written.push(binding);
+    // it takes as long as a database does
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    if (!isKept(changes)) throw new Error("the database is gone");
+    await write(changes);
+  });
   const meter = budget<Env>({
     namespace: (env) => env.BUDGET,
     limits: { user: 1_000_000 },
