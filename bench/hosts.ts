@@ -96,9 +96,13 @@ process.exit();
 
 async function measure(kind: "paced" | "short"): Promise<void> {
   const count = kind === "paced" ? PACED : SHORT;
-  const more = Object.fromEntries(
-    names.map((name) => [name, { postgres: [], queries: [], rate: [] }]),
-  ) as unknown as Record<Name, Record<"postgres" | "queries" | "rate", number[]>>;
+  const empty = (): Record<"postgres" | "queries" | "rate", number[]> => ({
+    postgres: [],
+    queries: [],
+    rate: [],
+  });
+  const measured = new Map(names.map((name) => [name, empty()]));
+  const of = (name: Name) => measured.get(name) ?? empty();
   const cpu = await inTurns(
     names,
     async (name) => {
@@ -109,9 +113,9 @@ async function measure(kind: "paced" | "short"): Promise<void> {
       // what is settled behind the last answers
       await new Promise((resolve) => setTimeout(resolve, 500));
       const after = host.cpuMs();
-      more[name].postgres.push((after.postgres - before.postgres) / count);
-      more[name].queries.push(((await host.queries()) - asked) / count);
-      more[name].rate.push(count / seconds);
+      of(name).postgres.push((after.postgres - before.postgres) / count);
+      of(name).queries.push(((await host.queries()) - asked) / count);
+      of(name).rate.push(count / seconds);
       return (after.own + after.postgres - before.own - before.postgres) / count;
     },
     { rounds: 5, warmUps: 1, budgetMs: 600_000 },
@@ -125,9 +129,9 @@ async function measure(kind: "paced" | "short"): Promise<void> {
       "CPU ÷ workerd": columnOf((name) => ratioOf(cpu[name], cpu.workerd)),
       "CPU ÷ one process": columnOf((name) => ratioOf(cpu[name], cpu["Postgres, 1 process"])),
       "ms of CPU": columnOf((name) => middle(cpu[name])),
-      "of them Postgres": columnOf((name) => middle(more[name].postgres)),
-      queries: columnOf((name) => middle(more[name].queries)),
-      "answers a second": columnOf((name) => middle(more[name].rate)),
+      "of them Postgres": columnOf((name) => middle(of(name).postgres)),
+      queries: columnOf((name) => middle(of(name).queries)),
+      "answers a second": columnOf((name) => middle(of(name).rate)),
     }),
   );
 }
