@@ -108,16 +108,23 @@ export function openStreamLog<Env>(
   }
 
   async function alarm(): Promise<void> {
+    if (log.state !== "open" && Date.now() >= stream.keptUntil) {
+      // a request that comes meanwhile waits: it would join an answer that is about to be deleted
+      stream.forgetting = forgetSettled();
+      return void (await stream.forgetting);
+    }
     await settling.done();
     if (log.state === "open") {
       if (readers.count > 0 || Date.now() - readers.aloneSince < orphanMs)
         return storage.setAlarm(Date.now() + BEAT_MS);
       return stream.stop("orphaned");
     }
-    if (!(await settling.again(stream.keptUntil))) return;
     // an alarm that was set while the stream was open may come before the time of its end
-    if (Date.now() < stream.keptUntil) return storage.setAlarm(stream.keptUntil);
-    await stream.forget();
+    if (await settling.again(stream.keptUntil)) await storage.setAlarm(stream.keptUntil);
+  }
+
+  async function forgetSettled(): Promise<void> {
+    if (await settling.again(stream.keptUntil)) await stream.forget();
   }
 
   /** Deletes the answer. A job that can't be settled now stays, without its events, until an alarm has settled it. */
