@@ -108,6 +108,7 @@ const layers = {
     option-names print-warning proxy-option-names request-hints
     foreign-names option-kinds
     unknown-options
+    listeners
     clock isolate nearest platform platform-limits production random-id same scope standard-schema unknown-fields web-address`,
   "emulator/src": `
     cli index

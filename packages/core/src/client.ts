@@ -1,5 +1,6 @@
 import { type Clock, systemClock } from "./base/clock.js";
 import { isolate } from "./base/isolate.js";
+import { createListeners } from "./base/listeners.js";
 import { noteOptions, print } from "./base/note-options.js";
 import type { Scoped } from "./base/scope.js";
 import { loadForgetting, storesInUse } from "./storage/in-use.js";
@@ -20,6 +21,8 @@ export interface Client extends Connection, Scoped {
   readonly scope: string | undefined;
   /** Lookup of an asset in this deployment; `getAsset` and `waitForAsset` need it. */
   readonly assetLookup: AssetLookup | undefined;
+  /** The steps of all calls of this client, for code that comes after `createClient`: a library, a panel. */
+  readonly events: ClientEvents;
   /**
    * Removes everything that this client's `scope` has stored in the browser, and stops its answers: for signing out.
    * Stores in use are empty then. Other tabs of the scope do the same a moment later. Requests in flight are ended, and
@@ -37,6 +40,23 @@ export interface Client extends Connection, Scoped {
   readonly normalizeVideoTask: VideoTaskNormalizer | undefined;
   /** Requests of the usage in streams; undefined follows the spec of each model. */
   readonly includeUsage: boolean | undefined;
+}
+
+/** The events of a client. */
+export interface ClientEvents {
+  /**
+   * Calls `listener` with each event from now on, after the option `onEvent`. Warnings are printed as before: only
+   * `onEvent` stops that. An error that `listener` throws is reported as uncaught and changes nothing.
+   *
+   * @returns a function that ends the subscription, also while an event is passed on
+   * @example
+   * ```ts
+   * const unsubscribe = client.events.subscribe((event) => {
+   *   if (event.type === "end") console.log(event.kind, event.outcome, event.ms);
+   * });
+   * ```
+   */
+  readonly subscribe: (listener: (event: ClientEvent) => void) => () => void;
 }
 
 /** Options of `createClient`. Only `baseURL` is required. */
@@ -104,9 +124,9 @@ export interface ClientOptions {
    */
   readonly includeUsage?: boolean | undefined;
   /**
-   * Receives the steps of each call and the warnings, for logs and metrics. An error that it throws is
-   * reported as uncaught and changes nothing. Without this option, a warning is printed once for each rule
-   * and path, but not in production.
+   * Receives the steps of each call and the warnings, for logs and metrics, before the subscribers of
+   * `client.events`. An error that it throws is reported as uncaught and changes nothing. Without this option, a warning
+   * is printed once for each rule and path, but not in production.
    */
   readonly onEvent?: ((event: ClientEvent) => void) | undefined;
   /** Clock of all waits, for tests. @default systemClock */
@@ -141,6 +161,7 @@ const MOST_KEYS = 1000;
  * ```
  */
 export function createClient(options: ClientOptions): Client {
+  const { subscribe, notify } = createListeners<[ClientEvent]>();
   // also where the options are refused: a misspelt `baseURL` is missing
   noteOptions("createClient", options, { warn });
   const baseURL = checkedBaseURL(options?.baseURL);
@@ -179,6 +200,7 @@ export function createClient(options: ClientOptions): Client {
     scrub,
     emit,
     warn,
+    events: Object.freeze({ subscribe }),
     forget: (...storages) =>
       loadForgetting().then(
         ({ forget }) => forget(client, storesInUse(client), storages),
@@ -188,8 +210,9 @@ export function createClient(options: ClientOptions): Client {
   return client;
 
   function warn(issue: Issue, callId?: string): void {
-    if (options?.onEvent) emit({ type: "warning", issue, callId });
-    else print(issue);
+    emit({ type: "warning", issue, callId });
+    // a subscriber may be a library, which must not swallow what a developer has to read
+    if (!options?.onEvent) print(issue);
   }
 
   async function headers(): Promise<Headers> {
@@ -222,7 +245,8 @@ export function createClient(options: ClientOptions): Client {
   }
 
   function emit(event: ClientEvent): void {
-    isolate(() => options.onEvent?.(event));
+    isolate(() => options?.onEvent?.(event));
+    notify(event);
   }
 }
 

@@ -1,4 +1,5 @@
 import {
+  type Client,
   type ClientEvent,
   type ClientOptions,
   completeChat,
@@ -220,6 +221,95 @@ describe("the events of a call", () => {
   });
 });
 
+describe("client.events", () => {
+  const answer = () => Response.json(completion);
+  const seenBy = (client: Client) => {
+    const seen: ClientEvent[] = [];
+    return { seen, unsubscribe: client.events.subscribe((event) => seen.push(event)) };
+  };
+
+  test("gives each subscriber the events from then on, after onEvent, until it unsubscribes", async () => {
+    const order: string[] = [];
+    const { client } = clientOf(answer, { onEvent: ({ type }) => order.push(`onEvent ${type}`) });
+    client.events.subscribe(({ type }) => order.push(`early ${type}`));
+    const early = seenBy(client);
+    await completeChat(client, question);
+    const late = seenBy(client);
+    expect(order.slice(0, 2)).toEqual(["onEvent request", "early request"]);
+    expect(typesOf(early.seen)).toEqual(["request", "response", "end"]);
+    early.unsubscribe();
+    early.unsubscribe();
+    await completeChat(client, question);
+    expect(early.seen).toHaveLength(3);
+    expect(typesOf(late.seen)).toEqual(["request", "response", "end"]);
+  });
+
+  test("calls a listener twice that has subscribed twice, and once after one of the two has left", async () => {
+    const { client } = clientOf(answer);
+    const seen: string[] = [];
+    const listener = ({ type }: ClientEvent) => seen.push(type);
+    const unsubscribe = client.events.subscribe(listener);
+    client.events.subscribe(listener);
+    await completeChat(client, question);
+    expect(seen).toHaveLength(6);
+    unsubscribe();
+    await completeChat(client, question);
+    expect(seen).toHaveLength(9);
+  });
+
+  test("let listeners subscribe and leave while an event is passed on", async () => {
+    const { client } = clientOf(answer);
+    const seen: string[] = [];
+    const leaveFirst = client.events.subscribe(({ type }) => {
+      seen.push(`first ${type}`);
+      leaveFirst();
+      leaveSecond();
+      client.events.subscribe((event) => seen.push(`third ${event.type}`));
+    });
+    const leaveSecond = client.events.subscribe(({ type }) => seen.push(`second ${type}`));
+    await completeChat(client, question);
+    expect(seen).toEqual(["first request", "third response", "third end"]);
+  });
+
+  test("changes nothing if a listener throws: the call and the other listeners go on", async () => {
+    const uncaught: unknown[] = [];
+    vi.stubGlobal("queueMicrotask", (task: () => void) => {
+      try {
+        task();
+      } catch (error) {
+        uncaught.push((error as Error).message);
+      }
+    });
+    const { client } = clientOf(answer);
+    client.events.subscribe(() => {
+      throw new Error("in a listener");
+    });
+    const { seen } = seenBy(client);
+    expect(await completeChat(client, question)).toMatchObject({ outcome: "complete" });
+    vi.unstubAllGlobals();
+    expect(seen).toHaveLength(3);
+    expect(new Set(uncaught)).toEqual(new Set(["in a listener"]));
+  });
+
+  test("serves the clients that one client is spread into, as the stores do", async () => {
+    const { client } = clientOf(answer);
+    const { seen } = seenBy(client);
+    await completeChat({ ...client }, question);
+    expect(seen).toHaveLength(3);
+  });
+
+  test("costs the same to join and to leave, whatever the number of listeners", () => {
+    const { client } = clientOf(answer, { onEvent: () => {} });
+    const leave = Array.from({ length: 100_000 }, () => client.events.subscribe(() => {}));
+    const { seen, unsubscribe } = seenBy(client);
+    // a list that is searched would take minutes
+    for (const each of leave.reverse()) each();
+    client.warn({ path: "a", message: "is ignored", rule: "test.many" });
+    unsubscribe();
+    expect(typesOf(seen)).toEqual(["warning"]);
+  });
+});
+
 describe("a warning", () => {
   const ignored = {
     model: "alpha-v4.1-flash",
@@ -268,6 +358,17 @@ describe("a warning", () => {
         [`@sluice/core: a.b: is ignored (${once.rule})`],
         [`@sluice/core: c.0.d: is ignored (${once.rule})`],
       ]);
+    });
+
+    test("is printed beside a subscriber, which gets it too: a library must not swallow it", async () => {
+      const client = createClient({ baseURL: "https://gateway.test" });
+      const seen: ClientEvent[] = [];
+      client.events.subscribe((event) => seen.push(event));
+      const given = issue();
+      client.warn(given);
+      await printOfAnother();
+      expect(seen).toEqual([{ type: "warning", issue: given, callId: undefined }]);
+      expect(printed).toHaveBeenCalledTimes(2);
     });
 
     test("is not printed with onEvent", async () => {

@@ -1,6 +1,6 @@
 import { ConfigurationError } from "../vocabulary/errors.js";
 import { after, type Clock } from "./clock.js";
-import { isolate } from "./isolate.js";
+import { createListeners } from "./listeners.js";
 
 /** State with subscribers, in the form that `useSyncExternalStore` of React takes. */
 export interface Store<State> {
@@ -39,7 +39,7 @@ export function createStore<State>(
   compute: () => State,
   { throttleMs = 0, clock, onUse }: StoreOptions,
 ): StoreControl<State> {
-  const { subscribe, notify } = createListeners(onUse);
+  const { subscribe, notify } = createListeners<[]>(onUse);
   let snapshot = compute();
   let publishedAt = Number.NEGATIVE_INFINITY;
   let scheduled: AbortController | undefined;
@@ -142,7 +142,7 @@ export function createRegistry<Value>({
   const entries = new Map<unknown, Entry>();
   /** Keys whose last holder has left, the first one first. */
   const left = new Set<unknown>();
-  const { subscribe, notify } = createListeners();
+  const { subscribe, notify } = createListeners<[]>();
 
   return {
     peek: (key) => entries.get(key)?.value,
@@ -198,24 +198,4 @@ export function createRegistry<Value>({
     dispose(entry.value);
     notify();
   }
-}
-
-/** A list of subscribers; `onUse` as in {@link StoreOptions}. */
-function createListeners(onUse?: StoreOptions["onUse"]) {
-  const listeners = new Set<() => void>();
-  let endUse: (() => void) | undefined;
-  return {
-    subscribe(listener: () => void): () => void {
-      // wrapped: a listener that is added twice is called twice
-      const entry = () => listener();
-      if (listeners.size === 0) endUse = onUse?.();
-      listeners.add(entry);
-      return () => {
-        if (listeners.delete(entry) && listeners.size === 0) endUse?.();
-      };
-    },
-    notify(): void {
-      for (const listener of [...listeners]) isolate(listener);
-    },
-  };
 }
