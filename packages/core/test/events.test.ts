@@ -4,6 +4,7 @@ import {
   type ClientOptions,
   completeChat,
   createAsset,
+  createChatStore,
   createClient,
   createVideoTask,
   generateImages,
@@ -131,6 +132,138 @@ describe("the events of a call", () => {
       usage: { generated_images: 1 },
     });
     expect(typesOf(events).lastIndexOf("end")).toBe(events.length - 1);
+  });
+
+  describe("end with", () => {
+    const secret = "canary-7f3a";
+    /** Counts, and texts that a gateway may send beside them: no text is in an event. */
+    const wide = {
+      prompt_tokens: 3,
+      completion_tokens: 5,
+      total_tokens: 8,
+      prompt_cache_hit_tokens: 2,
+      prompt_cache_miss_tokens: 1,
+      prompt_tokens_details: { cached_tokens: 2, note: secret, parts: [{ text: secret }] },
+      completion_tokens_details: { reasoning_tokens: 4 },
+      comment: secret,
+    };
+    const counted = {
+      prompt_tokens: 3,
+      completion_tokens: 5,
+      total_tokens: 8,
+      prompt_cache_hit_tokens: 2,
+      prompt_cache_miss_tokens: 1,
+      prompt_tokens_details: { cached_tokens: 2 },
+      completion_tokens_details: { reasoning_tokens: 4 },
+    };
+    const facts = { responseId: "chat-1", responseModel: "delta-5.3-0901", finishReason: "stop" };
+    const model = facts.responseModel;
+
+    test("the ids, the finish_reason and all counts of a chat answer, streamed or whole, and no text", async () => {
+      const streamed = recorded(() =>
+        streamAnswer(frame({ content: secret }, "stop", { model, usage: wide }) + DONE),
+      );
+      await streamChat(streamed.client, question).result();
+      const whole = recorded(() => Response.json({ ...completion, id: "chat-1", model, usage: wide }));
+      await completeChat(whole.client, question);
+      for (const { ends, events } of [streamed, whole]) {
+        expect(ends()).toMatchObject([{ outcome: "complete", ...facts }]);
+        expect(ends()[0]?.usage).toEqual(counted);
+        expect(JSON.stringify(events)).not.toContain(secret);
+      }
+    });
+
+    test("what had come of an answer that broke off or was stopped", async () => {
+      const head = frame({ content: "Hel" }, null, { model, usage: wide });
+      const cut = recorded(() => streamAnswer(head));
+      await rejectionOf(streamChat(cut.client, question).result());
+      const body = openBody();
+      const stopped = recorded(() => streamAnswer(body.body));
+      const stream = streamChat(stopped.client, question);
+      const failed = rejectionOf(stream.result());
+      await body.wanted();
+      body.send(head);
+      await body.wanted();
+      stream.abort();
+      await failed;
+      const known = { responseId: "chat-1", responseModel: model, usage: counted };
+      expect(cut.ends()).toMatchObject([{ outcome: "truncated", ...known }]);
+      expect(stopped.ends()).toMatchObject([{ outcome: "stopped", ...known }]);
+      for (const { ends } of [cut, stopped]) {
+        expect(ends()[0]?.finishReason).toBeUndefined();
+        expect(ends()[0]?.timing).toBeUndefined();
+      }
+    });
+
+    test("no id, model or reason where the answer has none, and none that is long or has the key", async () => {
+      const bare = recorded(() => Response.json({ choices: completion.choices }));
+      await completeChat(bare.client, question);
+      expect(bare.ends()).toMatchObject([{ outcome: "complete", finishReason: "stop" }]);
+      expect(bare.ends()[0]?.responseId).toBeUndefined();
+      expect(bare.ends()[0]?.responseModel).toBeUndefined();
+      expect(bare.ends()[0]?.usage).toBeUndefined();
+
+      const odd = { ...completion, id: `${"x".repeat(190)}${key}`, model: key };
+      const echoed = recorded(() => Response.json(odd), { apiKey: key, dangerouslyAllowBrowser: true });
+      await completeChat(echoed.client, question);
+      expect(echoed.ends()[0]?.responseModel).toBe("[redacted]");
+      expect(echoed.ends()[0]?.responseId).toHaveLength(200);
+      expect(JSON.stringify(echoed.events)).not.toContain(key.slice(0, 9));
+    });
+
+    test("the model of an image request", async () => {
+      const { client, ends } = recorded(() =>
+        Response.json({ model: "gamma-image-5-0", data: [], usage: { generated_images: 0, note: secret } }),
+      );
+      await generateImages(client, { model: "gamma-image-5-0-260128", prompt: "A reef" });
+      expect(ends()).toMatchObject([{ responseModel: "gamma-image-5-0", outcome: "success" }]);
+      expect(ends()[0]?.usage).toEqual({ generated_images: 0 });
+    });
+  });
+
+  describe("of a chat", () => {
+    const place = { chatId: "trip", messageId: expect.any(String) };
+
+    test("name the chat and the answer at each step: attempts, retries, the end", async () => {
+      const { client, events } = recorded(
+        (_, nth) =>
+          nth === 1
+            ? refusal(429, { "retry-after": "0" })
+            : streamAnswer(frame({ content: "Hi" }, "stop") + DONE),
+        { clock: stoppedClock() },
+      );
+      const chat = createChatStore(client, { model: "delta-5.3", id: "trip" });
+      await chat.send("Hello");
+      expect(typesOf(events)).toEqual([
+        "request",
+        "response",
+        "retry",
+        "request",
+        "response",
+        "first-chunk",
+        "end",
+      ]);
+      expect(events).toMatchObject(events.map(() => ({ ...place, kind: "chat", callId: events[0]?.callId })));
+      expect(events[0]?.messageId).toBe(chat.getSnapshot().messages.at(-1)?.id);
+    });
+
+    test("name the answer alone where the chat has no id, and nothing where there is no chat", async () => {
+      const { client, events } = recorded(() => streamAnswer(frame({ content: "Hi" }, "stop") + DONE));
+      const chat = createChatStore(client, { model: "delta-5.3" });
+      await chat.send("Hello");
+      await chat.send("Again");
+      const ends = events.filter(({ type }) => type === "end");
+      expect(ends.map(({ messageId }) => messageId)).toEqual(
+        chat
+          .getSnapshot()
+          .messages.filter(({ role }) => role === "assistant")
+          .map(({ id }) => id),
+      );
+      expect(ends[0]?.chatId).toBeUndefined();
+      await streamChat(client, question).result();
+      expect(events.at(-1)).toMatchObject({ type: "end" });
+      expect(events.at(-1)?.messageId).toBeUndefined();
+    });
   });
 
   const video = { id: "t-1", model: "beta3.0-video" };

@@ -143,7 +143,7 @@ function createSteps(
   function fail(cause: unknown): void {
     if (settlement.state === "settled") return;
     answer.foldRest();
-    settlement.fail(errorOf(cause));
+    settlement.fail(errorOf(cause), answer.turn(settlement.timing()));
     attempts.current.drop();
     // a kept answer continues at the proxy until it is stopped there
     if (exchange.signal.aborted) kept.stop();

@@ -17,7 +17,8 @@ export interface Settlement {
   begin(): void;
   timing(): ChatTiming;
   succeed(turn: ChatTurn): void;
-  fail(error: unknown): void;
+  /** @param begun the part of the answer that came, for the events */
+  fail(error: unknown, begun: ChatTurn): void;
 }
 
 /** Creates an open settlement. Its end closes the exchange. */
@@ -52,10 +53,10 @@ export function createSettlement(client: Client, exchange: Exchange): Settlement
       closeExchange(client, exchange, whole);
       resolve(whole);
     },
-    fail(error: unknown) {
+    fail(error: unknown, begun: ChatTurn) {
       settlement.failure = { error };
       settle();
-      closeExchange(client, exchange, {}, settlement.failure);
+      closeExchange(client, exchange, begun, settlement.failure);
       reject(error);
     },
   };

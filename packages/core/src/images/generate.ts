@@ -121,7 +121,7 @@ export async function generateImages<const Model extends string>(
           images: result.images.map((image) => (image.url ? { ...image, ...times } : image)),
         };
       },
-      summary: ({ usage }: ImageResult) => ({ ...(usage && { usage }) }),
+      summary: ({ usage, model }: ImageResult) => ({ usage, model }),
     },
     options,
     "data",

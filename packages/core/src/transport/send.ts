@@ -20,9 +20,11 @@ import type {
   CallOutcome,
   CallStep,
   CallSummary,
+  CallUsage,
   ClientEvent,
 } from "../vocabulary/events.js";
 import { apiErrorOf } from "./api-error.js";
+import { isRecord } from "./error-response.js";
 import { connectionError, isTransient, outcomeOf, outcomeOfBoth, requestIdOf } from "./failure.js";
 import { type HeadersInput, readHeaders } from "./headers.js";
 
@@ -216,7 +218,7 @@ export function emitStep(
 export function closeExchange(
   client: Connection,
   exchange: Exchange,
-  { outcome = "success", usage, timing }: CallSummary,
+  { outcome = "success", usage, timing, id, model, finishReason }: CallSummary,
   failure?: { readonly error: unknown },
 ): void {
   exchange.end();
@@ -227,11 +229,31 @@ export function closeExchange(
     type: "end",
     outcome: failure ? callOutcomeOf(failure.error) : outcome,
     ms: client.clock.now() - exchange.startedAt,
-    usage,
-    timing,
+    responseId: wordOf(client, id),
+    responseModel: wordOf(client, model),
+    finishReason: wordOf(client, finishReason),
+    usage: usage ? countsOf(usage) : undefined,
+    timing: failure ? undefined : timing,
     errorCode: error?.code,
     ...failure,
   });
+}
+
+/** Longest text of an answer that an event has: ids and names are shorter. */
+const LONGEST_WORD = 200;
+
+/** Returns an id or a name that an answer gives, without the key; undefined for none. */
+function wordOf({ scrub }: Connection, text: string | null | undefined): string | undefined {
+  return text ? scrub(text).slice(0, LONGEST_WORD) : undefined;
+}
+
+/** Returns the numbers of what a gateway sent as its usage, two levels deep: any other field may have a text. */
+function countsOf(usage: object, isDeep = true): CallUsage {
+  const counts: [string, unknown][] = [];
+  for (const [name, value] of Object.entries(usage))
+    if (typeof value === "number") counts.push([name, value]);
+    else if (isDeep && isRecord(value)) counts.push([name, countsOf(value, false)]);
+  return Object.fromEntries(counts);
 }
 
 function callOutcomeOf(error: unknown): CallOutcome {

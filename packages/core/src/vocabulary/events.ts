@@ -31,7 +31,10 @@ export type CallOutcome =
   | "refused"
   | "unknown";
 
-/** Counts of an answer, as the gateway sent them: tokens of a chat, images and tokens of an image request. */
+/**
+ * Counts of an answer, under the gateway's own names: tokens of a chat, images and tokens of an image request. Only
+ * numbers: what else a gateway sends in its usage is left out.
+ */
 export interface CallUsage {
   /** Tokens of a chat request. */
   readonly prompt_tokens?: number;
@@ -39,18 +42,38 @@ export interface CallUsage {
   readonly completion_tokens?: number;
   /** All tokens of the call. */
   readonly total_tokens?: number;
+  /** Parts of `prompt_tokens`; absent where the model reports none. */
+  readonly prompt_tokens_details?: {
+    /** Tokens of the request that the gateway had in its cache. */
+    readonly cached_tokens?: number;
+  };
+  /** Tokens of the request that the gateway had in its cache. `alpha-v4.1-flash` only. */
+  readonly prompt_cache_hit_tokens?: number;
+  /** Tokens of the request that the gateway did not have in its cache. `alpha-v4.1-flash` only. */
+  readonly prompt_cache_miss_tokens?: number;
+  /** Parts of `completion_tokens`; absent where the model reports none. */
+  readonly completion_tokens_details?: {
+    /** Tokens of the thinking. */
+    readonly reasoning_tokens?: number;
+  };
   /** Images that were made. */
   readonly generated_images?: number;
   /** Tokens of the images. */
   readonly output_tokens?: number;
 }
 
-/** Facts about a successful call. */
+/** Facts about the answer to a call. Of one that failed they are what had come until then. */
 export interface CallSummary {
   /** Outcome of the call. @default "success" */
   readonly outcome?: CallOutcome;
   /** Counts of the answer; absent where the gateway did not report them. */
-  readonly usage?: CallUsage | undefined;
+  readonly usage?: object | null | undefined;
+  /** Id of the answer. */
+  readonly id?: string;
+  /** Model that answered. */
+  readonly model?: string;
+  /** `finish_reason` as the gateway sent it. */
+  readonly finishReason?: string | null;
   /** Speed of a chat answer, measured from the start of the call. */
   readonly timing?:
     | {
@@ -74,6 +97,10 @@ export interface CallIdentity {
   readonly model?: string | undefined;
   /** The gateway's path, `/v1/…`. */
   readonly path: string;
+  /** The `id` of the chat that the call is for; absent where it has none, and from calls of no chat. */
+  readonly chatId?: string | undefined;
+  /** Id of the answer in its chat; absent from calls of no chat. */
+  readonly messageId?: string | undefined;
 }
 
 interface RequestStep {
@@ -117,9 +144,21 @@ interface EndStep {
   readonly outcome: CallOutcome;
   /** Milliseconds since the call began. */
   readonly ms: number;
+  /**
+   * Id that the gateway gave the answer of a chat; at most 200 characters. Also of an answer that broke off or was
+   * stopped, as are the next three fields.
+   */
+  readonly responseId?: string | undefined;
+  /**
+   * Model that answered a chat or an image request, as the gateway names it. Where the answer names none it is absent,
+   * and the request's model for images.
+   */
+  readonly responseModel?: string | undefined;
+  /** `finish_reason` of a chat answer, as the gateway sent it; absent where none came. */
+  readonly finishReason?: string | undefined;
   /** Counts of the answer; absent where the gateway did not report them. */
   readonly usage?: CallUsage | undefined;
-  /** Speed of a chat answer. */
+  /** Speed of a chat answer; absent from one that failed. */
   readonly timing?: CallSummary["timing"] | undefined;
   /** `error.code`: `"api"`, `"timeout"`, …; absent from an abort. */
   readonly errorCode?: string | undefined;

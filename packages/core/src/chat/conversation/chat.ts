@@ -11,6 +11,7 @@ export type ReadOptions = () => ChatStoreOptions;
 /** State of a chat, and its parts. */
 export interface Chat extends Shown {
   readonly client: Client;
+  readonly id: string | undefined;
   readonly queue: MessageQueue<ReadOptions>;
   readonly storage: StorageSession;
   /** Options of the first caller. */

@@ -77,6 +77,7 @@ function createChat(client: Client, own: ReadOptions): Chat {
   if (records) thread.origin = `/${randomId()}`;
   const state: Omit<Chat, "store"> = {
     client,
+    id,
     thread,
     queue,
     storage,

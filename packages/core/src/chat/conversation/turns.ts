@@ -37,7 +37,7 @@ export function startTurn(
   read: ReadOptions,
   { left, message = left?.id }: { left?: ThreadMessage; message?: string } = {},
 ): Promise<ThreadTurn> {
-  const { client, thread, storage, store } = chat;
+  const { client, id: chatId, thread, storage, store } = chat;
   const owner = new AbortController();
   // a branch that another tab adds meanwhile does not replace this one
   thread.choose(lastMessage(chat)?.id);
@@ -46,6 +46,7 @@ export function startTurn(
     (place) => {
       const run = createRun({
         client,
+        chatId,
         thread,
         storage,
         store,

@@ -2,6 +2,7 @@ import { within } from "../../../base/clock.js";
 import { randomId } from "../../../base/random-id.js";
 import type { Client } from "../../../client.js";
 import { isGatewayError } from "../../../vocabulary/errors.js";
+import type { CallIdentity } from "../../../vocabulary/events.js";
 import type { ChatRequest } from "../../protocol/schema.js";
 import { createAnswer } from "../draft.js";
 import type { Place } from "../insertion-point.js";
@@ -65,7 +66,8 @@ async function readAnswer(
 ): Promise<string> {
   if (tools.length > 0) void loadCalls(turn);
   const client = request ? afterWriting(turn) : turn.client;
-  const answer = createAnswer(client, draft, request, { ...options, schema });
+  const place = { chatId: turn.chatId, messageId: draft.id };
+  const answer = createAnswer(naming(client, place), draft, request, { ...options, schema });
   turn.phase = { name: "answering", answer };
   refresh(turn);
   const message = await answer.read(turn.store.changed);
@@ -96,4 +98,12 @@ function afterWriting({ client, storage }: Run): Client {
   if (!writing) return client;
   const written = within(client.clock, WRITE_MS, writing, "the storage").catch(() => {});
   return { ...client, headers: () => written.then(client.headers) };
+}
+
+/** Makes a client whose calls name a chat and a message in their events. */
+function naming(client: Client, place: Pick<CallIdentity, "chatId" | "messageId">): Client {
+  return {
+    ...client,
+    emit: (event) => client.emit("kind" in event ? { ...event, ...place } : event),
+  };
 }

@@ -10,6 +10,8 @@ import type { ToolCalls } from "../tool-calls.js";
 /** Parts that a turn needs. */
 export interface TurnContext extends Shown {
   readonly client: Client;
+  /** The chat's `id`, for the events of its calls. */
+  readonly chatId: string | undefined;
   readonly storage: StorageSession;
   readonly options: () => ChatStoreOptions;
   /** Ends the turn. After its signal has aborted, the turn writes nothing into the thread. */
