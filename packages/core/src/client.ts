@@ -9,7 +9,7 @@ import { type HeadersInput, readHeaders } from "./transport/headers.js";
 import type { Connection, Credentials, RetryOptions, Timeouts } from "./transport/send.js";
 import type { AssetLookup } from "./vocabulary/asset.js";
 import { ConfigurationError, type Issue } from "./vocabulary/errors.js";
-import type { ClientEvent } from "./vocabulary/events.js";
+import type { ClientEvent, RequestIdentity } from "./vocabulary/events.js";
 import type { VideoTaskNormalizer } from "./vocabulary/video-task.js";
 
 /**
@@ -74,10 +74,22 @@ export interface ClientOptions {
    */
   readonly apiKey?: string | (() => string | Promise<string>) | undefined;
   /**
-   * Headers of every request, for example to authenticate with a proxy. A function is called for each
-   * request.
+   * Headers of every request, for example to authenticate with a proxy. A function is called for each request, once for
+   * all attempts at it, before it is sent. It gets the identity of the request and its call, for example to send
+   * the `traceparent` of the call's span; not the body.
+   *
+   * @example
+   * ```ts
+   * const client = createClient({
+   *   baseURL: "/api",
+   *   headers: ({ callId = "" }) => ({ "x-call-id": callId }),
+   * });
+   * ```
    */
-  readonly headers?: HeadersInput | (() => HeadersInput | Promise<HeadersInput>) | undefined;
+  readonly headers?:
+    | HeadersInput
+    | ((request: RequestIdentity) => HeadersInput | Promise<HeadersInput>)
+    | undefined;
   /** Passed to `fetch` as `credentials`: decides if cookies are sent. */
   readonly credentials?: Credentials | undefined;
   /**
@@ -215,8 +227,8 @@ export function createClient(options: ClientOptions): Client {
     if (!options?.onEvent) print(issue);
   }
 
-  async function headers(): Promise<Headers> {
-    const given = typeof options.headers === "function" ? await options.headers() : options.headers;
+  async function headers(request: RequestIdentity): Promise<Headers> {
+    const given = typeof options.headers === "function" ? await options.headers(request) : options.headers;
     const all = readHeaders(given);
     if (apiKey === undefined) return all;
     const key = checkedKey(typeof apiKey === "function" ? await apiKey() : apiKey);

@@ -11,9 +11,11 @@ import {
   getAsset,
   getEpsilonTask,
   getVideoTask,
+  type RequestIdentity,
   requestEpsilon,
   streamChat,
 } from "@sluice/core";
+import { requestOnce } from "@sluice/core/internal";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import {
   clientOf,
@@ -351,6 +353,72 @@ describe("the events of a call", () => {
     await rejectionOf(completeChat(silent.client, question, { signal: controller.signal }));
     expect(silent.ends()).toMatchObject([{ outcome: "stopped" }, { outcome: "stopped" }]);
     expect(silent.requests).toHaveLength(1);
+  });
+});
+
+describe("headers", () => {
+  /** A client that notes what its `headers` is called with, and sends the call's id. */
+  function identified(answer: Parameters<typeof clientOf>[0], options: Partial<ClientOptions> = {}) {
+    const given: RequestIdentity[] = [];
+    const all = recorded(answer, {
+      ...options,
+      headers: (request) => {
+        given.push(request);
+        return { "x-call": request.callId ?? "none" };
+      },
+    });
+    return { ...all, given, sent: () => all.requests.map(({ headers }) => headers.get("x-call")) };
+  }
+
+  test("are asked for with the identity of the call that the events have, and not with the request", async () => {
+    const { client, given, events, sent } = identified(() => Response.json(completion));
+    await Promise.all([completeChat(client, question), completeChat(client, question)]);
+    const { kind, model, path } = events[0] as CallEvent;
+    const callIds = [...new Set(events.map(({ callId }) => callId))];
+    expect(given).toEqual(callIds.map((callId) => ({ callId, kind, model, path })));
+    expect(sent()).toEqual(callIds);
+    expect(JSON.stringify(given)).not.toContain("sky");
+  });
+
+  test("are asked for once for all attempts at a request", async () => {
+    const { client, given, sent } = identified(
+      (_, nth) => (nth === 1 ? refusal(429, { "retry-after": "0" }) : Response.json(completion)),
+      { clock: stoppedClock() },
+    );
+    await completeChat(client, question);
+    expect(given).toHaveLength(1);
+    expect(new Set(sent()).size).toBe(1);
+    expect(sent()).toHaveLength(2);
+  });
+
+  test("name the chat and the answer of a chat", async () => {
+    const answer = () => streamAnswer(frame({ content: "Hi" }, "stop") + DONE);
+    const { client, given } = identified(answer);
+    const chat = createChatStore(client, { model: "delta-5.3", id: "trip" });
+    await chat.send("Hello");
+    expect(given).toMatchObject([{ chatId: "trip", messageId: chat.getSnapshot().messages[1]?.id }]);
+  });
+
+  test("name the call for which a proxy is asked how it is, with that path", async () => {
+    const { client, given, events } = identified(
+      (request) => {
+        if (request.url.endsWith("/health")) return Response.json({}, { headers: { "x-sluice-offers": "" } });
+        throw new TypeError("fetch failed");
+      },
+      { clock: stoppedClock() },
+    );
+    await rejectionOf(generateImages(client, { model: "gamma-image-5-0-260128", prompt: "A reef" }));
+    const { callId, kind } = events[0] as CallEvent;
+    expect(given).toMatchObject([
+      { callId, kind, path: "/v1/images/generations" },
+      { callId, kind, path: "/health" },
+    ]);
+  });
+
+  test("get the path alone for a request beside the calls", async () => {
+    const { client, given } = identified(() => Response.json({}));
+    await requestOnce(client, "/v1/push/subscriptions", {}, () => undefined);
+    expect(given).toEqual([{ path: "/v1/push/subscriptions" }]);
   });
 });
 

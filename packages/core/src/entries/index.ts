@@ -8,7 +8,7 @@ export type { Store } from "../base/store.js";
 export { type UncheckedRequest, unchecked } from "../base/validate.js";
 export { type Client, type ClientOptions, createClient } from "../client.js";
 export type { RequestOptions } from "../transport/send.js";
-export type { ClientEvent } from "../vocabulary/events.js";
+export type { ClientEvent, RequestIdentity } from "../vocabulary/events.js";
 
 // Errors
 

@@ -14,7 +14,6 @@ export interface Repetition {
   readonly client: {
     readonly clock: Clock;
     readonly random: () => number;
-    readonly headers: () => Promise<Headers>;
     readonly fetch: typeof globalThis.fetch;
     readonly prepare: (address: string, init: RequestInit) => Parameters<typeof globalThis.fetch>;
   };
@@ -26,6 +25,8 @@ export interface Repetition {
   readonly address: string;
   /** Address at which the proxy tells what it offers. */
   readonly health: string;
+  /** Returns the headers of a request to that address. */
+  readonly healthHeaders: () => Promise<Headers>;
   readonly init: RequestInit;
   /** True if the request may be repeated after any failure that may pass. */
   readonly isSafe: boolean;
@@ -176,6 +177,7 @@ async function offersOf({
   client,
   exchange,
   health,
+  healthHeaders,
   init: { credentials },
 }: Repetition): Promise<readonly string[]> {
   const { signal, end } = openSpan(client.clock, exchange.signal, ASK_MS, () => new Error("late"));
@@ -190,7 +192,7 @@ async function offersOf({
   }
 
   async function ask(): Promise<Response> {
-    const headers = await client.headers();
+    const headers = await healthHeaders();
     const own: RequestInit = { headers, signal, redirect: "manual", ...(credentials && { credentials }) };
     return client.fetch(...client.prepare(health, own));
   }

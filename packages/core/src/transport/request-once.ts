@@ -19,7 +19,7 @@ export async function requestOnce<T>(
   read: (response: Response) => T | Promise<T>,
 ): Promise<T> {
   const { credentials } = client;
-  const headers = await client.headers();
+  const headers = await client.headers({ path });
   for (const [name, value] of new Headers(init.headers)) headers.set(name, value);
   const late = new AbortController();
   const ended = new AbortController();

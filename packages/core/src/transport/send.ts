@@ -22,6 +22,7 @@ import type {
   CallSummary,
   CallUsage,
   ClientEvent,
+  RequestIdentity,
 } from "../vocabulary/events.js";
 import { apiErrorOf } from "./api-error.js";
 import { isRecord } from "./error-response.js";
@@ -120,7 +121,7 @@ export interface Connection {
   /** True if requests that may be billed have an `idempotency-key`. */
   readonly idempotencyKeys: boolean;
   /** Returns the headers of a request that is sent now, with the key. */
-  readonly headers: () => Promise<Headers>;
+  readonly headers: (request: RequestIdentity) => Promise<Headers>;
   /** Returns `text` without the keys that were sent so far. */
   readonly scrub: (text: string) => string;
   /** Passes an event to `onEvent`. */
@@ -203,12 +204,13 @@ export function openExchange(
 }
 
 /** Emits one step of a call. */
-export function emitStep(
-  client: Connection,
-  { callId, kind, model, path }: CallIdentity,
-  step: CallStep,
-): void {
-  client.emit({ callId, kind, model, path, ...step });
+export function emitStep(client: Connection, call: CallIdentity, step: CallStep): void {
+  client.emit({ ...identityOf(call), ...step });
+}
+
+/** Returns the identity of a call alone: an exchange has the request, too. */
+export function identityOf({ callId, kind, model, path }: CallIdentity): CallIdentity {
+  return { callId, kind, model, path };
 }
 
 /**
@@ -325,7 +327,7 @@ export async function send(
     signal.throwIfAborted();
     const body = made instanceof Promise ? await unlessAborted(made, signal) : made;
     const isForm = body instanceof FormData;
-    const headers = await headersOf(client, signal, extraHeaders);
+    const headers = await headersOf(client, exchange, extraHeaders);
     // a query by POST asks for nothing new
     const isCreate = method === "post" && (repeat === "refused-only" || exchange.kind === "chat");
     if (isCreate && client.idempotencyKeys && !headers.has(KEY_HEADER))
@@ -352,7 +354,8 @@ export async function send(
         client,
         exchange,
         address,
-        health: addressOf(client, "/health"),
+        health: addressOf(client, HEALTH_PATH),
+        healthHeaders: () => client.headers({ ...identityOf(exchange), path: HEALTH_PATH }),
         init,
         isSafe: repeat === "any",
         hasKey: headers.has(KEY_HEADER),
@@ -387,6 +390,7 @@ export async function send(
   }
 }
 
+const HEALTH_PATH = "/health";
 const KEY_HEADER = "idempotency-key";
 
 /** Makes an error of this library from any error. An abort stays unchanged. */
@@ -416,10 +420,10 @@ export function addressOf({ baseURL }: Connection, path: string): string {
 
 async function headersOf(
   client: Connection,
-  signal: AbortSignal,
+  exchange: Exchange,
   extra: HeadersInput | undefined,
 ): Promise<Headers> {
-  const headers = await unlessAborted(client.headers(), signal);
+  const headers = await unlessAborted(client.headers(identityOf(exchange)), exchange.signal);
   for (const [name, value] of readHeaders(extra)) headers.set(name, value);
   return headers;
 }
@@ -445,7 +449,7 @@ async function fetchOnce(
     if (signal.aborted || isGatewayError(cause)) throw cause;
     const error = connectionError(cause);
     // a `fetch` of the app's own may lead elsewhere than the platform's
-    const health = client.hasOwnFetch ? undefined : addressOf(client, "/health");
+    const health = client.hasOwnFetch ? undefined : addressOf(client, HEALTH_PATH);
     await (await loadRepeats())?.explain(error, addressOf(client, exchange.path), health);
     throw cleanedBy(client, error);
   } finally {

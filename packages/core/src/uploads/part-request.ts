@@ -5,7 +5,7 @@ import { connectionError } from "../transport/failure.js";
 import { type HeadersInput, readHeaders } from "../transport/headers.js";
 import { readText } from "../transport/read-body.js";
 import { errorOf } from "../transport/refusal.js";
-import { addressOf, type Exchange, emitStep } from "../transport/send.js";
+import { addressOf, type Exchange, emitStep, identityOf } from "../transport/send.js";
 import {
   asError,
   ConfigurationError,
@@ -73,12 +73,12 @@ export async function sendPart(
 
 /** Makes a request. Everything that fails here fails before it is sent, and says so. */
 async function requestOf(
-  { client, file, headers }: UploadContext,
+  { client, exchange, file, headers }: UploadContext,
   { phase, id, from, to }: UploadRequest,
   signal: AbortSignal,
 ): Promise<Request> {
   try {
-    const all = await unlessAborted(client.headers(), signal);
+    const all = await unlessAborted(client.headers(identityOf(exchange)), signal);
     for (const [name, value] of readHeaders(headers)) all.set(name, value);
     const hasBody = phase !== "look-up";
     if (hasBody) all.set("content-type", "application/octet-stream");

@@ -97,13 +97,14 @@ function afterWriting({ client, storage }: Run): Client {
   const writing = client.idempotencyKeys ? storage.keeper?.written() : undefined;
   if (!writing) return client;
   const written = within(client.clock, WRITE_MS, writing, "the storage").catch(() => {});
-  return { ...client, headers: () => written.then(client.headers) };
+  return { ...client, headers: (request) => written.then(() => client.headers(request)) };
 }
 
-/** Makes a client whose calls name a chat and a message in their events. */
+/** Makes a client whose calls name a chat and a message, in their events and for `headers`. */
 function naming(client: Client, place: Pick<CallIdentity, "chatId" | "messageId">): Client {
   return {
     ...client,
+    headers: (request) => client.headers({ ...request, ...place }),
     emit: (event) => client.emit("kind" in event ? { ...event, ...place } : event),
   };
 }
