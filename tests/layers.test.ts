@@ -49,7 +49,7 @@ const layers = {
     message-tree options queue records state
     draft history initial-messages placement tools
     attachments json-schema not-sent repair
-    message turn-error`,
+    message tool-report turn-error`,
   "core/src/chat/conversation/persistence": `
     reading
     other-tabs

@@ -178,6 +178,47 @@ interface EndStep {
 /** One step of a call. */
 export type CallStep = RequestStep | ResponseStep | RetryStep | FirstChunkStep | EndStep;
 
+/**
+ * The end of a run of a tool.
+ *
+ * - `done`: it has an output
+ * - `failed`: `execute` threw, or its output has no JSON
+ * - `timeout`: no result came within the tool's `timeoutMs`
+ * - `cancelled`: the chat was stopped; `execute` may go on
+ * - `invalid-arguments`: the arguments do not fit the tool, and `execute` was not called
+ */
+export type ToolOutcome = "done" | "failed" | "timeout" | "cancelled" | "invalid-arguments";
+
+/** A run of a tool in a chat. */
+export interface ToolRun {
+  /** Name of the tool. */
+  readonly name: string;
+  /** Id of the call, as in the message. */
+  readonly toolCallId: string;
+  /** The `id` of the chat; absent where it has none. */
+  readonly chatId?: string | undefined;
+  /** Id of the answer that calls the tool. */
+  readonly messageId: string;
+}
+
+interface ToolStart extends ToolRun {
+  /**
+   * A tool with an `execute` runs. Each one has a `tool-end`; a call that fails before it runs has both at once. Neither
+   * has the arguments or the output.
+   */
+  readonly type: "tool-start";
+}
+interface ToolEnd extends ToolRun {
+  /** The run of a tool has ended. */
+  readonly type: "tool-end";
+  /** Milliseconds since `tool-start`. */
+  readonly ms: number;
+  /** End of the run. */
+  readonly outcome: ToolOutcome;
+  /** Error that `execute` threw, unchanged: its words are the app's own. With the other failures, words of ours. */
+  readonly error?: Error;
+}
+
 interface StorageFailure {
   /**
    * A chat, a list or a draft could not be read from its storage, or not be written there. The work continues without
@@ -217,6 +258,8 @@ interface Warning {
  */
 export type ClientEvent =
   | (CallIdentity & CallStep)
+  | ToolStart
+  | ToolEnd
   | StorageFailure
   | StorageRecovered
   | PlatformLimit

@@ -12,6 +12,7 @@ import {
   withOutput,
 } from "./message.js";
 import type { Thread } from "./message-tree.js";
+import { createToolReport, type ToolReport } from "./tool-report.js";
 import type { ChatTool, ToolContext } from "./tools.js";
 
 // loaded while the request of a chat with tools is out, or for an answer that calls one
@@ -31,6 +32,7 @@ export interface ToolCalls {
 /** Parts of a turn that its calls need. */
 export interface ToolCallsContext {
   readonly client: Client;
+  readonly chatId: string | undefined;
   readonly thread: Thread;
   readonly tools: () => readonly ChatTool[] | undefined;
   /** Aborts when the turn ends: no call writes into the thread after it. */
@@ -39,7 +41,8 @@ export interface ToolCallsContext {
 }
 
 /** Creates the tool calls of one turn. */
-export function createToolCalls({ client, thread, tools, signal, onChange }: ToolCallsContext): ToolCalls {
+export function createToolCalls(context: ToolCallsContext): ToolCalls {
+  const { client, chatId, thread, tools, signal, onChange } = context;
   const working = new Set<AbortController>();
   signal.addEventListener("abort", () => {
     for (const controller of working) controller.abort(signal.reason);
@@ -49,9 +52,9 @@ export function createToolCalls({ client, thread, tools, signal, onChange }: Too
 
   async function admit(message: ThreadMessage): Promise<ThreadMessage> {
     const { toolCalls = [] } = message;
-    const messages = thread.pathTo(message.id);
+    const from = { id: message.id, messages: thread.pathTo(message.id) };
     const act = toolCalls.every(isWholeCall) ? admitCall : refuseCall;
-    return { ...message, toolCalls: await Promise.all(toolCalls.map((call) => work(act, call, messages))) };
+    return { ...message, toolCalls: await Promise.all(toolCalls.map((call) => work(act, call, from))) };
   }
 
   function endAtLimit(id: string, steps: number): void {
@@ -72,11 +75,11 @@ export function createToolCalls({ client, thread, tools, signal, onChange }: Too
     let settled = new Map<number, ThreadToolCall>();
     return new Promise((resolve) => {
       runCalls = () => {
-        const messages = thread.pathTo(id);
+        const from = { id, messages: thread.pathTo(id) };
         callsOf(id).forEach((call, place) => {
           if (call.state !== "running" || running.has(place)) return;
           running.add(place);
-          void work(runCall, call, messages).then((result) => {
+          void work(runCall, call, from).then((result) => {
             // calls that end together are one change
             if (settled.size === 0) queueMicrotask(showSettled);
             settled.set(place, result);
@@ -106,14 +109,16 @@ export function createToolCalls({ client, thread, tools, signal, onChange }: Too
   async function work(
     act: typeof runCall,
     call: ThreadToolCall,
-    messages: CallContext["messages"],
+    { id: messageId, messages }: { readonly id: string; readonly messages: CallContext["messages"] },
   ): Promise<ThreadToolCall> {
     const { clock, warn } = client;
     const controller = new AbortController();
     working.add(controller);
     const { signal } = controller;
+    const run = { name: call.name, toolCallId: call.id, chatId, messageId };
+    const report = createToolReport(client, run);
     try {
-      return await act(call, { tools: tools() ?? [], clock, warn, signal, messages });
+      return await act(call, { tools: tools() ?? [], clock, warn, signal, messages, report });
     } catch (cause) {
       // the options of the app failed: the next request fails for the same reason, and ends the turn
       return failed(call, asError(cause).message);
@@ -132,6 +137,7 @@ interface CallContext extends Omit<ToolContext, "toolCallId"> {
   readonly tools: readonly ChatTool[];
   readonly clock: Clock;
   readonly warn: Client["warn"];
+  readonly report: ToolReport;
 }
 
 /** Decides the next state of a call with whole arguments: it runs, waits for the user or the app, or has failed. */
@@ -171,12 +177,12 @@ async function needsApproval(tool: ChatTool, input: unknown, warn: Client["warn"
 
 /** Runs a call to its end, or until `context.signal` aborts. Never rejects: the model gets the error. */
 function runCall(call: ThreadToolCall, context: CallContext): Promise<ThreadToolCall> {
-  const { messages } = context;
-  return withTool(call, context, async (tool, input, checked, signal) =>
-    tool.execute
-      ? withOutput(checked, await tool.execute(input, { messages, signal, toolCallId: call.id }))
-      : { ...checked, state: "needs-result" },
-  );
+  const { messages, report } = context;
+  return withTool(call, context, async (tool, input, checked, signal) => {
+    if (!tool.execute) return { ...checked, state: "needs-result" };
+    report.start();
+    return withOutput(checked, await tool.execute(input, { messages, signal, toolCallId: call.id }));
+  });
 }
 
 /**
@@ -185,7 +191,7 @@ function runCall(call: ThreadToolCall, context: CallContext): Promise<ThreadTool
  */
 async function withTool(
   call: ThreadToolCall,
-  { tools, clock, signal }: CallContext,
+  { tools, clock, signal, report }: CallContext,
   run: (tool: ChatTool, input: unknown, call: ThreadToolCall, signal: AbortSignal) => Promise<ThreadToolCall>,
 ): Promise<ThreadToolCall> {
   const tool = tools.find(({ name }) => name === call.name);
@@ -196,6 +202,7 @@ async function withTool(
   const { timeoutMs } = tool;
   const span = openSpan(clock, signal, timeoutMs, () => new Error(`no result after ${timeoutMs} ms`));
   let known = call;
+  let isChecked = false;
   const work = async () => {
     const input = inputOf(call);
     known = { ...call, input };
@@ -204,14 +211,29 @@ async function withTool(
     if (checked.issues) throw new Error(`the arguments do not fit: ${issuesText(checked.issues)}`);
     // a storage needs JSON, and the output of a schema may be any value
     if (!problemOf(checked.value)) known = { ...call, input: checked.value };
+    isChecked = true;
+    // a slow check may be over after the chat was stopped
+    span.signal.throwIfAborted();
     return run(tool, checked.value, known, span.signal);
   };
   try {
-    return await unlessAborted(work(), span.signal);
+    const next = await unlessAborted(work(), span.signal);
+    if (next.state === "done") report.end("done");
+    if (next.state === "failed") report.end("failed", new Error("the output of the tool has no JSON"));
+    return next;
   } catch (cause) {
+    if (tool.execute) reportFailure(cause);
     return failed(known, asError(cause).message);
   } finally {
     span.end();
+  }
+
+  function reportFailure(cause: unknown): void {
+    if (signal.aborted) report.cancel();
+    else if (span.signal.aborted) report.end("timeout", cause);
+    else if (isChecked) report.end("failed", cause);
+    // the words of a schema may quote the arguments
+    else report.end("invalid-arguments", new Error("the arguments do not fit the tool"));
   }
 }
 

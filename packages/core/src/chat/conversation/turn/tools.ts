@@ -19,10 +19,11 @@ export function callChanged({ phase }: Run): void {
 
 /** Loads the code that decides about calls and runs them. */
 export function loadCalls(turn: Run): Promise<ToolCalls> {
-  const { client, thread, options, owner } = turn;
+  const { client, chatId, thread, options, owner } = turn;
   turn.loading ??= import("../tool-calls.js").then(({ createToolCalls }) =>
     createToolCalls({
       client,
+      chatId,
       thread,
       tools: () => options().tools,
       signal: owner.signal,
