@@ -22,7 +22,7 @@ const functions = {
   "createAssetStore or useAsset": `assetId groupId prepare ${task}`,
   "createUploadStore or useUpload": "storage use headers",
   "a request": `${request} upload label intervalMs deadlineMs pollInBackground presence onPoll
-    seenBefore unlessSent`,
+    seenBefore unlessSent stopOnAbort`,
   "a message": "images",
   defineTool: "name description parameters jsonSchema execute needsApproval timeoutMs",
   useAttachments: "max maxBytes maxSide downscale words",

@@ -1,5 +1,7 @@
 import type { Client } from "../client.js";
 import { type Exchange, type RequestOptions, send } from "../transport/send.js";
+import { APIError, ValidationError } from "../vocabulary/errors.js";
+import { streamPath } from "./protocol/request.js";
 import type { Resumption } from "./resume.js";
 
 /** The copy of an answer that a proxy keeps. Most proxies keep none. */
@@ -12,7 +14,11 @@ export interface KeptAnswer {
   takeId(response: Response): void;
   /** Reports new content: attempts count from 0 again. */
   advance(): void;
-  /** Requests the answer from its start. */
+  /**
+   * Requests the answer from its start.
+   *
+   * @throws {ValidationError} without an `id`
+   */
   all(): Promise<Response>;
   /**
    * Requests the rest of the answer, after the event `eventId`.
@@ -24,6 +30,13 @@ export interface KeptAnswer {
   /** Stops the answer at the proxy, where it would otherwise continue. */
   stop(): void;
 }
+
+const NOT_KEPT = "the proxy keeps no answer under this id: it was deleted, is another user's, or never was";
+const NO_ID = {
+  path: "streamId",
+  message: "must be the `streamId` of an answer: 1 to 128 letters, digits, _ or -",
+  rule: "chat.stream-id",
+};
 
 /** Creates the copy of an answer. With an `id`, an existing copy is read from its start. */
 export function createKeptAnswer(
@@ -52,7 +65,10 @@ export function createKeptAnswer(
     advance() {
       isFirst = true;
     },
-    all: () => request(""),
+    all: async () => {
+      if (id === undefined) throw new ValidationError([NO_ID]);
+      return request("");
+    },
     rest: request,
     stop() {
       loading?.then(({ stop }) => stop()).catch(() => {});
@@ -72,13 +88,13 @@ export function createKeptAnswer(
     }
     if (response) return response;
     id = undefined;
-    throw new Error("nothing more of this answer is kept");
+    throw new APIError(NOT_KEPT, { status: 404, body: "" });
   }
 
   /** Loads the code in advance, because the network may be gone when it is needed. */
   function load(streamId: string): void {
     loading ??= import("./resume.js").then(({ createResumption }) =>
-      createResumption({ client, exchange, send, headers, streamId }),
+      createResumption({ client, exchange, send, headers, path: streamPath(streamId) }),
     );
     loading.catch(() => {});
   }

@@ -9,7 +9,7 @@ import { type AnswerParts, type Attempts, openAttempts } from "./attempts.js";
 import { createKeptAnswer } from "./kept-answer.js";
 import type { ChatDelta } from "./protocol/delta.js";
 import { createDeltaReader } from "./protocol/delta-reader.js";
-import { CHAT_PATH } from "./protocol/request.js";
+import { CHAT_PATH, streamPath } from "./protocol/request.js";
 import type { ChatRequest } from "./protocol/schema.js";
 import type { StreamEnd } from "./protocol/stream-end.js";
 import { createSettlement } from "./settlement.js";
@@ -23,6 +23,17 @@ export const over: Step = { done: true, value: undefined };
 export interface ResumableExchange extends AnswerParts, Steps {
   /** The attempts in a row. */
   readonly attempts: Attempts<Step>;
+}
+
+/** Origin of an answer: a request, or the proxy that keeps it. */
+export interface AnswerSource {
+  readonly request?: ChatRequest | UncheckedRequest | undefined;
+  /** Id of a kept answer, which is read from its start where there is no `request`. */
+  readonly streamId?: string | undefined;
+  /** True if the answer continues at the proxy when this reader stops. */
+  readonly isFollowed?: boolean;
+  /** As in `assertAccepted`. */
+  readonly newer?: string;
 }
 
 /** The reading of an answer, until it is settled. */
@@ -42,15 +53,14 @@ interface Steps {
 const FINISH_GRACE_MS = 2000;
 const TOO_LONG = "the answer is too long to be read";
 
-/** Sends a request, or requests the answer that the proxy keeps under `streamId`; `newer` is as in `assertAccepted`. */
+/** Opens an answer: sends its request, or asks for the kept one. */
 export function openResumableExchange(
   client: Client,
   options: RequestOptions,
-  request: ChatRequest | UncheckedRequest | undefined,
-  streamId: string | undefined,
-  newer: string,
+  { request, streamId, isFollowed, newer = "streamChat(client, unchecked({ … }))" }: AnswerSource,
 ): ResumableExchange {
-  const exchange = openExchange(client, { kind: "chat", path: CHAT_PATH, subject: request }, options);
+  const path = (!request && streamPath(streamId)) || CHAT_PATH;
+  const exchange = openExchange(client, { kind: "chat", path, subject: request }, options);
   const settlement = createSettlement(client, exchange);
   const answer = createDeltaReader(
     {
@@ -76,7 +86,7 @@ export function openResumableExchange(
       lose: (cause) => steps.lose(cause),
     },
   );
-  const steps = createSteps(parts, attempts);
+  const steps = createSteps(parts, attempts, isFollowed);
   attempts.current.opening.catch(steps.fail);
   exchange.signal.addEventListener("abort", () => {
     // before the headers, the request itself reports its end: it may have been refused by then
@@ -90,6 +100,7 @@ export function openResumableExchange(
 function createSteps(
   { client, exchange, answer, kept, settlement }: AnswerParts,
   attempts: Attempts<Step>,
+  isFollowed = false,
 ): Steps {
   let isInGrace = false;
   return { next, lose, fail };
@@ -146,7 +157,7 @@ function createSteps(
     settlement.fail(errorOf(cause), answer.turn(settlement.timing()));
     attempts.current.drop();
     // a kept answer continues at the proxy until it is stopped there
-    if (exchange.signal.aborted) kept.stop();
+    if (exchange.signal.aborted && !isFollowed) kept.stop();
   }
 
   function errorOf(cause: unknown): unknown {

@@ -13,7 +13,8 @@ interface KeptPlace {
   readonly client: Client;
   readonly exchange: Exchange;
   readonly headers: HeadersInput | undefined;
-  readonly streamId: string;
+  /** The proxy's path of the answer; undefined for an id that no proxy gives. */
+  readonly path: string | undefined;
   readonly send: typeof send;
 }
 
@@ -43,15 +44,13 @@ const LONGEST_WAIT_MS = 30_000;
 
 /** Creates the requests for one kept answer. */
 export function createResumption(place: KeptPlace): Resumption {
-  const { client, exchange, headers, streamId, send } = place;
-  const { signal } = exchange;
+  const { client, exchange, headers, path, send } = place;
+  const { signal, state } = exchange;
   const backoff = createBackoff(client, {
     limit: WAITS,
     firstMs: FIRST_WAIT_MS,
     longestMs: LONGEST_WAIT_MS,
   });
-  // an id comes from an answer, or from a storage that any script may write to
-  const path = /^[\w-]{1,128}$/.test(streamId) ? `/v1/chat/streams/${streamId}` : undefined;
   let refusals = 0;
   return { rest, stop };
 
@@ -110,6 +109,7 @@ export function createResumption(place: KeptPlace): Resumption {
     };
     const response = await send(client, own, { method: "get", headers: behind, repeat: "any" });
     const { status } = response;
+    state.outcome = "unknown";
     if (status === 204 || response.headers.get("content-type")?.startsWith("text/event-stream"))
       return response;
     // a page or a JSON error with status 200, as of a network that wants a sign-in

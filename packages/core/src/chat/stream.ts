@@ -1,11 +1,12 @@
-import type { RequestFor, UncheckedRequest } from "../base/validate.js";
+import type { RequestFor } from "../base/validate.js";
 import type { Client } from "../client.js";
 import type { RequestOptions } from "../transport/send.js";
 import type { ChatTiming, ChatTurn } from "./protocol/answer-reader.js";
 import type { ChatDelta, ChatMessage } from "./protocol/delta.js";
+import { streamPath } from "./protocol/request.js";
 import type { ChatRequest, ChatRequests } from "./protocol/schema.js";
 import { readAhead } from "./read-ahead.js";
-import { isStop, openResumableExchange, over, type Step } from "./resumable-exchange.js";
+import { type AnswerSource, isStop, openResumableExchange, over, type Step } from "./resumable-exchange.js";
 
 /**
  * An answer that is streaming. Iterate it for deltas, or only await `result()`. Leaving the loop aborts the
@@ -77,18 +78,52 @@ export function streamChat<const Model extends string>(
   options: RequestOptions = {},
 ): ChatStream {
   // without a request it would ask for a kept answer
-  return openStream(client, options, (request ?? {}) as ChatRequest);
+  return openStream(client, options, { request: (request ?? {}) as ChatRequest });
 }
 
-/** Streams an answer: that of a request, or the kept answer `streamId` from its start. */
-export function openStream(
+/** Options of {@link followChat}. */
+export interface ChatFollowOptions extends Omit<RequestOptions, "retry" | "idempotencyKey"> {
+  /**
+   * Stops the answer itself when this reader is aborted, leaves its loop or reaches `timeouts.totalMs`: the proxy closes
+   * the gateway's connection, and all other readers get an error. Without it only this reader leaves.
+   *
+   * @default false
+   */
+  readonly stopOnAbort?: boolean;
+}
+
+/**
+ * Reads an answer that a proxy keeps (`streamLog` of `@sluice/durable`): from its start, then as it comes. It is for a
+ * reload, a second device of the same user, or a server that passes the answer on. Nothing is sent to the gateway, and
+ * nothing is billed. It reads on over lost connections as `streamChat` does.
+ *
+ * `abort()` of the stream leaves the answer as it is, for its other readers and for later ones. With `stopOnAbort` it
+ * stops the answer. The `end` event of the call has the path `/v1/chat/streams/…`: its `usage` was counted before.
+ *
+ * @param streamId `streamId` of the `ChatStream` or `ThreadMessage` that began the answer; header `x-stream-id`
+ * @throws {ValidationError} for a text that is no id; nothing was sent
+ * @throws {APIError} `status` 404 when the proxy keeps no such answer of this user: unknown, deleted, or never kept
+ * @throws {StreamError} when the answer broke off or carried an error, or can't be reached now (`cause`)
+ * @throws {TimeoutError} as of `streamChat`
+ * @example
+ * ```ts
+ * const stream = followChat(client, "0190a1b2");
+ * for await (const delta of stream) if (delta.type === "text-delta") process.stdout.write(delta.text);
+ * const { outcome } = await stream.result();
+ * ```
+ */
+export function followChat(
   client: Client,
-  options: RequestOptions,
-  request: ChatRequest | UncheckedRequest | undefined,
-  streamId?: string,
-  newer = "streamChat(client, unchecked({ … }))",
+  streamId: string,
+  { stopOnAbort = false, ...options }: ChatFollowOptions = {},
 ): ChatStream {
-  const reading = openResumableExchange(client, options, request, streamId, newer);
+  const known = streamPath(streamId) && streamId;
+  return openStream(client, options, { streamId: known, isFollowed: !stopOnAbort });
+}
+
+/** Streams the answer of a source. */
+export function openStream(client: Client, options: RequestOptions, source: AnswerSource): ChatStream {
+  const reading = openResumableExchange(client, options, source);
   const { exchange, answer, kept, settlement, attempts } = reading;
   let readBy: "a loop" | "result()" | undefined;
   let hasLeft = false;

@@ -107,7 +107,7 @@ export type { ChatTiming, ChatToolCall, ChatTurn } from "../chat/protocol/answer
 export type { ChatDelta, ChatMessage, ChatOutcome, ChatUsage } from "../chat/protocol/delta.js";
 export type { ChatRequestMessage } from "../chat/protocol/message-schema.js";
 export type { ChatRequest } from "../chat/protocol/schema.js";
-export { type ChatStream, streamChat } from "../chat/stream.js";
+export { type ChatFollowOptions, type ChatStream, followChat, streamChat } from "../chat/stream.js";
 
 // Stores and storages
 

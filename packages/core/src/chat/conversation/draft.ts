@@ -42,7 +42,7 @@ export function createAnswer(
   const { clock } = client;
   const { idempotencyKey } = draft;
   const newer = "params: unchecked({ … })";
-  const stream = openStream(client, { ...options, idempotencyKey }, request, streamId, newer);
+  const stream = openStream(client, { ...options, idempotencyKey }, { request, streamId, newer });
   const argumentReaders: GrowingJSON[] = [];
   const shownCalls = new WeakMap<ToolCall, ThreadToolCall>();
   const objectReader = schema && createObjectReader();

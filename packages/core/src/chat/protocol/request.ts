@@ -7,6 +7,11 @@ import { checkChatRequest } from "./schema.js";
 /** Path of chat requests (spec, Endpoints). */
 export const CHAT_PATH = "/v1/chat/completions";
 
+/** Makes the path of an answer that a proxy keeps; undefined for an id that could lead to another path. */
+export function streamPath(id: unknown): string | undefined {
+  return typeof id === "string" && /^[\w-]{1,128}$/.test(id) ? `/v1/chat/streams/${id}` : undefined;
+}
+
 /**
  * The body to send for `request`: Checks it by the rules of its model and reports warnings. Sets `stream`. Requests the
  * usage of a stream, where the spec has the field or the client's `includeUsage` says so, unless the request sets it.

@@ -1,0 +1,65 @@
+import { followChat } from "@sluice/core";
+import { describe, expect, test } from "vitest";
+import { DONE, frame, rejectionOf, stoppedClock } from "./support/gateway.js";
+import { keptAnswer, numbered } from "./support/kept.js";
+
+const events = [frame({ content: "one " }), frame({ content: "two" }), frame({}, "stop"), DONE];
+const refusal = (status: number, headers: Record<string, string> = {}) =>
+  Response.json({ error: { message: "not now" } }, { status, headers });
+const page = () => new Response("<p>Sign in</p>", { headers: { "content-type": "text/html" } });
+const firstEvent = new TextEncoder().encode(numbered(events.slice(0, 1))).length;
+
+function following(connections: Parameters<typeof keptAnswer>[1]) {
+  const clock = stoppedClock();
+  const proxy = keptAnswer(events, connections, { clock });
+  const stream = followChat(proxy.client, "s-1");
+  const read = () => clock.advanceUntil(stream.result(), 1000);
+  return { ...proxy, clock, stream, read };
+}
+
+describe("an answer that is followed", () => {
+  test.each([
+    ["a failed connection", () => new TypeError("fetch failed")],
+    ["a busy proxy", () => refusal(503)],
+    ["a session that is renewed", () => refusal(401)],
+    ["another server, which does not know it", () => refusal(404)],
+    ["a page in the place of a stream", page],
+  ])("is read after %s, which came once", async (_, answer) => {
+    const { read, attempts } = following([answer()]);
+    expect((await read()).message.content).toBe("one two");
+    expect(attempts()).toEqual(["GET", "GET"]);
+  });
+
+  test("is read on behind its last event after a cut", async () => {
+    const { read, attempts } = following([{ bytes: firstEvent, ending: "drop" }]);
+    expect((await read()).message.content).toBe("one two");
+    expect(attempts()).toEqual(["GET", "GET after 1"]);
+  });
+
+  test("ends as unknown to the proxy, when all servers say so for half a minute", async () => {
+    const { clock, stream, attempts } = following(Array.from({ length: 5 }, () => refusal(404)));
+    const error = await clock.advanceUntil(rejectionOf(stream.result()), 1000);
+    expect(error).toMatchObject({ name: "APIError", status: 404 });
+    expect(attempts()).toHaveLength(5);
+    expect(stream.streamId).toBeUndefined();
+  });
+
+  test.each([
+    ["the proxy can't be reached", () => new TypeError("fetch failed"), "ConnectionError"],
+    ["the proxy is busy, and says a day", () => refusal(503, { "retry-after": "86400" }), "APIError"],
+    ["the proxy refuses the user", () => refusal(403), "APIError"],
+  ])("ends as truncated and keeps its id where %s", async (_, answer, cause) => {
+    const { clock, stream } = following(Array.from({ length: 5 }, () => answer()));
+    const error = await clock.advanceUntil(rejectionOf(stream.result()), 1000);
+    expect(error).toMatchObject({ name: "StreamError", reason: "truncated", cause: { name: cause } });
+    expect(stream.streamId).toBe("s-1");
+  });
+
+  test("ends by its limit where the proxy never answers", async () => {
+    const clock = stoppedClock();
+    const { client } = keptAnswer(events, [], { clock, fetch: () => new Promise(() => {}) });
+    const stream = followChat(client, "s-1", { timeouts: { totalMs: 5000 } });
+    const error = await clock.advanceUntil(rejectionOf(stream.result()), 1000);
+    expect(error).toMatchObject({ name: "TimeoutError", phase: "total" });
+  });
+});
