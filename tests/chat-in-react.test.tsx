@@ -1,4 +1,6 @@
+import { createClient } from "@sluice/core";
 import { createEmulator } from "@sluice/emulator";
+import { GatewayProvider, type UseChatStreamResult, useChatStream } from "@sluice/react";
 import { cleanup, fireEvent, render, screen, within } from "@testing-library/react";
 import type { FunctionComponent } from "react";
 import { afterAll, afterEach, beforeEach, expect, test, vi } from "vitest";
@@ -88,4 +90,38 @@ test("the list of chats begins a new one, removes one, and brings it back", asyn
   press("Delete How old is the moon?");
   fireEvent.click(await list.findByRole("button", { name: "Undo" }));
   await list.findByRole("button", { name: "How old is the moon?" });
+});
+
+test("all versions of an answer are compared, and exported with their parents", async () => {
+  const { Compare } = await files<{ Compare: FunctionComponent<{ chat: UseChatStreamResult }> }>(
+    "compare.tsx",
+  );
+  const { ExportButton } = await files<{
+    ExportButton: FunctionComponent<{ chat: UseChatStreamResult; save: (json: string) => void }>;
+  }>("export-button.tsx");
+  const saved: { id: string; parentId?: string; message: { content: string } }[] = [];
+  const client = createClient({ baseURL: "/api" });
+  function Chat() {
+    const chat = useChatStream({ model: "delta-5.3" });
+    return (
+      <>
+        <button type="button" onClick={() => void chat.send("Hello").then(() => chat.regenerate())}>
+          Ask twice
+        </button>
+        <Compare chat={chat} />
+        <ExportButton chat={chat} save={(json) => saved.push(...JSON.parse(json))} />
+      </>
+    );
+  }
+  render(
+    <GatewayProvider client={client}>
+      <Chat />
+    </GatewayProvider>,
+  );
+  press("Ask twice");
+  await screen.findByText(/answer 2/);
+  const shown = screen.getAllByRole("region").map(({ textContent }) => textContent);
+  expect(shown).toEqual([expect.stringContaining("answer 1"), expect.stringContaining("answer 2")]);
+  press("Export all versions");
+  expect(saved.map(({ parentId }) => parentId)).toEqual([undefined, saved[0]?.id, saved[0]?.id]);
 });

@@ -44,7 +44,7 @@ const layers = {
     turn/
     storage-session
     persistence/
-    queue-records shown tool-calls
+    queue-records shown thread-list tool-calls
     insertion-point join prompt
     message-tree options queue records state
     draft history initial-messages placement tools

@@ -1,7 +1,7 @@
 import { type Client, createClient, memoryStorage } from "@sluice/core";
 import { GatewayProvider, type UseChatStreamOptions, useChatStream, useClient } from "@sluice/react";
 import { act, fireEvent, render, screen, waitFor } from "@testing-library/react";
-import { type ReactNode, StrictMode, useState } from "react";
+import { type ReactNode, StrictMode, useMemo, useState } from "react";
 import { hydrateRoot } from "react-dom/client";
 import { renderToString } from "react-dom/server";
 import { describe, expect, test } from "vitest";
@@ -63,6 +63,19 @@ let held: ReturnType<typeof useChatStream> | undefined;
 function Held() {
   held = useChatStream({ model: "delta-5.3" });
   return <output>{held.status}</output>;
+}
+
+function Versions() {
+  const { messages, getThread, send, regenerate } = useChatStream({ model: "delta-5.3" });
+  const all = useMemo(() => (messages.length > 0 ? getThread() : []), [messages, getThread]);
+  return (
+    <>
+      <p>{all.map(({ message }) => message.content).join(", ")}</p>
+      <button type="button" onClick={() => void send("Hello?").then(() => regenerate())}>
+        send
+      </button>
+    </>
+  );
 }
 
 function Queued(options: UseChatStreamOptions) {
@@ -127,6 +140,19 @@ describe("useChatStream", () => {
       await settled();
     });
     await waitFor(() => expect([status(), thread()]).toEqual(["ready", "user: Hello?; assistant: Hello"]));
+  });
+
+  test("getThread lists the versions that are not shown", async () => {
+    const { client } = clientOf((_, nth) =>
+      streamAnswer(frame({ content: `${nth}` }) + frame({}, "stop") + DONE),
+    );
+    render(
+      <GatewayProvider client={client}>
+        <Versions />
+      </GatewayProvider>,
+    );
+    press("send");
+    await waitFor(() => expect(thread()).toBe("Hello?, 1, 2"));
   });
 
   test("StrictMode sends one request for each message", async () => {

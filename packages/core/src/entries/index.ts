@@ -94,6 +94,7 @@ export type { InitialMessage } from "../chat/conversation/initial-messages.js";
 export type {
   MessageOutcome,
   ThreadMessage,
+  ThreadNode,
   ThreadToolCall,
   ThreadTurn,
   ToolCallState,

@@ -1,7 +1,7 @@
 import type { Store } from "../../base/store.js";
 import type { ImageInput } from "./attachments.js";
 import type { InitialMessage } from "./initial-messages.js";
-import type { ThreadTurn } from "./message.js";
+import type { ThreadNode, ThreadTurn } from "./message.js";
 import type { ChatStoreOptions } from "./options.js";
 import type { ChatState } from "./state.js";
 
@@ -49,6 +49,19 @@ export interface ChatStore<Output = unknown> extends Store<ChatState<Output>> {
   edit(messageId: string, content: string, options?: SendOptions): Promise<ThreadTurn>;
   /** Returns the ids of all versions of a message, oldest first. */
   branches(messageId: string): readonly string[];
+  /**
+   * Returns the messages of all branches. Each comes directly after the one before it, or after all that follows its
+   * older versions: parents stand before children, and the versions of a message in the order of `branches`. An entry
+   * stays the same object while its message and its place do, and the array while all its entries do. An answer in
+   * flight is as in `getSnapshot()`.
+   *
+   * @example
+   * ```ts
+   * const versionsOf = (chat: ChatStore, messageId: string) =>
+   *   chat.getThread().filter(({ id }) => chat.branches(messageId).includes(id));
+   * ```
+   */
+  getThread(): readonly ThreadNode[];
   /** Shows the branch that a message is on. */
   switchBranch(messageId: string): void;
   /** Allows a tool call to run. A second call changes nothing. */

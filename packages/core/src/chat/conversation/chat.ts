@@ -1,4 +1,5 @@
 import type { Client } from "../../client.js";
+import type { ThreadNode } from "./message.js";
 import type { ChatStoreOptions } from "./options.js";
 import type { MessageQueue } from "./queue.js";
 import type { Shown } from "./shown.js";
@@ -14,6 +15,8 @@ export interface Chat extends Shown {
   readonly id: string | undefined;
   readonly queue: MessageQueue<ReadOptions>;
   readonly storage: StorageSession;
+  /** Lists the messages of all branches. */
+  readonly getThread: () => readonly ThreadNode[];
   /** Options of the first caller. */
   readonly own: ReadOptions;
   /** The turn in flight. */

@@ -1,14 +1,14 @@
 import { isOpen } from "./message.js";
 import type { JoinCopies } from "./message-tree.js";
-import type { ThreadNode } from "./placement.js";
+import type { PlacedMessage } from "./placement.js";
 
 /** Joins two copies: the newer one, with results of tools that only the older one has. All tabs get the same result. */
-export function joinCopies(local: ThreadNode, copy: ThreadNode): ReturnType<JoinCopies> {
+export function joinCopies(local: PlacedMessage, copy: PlacedMessage): ReturnType<JoinCopies> {
   const joined = join(local, copy);
   return { joined, isAhead: joined.revision !== copy.revision || endOf(joined) !== endOf(copy) };
 }
 
-function join(local: ThreadNode, copy: ThreadNode): ThreadNode {
+function join(local: PlacedMessage, copy: PlacedMessage): PlacedMessage {
   const isNewer =
     copy.revision - local.revision ||
     Number(isGuess(local)) - Number(isGuess(copy)) ||
@@ -29,18 +29,18 @@ function join(local: ThreadNode, copy: ThreadNode): ThreadNode {
  * True for an end that a tab has given to an answer of another one, which seemed to be closed. If the other tab was
  * open, and could only not write, its own end is the true one.
  */
-function isGuess({ message }: ThreadNode): boolean {
+function isGuess({ message }: PlacedMessage): boolean {
   return message.outcome === "interrupted";
 }
 
-function isWhole({ message }: ThreadNode): boolean {
+function isWhole({ message }: PlacedMessage): boolean {
   return message.outcome === "complete";
 }
 
-function statesOf({ message }: ThreadNode): string {
+function statesOf({ message }: PlacedMessage): string {
   return String(message.toolCalls?.map(({ state }) => state));
 }
 
-function endOf(node: ThreadNode): string {
+function endOf(node: PlacedMessage): string {
   return `${statesOf(node)} ${isGuess(node)} ${isWhole(node)}`;
 }

@@ -1,5 +1,5 @@
 import { isHollow, type ThreadMessage } from "./message.js";
-import { createTree, type ThreadNode, type ThreadTree } from "./placement.js";
+import { createTree, type PlacedMessage, type ThreadTree } from "./placement.js";
 
 /**
  * The tree of a chat's messages. The shown messages are one path through it. At each fork it takes the branch that was
@@ -16,9 +16,11 @@ export interface Thread {
   /** The messages from the first one to `id`, shown or not. */
   pathTo(id: string | undefined): readonly ThreadMessage[];
   /** Finds a message; no message has the id `undefined`. */
-  node(id: string | undefined): ThreadNode | undefined;
+  node(id: string | undefined): PlacedMessage | undefined;
   /** Id of the message before `id`. */
   parentOf(id: string): string | undefined;
+  /** Ids of the versions that can be shown behind a message, oldest first; of first messages for `undefined`. */
+  versionsBelow(id: string | undefined): readonly string[];
   ids(): string[];
   /** Adds a message below `parent`, and shows it. */
   add(message: ThreadMessage, parent: string | undefined): void;
@@ -28,7 +30,7 @@ export interface Thread {
    * Merges copies of messages. Unknown copies are added, and `join` decides about all others. A copy does not change
    * the branch that the user chose.
    */
-  merge(copies: Iterable<ThreadNode>, join: JoinCopies): void;
+  merge(copies: Iterable<PlacedMessage>, join: JoinCopies): void;
   remove(id: string): void;
   /** Shows the branch that the message is on. */
   choose(id: string | undefined): void;
@@ -36,16 +38,16 @@ export interface Thread {
 
 /** Joins a message with a copy of it. `isAhead` is true where the copy lacks something that the joined one has. */
 export type JoinCopies = (
-  local: ThreadNode,
-  copy: ThreadNode,
-) => { readonly joined: ThreadNode; readonly isAhead: boolean };
+  local: PlacedMessage,
+  copy: PlacedMessage,
+) => { readonly joined: PlacedMessage; readonly isAhead: boolean };
 
 /**
  * Creates a thread. `onChange` gets the id of each message added, replaced or removed, and of each merged message that
  * is newer here than in the copy. It also gets the message, unless that is new.
  */
 export function createThread(onChange: (id: string, message?: ThreadMessage) => void): Thread {
-  const nodes = new Map<string, ThreadNode>();
+  const nodes = new Map<string, PlacedMessage>();
   const chosen = new Map<string | undefined, string>();
   const thread: Thread = {
     origin: undefined,
@@ -56,12 +58,13 @@ export function createThread(onChange: (id: string, message?: ThreadMessage) => 
     pathTo: (id) =>
       climb(id)
         .reverse()
-        .map((at) => (nodes.get(at) as ThreadNode).message),
+        .map((at) => (nodes.get(at) as PlacedMessage).message),
     node(id) {
       grow();
       return nodes.get(id as string);
     },
     parentOf: (id) => grow().parents.get(id),
+    versionsBelow: (id) => grow().versions.get(id) ?? [],
     ids: () => [...nodes.keys()],
     add(message, parent = thread.origin) {
       insert({ message, parent, revision: 0 });
@@ -103,14 +106,14 @@ export function createThread(onChange: (id: string, message?: ThreadMessage) => 
   let added: string[] = [];
   return thread;
 
-  function insert(node: ThreadNode): void {
+  function insert(node: PlacedMessage): void {
     nodes.set(node.message.id, node);
     tree = path = undefined;
   }
 
-  function replace(node: ThreadNode): void {
+  function replace(node: PlacedMessage): void {
     const { id } = node.message;
-    const { message } = nodes.get(id) as ThreadNode;
+    const { message } = nodes.get(id) as PlacedMessage;
     nodes.set(id, { ...node, message: labelled(node.message, message.branches) });
     path = undefined;
     if (isHollow(message) !== isHollow(node.message)) tree = undefined;
@@ -122,7 +125,7 @@ export function createThread(onChange: (id: string, message?: ThreadMessage) => 
     tree = createTree(nodes);
     for (const ids of tree.versions.values())
       for (const id of ids) {
-        const node = nodes.get(id) as ThreadNode;
+        const node = nodes.get(id) as PlacedMessage;
         const message = labelled(node.message, ids.length > 1 ? ids : undefined);
         if (message !== node.message) nodes.set(id, { ...node, message });
       }
@@ -148,7 +151,7 @@ export function createThread(onChange: (id: string, message?: ThreadMessage) => 
       const choice = chosen.get(at);
       at = choice !== undefined && ids.includes(choice) ? choice : ids.at(-1);
       if (at === undefined) return shown;
-      shown.push((nodes.get(at) as ThreadNode).message);
+      shown.push((nodes.get(at) as PlacedMessage).message);
     }
   }
 }

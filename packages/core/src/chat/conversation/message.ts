@@ -94,6 +94,16 @@ export interface ThreadMessage {
   readonly branches?: readonly string[];
 }
 
+/** A message of a thread, shown or not, and the one before it. */
+export interface ThreadNode {
+  /** Id of the message. */
+  readonly id: string;
+  /** Id of the message before it; undefined for a first one. */
+  readonly parentId: string | undefined;
+  /** The message. */
+  readonly message: ThreadMessage;
+}
+
 /** Result of one question: its answer, or several answers with tool results between them. */
 export interface ThreadTurn {
   /** The messages that the turn added to the thread, in order, in their final state. */

@@ -1,7 +1,7 @@
 import { isHollow, type ThreadMessage } from "./message.js";
 
 /** A message and its place in the tree. */
-export interface ThreadNode {
+export interface PlacedMessage {
   readonly message: ThreadMessage;
   /** Id of the message before it; `undefined` for a first message. It may be unknown: lost, or still to come. */
   readonly parent: string | undefined;
@@ -21,7 +21,7 @@ export interface ThreadTree {
  * Gives every message a place from which it can be reached. Messages whose parent is unknown, or whose parents form a
  * circle, follow the newest older message. The same messages have the same places in every tab.
  */
-export function createTree(nodes: ReadonlyMap<string, ThreadNode>): ThreadTree {
+export function createTree(nodes: ReadonlyMap<string, PlacedMessage>): ThreadTree {
   const children = new Map<string | undefined, string[]>();
   for (const [id, { parent }] of nodes) childrenOf(parent).push(id);
   const placed = new Set<string>();

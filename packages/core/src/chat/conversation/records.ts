@@ -8,13 +8,13 @@ import {
   type ThreadToolCall,
   withCallsClosed,
 } from "./message.js";
-import type { ThreadNode } from "./placement.js";
+import type { PlacedMessage } from "./placement.js";
 
 /** Key of the record with the id of the last shown message; no message has this id. */
 export const LEAF = "/leaf";
 
 /** The record of a message: its JSON, without its versions. */
-export function recordOf({ message, parent, revision }: ThreadNode): object {
+export function recordOf({ message, parent, revision }: PlacedMessage): object {
   const { branches: _, error, ...rest } = message;
   return {
     message: { ...rest, ...(error && { error: reasonOf(error) }) },
@@ -26,11 +26,11 @@ export function recordOf({ message, parent, revision }: ThreadNode): object {
 /**
  * Reads messages from records. Leaves out unreadable records, because any script of the origin may write to a storage.
  */
-export function nodesIn(records: ReadonlyMap<string, unknown>): ThreadNode[] {
+export function nodesIn(records: ReadonlyMap<string, unknown>): PlacedMessage[] {
   return [...records].flatMap(([key, record]) => nodeOf(key, record) ?? []);
 }
 
-function nodeOf(id: string, record: unknown): ThreadNode | undefined {
+function nodeOf(id: string, record: unknown): PlacedMessage | undefined {
   // what other records are damaged into is no message: nothing would ever end it
   if (id === LEAF || id.startsWith(QUEUED) || !isRecord(record) || !isRecord(record["message"]))
     return undefined;

@@ -27,6 +27,7 @@ import { lastMessage, refresh } from "./shown.js";
 import { snapshotOf } from "./snapshot.js";
 import { addAll, forget, replaceAll, stop, stopped } from "./stop.js";
 import { createStorageSession } from "./storage-session.js";
+import { createThreadList } from "./thread-list.js";
 import { stopTurn } from "./turn/end.js";
 import { BUSY, questionOf, sendQueued, startIfFree, startTurn } from "./turns.js";
 
@@ -82,6 +83,7 @@ function createChat(client: Client, own: ReadOptions): Chat {
     queue,
     storage,
     own,
+    getThread: createThreadList(thread),
   };
   const chat: Chat = Object.assign(state, {
     store: createStore(() => snapshotOf(state), {
@@ -148,6 +150,7 @@ function verbsOf(chat: Chat, read: ReadOptions): ChatStore {
       const message = thread.node(messageId)?.message;
       return message ? (message.branches ?? [messageId]) : [];
     },
+    getThread: chat.getThread,
     switchBranch(messageId) {
       thread.choose(messageId);
       storage.keeper?.changed(messageId);

@@ -1,7 +1,7 @@
 import { scoped } from "../../../base/scope.js";
 import { hasLocks, isLocked, shareLock, withLock } from "../../../tabs/locks.js";
 import { QUEUED, type ThreadMessage } from "../message.js";
-import type { ThreadNode } from "../placement.js";
+import type { PlacedMessage } from "../placement.js";
 import { afterReload, isInFlight, isUnderWay } from "../records.js";
 import type { ThreadKeeper } from "./keeper.js";
 import { type KeptThread, report } from "./parts.js";
@@ -10,9 +10,9 @@ import type { ThreadWriter } from "./writing.js";
 /** Agrees with the other tabs on who works on a message: the tab that holds its lock. */
 export interface OtherTabs extends Pick<ThreadKeeper, "hold" | "withLockOf"> {
   /** Ends a message in flight whose tab was closed; one that a tab holds stays as it is. */
-  readonly settleUnlessHeld: (node: ThreadNode) => Promise<ThreadNode>;
+  readonly settleUnlessHeld: (node: PlacedMessage) => Promise<PlacedMessage>;
   /** Waits until the other tabs have ended their work on these messages, and ends that of closed tabs. */
-  readonly watchEnds: (nodes: readonly ThreadNode[], signal: AbortSignal) => void;
+  readonly watchEnds: (nodes: readonly PlacedMessage[], signal: AbortSignal) => void;
   /** Waits for the tabs of these queued messages. A message whose tab was closed is sent by one of the others. */
   readonly watchQueued: (ids: readonly string[], signal: AbortSignal) => void;
 }

@@ -4,7 +4,7 @@ import { waitForStorage } from "../../../storage/wait.js";
 import { hasLocks, prepareLocks } from "../../../tabs/locks.js";
 import { isRecord } from "../../../transport/error-response.js";
 import { joinCopies } from "../join.js";
-import type { ThreadNode } from "../placement.js";
+import type { PlacedMessage } from "../placement.js";
 import { isInFlight, isUnderWay, LEAF, nodesIn } from "../records.js";
 import type { OtherTabs } from "./other-tabs.js";
 import { type KeptThread, report } from "./parts.js";
@@ -92,7 +92,7 @@ export function createThreadReader(kept: KeptThread, writer: ThreadWriter, tabs:
   }
 
   /** Shows what is stored. A first read replaces the initial messages, or stores them where nothing was stored. */
-  function showStored(nodes: readonly ThreadNode[], leaf: unknown): void {
+  function showStored(nodes: readonly PlacedMessage[], leaf: unknown): void {
     const last = thread.path.at(-1)?.id;
     if (!isRead && nodes.length > 0) for (const id of initial) drop(id);
     thread.merge(nodes, joinCopies);
@@ -123,14 +123,14 @@ export function createThreadReader(kept: KeptThread, writer: ThreadWriter, tabs:
     readAgain();
   }
 
-  function merged(nodes: readonly ThreadNode[], records: Records): void {
+  function merged(nodes: readonly PlacedMessage[], records: Records): void {
     tabs.watchEnds(nodes, open.signal);
     tabs.watchQueued(queue.merge(records), open.signal);
     onMerge();
   }
 
   /** False for a message that was removed after its record was read: here, or in another tab during the read. */
-  function isThere({ message: { id } }: ThreadNode): boolean {
+  function isThere({ message: { id } }: PlacedMessage): boolean {
     return !removed.has(id) && !removedMeanwhile?.has(id);
   }
 
@@ -156,10 +156,10 @@ export function createThreadReader(kept: KeptThread, writer: ThreadWriter, tabs:
    * answer that is complete here. It was stored when the complete one could not be: the tabs would read it to its end
    * in turn, for ever.
    */
-  function isOutrun({ message, revision }: ThreadNode): boolean {
+  function isOutrun({ message, revision }: PlacedMessage): boolean {
     const known = thread.node(message.id);
     return isUnderWay(known?.message)
-      ? (known as ThreadNode).revision >= revision
+      ? (known as PlacedMessage).revision >= revision
       : isUnderWay(message) && known?.message.outcome === "complete";
   }
 }
