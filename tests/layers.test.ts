@@ -25,7 +25,8 @@ const layers = {
   "core/src/vocabulary": `
     events
     errors
-    asset chat-models media-models video-task`,
+    json-schema-of
+    asset chat-models json-schemas media-models video-task`,
   "core/src/chat": `
     conversation/
     complete stream

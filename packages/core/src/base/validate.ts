@@ -21,6 +21,31 @@ export function rule<Input>(
 }
 
 /**
+ * Makes a rule for how many items of a list have one of `values` in their field `field`: from `least` to `most`.
+ */
+/* @__NO_SIDE_EFFECTS__ */
+export function countOf<Items extends readonly object[]>(
+  name: string,
+  field: string,
+  values: readonly string[],
+  [least, most]: readonly [least: number, most: number],
+  message: string,
+): v.CheckAction<Items, string> {
+  const fits = (item: object) => values.includes((item as Record<string, string>)[field] ?? "");
+  return said(
+    { items: { field, values, least, most } },
+    rule<Items>(
+      name,
+      (items) => {
+        const { length } = items.filter(fits);
+        return length >= least && length <= most;
+      },
+      message,
+    ),
+  );
+}
+
+/**
  * Config of every check. The app may use the same copy of valibot, and its global config and messages must not apply
  * here. The language name has no messages of the app, and `message` leaves the texts to {@link describe}.
  */
@@ -61,28 +86,44 @@ type DeepReadonly<T> = T extends Blob
     : T;
 type IsSame<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
 
+/**
+ * Notes beside a check the keywords of JSON Schema that say the same. `scripts/json-schemas.ts` reads them, and no page
+ * does: only what a check compares with stands here, so that it is written once.
+ */
+/* @__NO_SIDE_EFFECTS__ */
+export function said<Action extends object>(keywords: object, action: Action): Action {
+  return { ...action, keywords };
+}
+
 /** Schema of a number within bounds, both included. */
 /* @__NO_SIDE_EFFECTS__ */
-export function between(from: number, to: number): v.GenericSchema<number> {
+export function between(minimum: number, maximum: number): v.GenericSchema<number> {
   return v.pipe(
     v.number(),
-    v.check(
-      (number) => number >= from && number <= to,
-      ({ received }) => `must be from ${from} to ${to}, got ${received}`,
+    said(
+      { minimum, maximum },
+      v.check(
+        (number: number) => number >= minimum && number <= maximum,
+        ({ received }) => `must be from ${minimum} to ${maximum}, got ${received}`,
+      ),
     ),
   );
 }
 
-/** Schema of a whole number, from `from` up to `to`. Both bounds are optional. */
+/** Schema of a whole number, from `minimum` up to `maximum`. Both bounds are optional. */
 /* @__NO_SIDE_EFFECTS__ */
-export function wholeNumber(from?: number, to?: number): v.GenericSchema<number> {
-  const upper = to === undefined ? " up" : ` to ${to}`;
-  const range = from === undefined ? "" : ` from ${from}${upper}`;
+export function wholeNumber(minimum?: number, maximum?: number): v.GenericSchema<number> {
+  const upper = maximum === undefined ? " up" : ` to ${maximum}`;
+  const range = minimum === undefined ? "" : ` from ${minimum}${upper}`;
   return v.pipe(
     v.number(),
-    v.check(
-      (number) => Number.isInteger(number) && number >= (from ?? number) && number <= (to ?? number),
-      ({ received }) => `must be a whole number${range}, got ${received}`,
+    said(
+      { type: "integer", minimum, maximum },
+      v.check(
+        (number: number) =>
+          Number.isInteger(number) && number >= (minimum ?? number) && number <= (maximum ?? number),
+        ({ received }) => `must be a whole number${range}, got ${received}`,
+      ),
     ),
   );
 }
@@ -90,7 +131,10 @@ export function wholeNumber(from?: number, to?: number): v.GenericSchema<number>
 /** Refuses an empty text or list. */
 /* @__NO_SIDE_EFFECTS__ */
 export function notEmpty<Input extends { readonly length: number }>() {
-  return v.check<Input, string>(({ length }) => length > 0, "must not be empty");
+  return said(
+    { least: 1 },
+    v.check<Input, string>(({ length }) => length > 0, "must not be empty"),
+  );
 }
 
 /** Schema of an object whose fields are all optional. `v.object` takes a list for one. */

@@ -69,6 +69,7 @@ export {
   videoRequests,
 } from "../videos/schema/request.js";
 export { type ChatModel, chatModelOf, chatModels } from "../vocabulary/chat-models.js";
+export { jsonSchemaOf, type RequestJSONSchema } from "../vocabulary/json-schema-of.js";
 export {
   type AssetModel,
   assetModels,

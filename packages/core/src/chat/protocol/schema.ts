@@ -6,6 +6,7 @@ import {
   optionsOf,
   type RequestOf,
   type RequestsOf,
+  said,
   type Warn,
   wholeNumber,
 } from "../../base/validate.js";
@@ -17,11 +18,16 @@ const alpha = chatModels["alpha-v4.1-flash"];
 const gamma = chatModels["gamma-chat-1-6-251015"];
 const delta = chatModels["delta-5.3"];
 
+const USER_ID = /^[\w-]{1,512}$/;
+
 const stopOf = (most: number) =>
   textOr<readonly string[]>(
     v.pipe(
       v.array(v.string()),
-      v.check((stops) => stops.length <= most, `must have at most ${most} entries`),
+      said(
+        { maxItems: most },
+        v.check((stops: string[]) => stops.length <= most, `must have at most ${most} entries`),
+      ),
     ),
   );
 
@@ -121,7 +127,10 @@ const alphaRequest = v.object({
   user_id: v.optional(
     v.pipe(
       v.string(),
-      v.check((id) => /^[\w-]{1,512}$/.test(id), "must be 1 to 512 letters of A-Z and a-z, digits, - and _"),
+      said(
+        { pattern: USER_ID },
+        v.check((id: string) => USER_ID.test(id), "must be 1 to 512 letters of A-Z and a-z, digits, - and _"),
+      ),
     ),
   ),
 });

@@ -1,5 +1,14 @@
 import * as v from "valibot";
-import { optionsOf, type RequestOf, refused, rule, type Warn, wholeNumber } from "../../base/validate.js";
+import {
+  countOf,
+  optionsOf,
+  type RequestOf,
+  refused,
+  rule,
+  said,
+  type Warn,
+  wholeNumber,
+} from "../../base/validate.js";
 import { isHTTP, isImageDataURI, isPublicHTTP } from "../../base/web-address.js";
 import { videoModels } from "../../vocabulary/media-models.js";
 import { gammaShape, only20 } from "./denials.js";
@@ -68,9 +77,11 @@ const count = (items: readonly { readonly type: MediaType }[], ...types: readonl
 const atMost = (
   type: "first_frame" | "last_frame" | "reference_image" | "reference_video" | "reference_audio",
 ) =>
-  rule<Item[]>(
+  countOf<Item[]>(
     `${type.replace("_", "-")}-count`,
-    (items) => count(items, type) <= beta.most[type],
+    "type",
+    [type],
+    [0, beta.most[type]],
     `has more than ${beta.most[type]} ${type}; leave out the rest`,
   );
 
@@ -86,9 +97,11 @@ const anyMedia = v.pipe(
     (items) => count(items, "last_frame") === 0 || count(items, "first_frame") > 0,
     "has a last_frame without a first_frame; add the first, or send the image as first_frame",
   ),
-  rule<Item[]>(
+  countOf<Item[]>(
     "one-document",
-    (items) => count(items, "file", "link") <= 1,
+    "type",
+    ["file", "link"],
+    [0, 1],
     "has more than one file or link; keep one of them",
   ),
   atMost("first_frame"),
@@ -104,9 +117,12 @@ const media = anyMedia as v.GenericSchema as v.GenericSchema<
 
 const prompt = v.pipe(
   v.string(),
-  v.check(
-    (text) => text.length <= beta.promptMax || [...text].length <= beta.promptMax,
-    `is longer than ${beta.promptMax} characters, which makes the request fail; shorten it`,
+  said(
+    { maxLength: beta.promptMax },
+    v.check(
+      (text: string) => text.length <= beta.promptMax || [...text].length <= beta.promptMax,
+      `is longer than ${beta.promptMax} characters, which makes the request fail; shorten it`,
+    ),
   ),
 );
 

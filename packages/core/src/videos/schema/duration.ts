@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import { said } from "../../base/validate.js";
 
 /** The `duration` of a model: whole seconds from `min` to `max`, and `auto` where the model may choose. */
 interface DurationRange {
@@ -12,9 +13,13 @@ export function durationWithin({ min, max, auto }: DurationRange): v.GenericSche
   const choice = auto === undefined ? "" : `${auto} (the model chooses) or `;
   return v.pipe(
     v.number(),
-    v.check(
-      (seconds) => seconds === auto || (Number.isInteger(seconds) && seconds >= min && seconds <= max),
-      `must be ${choice}a whole number of seconds from ${min} to ${max}`,
+    said(
+      { type: "integer", minimum: min, maximum: max, auto },
+      v.check(
+        (seconds: number) =>
+          seconds === auto || (Number.isInteger(seconds) && seconds >= min && seconds <= max),
+        `must be ${choice}a whole number of seconds from ${min} to ${max}`,
+      ),
     ),
   );
 }

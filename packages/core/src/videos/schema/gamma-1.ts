@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { type RequestOf, refused, rule, type Warn, wholeNumber } from "../../base/validate.js";
+import { countOf, type RequestOf, refused, type Warn, wholeNumber } from "../../base/validate.js";
 import { isPublicHTTP } from "../../base/web-address.js";
 import { videoModels } from "../../vocabulary/media-models.js";
 import { betaShape, only20 } from "./denials.js";
@@ -62,15 +62,19 @@ const count = (content: Content, name: string) =>
   content.filter(({ type, role }) => type === name || role === name).length;
 
 const oneText = <Items extends Content>() =>
-  rule<Items>(
+  countOf<Items>(
     "one-text",
-    (content) => count(content, "text") === 1,
+    "type",
+    ["text"],
+    [1, 1],
     "must have exactly one text item, which says what happens",
   );
 const once = (role: string) =>
-  rule<ProContent>(
+  countOf<ProContent>(
     `${role.replace("_", "-")}-count`,
-    (content) => count(content, role) <= 1,
+    "role",
+    [role],
+    [0, 1],
     `has more than one ${role}; keep one`,
   );
 
@@ -84,9 +88,11 @@ const fastItem: v.GenericSchema<VideoText | FastFrame> = v.variant("type", [vide
 const fastContent = v.pipe(
   v.array(fastItem),
   oneText<FastContent>(),
-  rule<FastContent>(
+  countOf<FastContent>(
     "one-image",
-    (content) => count(content, "image_url") === 1,
+    "type",
+    ["image_url"],
+    [1, 1],
     "must have exactly one image, the first_frame",
   ),
 );

@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { type RequestOf, refused, rule, type Warn, wholeNumber } from "../../base/validate.js";
+import { type RequestOf, refused, rule, said, type Warn, wholeNumber } from "../../base/validate.js";
 import { isAssetURI, isHTTP, isImageDataURI } from "../../base/web-address.js";
 import { videoModels } from "../../vocabulary/media-models.js";
 import { betaShape, only20 } from "./denials.js";
@@ -94,7 +94,10 @@ const has = (content: Content, ...types: string[]) => content.some(({ type }) =>
 
 const content = v.pipe(
   v.array(item),
-  rule<Items>("content-empty", (items) => items.length > 0, "must have at least one item"),
+  said(
+    { least: 1 },
+    rule<Items>("content-empty", (items) => items.length > 0, "must have at least one item"),
+  ),
   rule<Items>(
     "audio-needs-picture",
     (items) => !has(items, "audio_url") || has(items, "image_url", "video_url"),

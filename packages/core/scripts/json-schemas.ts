@@ -1,0 +1,188 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { assetRequest, chatRequests, imageRequests, videoRequests } from "@sluice/core/schemas";
+import { type FieldDocs, readDocs } from "./field-docs.ts";
+
+/*
+ * Writes the requests of all models as JSON Schema, from the client's schemas and the docs of their fields:
+ *
+ *   pnpm --filter @sluice/core run json-schemas
+ *
+ * `tests/json-schemas.test.ts` fails while the file is not what this writes.
+ */
+
+/** The parts of a valibot schema that JSON Schema can say. */
+interface Schema {
+  readonly type: string;
+  readonly pipe?: readonly Action[];
+  readonly entries?: Readonly<Record<string, Schema>>;
+  readonly item?: Schema;
+  readonly wrapped?: Schema;
+  readonly literal?: unknown;
+  readonly options?: readonly unknown[];
+  readonly getter?: (input: unknown) => Schema;
+}
+
+/** A check, with what `said` of `base/validate.ts` has noted; the schema before it may have checks, too. */
+interface Action {
+  readonly pipe?: readonly Action[];
+  readonly keywords?: {
+    readonly type?: string;
+    readonly minimum?: number | undefined;
+    readonly maximum?: number | undefined;
+    /** One more value than those from `minimum` to `maximum`. */
+    readonly auto?: number | undefined;
+    readonly maxItems?: number;
+    readonly maxLength?: number;
+    readonly pattern?: RegExp;
+    /** The least length, of a text or a list. */
+    readonly least?: number;
+    readonly items?: {
+      readonly field: string;
+      readonly values: readonly string[];
+      readonly least: number;
+      readonly most: number;
+    };
+  };
+}
+
+type JSONSchema = { readonly [keyword: string]: unknown };
+
+/** Matches no value that JSON has: the field has to be left out. */
+const NEVER: JSONSchema = { not: {} };
+/** The inputs by which a lazy schema is asked for all that it may be. */
+const INPUTS = ["", {}, [], { content: [{ type: "image_url" }] }];
+
+type Types = FieldDocs["types"];
+type Docs = ReturnType<typeof readDocs>;
+
+/** Returns the JSON Schema of a schema, whose docs are at `types`. */
+function written(schema: Schema, types: Types, docs: Docs): JSONSchema {
+  const { type, wrapped, entries, item, options = [], getter, pipe = [] } = schema;
+  const inside = (one: Schema) => written(one, types, docs);
+  if (type === "optional" && wrapped) return inside(wrapped);
+  if (type === "nullish" && wrapped) return { anyOf: [inside(wrapped), { type: "null" }] };
+  if (getter) return either([...new Set(INPUTS.map(getter))].map(inside));
+  if (type === "variant") return either((options as readonly Schema[]).map(inside));
+  if (type === "never") return NEVER;
+  if (type === "literal") return { type: "string", const: schema.literal };
+  if (type === "picklist") return { type: "string", enum: options };
+  if (entries) return objectOf(entries, types, docs);
+  if (item) return { type: "array", items: inside(item), ...keywordsOf(pipe, "array") };
+  if (type === "string" || type === "number" || type === "boolean")
+    return { type, ...keywordsOf(pipe, type) };
+  if (type === "custom") return { type: "object" };
+  throw new Error(`${type} has no JSON Schema`);
+}
+
+function objectOf(entries: Readonly<Record<string, Schema>>, types: Types, docs: Docs): JSONSchema {
+  const fields = Object.entries(entries).map(([name, field]) => {
+    const { text, value, types: inside } = docs.field(types, name, entries);
+    const described = { ...(text && { description: text }), ...(value !== undefined && { default: value }) };
+    return [name, { ...written(field, inside, docs), ...described }] as const;
+  });
+  const required = Object.entries(entries).filter(([, { type }]) => !["optional", "nullish"].includes(type));
+  return {
+    type: "object",
+    properties: Object.fromEntries(fields),
+    ...(required.length > 0 && { required: required.map(([name]) => name) }),
+  };
+}
+
+/** Writes the checks of a text, a number or a list. */
+function keywordsOf(actions: readonly Action[], type: string): JSONSchema {
+  const pipe = actions.flatMap((action) => action.pipe ?? action);
+  const counts = pipe.flatMap(({ keywords }) => keywords?.items ?? []).map(countOf);
+  const plain = pipe.map(({ keywords: { items: _, least, auto, pattern, ...rest } = {} }) => {
+    const integer = auto === undefined ? rest : { anyOf: [{ const: auto }, rest] };
+    return {
+      ...integer,
+      ...(least && { [type === "array" ? "minItems" : "minLength"]: least }),
+      ...(pattern && { pattern: pattern.source }),
+    };
+  });
+  return Object.assign({}, ...plain, counts.length > 1 ? { allOf: counts } : counts[0]);
+}
+
+function countOf({ field, values, least, most }: NonNullable<NonNullable<Action["keywords"]>["items"]>) {
+  const value = values.length > 1 ? { enum: values } : { const: values[0] };
+  const contains = { type: "object", properties: { [field]: value }, required: [field] };
+  return { type: "array", contains, minContains: least, maxContains: most };
+}
+
+/** Joins the forms of a lazy schema or a variant. */
+function either(forms: readonly JSONSchema[]): JSONSchema {
+  const possible = forms.filter((form) => !("not" in form));
+  const different = [...new Map(possible.map((form) => [JSON.stringify(form), form])).values()];
+  return different.length > 1 ? { anyOf: different } : (different[0] ?? NEVER);
+}
+
+/** Joins the forms of a request field by field: agents take no union at the top. Rules across fields are lost. */
+function merged({ anyOf, ...form }: JSONSchema): JSONSchema {
+  if (!Array.isArray(anyOf)) return form;
+  const forms = (anyOf as readonly JSONSchema[]).map(
+    (one) => one["properties"] as Record<string, JSONSchema>,
+  );
+  const names = [...new Set(forms.flatMap(Object.keys))];
+  const properties = names.map((name) => [name, mergedField(forms.map((fields) => fields[name] ?? NEVER))]);
+  return { ...(anyOf[0] as JSONSchema), properties: Object.fromEntries(properties) };
+}
+
+/** Joins a field of several forms, whose docs are the same. */
+function mergedField(forms: readonly JSONSchema[]): JSONSchema {
+  const possible = forms.filter((form) => !("not" in form));
+  const { description, default: value } = forms[0] ?? {};
+  const lists = possible.map((form) => form["enum"] as readonly unknown[] | undefined);
+  const all = [...new Set(lists.flatMap((list) => list ?? []))];
+  const whole = lists.find((list) => list?.length === all.length);
+  const field = whole && lists.every(Boolean) ? { type: "string", enum: whole } : undefined;
+  const plain = possible.map(({ description: _, default: __, ...form }) => form);
+  return {
+    ...(field ?? either(plain)),
+    ...(description !== undefined && { description }),
+    ...(value !== undefined && { default: value }),
+  };
+}
+
+/** The schemas of each resource by model, and the place of the type with their docs. */
+const REQUESTS = [
+  ["chat/protocol/schema.ts", "ChatRequests", chatRequests],
+  ["images/schema.ts", "ImageRequests", imageRequests],
+  ["videos/schema/request.ts", "VideoRequests", videoRequests],
+] as const;
+
+/** Returns the JSON Schemas of all models, by the id of the model. */
+export function jsonSchemas(): Readonly<Record<string, JSONSchema>> {
+  using docs = readDocs();
+  const requestOf = (model: string, schema: object, types: Types, text: string) => {
+    const { type, properties, ...rest } = merged(written(schema as Schema, types, docs));
+    const fields = properties as Record<string, JSONSchema>;
+    // several models may have one schema
+    const { enum: _, ...id } = fields["model"] ?? {};
+    return {
+      $schema: "https://json-schema.org/draft/2020-12/schema",
+      description: text.replace(/ \(spec, [^)]*\)/, ""),
+      type,
+      properties: { ...fields, model: { ...id, const: model } },
+      ...rest,
+    };
+  };
+  const all = REQUESTS.flatMap(([path, name, requests]) =>
+    Object.entries(requests).map(([model, schema]) => {
+      const { types, text } = docs.field(docs.typesOf(path, name), model);
+      return [model, requestOf(model, schema, types, text)] as const;
+    }),
+  );
+  const registration = docs.typesOf("assets/schema.ts", "AssetRequest");
+  const asset = requestOf("gamma-asset", assetRequest, registration, "Registration of an image as an asset.");
+  return { ...Object.fromEntries(all), "gamma-asset": asset };
+}
+
+if (import.meta.main) {
+  const text = `// Written by \`scripts/json-schemas.ts\` from the schemas and the docs of their fields: not changed by hand.
+
+/** The requests of all models as JSON Schema, by the id of the model. */
+export const jsonSchemas: Readonly<Record<string, unknown>> = ${JSON.stringify(jsonSchemas())};
+`;
+  writeFileSync(join(import.meta.dirname, "../src/vocabulary/json-schemas.ts"), text);
+}
