@@ -14,6 +14,7 @@ const entries = [
   // one function, its options and its result, with 4 fields
   ["packages/core/src/entries/partial-json.ts", 7],
   ["packages/core/src/entries/media.ts", 180],
+  ["packages/core/src/entries/prices.ts", 30],
   ["packages/react/src/index.ts", 540],
   ["packages/react/src/app/index.ts", 380],
 ] as const;

@@ -10,6 +10,7 @@ import { expect, test } from "vitest";
 const layers = {
   "core/src": `
     entries/
+    prices/
     assets/ chat/ epsilon/ images/ videos/
     tasks/ uploads/
     client
@@ -20,7 +21,7 @@ const layers = {
     vocabulary/`,
   "core/src/entries": `
     browser
-    index internal media partial-json schemas sse
+    index internal media partial-json prices schemas sse
     apart`,
   "core/src/vocabulary": `
     events
@@ -68,6 +69,13 @@ const layers = {
     delta frame-reader schema stream-end stray-lines
     event-cursor field-reader frame-json message-schema tool-schema
     image-url reported-error`,
+  "core/src/prices": `
+    cost-of estimate
+    usage-cost
+    video-cost
+    tally
+    prices
+    money request-tokens`,
   "core/src/images": `
     store
     generation options

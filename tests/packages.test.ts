@@ -123,6 +123,7 @@ describe("the types compile with every check on", { tags: ["long"] }, () => {
     "core/sse",
     "core/media",
     "core/partial-json",
+    "core/prices",
     "core/internal",
     "worker-proxy",
     "worker-proxy/analytics-engine",

@@ -1,0 +1,146 @@
+import type { ThreadMessage } from "../chat/conversation/message.js";
+import type { ChatTurn } from "../chat/protocol/answer-reader.js";
+import type { ImageResult } from "../images/generate.js";
+import { isRecord } from "../transport/error-response.js";
+import type { ClientEvent } from "../vocabulary/events.js";
+import type { VideoTask } from "../vocabulary/video-task.js";
+import { ofPieces } from "./money.js";
+import { type Prices, type Rates, rateTableOf } from "./prices.js";
+import { type Cost, createTally, type Known, type Tally } from "./tally.js";
+import { chatCost, imageCost } from "./usage-cost.js";
+import { known, reportedFacts, requestedFacts, videoCost } from "./video-cost.js";
+
+/** A result together with the request that it answers. The request tells what the gateway does not report. */
+export interface RequestedResult {
+  /** The request as it was sent, with its `model`. */
+  readonly request: object;
+  /** Its result. */
+  readonly result: ChatTurn | ImageResult | VideoTask;
+}
+
+/** A message of `store.getThread()`, with its place. */
+export interface PlacedMessage {
+  /** Id of the message before it; undefined for a first message. */
+  readonly parentId: string | undefined;
+  /** The message. */
+  readonly message: ThreadMessage;
+}
+
+/** A thing that has a cost, or several of them. */
+export type Priced =
+  | ThreadMessage
+  | PlacedMessage
+  | ChatTurn
+  | ImageResult
+  | VideoTask
+  | RequestedResult
+  | ClientEvent
+  | Cost
+  | Iterable<Priced>;
+
+/**
+ * Counts the cost of something that a client made, or of several things. What is not known is in `missing`, and never
+ * counts as free.
+ *
+ * - a message of a thread, or a list of them: `messages` for those that are shown, `store.getThread()` for all that were
+ *   paid
+ * - a {@link ChatTurn}, an {@link ImageResult}, a {@link VideoTask}. `{ request, result }` is needed for a video whose
+ *   length the gateway does not report
+ * - events of `onEvent`: the sum of a day. Only `end` events cost something
+ * - other costs: `costOf([a, b], prices)` adds them without an error
+ *
+ * @throws {TypeError} for a table that {@link definePrices} refuses, for anything else, and for a cost in another currency
+ * @example
+ * ```ts
+ * const { amount, currency, missing } = costOf(chat.getSnapshot().messages, prices);
+ * const text = new Intl.NumberFormat("en", { style: "currency", currency }).format(amount);
+ * show(missing.length === 0 ? text : `${text} and more`);
+ * ```
+ */
+export function costOf(thing: Priced, prices: Prices): Cost {
+  const tally = createTally(rateTableOf(prices));
+  count(thing, tally, undefined);
+  return tally.cost();
+}
+
+/** A thing by the fields that tell its kind. */
+type Thing = Readonly<Record<string, unknown>>;
+
+function count(thing: unknown, tally: Tally, request: Thing | undefined): void {
+  if (isList(thing)) for (const one of thing) count(one, tally, request);
+  else if (!isRecord(thing))
+    throw new TypeError("costOf: give a message, a result, a task, an event, or a list of them");
+  else if ("amount" in thing) tally.addCost(thing as unknown as Cost);
+  else if ("request" in thing) count(thing["result"], tally, thing["request"] as Thing);
+  else if ("type" in thing) countEvent(thing as unknown as ClientEvent, tally);
+  else if ("role" in thing) countMessage(thing as unknown as ThreadMessage, tally);
+  else if ("parentId" in thing) count(thing["message"], tally, request);
+  else if ("timing" in thing) countTurn(thing as unknown as ChatTurn, tally);
+  else if ("rawStatus" in thing) countVideo(thing as unknown as VideoTask, tally, request);
+  else if ("images" in thing) countImages(thing as unknown as ImageResult, tally, request);
+  else throw new TypeError(`costOf: knows no cost of { ${Object.keys(thing).join(", ")} }`);
+}
+
+function isList(thing: unknown): thing is Iterable<unknown> {
+  return typeof thing === "object" && thing !== null && Symbol.iterator in thing;
+}
+
+function countMessage({ role, model, usage, outcome, error }: ThreadMessage, tally: Tally): void {
+  if (role !== "assistant" || (!usage && isFree(error))) return;
+  if (!usage && outcome === undefined) tally.miss("not-ended", model);
+  else tally.add(model, (rates) => chatCost(rates, usage));
+}
+
+/** True for the error of a request that the gateway did not take. */
+function isFree(error: unknown): boolean {
+  const { outcome } = (error ?? {}) as { readonly outcome?: unknown };
+  return outcome === "refused" || outcome === "not-sent";
+}
+
+function countTurn({ model, usage }: ChatTurn, tally: Tally): void {
+  tally.add(model, (rates) => chatCost(rates, usage));
+}
+
+function countImages({ model, usage, images }: ImageResult, tally: Tally, request: Thing | undefined): void {
+  const made = images.filter(({ error }) => !error);
+  const asked = request?.["size"] as string | undefined;
+  tally.add(model, (rates) =>
+    imageCost(
+      rates,
+      usage,
+      made.map(({ size = asked }) => size),
+    ),
+  );
+}
+
+function countVideo(task: VideoTask, tally: Tally, request: Thing | undefined): void {
+  const model = task.model ?? (request?.["model"] as string | undefined);
+  if (task.state !== "succeeded") return tally.miss("not-ended", model);
+  const unknown = { seconds: undefined, resolution: undefined, hasAudio: undefined, inputSeconds: undefined };
+  const asked = request ? requestedFacts(request) : { ...unknown, tokens: undefined };
+  tally.add(model, (rates) => videoCost(rates, { ...asked, ...known(reportedFacts(task.raw)) }));
+}
+
+/** Counters of the cost of a call that has ended, by the kind of the call. Files cost nothing. */
+const ofCalls: { readonly [Kind in string]?: (rates: Rates, usage: unknown) => Known } = {
+  chat: chatCost,
+  image: (rates, usage) => imageCost(rates, usage, undefined),
+  // an event tells neither the length nor the size of a video
+  video: () => "no-usage",
+  asset: (rates) => (typeof rates.asset === "bigint" ? ofPieces(rates.asset, 1) : "no-price"),
+  epsilon: () => "no-usage",
+};
+
+function countEvent(event: ClientEvent, tally: Tally): void {
+  if (event.type !== "end") return;
+  const { kind, model, usage, outcome, path } = event;
+  const cost = ofCalls[kind];
+  // a query has no model, and costs nothing; a create of epsilon has none either
+  if (!cost || (model === undefined && !/2video$/.test(path))) return;
+  if (!usage && (outcome === "refused" || outcome === "not-sent")) return;
+  if (!usage && FAILED.includes(outcome)) tally.miss("no-usage", model);
+  else tally.add(model, (rates) => cost(rates, usage));
+}
+
+/** Outcomes of calls that may be billed without an answer. */
+const FAILED: readonly string[] = ["unknown", "stopped", "truncated", "error"];

@@ -1,0 +1,146 @@
+import { isRecord } from "../transport/error-response.js";
+import { readPrice } from "./money.js";
+
+/** One price, or a price for each size or resolution: `{ "720p": 0.05, "1080p": 0.1 }`. Upper and lower case are the same. */
+export type Price = number | { readonly [sizeOrResolution: string]: number };
+
+/**
+ * Prices of one model, in the currency of the table. Only what the model is billed by is given: `input` and `output` for a
+ * chat model, `image` or `output` for an image model, `second` or `output` for a video model. Each price counts to six
+ * decimals.
+ */
+export interface ModelPrices {
+  /** Price of a million tokens of the request. */
+  readonly input?: number;
+  /** Price of a million tokens of the request that the gateway had in its cache. @default `input` */
+  readonly cachedInput?: number;
+  /**
+   * Price of a million tokens of the answer, thinking included. For an image or video model that is billed by tokens: of
+   * a million tokens of its pictures.
+   */
+  readonly output?: number;
+  /** Price of one image; by its size, `{ "2048x2048": 0.03 }`, where sizes differ. */
+  readonly image?: Price;
+  /** Price of one second of a video; by its resolution, `{ "720p": 0.05 }`, where resolutions differ. */
+  readonly second?: Price;
+  /** Price of one second of a video with a sound track. @default `second` */
+  readonly secondWithAudio?: Price;
+  /** Price of one second of the videos that a request refers to. @default nothing */
+  readonly inputSecond?: Price;
+  /** Price of one registration of an asset. */
+  readonly asset?: number;
+}
+
+/** The prices that an app pays, given by the app: Sluice ships none. Plain JSON. */
+export interface Prices {
+  /**
+   * Currency of all prices: a code that `Intl.NumberFormat` can show, `"EUR"`, or a name of your own, `"credits"`.
+   */
+  readonly currency: string;
+  /** Prices by the id of the model. */
+  readonly models: { readonly [model: string]: ModelPrices };
+}
+
+/** Prices of a model, read. Each field has a price, or one for each size. */
+export type Rates = { readonly [Field in keyof ModelPrices]: Rate };
+type Rate = bigint | ReadonlyMap<string, bigint>;
+
+/** A table whose prices are read. */
+export interface RateTable {
+  readonly currency: string;
+  readonly models: ReadonlyMap<string, Rates>;
+}
+
+/** The fields, and for each if it may depend on a size or a resolution. */
+const FIELDS: Readonly<Record<keyof ModelPrices, boolean>> = {
+  input: false,
+  cachedInput: false,
+  output: false,
+  image: true,
+  second: true,
+  secondWithAudio: true,
+  inputSecond: true,
+  asset: false,
+};
+
+/** Fields that mean nothing without another one. */
+const NEEDS: Partial<Record<keyof ModelPrices, keyof ModelPrices>> = {
+  cachedInput: "input",
+  secondWithAudio: "second",
+  inputSecond: "second",
+};
+
+const read = new WeakMap<Prices, RateTable>();
+
+/**
+ * Checks a table of prices, and returns it. Also for a table that comes from a server as JSON. Don't change it later.
+ *
+ * @throws {TypeError} that names the field: a price that is negative or no number, or has its first digit after the sixth
+ * decimal; an unknown field; a model without prices
+ * @example
+ * ```ts
+ * const prices = definePrices({
+ *   currency: "EUR",
+ *   models: {
+ *     "delta-5.3": { input: 0.5, cachedInput: 0.05, output: 2 }, // a million tokens
+ *     "gamma-image-5-0-260128": { image: 0.03 },
+ *     "gamma-video-2.0": { second: { "480p": 0.02, "720p": 0.05, "1080p": 0.1, "4k": 0.4 } },
+ *   },
+ * });
+ * ```
+ */
+export function definePrices<const Table extends Prices>(prices: Table): Table {
+  rateTableOf(prices);
+  return prices;
+}
+
+/** Reads a table, once. */
+export function rateTableOf(prices: Prices): RateTable {
+  const known = isRecord(prices) ? read.get(prices) : undefined;
+  if (known) return known;
+  const { currency, models } = isRecord(prices) ? prices : ({} as Partial<Prices>);
+  if (typeof currency !== "string" || currency === "") throw wrong("currency", "give a text, EUR");
+  if (!isRecord(models)) throw wrong("models", "give the prices of each model");
+  const rates = Object.entries(models).map(
+    ([model, row]) => [model, ratesOf(row, `models.${model}`)] as const,
+  );
+  const table = { currency, models: new Map(rates) };
+  read.set(prices, table);
+  return table;
+}
+
+function ratesOf(row: unknown, path: string): Rates {
+  if (!isRecord(row)) throw wrong(path, "give its prices, { input: 0.5, output: 2 }");
+  const given = Object.entries(row).filter(([, price]) => price !== undefined);
+  if (given.length === 0) throw wrong(path, "has no price; leave the model out if its prices are not known");
+  const rates = given.map(([field, price]) => {
+    if (!Object.hasOwn(FIELDS, field))
+      throw wrong(`${path}.${field}`, `give one of ${Object.keys(FIELDS).join(", ")}`);
+    const needed = NEEDS[field as keyof ModelPrices];
+    if (needed && row[needed] === undefined) throw wrong(`${path}.${field}`, `give ${needed} as well`);
+    return [field, rateOf(price, `${path}.${field}`, FIELDS[field as keyof ModelPrices])] as const;
+  });
+  const { input = 0n, cachedInput = 0n } = Object.fromEntries(rates) as Partial<Record<string, bigint>>;
+  if (cachedInput > input)
+    throw wrong(`${path}.cachedInput`, "is more than input; what is cached costs less");
+  return Object.fromEntries(rates) as Rates;
+}
+
+function rateOf(price: unknown, path: string, mayDepend: boolean): Rate {
+  if (!isRecord(price) || !mayDepend) return priceAt(price, path);
+  const entries = Object.entries(price).map(
+    ([size, one]) => [size.toLowerCase(), priceAt(one, `${path}.${size}`)] as const,
+  );
+  if (entries.length === 0) throw wrong(path, "has no price");
+  return new Map(entries);
+}
+
+function priceAt(value: unknown, path: string): bigint {
+  const price = readPrice(value);
+  if (price === undefined) throw wrong(path, "give a number from 0 up, of six decimals");
+  return price;
+}
+
+function wrong(path: string, text: string): TypeError {
+  return new TypeError(`prices: ${path}: ${text}`);
+}

@@ -1,0 +1,341 @@
+import type { ClientEvent, ImageResult, ThreadMessage, VideoTask } from "@sluice/core";
+import { type Cost, costOf, definePrices, estimate, type Prices } from "@sluice/core/prices";
+import { describe, expect, test } from "vitest";
+
+/* Imaginary prices, in an imaginary currency. */
+const prices = definePrices({
+  currency: "coins",
+  models: {
+    "delta-5.3": { input: 0.6, output: 2.4 },
+    "alpha-v4.1-flash": { input: 0.3, cachedInput: 0.03, output: 0.9 },
+    "gamma-image-4-0-250828": { image: { "1024x1024": 0.02, "4096x4096": 0.08 } },
+    "gamma-image-5-0-260128": { image: 0.03 },
+    "tokens-image": { input: 5, output: 40 },
+    "beta3.0-video": { second: { "480p": 0.02, "720P": 0.05, "1080p": 0.1 }, inputSecond: 0.01 },
+    "gamma-video-1-5-pro-251215": { second: 0.04, secondWithAudio: 0.06 },
+    "gamma-video-2.0": {
+      second: { "480p": 0.02, "1080p": 0.1 },
+      secondWithAudio: { "480p": 0.03, "1080p": 0.2 },
+    },
+    "gamma-video-fast": { output: 4 },
+    "gamma-asset": { asset: 0.001 },
+  },
+});
+const answer = (fields: Partial<ThreadMessage> = {}): ThreadMessage => ({
+  id: "a",
+  role: "assistant",
+  content: "Blue.",
+  model: "delta-5.3",
+  outcome: "complete",
+  usage: { prompt_tokens: 1000, completion_tokens: 500, total_tokens: 1500 },
+  ...fields,
+});
+const question: ThreadMessage = { id: "q", role: "user", content: "Which color?" };
+const task = (model: string, raw: object): VideoTask => ({
+  id: "t",
+  model,
+  state: "succeeded",
+  rawStatus: "SUCCESS",
+  url: "https://files.example/film.mp4",
+  urlSource: "data.result_url",
+  raw,
+});
+const coins = (amount: number, missing: Cost["missing"] = []) => ({ amount, currency: "coins", missing });
+
+describe("chats", () => {
+  test("an answer costs its tokens", () => {
+    expect(costOf(answer(), prices)).toEqual(coins(0.0018));
+  });
+
+  test.each([
+    ["prompt_tokens_details", { prompt_tokens_details: { cached_tokens: 900 } }],
+    ["prompt_cache_hit_tokens", { prompt_cache_hit_tokens: 900, prompt_cache_miss_tokens: 100 }],
+  ])("tokens of the cache cost less, as %s reports them", (_name, cached) => {
+    const usage = { prompt_tokens: 1000, completion_tokens: 500, total_tokens: 1500, ...cached };
+    expect(costOf(answer({ model: "alpha-v4.1-flash", usage }), prices)).toEqual(coins(0.000507));
+    expect(costOf(answer({ usage }), prices)).toEqual(coins(0.0018));
+  });
+
+  test("a conversation costs its answers, those of hidden branches too", () => {
+    const node = (message: ThreadMessage) => ({ id: message.id, parentId: undefined, message });
+    expect(costOf([question, answer(), answer({ id: "b" })], prices)).toEqual(coins(0.0036));
+    expect(costOf([node(question), node(answer()), node(answer({ id: "b" }))], prices)).toEqual(
+      coins(0.0036),
+    );
+  });
+
+  test("what is not known is said, and not counted as free", () => {
+    const { usage: _, ...unreported } = answer();
+    const { outcome: _outcome, ...inFlight } = unreported;
+    const halfRead = answer({ usage: { prompt_tokens: 5 } as never });
+    const cost = costOf(
+      [answer(), unreported, unreported, halfRead, inFlight, answer({ model: "new-1" })],
+      prices,
+    );
+    expect(cost).toEqual(
+      coins(0.0018, [
+        { reason: "no-usage", model: "delta-5.3", count: 3 },
+        { reason: "not-ended", model: "delta-5.3", count: 1 },
+        { reason: "unknown-model", model: "new-1", count: 1 },
+      ]),
+    );
+    expect(costOf(answer({ model: "gamma-image-5-0-260128" }), prices).missing[0]?.reason).toBe("no-price");
+  });
+
+  test("an answer that the gateway refused costs nothing, one that broke off is not known", () => {
+    const { usage: _, ...lost } = answer({ outcome: "error" });
+    const failed = (outcome: string) => ({ ...lost, error: Object.assign(new Error("lost"), { outcome }) });
+    expect(costOf([failed("refused"), failed("not-sent")], prices)).toEqual(coins(0));
+    expect(costOf(failed("unknown"), prices).missing).toEqual([
+      { reason: "no-usage", model: "delta-5.3", count: 1 },
+    ]);
+  });
+
+  test("an estimate is never less than the cost", () => {
+    const messages = [{ role: "user" as const, content: "¿Qué? 什么？ 🙂".repeat(40) }];
+    const { amount, least } = estimate({ model: "delta-5.3", messages, max_tokens: 500 }, prices);
+    const bytes = new TextEncoder().encode(messages[0]?.content).length;
+    const usage = { prompt_tokens: bytes, completion_tokens: 500, total_tokens: bytes + 500 };
+    expect(amount).toBeGreaterThanOrEqual(costOf(answer({ usage }), prices).amount);
+    expect(amount).toBeLessThan(0.003);
+    expect(least).toBe(0);
+    const body = { model: "delta-5.3", messages, max_tokens: 500 };
+    expect(estimate({ ...body, n: 3 }, prices).amount).toBeCloseTo(amount + 2 * 500 * 2.4e-6, 4);
+  });
+
+  test("an estimate without max_tokens takes the most that the model writes, or is open", () => {
+    expect(estimate({ model: "delta-5.3" }, prices).amount).toBeGreaterThan(131_072 * 2.4e-6);
+    const table = { currency: "coins", models: { "new-1": { input: 1, output: 1 } } };
+    expect(estimate({ model: "new-1" }, table).missing).toEqual([
+      { reason: "no-limit", model: "new-1", count: 1 },
+    ]);
+  });
+});
+
+describe("images", () => {
+  const made = (model: string, fields: Partial<ImageResult> = {}): ImageResult => ({
+    model,
+    images: [
+      { url: "https://files.example/1.png", size: "1024x1024" },
+      { url: "https://files.example/2.png", size: "4096x4096" },
+      { error: { message: "no" } },
+    ],
+    raw: {},
+    ...fields,
+  });
+
+  test("images cost their number, or their sizes; those that failed cost nothing", () => {
+    expect(costOf(made("gamma-image-5-0-260128"), prices)).toEqual(coins(0.06));
+    expect(costOf(made("gamma-image-4-0-250828"), prices)).toEqual(coins(0.1));
+    const usage = { generated_images: 2, output_tokens: 8000, total_tokens: 8200 };
+    expect(costOf(made("tokens-image", { usage }), prices)).toEqual(coins(0.321));
+    expect(costOf(made("tokens-image"), prices).missing[0]?.reason).toBe("no-usage");
+  });
+
+  test("the request tells the size where the answer does not", () => {
+    const result = made("gamma-image-4-0-250828", { images: [{ url: "https://files.example/1.png" }] });
+    expect(costOf(result, prices).missing[0]?.reason).toBe("no-usage");
+    expect(costOf({ request: { size: "4096x4096" }, result }, prices)).toEqual(coins(0.08));
+    const odd = { request: { size: "9x9" }, result };
+    expect(costOf(odd, prices).missing).toEqual([
+      { reason: "no-price", model: "gamma-image-4-0-250828", count: 1 },
+    ]);
+  });
+
+  test("an estimate depends on the number and the size", () => {
+    const sequence = {
+      sequential_image_generation: "auto",
+      sequential_image_generation_options: { max_images: 4 },
+    };
+    const of = (request: object) => estimate({ model: "gamma-image-4-0-250828", ...request }, prices);
+    expect(of({ size: "1024x1024" })).toEqual({ ...coins(0.02), least: 0.02 });
+    expect(of({ size: "4096x4096", ...sequence })).toEqual({ ...coins(0.32), least: 0.08 });
+    expect(of({ size: "4096x4096", sequential_image_generation: "auto" }).missing[0]?.reason).toBe(
+      "no-limit",
+    );
+    expect(of({}).missing[0]?.reason).toBe("no-usage");
+    expect(estimate({ model: "tokens-image" }, prices).missing).toHaveLength(1);
+  });
+});
+
+describe("videos", () => {
+  const usage = { SR: 720, duration: 8, input_video_duration: 2.5, output_video_duration: 8, video_count: 1 };
+
+  test("a film costs the seconds that the gateway reports, by its resolution", () => {
+    const raw = { code: "success", data: { status: "SUCCESS", data: { usage } } };
+    expect(costOf(task("beta3.0-video", raw), prices)).toEqual(coins(0.425));
+  });
+
+  test("a film without usage needs its request", () => {
+    const result = task("gamma-video-1-5-pro-251215", {
+      code: "success",
+      data: { status: "SUCCESS", data: {} },
+    });
+    expect(costOf(result, prices).missing[0]?.reason).toBe("no-usage");
+    expect(costOf({ request: { model: result.model }, result }, prices)).toEqual(coins(0.2));
+    const loud = { request: { model: result.model, duration: 10, generate_audio: true }, result };
+    expect(costOf(loud, prices)).toEqual(coins(0.6));
+    const chosen = { request: { model: result.model, duration: -1 }, result };
+    expect(costOf(chosen, prices).missing[0]?.reason).toBe("no-usage");
+  });
+
+  test("a film that reports tokens costs its tokens", () => {
+    const raw = { status: "succeeded", usage: { completion_tokens: 100_000, total_tokens: 100_000 } };
+    expect(costOf(task("gamma-video-fast", raw), prices)).toEqual(coins(0.4));
+  });
+
+  test("a film that has not ended, or failed, has no known cost", () => {
+    const {
+      url: _,
+      urlSource: _source,
+      ...facts
+    } = task("beta3.0-video", {}) as VideoTask & { state: "succeeded" };
+    for (const state of ["running", "failed"] as const)
+      expect(costOf({ ...facts, state }, prices).missing).toEqual([
+        { reason: "not-ended", model: "beta3.0-video", count: 1 },
+      ]);
+  });
+
+  test("an estimate depends on length, resolution and sound, with the model's defaults", () => {
+    const beta = (parameters: object, media: object[] = []) =>
+      estimate({ model: "beta3.0-video", input: { prompt: "Waves", media }, parameters }, prices);
+    expect(beta({})).toEqual({ ...coins(0.5), least: 0.5 });
+    expect(beta({ duration: 8, resolution: "720P" }).amount).toBe(0.4);
+    expect(beta({ duration: -1, resolution: "480P" })).toEqual({ ...coins(0.6), least: 0.04 });
+    expect(beta({}, [{ type: "reference_video", url: "https://files.example/a.mp4" }]).missing).toHaveLength(
+      1,
+    );
+    const full = (fields: object) => estimate({ model: "gamma-video-2.0", ...fields }, prices);
+    expect(full({ duration: 10, resolution: "1080p", generate_audio: true }).amount).toBe(2);
+    expect(full({ duration: 10, resolution: "1080p", generate_audio: false }).amount).toBe(1);
+    expect(full({ duration: 10, resolution: "1080p" }).missing[0]?.reason).toBe("no-usage");
+    expect(full({ duration: 10, resolution: "4k", generate_audio: true }).missing[0]?.reason).toBe(
+      "no-price",
+    );
+  });
+});
+
+describe("events", () => {
+  const end = (fields: object) =>
+    ({
+      type: "end",
+      callId: "c",
+      kind: "chat",
+      path: "/v1/chat/completions",
+      outcome: "complete",
+      ms: 1,
+      ...fields,
+    }) as ClientEvent;
+  const usage = { prompt_tokens: 1000, completion_tokens: 500, total_tokens: 1500 };
+
+  test("a day costs the sum of its `end` events", () => {
+    const events: readonly ClientEvent[] = [
+      { type: "request", callId: "c", kind: "chat", path: "/v1/chat/completions", attempt: 1 },
+      end({ model: "delta-5.3", usage }),
+      end({ model: "delta-5.3", outcome: "refused" }),
+      end({ kind: "image", model: "gamma-image-5-0-260128", usage: { generated_images: 2 } }),
+      end({ kind: "asset", model: "gamma-asset", outcome: "success" }),
+      end({ kind: "video", path: "/v1/video/generations/t" }),
+      end({ kind: "upload", path: "/v1/media" }),
+      { type: "storage-recovered" },
+    ];
+    expect(costOf(events, prices)).toEqual(coins(0.0628));
+  });
+
+  test("calls whose cost no event tells are said", () => {
+    const events = [
+      end({ model: "delta-5.3", outcome: "truncated" }),
+      end({ kind: "video", model: "beta3.0-video", outcome: "success", path: "/v1/video/generations" }),
+      end({ kind: "epsilon", outcome: "success", path: "/epsilon/v1/videos/text2video" }),
+    ];
+    expect(costOf(events, prices)).toEqual(
+      coins(0, [
+        { reason: "no-usage", model: "delta-5.3", count: 1 },
+        { reason: "no-usage", model: "beta3.0-video", count: 1 },
+        { reason: "unknown-model", count: 1 },
+      ]),
+    );
+  });
+});
+
+describe("sums", () => {
+  test("a sum is exact, in any order and however it is grouped", () => {
+    const messages = Array.from({ length: 3000 }, (_, at) => {
+      const [prompt_tokens, completion_tokens] = [(at * 7919) % 9973, (at * 104_729) % 4999];
+      return answer({
+        usage: { prompt_tokens, completion_tokens, total_tokens: prompt_tokens + completion_tokens },
+      });
+    });
+    // millionths of millionths: 0.6 and 2.4 coins for a million tokens
+    const exact = messages.reduce((sum, { usage }) => {
+      const { prompt_tokens = 0, completion_tokens = 0 } = usage ?? {};
+      return sum + BigInt(prompt_tokens) * 600_000n + BigInt(completion_tokens) * 2_400_000n;
+    }, 0n);
+    const amount = Number(`${exact / 10n ** 12n}.${String(exact % 10n ** 12n).padStart(12, "0")}`);
+    expect(costOf(messages, prices).amount).toBe(amount);
+    expect(costOf([...messages].reverse(), prices).amount).toBe(amount);
+    const each = messages.map((message) => costOf(message, prices));
+    expect(costOf(each, prices).amount).toBe(amount);
+    const halves = [messages.slice(0, 1234), messages.slice(1234)].map((half) => costOf(half, prices));
+    expect(costOf(halves, prices).amount).toBe(amount);
+  });
+
+  test("costs are added without the errors of fractions", () => {
+    const of = (amount: number): Cost => ({ amount, currency: "coins", missing: [] });
+    expect(0.1 + 0.2).not.toBe(0.3);
+    expect(costOf([of(0.1), of(0.2)], prices).amount).toBe(0.3);
+    expect(costOf([of(123_456_789.1), of(0.000_000_2)], prices).amount).toBe(123_456_789.1000002);
+    expect(costOf(Array.from({ length: 1000 }, () => of(0.000_000_001)), prices).amount).toBe(0.000_001);
+  });
+
+  test("a cost survives JSON, with what it misses", () => {
+    const cost = costOf([answer(), answer({ model: "new-1" })], prices);
+    expect(costOf([JSON.parse(JSON.stringify(cost)), cost], prices)).toEqual(
+      coins(0.0036, [{ reason: "unknown-model", model: "new-1", count: 2 }]),
+    );
+  });
+
+  test("costs of two currencies are not added", () => {
+    const other: Cost = { amount: 1, currency: "shells", missing: [] };
+    expect(() => costOf([answer(), other], prices)).toThrow("costOf: adds shells to coins");
+  });
+
+  test("a thing that has no cost is an error that names it", () => {
+    expect(() => costOf({ url: "https://files.example" } as never, prices)).toThrow(
+      "knows no cost of { url }",
+    );
+    expect(() => costOf(undefined as never, prices)).toThrow("give a message");
+  });
+});
+
+describe("tables", () => {
+  const withRow = (row: object) => ({ currency: "coins", models: { "m-1": row } }) as Prices;
+
+  test.each([
+    ["a negative price", withRow({ input: -1, output: 1 }), "models.m-1.input"],
+    ["a text", withRow({ input: "1", output: 1 }), "models.m-1.input"],
+    ["no number", withRow({ input: Number.NaN, output: 1 }), "models.m-1.input"],
+    ["a price that six decimals make free", withRow({ input: 1e-9, output: 1 }), "models.m-1.input"],
+    ["an unknown field", withRow({ inputs: 1 }), "models.m-1.inputs"],
+    ["a size for tokens", withRow({ input: { big: 1 }, output: 1 }), "models.m-1.input"],
+    ["a size without a price", withRow({ image: { "1x1": null } }), "models.m-1.image.1x1"],
+    ["sizes without one", withRow({ image: {} }), "models.m-1.image"],
+    ["a cached price alone", withRow({ cachedInput: 1, output: 1 }), "give input as well"],
+    [
+      "a cached price above the other",
+      withRow({ input: 1, cachedInput: 2, output: 1 }),
+      "is more than input",
+    ],
+    ["a model without prices", withRow({}), "models.m-1: has no price"],
+    ["no currency", { ...withRow({ input: 1 }), currency: "" }, "currency: give a text"],
+    ["no models", { currency: "coins" } as never, "models: give the prices"],
+    ["no table", undefined as never, "currency: give a text"],
+  ])("a table with %s is refused, and the field named", (_name, table, text) => {
+    expect(() => definePrices(table)).toThrow(text);
+    expect(() => costOf(answer(), table)).toThrow(text);
+  });
+
+  test("a model's name is never one of an object's own", () => {
+    expect(costOf(answer({ model: "constructor" }), prices).missing[0]?.reason).toBe("unknown-model");
+  });
+});
