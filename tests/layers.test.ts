@@ -11,6 +11,7 @@ const layers = {
   "core/src": `
     entries/
     prices/
+    batches/
     assets/ chat/ epsilon/ images/ videos/
     tasks/ uploads/
     client

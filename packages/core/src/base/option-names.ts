@@ -20,6 +20,7 @@ const functions = {
   "createVideoTaskStore or useVideoTask": `taskId enabled select storage checkMedia ${task}`,
   "createVideoTaskList or useVideoTasks": `storage ${watch}`,
   "createAssetStore or useAsset": `assetId groupId prepare ${task}`,
+  "createBatch or useBatch": "id storage limit onResult request watch",
   "createUploadStore or useUpload": "storage use headers",
   "a request": `${request} upload label intervalMs deadlineMs pollInBackground presence onPoll
     seenBefore unlessSent stopOnAbort`,

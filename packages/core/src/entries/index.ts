@@ -110,10 +110,18 @@ export type { ChatRequestMessage } from "../chat/protocol/message-schema.js";
 export type { ChatRequest } from "../chat/protocol/schema.js";
 export { type ChatFollowOptions, type ChatStream, followChat, streamChat } from "../chat/stream.js";
 
+// Batches
+
+export type { BatchItem, BatchItemState, BatchResult } from "../batches/item.js";
+export type { BatchOptions } from "../batches/options.js";
+export type { BatchRequest } from "../batches/request.js";
+export type { Batch, BatchState, BatchUsage } from "../batches/state.js";
+export { createBatch } from "../batches/store.js";
+
 // Stores and storages
 
 export { memoryStorage } from "../storage/memory.js";
-export type { RecordStorage } from "../storage/storage.js";
+export type { RecordStorage, StorageLock } from "../storage/storage.js";
 export type { Absence, Presence } from "../tabs/page-activity.js";
 export type { PollEvent } from "../tasks/poll.js";
 export { indexedDBStorage, repairHistory, webStorage } from "./apart.js";

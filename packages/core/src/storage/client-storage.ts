@@ -24,13 +24,7 @@ function createClientStorage(client: Scoped & Reporter, storage: RecordStorage):
   let stopNotices: (() => void) | undefined;
   return {
     read: (collection) => storage.read(nameOf(collection)),
-    write(collection, changes) {
-      const writing = storage.write(nameOf(collection), changes);
-      pending.add(writing);
-      const end = () => void pending.delete(writing);
-      writing.then(end, end);
-      return writing;
-    },
+    write: writeBy(storage),
     watch(collection, listener) {
       try {
         const stop = storage.watch(nameOf(collection), listener, report);
@@ -47,7 +41,23 @@ function createClientStorage(client: Scoped & Reporter, storage: RecordStorage):
       }
     },
     pass: (collection, changes) => storage.pass?.(nameOf(collection), changes),
+    ...(storage.lock && {
+      async lock(name) {
+        const lock = await storage.lock?.(scoped(client, name));
+        return lock && { write: writeBy(lock), release: () => lock.release() };
+      },
+    }),
   };
+
+  function writeBy(writer: Pick<RecordStorage, "write">): RecordStorage["write"] {
+    return (collection, changes) => {
+      const writing = writer.write(nameOf(collection), changes);
+      pending.add(writing);
+      const end = () => void pending.delete(writing);
+      writing.then(end, end);
+      return writing;
+    };
+  }
 
   function nameOf(collection: string): string {
     const name = scoped(client, collection);

@@ -17,7 +17,13 @@ export function memoryStorage(): RecordStorage {
   const collections = new Map<string, Map<string, string>>();
   const watchers = new Set<(collection: string, texts: RecordTexts) => void>();
 
+  const locked = new Set<string>();
   return {
+    async lock(name) {
+      if (locked.has(name)) return undefined;
+      locked.add(name);
+      return { write, release: async () => void locked.delete(name) };
+    },
     async read(collection) {
       return recordsOf(collections.get(collection) ?? []);
     },
@@ -28,16 +34,7 @@ export function memoryStorage(): RecordStorage {
         report(name, new Map([...kept.keys()].map((key) => [key, null])));
       }
     },
-    async write(collection, changes) {
-      const texts = textsOf(changes);
-      const kept = collections.get(collection) ?? new Map<string, string>();
-      collections.set(collection, kept);
-      for (const [key, text] of texts) {
-        if (text === null) kept.delete(key);
-        else kept.set(key, text);
-      }
-      report(collection, texts);
-    },
+    write,
     watch(collection, listener) {
       const notify = (written: string, texts: RecordTexts) => {
         if (written === collection) listener(recordsOf(texts));
@@ -46,6 +43,17 @@ export function memoryStorage(): RecordStorage {
       return () => void watchers.delete(notify);
     },
   };
+
+  async function write(collection: string, changes: ReadonlyMap<string, unknown>): Promise<void> {
+    const texts = textsOf(changes);
+    const kept = collections.get(collection) ?? new Map<string, string>();
+    collections.set(collection, kept);
+    for (const [key, text] of texts) {
+      if (text === null) kept.delete(key);
+      else kept.set(key, text);
+    }
+    report(collection, texts);
+  }
 
   function report(collection: string, texts: RecordTexts): void {
     // after the write, because a subscriber may write, too

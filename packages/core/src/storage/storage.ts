@@ -1,3 +1,14 @@
+/** Lock of a name in a storage, until `release` or the end of the process. */
+export interface StorageLock {
+  /**
+   * Writes as `write` of the storage does, while the lock is held. Rejects where another process has taken it over, and
+   * changes nothing then.
+   */
+  write(collection: string, changes: ReadonlyMap<string, unknown>): Promise<void>;
+  /** Gives the lock back. Never rejects. */
+  release(): Promise<void>;
+}
+
 /**
  * Storage of chats and tasks between page loads: records by key, in named collections. Each message or task has its own
  * record, so that two pages never overwrite each other's.
@@ -40,4 +51,9 @@ export interface RecordStorage {
    * `client.forget()` removes only what this page knows of.
    */
   drop?(collection: string): Promise<void>;
+  /**
+   * Takes a lock that all users of the same data see, in any process; undefined while another one holds it. A batch uses
+   * it instead of a Web Lock, which the storages of a browser share anyway.
+   */
+  lock?(name: string): Promise<StorageLock | undefined>;
 }

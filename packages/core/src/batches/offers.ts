@@ -1,0 +1,58 @@
+import type { Client } from "../client.js";
+import { offersIn } from "../transport/offers.js";
+import { requestOnce } from "../transport/request-once.js";
+import { ConnectionError } from "../vocabulary/errors.js";
+import type { Entry } from "./ledger.js";
+
+/** Time for which a proxy surely remembers a create, in milliseconds: a day from its first attempt, less an hour. */
+const CREATE_MS = 23 * 3_600_000;
+/** The same for a streamed chat: ten minutes after its end, less one. */
+const CHAT_MS = 9 * 60_000;
+
+/** The answers of a proxy to `GET /health`, asked once for each run. */
+export interface Offers {
+  /** Returns true if the proxy answers this kind of request from its memory. @throws {ConnectionError} */
+  has(kind: Entry["kind"]): Promise<boolean>;
+  /**
+   * Returns true if a request with a lost answer can be sent again under its key, and is surely not billed twice.
+   *
+   * @throws {ConnectionError} where the proxy can't be asked now
+   */
+  remembers(entry: Entry): Promise<boolean>;
+}
+
+/** Creates the offers of a client's proxy. A client without keys has none, and asks nothing. */
+export function createOffers(client: Client): Offers {
+  let asked: Promise<readonly string[]> | undefined;
+  return { has, remembers };
+
+  async function has(kind: Entry["kind"]): Promise<boolean> {
+    if (!client.idempotencyKeys) return false;
+    asked ??= ask(client);
+    // a proxy that can't be reached now is asked again
+    asked.catch(() => {
+      asked = undefined;
+    });
+    return (await asked).includes(kind === "chat" ? "chat-once" : "once");
+  }
+
+  async function remembers({ kind, record }: Entry): Promise<boolean> {
+    const age = Date.now() - (record?.sentAt ?? Number.NEGATIVE_INFINITY);
+    if (record?.key === undefined || age < 0 || age > (kind === "chat" ? CHAT_MS : CREATE_MS)) return false;
+    return has(kind);
+  }
+}
+
+async function ask(client: Client): Promise<readonly string[]> {
+  try {
+    return await requestOnce(client, "/health", {}, ({ status, headers, body }) => {
+      body?.cancel().catch(() => {});
+      const offers = offersIn(headers);
+      if (!offers && (status === 408 || status === 429 || status >= 500))
+        throw new Error(`it answers ${status}`);
+      return offers ?? [];
+    });
+  } catch (cause) {
+    throw new ConnectionError("the proxy could not be asked what it remembers", "not-sent", { cause });
+  }
+}
