@@ -53,7 +53,7 @@ export function openGates<Env>(options: ProxyOptions<Env>) {
   const polls: Flights<Polled> = new Map();
   return {
     report: ({ request, env, context }: Incoming<Env>) =>
-      openReport(request.method, (event) => onEvent?.(event, env, context)),
+      openReport(request, (event) => onEvent?.(event, env, context)),
     path: (url: string) => find(url, { basePath, table }),
     origins: read.origins,
     cors: (origin: string | null, allowed: readonly string[]) => corsHeadersOf(origin, allowed, credentials),

@@ -1,4 +1,5 @@
 import type { Usage } from "./admitted.js";
+import { traceparentOf } from "./base/traceparent.js";
 import type { JobEvent } from "./job-event.js";
 import type { RouteName } from "./routes.js";
 
@@ -27,6 +28,8 @@ export interface ProxyEvent {
   /** Absent where the path is none of the proxy's. */
   readonly route?: RouteName;
   readonly method: string;
+  /** The `traceparent` of the request, where it is well-formed: the trace and the span that it belongs to. */
+  readonly traceparent?: string;
   /** The HTTP status that was sent; 499 where the client left before the end. */
   readonly status: number;
   /** The `error.code` that was sent, also inside a stream. */
@@ -83,11 +86,17 @@ export type AnyEvent = ProxyEvent | JobEvent;
 export type Report = ReturnType<typeof openReport>;
 
 /** @param notify is given the event at the end; what it throws is dropped */
-export function openReport(method: string, notify: (event: ProxyEvent) => unknown) {
+export function openReport(
+  request: Pick<Request, "method" | "headers">,
+  notify: (event: ProxyEvent) => unknown,
+) {
+  const { method } = request;
+  const traceparent = traceparentOf(request);
   const startedAt = Date.now();
   /** The facts so far. Each gate adds its own. */
   const known: { -readonly [Key in keyof ProxyEvent]?: ProxyEvent[Key] } & { requestId: string } = {
     requestId: crypto.randomUUID(),
+    ...(traceparent && { traceparent }),
   };
   /** Values beside the keys that the log must not show. */
   const secrets: string[] = [];

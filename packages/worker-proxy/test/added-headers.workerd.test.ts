@@ -1,4 +1,4 @@
-import type { ProxyOptions } from "@sluice/worker-proxy";
+import type { AnyEvent, ProxyOptions } from "@sluice/worker-proxy";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { asked, chat, type Env, openProxy } from "./support/in-process.js";
 import { KEY } from "./support/key.js";
@@ -109,4 +109,23 @@ test("the request id of the proxy goes to the gateway, and never one of the clie
   const { sent, headers } = await headersSent({}, { "x-request-id": "cl1ent" });
   expect(sent?.get("x-request-id")).toBe(headers.get("x-request-id"));
   expect(sent?.get("x-request-id")).toMatch(/^[\da-f-]{36}$/);
+});
+
+test("the event of a request has its well-formed `traceparent`, also where it was refused, and no other header", async () => {
+  const events: AnyEvent[] = [];
+  const { ask } = openProxy({ onEvent: (event) => void events.push(event) });
+  const tracestate = "vendor=canary-40aa";
+  await ask(asked({ headers: { traceparent: TRACE, tracestate } }));
+  await ask(asked({ headers: { traceparent: TRACE }, body: { ...chat, model: "none" } }));
+  await ask(asked({ headers: { traceparent: `${TRACE}-canary-40aa` } }));
+  await ask(asked());
+  await vi.waitFor(() => expect(events).toHaveLength(4));
+  expect(events.map((event) => "traceparent" in event && event.traceparent)).toEqual([
+    TRACE,
+    TRACE,
+    false,
+    false,
+  ]);
+  expect(events.map(({ outcome }) => outcome)).toEqual(["complete", "refused", "complete", "complete"]);
+  expect(JSON.stringify(events)).not.toContain("canary-40aa");
 });

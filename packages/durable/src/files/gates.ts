@@ -54,7 +54,7 @@ export function createGates<Env>(options: ProxyOptions<Env>, routes: readonly Fi
     const found = find(request.url, table);
     if (found.matches.length === 0) return undefined;
     const { cursor, hasQuery } = cursorIn(request, found.matches);
-    const report = openReport(request.method, (event) => onEvent?.(event, env, context));
+    const report = openReport(request, (event) => onEvent?.(event, env, context));
     report.known.route = "media";
     let cors: Record<string, string> = { vary: "Origin" };
     let response: Response;

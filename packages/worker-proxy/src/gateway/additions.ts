@@ -1,4 +1,5 @@
 import type { Admitted, Extension } from "../admitted.js";
+import { traceparentOf } from "../base/traceparent.js";
 import type { ProxyOptions } from "../options.js";
 import { ensure, readOption } from "../read-option.js";
 import { isCredential } from "../refusals/log.js";
@@ -51,8 +52,6 @@ export function streamHeader({ headers }: Response, keys: readonly string[]): Re
 /** Headers that are the proxy's own, the platform's, or about one connection alone. */
 const RESERVED =
   /^(?:authorization|cookie|host|accept(?:-encoding)?|content-.*|proxy-.*|connection|keep-alive|te|trailer|transfer-encoding|upgrade|expect|x-request-id|traceparent)$/i;
-/** The header of W3C Trace Context: version, trace id, parent id, flags; neither id may be all zeros. */
-const TRACEPARENT = /^(?!ff)[\da-f]{2}-(?!0{32})[\da-f]{32}-(?!0{16})[\da-f]{16}-[\da-f]{2}$/;
 
 /**
  * Reads `upstreamHeaders`, and adds a well-formed `traceparent` of the client. `keys` are the values that are
@@ -66,8 +65,8 @@ export async function addedHeaders<Env>(
 ) {
   const given = await readOption("upstreamHeaders", upstreamHeaders, admitted, checkHeaders);
   const keys = Object.entries(given).flatMap(([name, value]) => (isCredential(name) ? value : []));
-  const trace = admitted.request.headers.get("traceparent") ?? "";
-  return { headers: { ...given, ...(TRACEPARENT.test(trace) && { traceparent: trace }) }, keys };
+  const traceparent = traceparentOf(admitted.request);
+  return { headers: { ...given, ...(traceparent && { traceparent }) }, keys };
 }
 
 function checkHeaders(given: unknown): Readonly<Record<string, string>> {

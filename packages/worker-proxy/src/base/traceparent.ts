@@ -1,0 +1,8 @@
+/** The header of W3C Trace Context: version, trace id, parent id, flags; neither id may be all zeros. */
+const TRACEPARENT = /^(?!ff)[\da-f]{2}-(?!0{32})[\da-f]{32}-(?!0{16})[\da-f]{16}-[\da-f]{2}$/;
+
+/** Returns the `traceparent` of a request; undefined where it has none that is well-formed. */
+export function traceparentOf({ headers }: Pick<Request, "headers">): string | undefined {
+  const given = headers.get("traceparent") ?? "";
+  return TRACEPARENT.test(given) ? given : undefined;
+}
