@@ -48,7 +48,7 @@ const layers = {
     storage-session
     persistence/
     queue-records shown thread-list tool-calls
-    insertion-point join prompt
+    insertion-point join prepare prompt
     message-tree options queue records state
     draft history initial-messages placement tools
     attachments json-schema not-sent repair

@@ -51,6 +51,7 @@ const chat: Names<ChatStoreOptions> = {
   id: "a",
   initialMessages: [],
   instructions: "",
+  prepareMessages: (messages: unknown) => messages,
   tools: [],
   maxSteps: 1,
   schema: undefined,

@@ -215,7 +215,7 @@ describe("a chat whose own code is lost", () => {
     expect(requests).toEqual(["POST"]);
   });
 
-  test.each(["chat/conversation/history", "chat/conversation/json-schema"])(
+  test.each(["chat/conversation/history", "chat/conversation/json-schema", "chat/conversation/prepare"])(
     "A message is not sent without %s, stays, and is sent by retry()",
     async (module) => {
       const { createChatStore, client, requests } = await pageWithout([module], () =>
@@ -230,6 +230,7 @@ describe("a chat whose own code is lost", () => {
           { role: "assistant", content: "Paid." },
         ],
         ...(module.endsWith("json-schema") && { schema: anything }),
+        ...(module.endsWith("prepare") && { prepareMessages: (messages) => messages }),
       });
       expect(await chat.send("Hi")).toMatchObject({ outcome: "not-sent", messages: [{ content: "Hi" }] });
       expect(requests).toEqual([]);

@@ -40,6 +40,7 @@ const functions: Readonly<Record<string, Instead>> = {
       system: "instructions",
       messages: "initialMessages",
       stopWhen: "maxSteps",
+      prepareSendMessagesRequest: "prepareMessages",
       body: "params",
     }),
     api: address,

@@ -30,6 +30,7 @@ const kinds: Readonly<Record<string, Kind>> = {
   onEnd: callback,
   checkMedia: callback,
   prepare: callback,
+  prepareMessages: callback,
   titleOf: callback,
   execute: callback,
   chat: callback,

@@ -3,6 +3,7 @@ import type { UncheckedParams } from "../../base/validate.js";
 import type { RecordStorage } from "../../storage/storage.js";
 import type { RequestOptions } from "../../transport/send.js";
 import type { ChatModel } from "../../vocabulary/chat-models.js";
+import type { ChatRequestMessage } from "../protocol/message-schema.js";
 import type { ChatParams, SharedChatParams } from "../protocol/schema.js";
 import type { InitialMessage } from "./initial-messages.js";
 import type { ThreadTurn } from "./message.js";
@@ -73,6 +74,31 @@ interface ChatBehaviour<Output> {
    * ```
    */
   readonly instructions?: string | (() => string | Promise<string>);
+  /**
+   * Changes the messages of each request, before it is checked and sent: a long conversation is made shorter, a text is
+   * checked or redacted. It gets what would be sent: the instructions, then the thread, with a result for each tool call.
+   * It returns what is sent, at once or later, and never changes the thread. It is called for each request, also after
+   * tool calls and for `retry`; the same messages should give the same result. A result without its
+   * tool call is left out, and a call without its result gets one that says so, with a `warning`.
+   *
+   * If it fails, the turn ends with its error, as `not-sent` if it has no answer yet. `signal` aborts when the turn is
+   * stopped, with the signal of `request`, and after `timeouts.totalMs`.
+   *
+   * @example
+   * ```ts
+   * createChatStore(client, {
+   *   model: "delta-5.3",
+   *   prepareMessages(messages) {
+   *     const isSystem = ({ role }: { role: string }) => role === "system";
+   *     return [...messages.filter(isSystem), ...messages.filter((message) => !isSystem(message)).slice(-20)];
+   *   },
+   * });
+   * ```
+   */
+  readonly prepareMessages?: (
+    messages: readonly ChatRequestMessage[],
+    context: { readonly signal: AbortSignal },
+  ) => readonly ChatRequestMessage[] | Promise<readonly ChatRequestMessage[]>;
   /** The tools that the model may call. */
   readonly tools?: readonly ChatTool[];
   /**

@@ -40,7 +40,10 @@ export async function requestAnswer(
   const { client, thread } = turn;
   const options = turn.options();
   const made = requestOf(client, options, thread.pathTo(below));
-  const request = made instanceof Promise ? await made : made;
+  const whole = made instanceof Promise ? await made : made;
+  const request = options.prepareMessages
+    ? await (await import("../prepare.js")).prepared(client, whole, options, turn.owner.signal)
+    : whole;
   if (hasEnded(turn)) return undefined;
   const draft: ThreadMessage = {
     id: randomId(),
