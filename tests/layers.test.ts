@@ -15,14 +15,14 @@ const layers = {
     assets/ chat/ epsilon/ images/ videos/
     tasks/ uploads/
     client
-    media/ transport/
+    media/ node/ transport/
     storage/
     tabs/
     base/
     vocabulary/`,
   "core/src/entries": `
     browser
-    index internal media partial-json prices schemas sse
+    index internal media node partial-json prices schemas sse
     apart`,
   "core/src/vocabulary": `
     events
@@ -163,6 +163,11 @@ const importers: Record<string, RegExp> = {
   "@valibot/to-json-schema": /^chat\/conversation\/json-schema$/,
   idb: /^storage\/indexed-db$/,
   ky: /^transport\/repeat$/,
+  "node:buffer": /^node\//,
+  "node:fs": /^node\//,
+  "node:fs/promises": /^node\//,
+  "node:os": /^node\//,
+  "node:process": /^node\//,
   mediabunny: /^media\/container$/,
   valibot: /^base\/validate$|^[^/]+\/(?:protocol\/(?:\w+-)?)?schema(?:$|\/)/,
 };

@@ -1,0 +1,184 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { appendFile, mkdtemp, readFile, rm, stat, truncate, utimes, writeFile } from "node:fs/promises";
+import { hostname, tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileStorage } from "@sluice/core/node";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+
+/* A storage in one file: what a kill, another process and a full disk leave of it. */
+
+let folder = "";
+let files = 0;
+const newFile = () => join(folder, `${++files}.jsonl`);
+const records = (...entries: [string, unknown][]) => new Map<string, unknown>(entries);
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "sluice-file-"));
+});
+afterAll(() => rm(folder, { recursive: true }));
+
+test("records are there after a restart, and removed ones are not", async () => {
+  const path = newFile();
+  const storage = fileStorage(path);
+  await storage.write("a", records(["1", { text: "é\n" }], ["2", 2]));
+  await storage.write("a", records(["2", undefined], ["3", null]));
+  await storage.write("b", records(["1", "other"]));
+  const later = fileStorage(path);
+  expect(await later.read("a")).toEqual(records(["1", { text: "é\n" }], ["3", null]));
+  expect(await later.read("b")).toEqual(records(["1", "other"]));
+  await later.drop?.("a");
+  expect([await storage.read("a"), await storage.read("b")]).toEqual([new Map(), records(["1", "other"])]);
+});
+
+test("a file that was cut at any byte has each whole write, none in part, and takes the next one", async () => {
+  const path = newFile();
+  const storage = fileStorage(path);
+  const ends = [0];
+  for (let nth = 1; nth <= 3; nth += 1) {
+    await storage.write("a", records(["first", `é${nth}`], ["second", nth]));
+    ends.push((await stat(path)).size);
+  }
+  const whole = await readFile(path);
+  for (let cut = 0; cut <= whole.length; cut += 1) {
+    const at = newFile();
+    await writeFile(at, whole.subarray(0, cut));
+    // the newline alone may be missing
+    const nth = ends.filter((end) => end > 0 && end <= cut).length;
+    const kept =
+      nth === 0
+        ? []
+        : [
+            ["first", `é${nth}`],
+            ["second", nth],
+          ];
+    const opened = fileStorage(at);
+    expect([...(await opened.read("a"))], `cut at ${cut}`).toEqual(kept);
+    await opened.write("b", records(["next", cut]));
+    expect(await fileStorage(at).read("b"), `cut at ${cut}`).toEqual(records(["next", cut]));
+  }
+});
+
+test("lines that are no records are left out", async () => {
+  const path = newFile();
+  await fileStorage(path).write("a", records(["1", 1]));
+  await appendFile(path, 'nonsense\n\n[]\n{"collection":7}\n{"collection":"a","records":"b"}\n\0\0\0\n');
+  await fileStorage(path).write("a", records(["2", 2]));
+  expect(await fileStorage(path).read("a")).toEqual(records(["1", 1], ["2", 2]));
+});
+
+test("a record without JSON, or a folder that is missing, rejects and changes nothing", async () => {
+  const path = newFile();
+  const storage = fileStorage(path);
+  await expect((async () => storage.write("a", records(["1", () => {}])))()).rejects.toThrow(TypeError);
+  expect(await storage.read("a")).toEqual(new Map());
+  await expect(fileStorage(join(folder, "none", "a")).write("a", records(["1", 1]))).rejects.toThrow(
+    "ENOENT",
+  );
+});
+
+test("a write beside 100,000 records appends the bytes of its own record", { tags: ["long"] }, async () => {
+  const path = newFile();
+  const storage = fileStorage(path);
+  await storage.write(
+    "a",
+    new Map(Array.from({ length: 100_000 }, (_, at) => [`${at}`, { at, text: "a".repeat(200) }])),
+  );
+  const before = await readFile(path);
+  await storage.write("a", records(["new", 1]));
+  const after = await readFile(path);
+  expect(after.length - before.length).toBeLessThan(100);
+  expect(after.subarray(0, before.length).equals(before)).toBe(true);
+  expect((await fileStorage(path).read("a")).size).toBe(100_001);
+});
+
+test("a watcher gets the writes of another process, and none that were there before", async () => {
+  const path = newFile();
+  const [one, other] = [fileStorage(path), fileStorage(path)];
+  await other.write("a", records(["old", 1]));
+  const seen: [string, unknown][] = [];
+  const stop = one.watch("a", (changes) => seen.push(...changes));
+  await one.read("a");
+  seen.length = 0;
+  await expect
+    .poll(async () => {
+      await other.write("a", records(["new", 2]));
+      return seen;
+    })
+    .toContainEqual(["new", 2]);
+  stop();
+});
+
+describe("a lock of the file", () => {
+  test("belongs to one of those that want it at once", async () => {
+    const path = newFile();
+    const locks = await Promise.all(Array.from({ length: 5 }, () => fileStorage(path).lock?.("batch")));
+    const held = locks.filter((lock) => lock !== undefined);
+    expect(held).toHaveLength(1);
+    expect(await fileStorage(path).lock?.("another")).toBeDefined();
+    await held[0]?.release();
+    expect(await fileStorage(path).lock?.("batch")).toBeDefined();
+  });
+
+  test("is free as soon as its process was killed", async () => {
+    const path = newFile();
+    const child = spawn(process.execPath, ["-e", "setInterval(() => {}, 1000)"]);
+    await once(child, "spawn");
+    await takenBy(path, child.pid ?? 0, hostname());
+    expect(await fileStorage(path).lock?.("batch")).toBeUndefined();
+    child.kill("SIGKILL");
+    await once(child, "exit");
+    expect(await fileStorage(path).lock?.("batch")).toBeDefined();
+  });
+
+  test("is free after a minute without a sign, where its process can't be looked at or its number is in use", async () => {
+    for (const host of [hostname(), "another-machine"]) {
+      const path = newFile();
+      await takenBy(path, process.ppid, host);
+      expect(await fileStorage(path).lock?.("batch")).toBeUndefined();
+      const longAgo = new Date(Date.now() - 61_000);
+      await utimes(path, longAgo, longAgo);
+      expect(await fileStorage(path).lock?.("batch")).toBeDefined();
+    }
+  });
+
+  test("that was taken over writes nothing any more", async () => {
+    const path = newFile();
+    const storage = fileStorage(path);
+    const lost = await storage.lock?.("batch");
+    await lost?.write("a", records(["1", "mine"]));
+    // the other process takes this one for dead: it was asleep
+    const { take } = JSON.parse((await readFile(path, "utf8")).split("\n")[0] ?? "");
+    const line = { lock: "batch", take: { token: "other", pid: process.ppid, host: "b" }, after: take.token };
+    await appendFile(path, `${JSON.stringify(line)}\n`);
+    await appendFile(
+      path,
+      `${JSON.stringify({ lock: "batch", by: "other", collection: "a", records: [["1", '"theirs"']] })}\n`,
+    );
+    await expect(lost?.write("a", records(["1", "mine again"]))).rejects.toThrow('has taken over "batch"');
+    expect([await storage.read("a"), await fileStorage(path).read("a")]).toEqual([
+      records(["1", "theirs"]),
+      records(["1", "theirs"]),
+    ]);
+    await lost?.release();
+    expect(await fileStorage(path).lock?.("batch")).toBeUndefined();
+  });
+
+  test("is not believed in of a file that was emptied or deleted: its holder writes nothing", async () => {
+    for (const lose of [(path: string) => truncate(path, 0), rm]) {
+      const path = newFile();
+      const lock = await fileStorage(path).lock?.("batch");
+      await lose(path);
+      await expect(lock?.write("a", records(["1", 1]))).rejects.toThrow("was deleted or emptied");
+      expect((await fileStorage(path).read("a")).size).toBe(0);
+    }
+  });
+});
+
+/** Writes that a process has the lock "batch". */
+async function takenBy(path: string, pid: number, host: string): Promise<void> {
+  await appendFile(
+    path,
+    `${JSON.stringify({ lock: "batch", take: { token: "t", pid, host }, after: null })}\n`,
+  );
+}
