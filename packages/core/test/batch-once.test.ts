@@ -122,6 +122,19 @@ test("a request whose answer stays lost is set aside after three repetitions, an
   expect([new Set(keys).size, sent.length]).toEqual([1, 1]);
 });
 
+test("a request that met a 500, which the proxy keeps, is set aside, and a retry asks anew", async () => {
+  const proxy = openOnce(async (nth, request) =>
+    nth === 1 ? refusal(500) : picture(await promptOf(request)),
+  );
+  const network = proxy.page().fetch as Network;
+  const { batch, end } = processOver(memoryStorage(), network, { keys: true, list: reefs(1) });
+  expect(await end()).toMatchObject({ status: "ended", unknown: 1 });
+  expect(proxy.sent).toHaveLength(1);
+  await batch.retry("0");
+  expect(await end()).toMatchObject({ status: "ended", done: 1 });
+  expect([proxy.sent.length, new Set(proxy.keys).size]).toEqual([2, 2]);
+});
+
 test("a request whose answer is lost is not sent again where the proxy does not remember", async () => {
   const { network, lose, sent } = remembering(null);
   lose();

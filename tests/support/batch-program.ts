@@ -1,0 +1,24 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { createBatch, createClient } from "@sluice/core";
+import { fileStorage } from "@sluice/core/node";
+
+/* A script that makes images until it is killed. Started again, it goes on. It prints its state at the end. */
+
+const [baseURL = "", folder = "", count = "0"] = process.argv.slice(2);
+
+const batch = createBatch(
+  createClient({ baseURL }),
+  Array.from({ length: Number(count) }, (_, nth) => ({
+    image: { model: "gamma-image-5-0-260128", prompt: `Reef ${nth}` } as const,
+  })),
+  {
+    id: "reefs",
+    limit: 16,
+    storage: fileStorage(join(folder, "ledger.jsonl")),
+    onResult: ({ id, result }) => writeFile(join(folder, `${id}.json`), JSON.stringify(result)),
+  },
+);
+const state = await batch.run();
+const unknown = batch.items("unknown").map(({ id, error }) => ({ id, message: error?.message }));
+console.log(JSON.stringify({ ...state, error: state.error?.message, unknown, count: state.unknown }));
