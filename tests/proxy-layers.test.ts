@@ -176,6 +176,7 @@ test("`durable` reaches the proxy by its public entries and `/internal`", () => 
   expect([...new Set(filesOf("durable").flatMap(packagesOf))].sort()).toEqual([
     "@block65/webcrypto-web-push",
     "@sluice/core/internal",
+    "@sluice/core/prices",
     "@sluice/core/sse",
     "@sluice/worker-proxy",
     "@sluice/worker-proxy/internal",

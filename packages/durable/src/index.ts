@@ -11,6 +11,7 @@ export {
   type BudgetState,
   budget,
 } from "./budget/budget.js";
+export { inMoney, type MoneyPrices, type PriceTable } from "./budget/in-money.js";
 export { Budget } from "./budget/ledger.js";
 export { type MostTokensOptions, mostTokens } from "./budget/most-tokens.js";
 

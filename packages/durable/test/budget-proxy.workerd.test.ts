@@ -66,7 +66,15 @@ describe("GET /v1/budget", () => {
     expect(status).toBe(200);
     expect(body).toEqual({
       budgets: [
-        { by: "user", limit: 1000, spent: 30, reserved: 0, remaining: 970, resetsAt: expect.any(Number) },
+        {
+          by: "user",
+          unit: "tokens",
+          limit: 1000,
+          spent: 30,
+          reserved: 0,
+          remaining: 970,
+          resetsAt: expect.any(Number),
+        },
       ],
     });
   });

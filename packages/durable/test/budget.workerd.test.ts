@@ -267,8 +267,8 @@ describe("a user reads", () => {
     await paid(10, "user", { session: "phone" });
     const resetsAt = START + 50 * 60 * 1000;
     expect(await read({ session: "phone" })).toEqual([
-      { by: "user", limit: 100, spent: 7, reserved: 10, remaining: 83, resetsAt },
-      { by: "session", limit: 50, spent: 0, reserved: 10, remaining: 40, resetsAt },
+      { by: "user", unit: "tokens", limit: 100, spent: 7, reserved: 10, remaining: 83, resetsAt },
+      { by: "session", unit: "tokens", limit: 50, spent: 0, reserved: 10, remaining: 40, resetsAt },
     ]);
   });
 

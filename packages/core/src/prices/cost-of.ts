@@ -52,14 +52,32 @@ export type Priced =
  * @throws {TypeError} for a table that {@link definePrices} refuses, for anything else, and for a cost in another currency
  * @example
  * ```ts
- * const { amount, currency, missing } = costOf(chat.getSnapshot().messages, prices);
- * const text = new Intl.NumberFormat("en", { style: "currency", currency }).format(amount);
- * show(missing.length === 0 ? text : `${text} and more`);
+ * const prices = definePrices({ currency: "EUR", models: { "delta-5.3": { input: 0.5, output: 2 } } });
+ * const turn = await completeChat(client, { model: "delta-5.3", messages: [{ role: "user", content: "Hi" }] });
+ * const { amount, missing } = costOf(turn, prices);
+ * show(missing.length === 0 ? `${amount} EUR` : `${amount} EUR and more`);
  * ```
  */
 export function costOf(thing: Priced, prices: Prices): Cost {
   const tally = createTally(rateTableOf(prices));
   count(thing, tally, undefined);
+  return tally.cost();
+}
+
+/**
+ * Counts the cost of an answer by its `usage` alone, which is what a server sees of it.
+ *
+ * @param request the request as it was sent, with its `model`
+ */
+export function costOfUsage(request: Thing, usage: unknown, prices: Prices): Cost {
+  const tally = createTally(rateTableOf(prices));
+  const { model, size } = request as { readonly model?: string; readonly size?: string };
+  const counts = isRecord(usage) ? usage : {};
+  // all images of a request have one size
+  const sizes = counts["generated_images"] === undefined ? undefined : [size];
+  tally.add(model, (rates) =>
+    counts["prompt_tokens"] === undefined ? imageCost(rates, usage, sizes) : chatCost(rates, usage),
+  );
   return tally.cost();
 }
 

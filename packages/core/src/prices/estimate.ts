@@ -42,6 +42,7 @@ type Range = MissingReason | { readonly least: bigint; readonly most: bigint };
  * @throws {TypeError} for a table that {@link definePrices} refuses
  * @example
  * ```ts
+ * const prices = definePrices({ currency: "EUR", models: { "beta3.0-video": { second: { "720P": 0.05 } } } });
  * const { amount, least, missing } = estimate(
  *   { model: "beta3.0-video", parameters: { duration: 8, resolution: "720P" } },
  *   prices,
@@ -78,9 +79,10 @@ function imageRange(rates: Rates, { size, n, ...request }: Request): Range {
   const price = rateOf(rates, "image", size as string | undefined);
   if (typeof price !== "bigint") return price;
   const sequence = request["sequential_image_generation"];
-  if (sequence === undefined || sequence === "disabled") return exactly(ofPieces(price, answersOf(n)));
+  const isOne = sequence === undefined || sequence === "disabled";
   const options = request["sequential_image_generation_options"];
-  const most = isRecord(options) ? countOf(options["max_images"]) : undefined;
+  const most = isOne ? countOf(answersOf(n)) : isRecord(options) ? countOf(options["max_images"]) : undefined;
+  if (isOne && most) return exactly(ofPieces(price, most));
   return most ? { least: ofPieces(price, 1), most: ofPieces(price, most) } : "no-limit";
 }
 
@@ -105,7 +107,8 @@ function chatRange(rates: Rates, request: Request): Range {
   if (input === undefined || output === undefined) return "no-price";
   const most = countOf(request["max_tokens"]) ?? chatModelOf(request.model)?.maxTokens;
   if (most === undefined) return "no-limit";
-  const tokens = most * answersOf(request["n"]);
+  const tokens = countOf(most * answersOf(request["n"]));
+  if (tokens === undefined) return "no-limit";
   return { least: 0n, most: ofTokens(input, requestTokens(request)) + ofTokens(output, tokens) };
 }
 

@@ -9,8 +9,9 @@ import type {
   User,
   UserData,
 } from "@sluice/worker-proxy";
-import { decided, ensure, hashOf, limited, logError, readBinding } from "@sluice/worker-proxy/internal";
+import { decided, ensure, hashOf, limited, readBinding } from "@sluice/worker-proxy/internal";
 import { type ObjectNamespace, objectNamed } from "../objects/object.js";
+import { type AmountOptions, amountOf, amountsBy, type BudgetUnit } from "./amounts.js";
 import type { LedgerEntry, LedgerRequest, LedgerState } from "./ledger.js";
 
 /** The requests that count together: one of these, or a name of the operator's own. */
@@ -40,10 +41,10 @@ export interface BudgetRule<Env = unknown> {
 }
 
 /**
- * Options of {@link budget}. Amounts are whole numbers of a unit so small that nothing is lost: millionths of a dollar,
- * or tokens. A fraction is rounded up.
+ * Options of {@link budget}. All amounts have one unit: millionths of the currency with `prices`, otherwise tokens, or
+ * the unit of your own `cost`. They are whole numbers; a fraction is rounded up.
  */
-export interface BudgetOptions<Env = unknown> {
+export interface BudgetOptions<Env = unknown> extends AmountOptions<Env> {
   /** The binding to `Budget`. */
   readonly namespace: (env: Env) => ObjectNamespace | undefined;
   /**
@@ -64,19 +65,6 @@ export interface BudgetOptions<Env = unknown> {
    */
   readonly windowMs: number;
   /**
-   * The most that the request can cost for one answer; a request with `n` reserves `n` times as much. A request that
-   * costs more is spent in full, up to ten times what was reserved, and may pass the limit. {@link mostTokens} gives a
-   * bound in tokens.
-   */
-  readonly reserveFor: (payable: Payable<Env>) => number;
-  /**
-   * The cost of an answer. Fields of `usage` that are null are left out. Where the function throws or gives no number,
-   * all that was reserved is spent. Answers without `usage`, such as those about videos, are spent in full without it.
-   *
-   * @default `usage.total_tokens` where it is more than 0
-   */
-  readonly cost?: (usage: Usage, payable: Payable<Env>) => number;
-  /**
    * Longest time between a reservation and its settlement, in milliseconds. It has to be longer than the longest answer
    * (`limits.totalMs` of the proxy). A reservation that nobody has settled by then, because a Worker or an object was
    * lost, is spent in full, and the log of the object says so.
@@ -92,8 +80,8 @@ export interface BudgetReader<Env = unknown> {
   readonly user: User;
 }
 
-/** One budget of a user at the moment, as `GET /v1/budget` reports it. Amounts are in the unit of the options. */
-export interface BudgetState {
+/** One budget of a user at the moment, as `GET /v1/budget` reports it. Amounts are in its `unit`. */
+export interface BudgetState extends BudgetUnit {
   /** The requests that count together. */
   readonly by: BudgetBy;
   /** The most that can be spent in one window. */
@@ -139,14 +127,12 @@ const OWN: readonly BudgetBy[] = ["user", "session"];
 const TRIES = 3;
 /** Longest time for an answer of an object, in milliseconds. */
 const ANSWER_MS = 10_000;
-/** Most times that a cost may exceed what was reserved: more is a mistake of the gateway, or of `reserveFor`. */
-const MOST_TIMES = 10;
-
 /**
  * Creates a meter whose budgets are Durable Objects, one for each user, session, address and team. The most that a
  * request can cost is reserved before the request is sent, so that requests at the same time can't spend the same money.
  *
- * @throws {TypeError} when `windowMs` or `holdMs` is no whole number from 1 up, or `limits` has none or a wrong one
+ * @throws {TypeError} when `windowMs` or `holdMs` is no whole number from 1 up, `limits` has none or a wrong one, a price
+ *   is wrong, or neither `prices` nor `reserveFor` is given
  * @example
  * ```ts
  * export { Budget } from "@sluice/durable";
@@ -160,7 +146,8 @@ const MOST_TIMES = 10;
  * ```
  */
 export function budget<Env = unknown>(options: BudgetOptions<Env>): BudgetMeter<Env> {
-  const { namespace, windowMs, holdMs = 3_600_000, reserveFor, cost = totalTokens } = options;
+  const { namespace, windowMs, holdMs = 3_600_000 } = options;
+  const { unit, mostFor, costOf } = amountsBy(options);
   for (const [name, ms] of Object.entries({ windowMs, holdMs }))
     if (!Number.isSafeInteger(ms) || ms < 1) throw new TypeError(`${name}: give a whole number from 1 up`);
   const rules = checkedRules(options.limits);
@@ -193,7 +180,7 @@ export function budget<Env = unknown>(options: BudgetOptions<Env>): BudgetMeter<
 
   async function reserve(payable: Payable<Env>): Promise<Reservation | Exhausted> {
     const id = crypto.randomUUID();
-    const amount = amountOf(reserveFor(payable) * answersIn(payable), "reserveFor");
+    const amount = mostFor(payable);
     /** The ledgers that may be asked, those of each rule in their order. */
     const texts = rules.map((rule) => shuffled(namesOf(rule, payable)).slice(0, TRIES));
     if (payable.keepTicket) {
@@ -267,7 +254,8 @@ export function budget<Env = unknown>(options: BudgetOptions<Env>): BudgetMeter<
         states.reduce((all, state) => all + state[name], 0);
       const [spent, reserved, limit] = [sum("spent"), sum("reserved"), limitOf(rule, reader) + sum("raised")];
       const resetsAt = states[0]?.resetsAt ?? 0;
-      return { by, limit, spent, reserved, remaining: Math.max(0, limit - spent - reserved), resetsAt };
+      const remaining = Math.max(0, limit - spent - reserved);
+      return { by, ...unit, limit, spent, reserved, remaining, resetsAt };
     }
   }
 
@@ -286,7 +274,8 @@ export function budget<Env = unknown>(options: BudgetOptions<Env>): BudgetMeter<
   function namesOf(rule: Rule<Env>, reader: BudgetReader<Env>): readonly string[] {
     const key = rule.by(reader);
     if (key === undefined) return [];
-    const text = `${rule.name}\n${key}`;
+    // money is never added to tokens: another unit begins with ledgers of its own
+    const text = `${unit.currency ? `${unit.currency} ` : ""}${rule.name}\n${key}`;
     return Array.from({ length: rule.shards }, (_, shard) => (shard === 0 ? text : `${text}\n${shard}`));
   }
 
@@ -308,23 +297,6 @@ export function budget<Env = unknown>(options: BudgetOptions<Env>): BudgetMeter<
 
   function limitOf({ name, limit }: Rule<Env>, { env, user }: BudgetReader<Env>): number {
     return amountOf(typeof limit === "function" ? limit({ env, user }) : limit, `limits.${name}`);
-  }
-
-  function costOf(usage: Usage | undefined, payable: Payable<Env>, reserved: number): number {
-    let spent: number;
-    try {
-      if (!usage) return reserved;
-      spent = amountOf(cost(withoutNulls(usage), payable), "cost");
-    } catch {
-      return reserved;
-    }
-    const most = reserved * MOST_TIMES;
-    if (spent <= most) return spent;
-    const { user, model = payable.route } = payable;
-    logError(
-      `budget: ${model} cost user ${user.id} ${spent}, and ${reserved} were reserved; ${most} are counted`,
-    );
-    return most;
   }
 }
 
@@ -415,28 +387,4 @@ function shuffled<Thing>(things: readonly Thing[]): readonly Thing[] {
   if (things.length < 2) return things;
   const from = Math.floor(Math.random() * things.length);
   return [...things.slice(from), ...things.slice(0, from)];
-}
-
-/**
- * @throws {TypeError} for a value that is no amount: comparisons with it would be false, and no request would be
- *   refused
- */
-function amountOf(value: number, name: string): number {
-  const amount = Math.ceil(value);
-  if (!Number.isSafeInteger(amount) || amount < 0) throw new TypeError(`${name}: give a number from 0 up`);
-  return amount;
-}
-
-function answersIn({ body }: Payable): number {
-  const n = Number(body?.["n"]);
-  return Math.max(n || 1, 1);
-}
-
-/** `Number(null)` is 0, and an answer whose cost is unknown must not be free. */
-function withoutNulls(usage: Usage): Usage {
-  return JSON.parse(JSON.stringify(usage), (_, value) => value ?? undefined) as Usage;
-}
-
-function totalTokens({ total_tokens: total }: Usage): number {
-  return typeof total === "number" && total > 0 ? total : Number.NaN;
 }

@@ -1,3 +1,4 @@
+import { requestTokens } from "@sluice/core/internal";
 import type { Payable } from "@sluice/worker-proxy";
 
 /** Options of {@link mostTokens}. */
@@ -22,17 +23,5 @@ export function mostTokens(
   { body = {} }: Pick<Payable<never>, "body">,
   { answer = 8192, image = 10_000 }: MostTokensOptions = {},
 ): number {
-  const images = [body["messages"]].flat().flatMap((message) => imagesOf(message as Message));
-  const embedded = images.reduce((sum, url) => sum + (/^data:/i.test(url) ? url.length : 0), 0);
-  const bytes = new TextEncoder().encode(JSON.stringify(body)).length - embedded;
-  return bytes + images.length * image + (Number(body["max_tokens"]) || answer);
-}
-
-type Message =
-  | { readonly content?: readonly { readonly image_url?: { readonly url?: unknown } }[] }
-  | undefined;
-
-function imagesOf(message: Message): readonly string[] {
-  const urls = [message?.content].flat().map((part) => part?.image_url?.url);
-  return urls.filter((url) => typeof url === "string");
+  return requestTokens(body, image) + (Number(body["max_tokens"]) || answer);
 }

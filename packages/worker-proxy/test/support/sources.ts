@@ -5,6 +5,7 @@ const source = (path: string) => fileURLToPath(new URL(`../../../${path}`, impor
 /** The sources of the packages that a Worker is made of, by their names, the longer ones first. */
 export const sources = {
   "@sluice/core/sse": source("core/src/entries/sse.ts"),
+  "@sluice/core/prices": source("core/src/entries/prices.ts"),
   "@sluice/core/internal": source("core/src/entries/internal.ts"),
   "@sluice/worker-proxy/auth": source("worker-proxy/src/auth/index.ts"),
   "@sluice/worker-proxy/analytics-engine": source("worker-proxy/src/analytics-engine.ts"),
