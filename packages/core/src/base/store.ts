@@ -96,6 +96,8 @@ export interface Registry<Value> {
   get(key: unknown, create: () => Value): Value;
   /** Returns the value of `key`; undefined if there is none. */
   peek(key: unknown): Value | undefined;
+  /** All values by their keys, with the number of their holders. For developer tools. */
+  readonly entries: ReadonlyMap<unknown, { readonly value: Value; readonly holders: number }>;
   /**
    * Holds `value` under `key`, and adds it again if it was disposed of in between. Returns a function that releases it.
    */
@@ -145,6 +147,7 @@ export function createRegistry<Value>({
   const { subscribe, notify } = createListeners<[]>();
 
   return {
+    entries,
     peek: (key) => entries.get(key)?.value,
     get(key, create) {
       const known = entries.get(key);
