@@ -25,6 +25,7 @@ const alias = [
   { find: "@sluice/core", replacement: source("core/src/entries/index.ts") },
   { find: "@sluice/react/app/de", replacement: source("react/src/app/de.ts") },
   { find: "@sluice/react/app", replacement: source("react/src/app/index.ts") },
+  { find: "@sluice/react/devtools", replacement: source("react/src/devtools/index.ts") },
   { find: "@sluice/react/notifications", replacement: source("react/src/notifications/index.ts") },
   { find: "@sluice/react", replacement: source("react/src/index.ts") },
   { find: "@sluice/emulator/serve", replacement: source("emulator/src/serve.ts") },

@@ -134,14 +134,26 @@ const layers = {
     clock`,
   "react/src": `
     server/
+    devtools/
     app/ index notifications/
     use-asset use-chat-parts use-chat-stream use-images use-upload use-video-task
     chats images use-noted-options use-shared-store use-task
     use-store
     pass-view provider shared-stores use-is-hydrated use-latest`,
   "react/src/server": `
-    app index notifications
+    app devtools index notifications
     app-hooks`,
+  "react/src/devtools": `
+    index empty
+    devtools
+    panel
+    faults-view
+    calls-view stores-view storage-view tasks-view usage-view
+    bill census styles texts
+    recording
+    tap
+    tapped-body
+    faults`,
   "react/src/notifications": `
     index
     use-task-notifications

@@ -1,0 +1,100 @@
+import type { Client } from "@sluice/core";
+import { useState, useSyncExternalStore } from "react";
+import { billOf, billText, knownText } from "./bill.js";
+import { shownText } from "./calls-view.js";
+import { type Fault, faultTexts } from "./faults.js";
+import type { CallRecord, Recorded } from "./recording.js";
+import { type Tap, tapOf } from "./tap.js";
+
+/** Buttons that play faults on the app, and the calls that they hit. */
+export function FaultsView({ client, recorded }: { readonly client: Client; readonly recorded: Recorded }) {
+  const tap = tapOf(client);
+  if (!tap)
+    return (
+      <p>
+        This client has no tap. Create it with <code>fetch: devtoolsFetch()</code> to play faults and to see
+        the frames of streams.
+      </p>
+    );
+  const hit = recorded.calls.filter(({ requests }) => requests.some(({ fault }) => fault));
+  return (
+    <>
+      <FaultButtons tap={tap} />
+      <ol aria-label="Calls that a fault has hit">
+        {hit.map((call) => (
+          <li key={call.callId} className="body">
+            <Effect call={call} />
+          </li>
+        ))}
+      </ol>
+    </>
+  );
+}
+
+function FaultButtons({ tap }: { readonly tap: Tap }) {
+  const [isKept, setIsKept] = useState(false);
+  const [note, setNote] = useState("");
+  const armed = useSyncExternalStore(tap.armed.subscribe, tap.armed.getSnapshot);
+  const press = (fault: Fault) => {
+    setNote("");
+    tap.arm(armed?.fault === fault ? undefined : { fault, isKept: isKept || fault === "offline" });
+  };
+  const openTab = () => {
+    const opened = window.open(location.href, "_blank");
+    setNote(
+      opened
+        ? "Opened. Both tabs share chats and tasks; one of them polls."
+        : "The browser blocked the second tab.",
+    );
+  };
+  return (
+    <>
+      <fieldset aria-label="Faults" className="buttons">
+        {Object.entries(faultTexts).map(([fault, { name, waitsFor }]) => (
+          <button
+            key={fault}
+            type="button"
+            aria-pressed={armed?.fault === fault}
+            title={`Hits ${waitsFor}`}
+            onClick={() => press(fault as Fault)}
+          >
+            {name}
+          </button>
+        ))}
+        <button type="button" onClick={openTab}>
+          Second tab
+        </button>
+        <label>
+          <input type="checkbox" checked={isKept} onChange={({ target }) => setIsKept(target.checked)} />
+          Every time
+        </label>
+      </fieldset>
+      <p role="status">{armed ? `Waits for ${faultTexts[armed.fault].waitsFor}.` : note}</p>
+    </>
+  );
+}
+
+/** Tells what a fault did: what the user saw, if a repeat was sent, and what was paid. */
+function Effect({ call }: { readonly call: CallRecord }) {
+  const { kind, model, path, end, requests, attempts } = call;
+  const faults = requests.flatMap(({ fault }) => (fault ? [faultTexts[fault].name] : []));
+  const repeats = requests.length > 0 ? requests.length - 1 : attempts.length - 1;
+  return (
+    <dl aria-label={`${faults.join(", ")}: ${kind}`}>
+      <dt>Fault</dt>
+      <dd>
+        {faults.join(", ")} on {kind} {model ?? path}
+      </dd>
+      <dt>Outcome</dt>
+      <dd>{end?.outcome ?? "in flight"}</dd>
+      <dt>User sees</dt>
+      <dd>{!end ? "waits" : end.error === undefined ? "the answer" : shownText(end.error)}</dd>
+      <dt>Repeated</dt>
+      <dd>{repeats > 1 ? `${repeats} times` : repeats > 0 ? "once" : "no"}</dd>
+      <dt>App knows</dt>
+      <dd>{knownText(call)}</dd>
+      <dt>Bill</dt>
+      <dd>{billText(billOf(call))}</dd>
+    </dl>
+  );
+}

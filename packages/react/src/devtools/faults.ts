@@ -1,0 +1,51 @@
+/**
+ * Faults that the developer tools play on the app.
+ *
+ * - `cut`: the connection breaks after some pieces of a streamed answer
+ * - `stall`: after some pieces nothing more comes, and the connection stays open
+ * - `rate-limit`: 429 with `Retry-After: 2`; the request does not leave the page
+ * - `server-error`: 500; the request does not leave the page
+ * - `lost-response`: the request arrives, and its answer is lost
+ * - `offline`: nothing leaves the page, and what is under way breaks
+ */
+export type Fault = "cut" | "stall" | "rate-limit" | "server-error" | "lost-response" | "offline";
+
+/** Faults with their names on the buttons, and with the requests that each one waits for. */
+export const faultTexts: Readonly<Record<Fault, { readonly name: string; readonly waitsFor: string }>> = {
+  cut: { name: "Cut", waitsFor: "the next answer that streams; it breaks after three events" },
+  stall: { name: "Stall", waitsFor: "the next answer that streams; it stops after three events" },
+  "rate-limit": { name: "429", waitsFor: "the next request that may be billed; Retry-After is 2 s" },
+  "server-error": { name: "500", waitsFor: "the next request that may be billed" },
+  "lost-response": { name: "Lost response", waitsFor: "the next request that may be billed; it arrives" },
+  offline: { name: "Offline", waitsFor: "every request, until you switch it off" },
+};
+
+/** Number of events of a stream that come before it is cut or stalls. */
+export const EVENTS_BEFORE = 3;
+
+const RETRY_AFTER_SECONDS = 2;
+
+const refusals = {
+  "rate-limit": { status: 429, code: "rate_limit_exceeded", message: "Too many requests" },
+  "server-error": { status: 500, code: "internal_error", message: "Internal error" },
+} as const;
+
+/**
+ * Makes the answer of a fault that needs no server; undefined for all others.
+ *
+ * @param offers `x-sluice-offers` of the server's last answer: without it the client would repeat less than it does
+ */
+export function answerOf(fault: Fault | undefined, offers: string | null): Response | undefined {
+  if (fault !== "rate-limit" && fault !== "server-error") return undefined;
+  const { status, code, message } = refusals[fault];
+  const headers = new Headers({ "content-type": "application/json" });
+  if (offers !== null) headers.set("x-sluice-offers", offers);
+  if (status === 429) headers.set("retry-after", String(RETRY_AFTER_SECONDS));
+  const error = { message: `${message} (made by the Sluice Devtools)`, type: code, code };
+  return new Response(JSON.stringify({ error }), { status, headers });
+}
+
+/** Makes the error by which a browser's `fetch` reports that a connection failed. */
+export function lostConnection(): TypeError {
+  return new TypeError("Failed to fetch");
+}

@@ -1,0 +1,2 @@
+export { SluiceDevtools, type SluiceDevtoolsProps } from "./devtools.js";
+export { devtoolsFetch } from "./tap.js";

@@ -1,0 +1,84 @@
+import type { Client } from "@sluice/core";
+import { type KeyboardEvent, useState, useSyncExternalStore } from "react";
+import { CallsView } from "./calls-view.js";
+import { FaultsView } from "./faults-view.js";
+import { recordingOf } from "./recording.js";
+import { StorageView } from "./storage-view.js";
+import { StoresView } from "./stores-view.js";
+import { TasksView } from "./tasks-view.js";
+import { UsageView } from "./usage-view.js";
+
+const tabs = ["Calls", "Faults", "Chats", "Tasks", "Storage", "Usage"] as const;
+type Tab = (typeof tabs)[number];
+
+/** The panel. It is loaded when it is opened. */
+export function Panel({ client, onClose }: { readonly client: Client; readonly onClose: () => void }) {
+  const [tab, setTab] = useState<Tab>("Calls");
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.key !== "Escape") return;
+    event.stopPropagation();
+    onClose();
+  };
+  return (
+    <section className="panel" aria-label="Sluice Devtools" onKeyDown={onKeyDown}>
+      <header>
+        <Tabs selected={tab} onSelect={setTab} />
+        <button type="button" onClick={onClose}>
+          Close
+        </button>
+      </header>
+      <div className="view" role="tabpanel" id="view" aria-labelledby={`tab-${tab}`}>
+        <View tab={tab} client={client} />
+      </div>
+    </section>
+  );
+}
+
+function Tabs({ selected, onSelect }: { readonly selected: Tab; readonly onSelect: (tab: Tab) => void }) {
+  const onKeyDown = ({ key, currentTarget }: KeyboardEvent) => {
+    const at = tabs.indexOf(selected);
+    const places = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: tabs.length - 1 };
+    const place = places[key as keyof typeof places];
+    if (place === undefined) return;
+    const next = (place + tabs.length) % tabs.length;
+    onSelect(tabs[next] ?? selected);
+    (currentTarget.children[next] as HTMLElement).focus();
+  };
+  return (
+    <div role="tablist" aria-label="Views" onKeyDown={onKeyDown}>
+      {tabs.map((tab) => (
+        <button
+          key={tab}
+          type="button"
+          role="tab"
+          id={`tab-${tab}`}
+          aria-selected={tab === selected}
+          aria-controls="view"
+          tabIndex={tab === selected ? 0 : -1}
+          onClick={() => onSelect(tab)}
+        >
+          {tab}
+        </button>
+      ))}
+    </div>
+  );
+}
+
+function View({ tab, client }: { readonly tab: Tab; readonly client: Client }) {
+  const recording = recordingOf(client);
+  const recorded = useSyncExternalStore(recording.subscribe, recording.getSnapshot);
+  switch (tab) {
+    case "Calls":
+      return <CallsView client={client} recorded={recorded} onClear={recording.clear} />;
+    case "Faults":
+      return <FaultsView client={client} recorded={recorded} />;
+    case "Chats":
+      return <StoresView client={client} />;
+    case "Tasks":
+      return <TasksView recorded={recorded} />;
+    case "Storage":
+      return <StorageView />;
+    case "Usage":
+      return <UsageView recorded={recorded} />;
+  }
+}

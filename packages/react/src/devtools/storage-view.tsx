@@ -1,0 +1,52 @@
+import { useEffect, useState } from "react";
+import { type Census, type Counts, takeCensus } from "./census.js";
+import { bytes } from "./texts.js";
+
+/** Locks and records of this origin, counted when the view is opened and on a click. */
+export function StorageView() {
+  const [census, setCensus] = useState<Census>();
+  const count = () => void takeCensus().then(setCensus);
+  useEffect(count, []);
+  if (!census) return <p>Counting …</p>;
+  const { locks, places, usage, quota } = census;
+  return (
+    <>
+      <button type="button" onClick={count}>
+        Count again
+      </button>
+      <h3>Locks</h3>
+      {!locks && <p>This browser lists no locks.</p>}
+      {locks && <CountTable name="Held" counts={locks.held} />}
+      {locks && <CountTable name="Waited for" counts={locks.pending} />}
+      <h3>Records</h3>
+      {places.length === 0 && <p>Nothing is stored.</p>}
+      {places.map(({ name, counts }) => (
+        <CountTable key={name} name={name} counts={counts} />
+      ))}
+      {usage !== undefined && quota !== undefined && (
+        <p className="muted">
+          {bytes(usage)} of {bytes(quota)} used by this origin
+        </p>
+      )}
+    </>
+  );
+}
+
+function CountTable({ name, counts }: { readonly name: string; readonly counts: Counts }) {
+  return (
+    <table aria-label={name}>
+      <caption>
+        {name}
+        {counts.length === 0 && ": none"}
+      </caption>
+      <tbody>
+        {counts.map(([counted, count]) => (
+          <tr key={counted}>
+            <td>{counted}</td>
+            <td>{count}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}

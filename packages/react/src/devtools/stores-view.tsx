@@ -1,0 +1,96 @@
+import type { ChatStore, Client, ImageStore } from "@sluice/core";
+import { useEffect, useReducer, useSyncExternalStore } from "react";
+import { chats } from "../chats.js";
+import { images } from "../images.js";
+
+/** Chats and image stores of the hooks, with their state. Texts are not shown. */
+export function StoresView({ client }: { readonly client: Client }) {
+  const [, update] = useReducer((count: number) => count + 1, 0);
+  useEffect(() => {
+    const ends = [chats.of(client).subscribe(update), images.of(client).subscribe(update)];
+    return () => {
+      for (const end of ends) end();
+    };
+  }, [client]);
+  const allChats = [...chats.of(client).entries];
+  const allImages = [...images.of(client).entries];
+  if (allChats.length + allImages.length === 0) return <p>No component has used a chat or images yet.</p>;
+  return (
+    <ul aria-label="Chats and images">
+      {allChats.map(([key, { value, holders }]) => (
+        <ChatView key={numberOf(value)} name={nameOf(key)} chat={value} holders={holders} />
+      ))}
+      {allImages.map(([key, { value, holders }]) => (
+        <ImagesView key={numberOf(value)} name={nameOf(key)} images={value} holders={holders} />
+      ))}
+    </ul>
+  );
+}
+
+const numbers = new WeakMap<object, number>();
+let count = 0;
+
+/** Returns the number of a store, the same at each call. */
+function numberOf(store: object): number {
+  if (!numbers.has(store)) numbers.set(store, ++count);
+  return numbers.get(store) ?? 0;
+}
+
+/** A store without an id belongs to its component, whose object is the key. */
+function nameOf(key: unknown): string {
+  return typeof key === "string" ? key : "(no id)";
+}
+
+interface StoreViewProps {
+  readonly name: string;
+  readonly holders: number;
+}
+
+function ChatView({ name, chat, holders }: StoreViewProps & { readonly chat: ChatStore }) {
+  const { status, messages, queued, pendingActions, unsaved, isRestoring } = useSyncExternalStore(
+    chat.subscribe,
+    chat.getSnapshot,
+  );
+  const last = messages.at(-1)?.outcome;
+  const facts = [
+    `${messages.length} messages`,
+    `${queued.length} queued`,
+    pendingActions.length > 0 && `${pendingActions.length} waiting for the user`,
+    unsaved > 0 && `${unsaved} unsaved`,
+    isRestoring && "restoring",
+    last && `last answer ${last}`,
+    `${holders} components`,
+  ];
+  const tools = messages.flatMap(({ toolCalls = [] }) => toolCalls);
+  return (
+    <li className="body">
+      <strong>chat {name}</strong> <span className="outcome">{status}</span>
+      <p>{facts.filter(Boolean).join(", ")}</p>
+      {tools.length > 0 && (
+        <ul aria-label="Tools">
+          {tools.map(({ id, name: tool, state }) => (
+            <li key={id}>
+              tool {tool}: {state}
+            </li>
+          ))}
+        </ul>
+      )}
+    </li>
+  );
+}
+
+function ImagesView({
+  name,
+  images: store,
+  holders,
+}: StoreViewProps & { readonly images: ImageStore<string> }) {
+  const { status, data, failures, outcome } = useSyncExternalStore(store.subscribe, store.getSnapshot);
+  return (
+    <li className="body">
+      <strong>images {name}</strong> <span className="outcome">{outcome ?? status}</span>
+      <p>
+        {data?.images.length ?? 0} images, {failures} failed, {holders} components
+      </p>
+    </li>
+  );
+}

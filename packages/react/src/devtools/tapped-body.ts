@@ -1,0 +1,136 @@
+import { EVENTS_BEFORE, lostConnection } from "./faults.js";
+
+/** Ending of a body: read to its end, broken by a fault or the network, or left by the page. */
+export type BodyEnd = "whole" | "broken" | "left";
+
+/** Receiver of what passes. */
+export interface BodyObserver {
+  /** Called for each event of a stream, or once for any other body. */
+  onFrame(text: string, bytes: number): void;
+  /** Called once. */
+  onEnd(end: BodyEnd): void;
+}
+
+/** Settings of {@link tapBody}. */
+export interface BodySettings {
+  /** True for a stream of events; any other body is one frame. */
+  readonly isStream: boolean;
+  /** Fault of this body. */
+  readonly fault: "cut" | "stall" | undefined;
+  /** Breaks the body when it aborts. */
+  readonly signal: AbortSignal;
+  /** Largest number of characters that are kept of a frame. */
+  readonly mostText: number;
+}
+
+/**
+ * Passes a body on unchanged, byte by byte and at the reader's pace, and reports its frames. A fault breaks it or stops
+ * it after some events.
+ */
+export function tapBody(
+  body: ReadableStream<Uint8Array<ArrayBuffer>>,
+  observer: BodyObserver,
+  { isStream, fault, signal, mostText }: BodySettings,
+): ReadableStream<Uint8Array<ArrayBuffer>> {
+  const reader = body.getReader();
+  const frames = createFrames(isStream, mostText, observer);
+  const over = new AbortController();
+  const broken = new Promise<never>((_, reject) => {
+    signal.addEventListener("abort", () => reject(signal.reason), { signal: over.signal });
+  });
+  broken.catch(() => {});
+  return new ReadableStream<Uint8Array<ArrayBuffer>>(
+    {
+      pull: (controller) =>
+        pass(controller).catch((error) => {
+          end("broken");
+          controller.error(error);
+        }),
+      cancel(reason) {
+        end("left");
+        return reader.cancel(reason);
+      },
+    },
+    { highWaterMark: 0 },
+  );
+
+  async function pass(controller: ReadableStreamDefaultController<Uint8Array<ArrayBuffer>>): Promise<void> {
+    const { done, value } = await Promise.race([reader.read(), broken]);
+    const rest = fault ? EVENTS_BEFORE - frames.count() : Number.POSITIVE_INFINITY;
+    const passed = value && frames.push(value, rest);
+    if (passed?.length) controller.enqueue(passed);
+    if (fault && (done || frames.count() >= EVENTS_BEFORE)) return breakOff();
+    if (!done) return;
+    frames.end();
+    end("whole");
+    controller.close();
+  }
+
+  /** A cut leaves the server at once, as a lost connection would. After a stall only the page can. */
+  async function breakOff(): Promise<void> {
+    if (fault === "stall") return broken;
+    reader.cancel().catch(() => {});
+    throw lostConnection();
+  }
+
+  function end(how: BodyEnd): void {
+    if (over.signal.aborted) return;
+    over.abort();
+    observer.onEnd(how);
+    if (how === "broken") reader.cancel().catch(() => {});
+  }
+}
+
+const LF = 10;
+const CR = 13;
+
+/** Counts and reports frames. An event of a stream ends with a blank line. */
+function createFrames(isStream: boolean, mostText: number, { onFrame }: BodyObserver) {
+  const decoder = new TextDecoder();
+  let lineFeeds = 0;
+  let count = 0;
+  let text = "";
+  let bytes = 0;
+  return { count: () => count, push, end };
+
+  /** Reads bytes until `most` frames have ended. Returns those that it has read. */
+  function push(chunk: Uint8Array<ArrayBuffer>, most: number): Uint8Array<ArrayBuffer> {
+    let start = 0;
+    let ended = 0;
+    for (let at = 0; isStream && at < chunk.length && ended < most; at++) {
+      const byte = chunk[at];
+      if (byte === LF) lineFeeds += 1;
+      else if (byte !== CR) lineFeeds = 0;
+      if (lineFeeds < 2) continue;
+      take(chunk.subarray(start, at + 1));
+      close();
+      ended += 1;
+      start = at + 1;
+    }
+    if (ended >= most) return chunk.subarray(0, start);
+    take(chunk.subarray(start));
+    return chunk;
+  }
+
+  function take(part: Uint8Array<ArrayBuffer>): void {
+    bytes += part.length;
+    text += decoder.decode(part, { stream: true });
+    if (text.length > mostText) text = `${text.slice(0, mostText)}…`;
+  }
+
+  function close(): void {
+    const frame = text.trim();
+    lineFeeds = 0;
+    if (frame !== "") {
+      count += 1;
+      onFrame(frame, bytes);
+    }
+    text = "";
+    bytes = 0;
+  }
+
+  function end(): void {
+    text += decoder.decode();
+    close();
+  }
+}

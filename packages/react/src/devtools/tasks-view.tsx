@@ -1,0 +1,50 @@
+import { normalizeVideoTask, parseJSON } from "@sluice/core/internal";
+import type { CallRecord, Recorded } from "./recording.js";
+import { isPaidPath } from "./tap.js";
+import { milliseconds, time } from "./texts.js";
+
+/** Video tasks and lookups of assets, by the path of their polls. */
+export function TasksView({ recorded }: { readonly recorded: Recorded }) {
+  const tasks = new Map<string, CallRecord[]>();
+  for (const call of recorded.calls) {
+    if (!["video", "asset"].includes(call.kind) || isPaidPath(call.path)) continue;
+    const path = call.path.replace(/\/events$/, "");
+    tasks.set(path, [...(tasks.get(path) ?? []), call]);
+  }
+  if (tasks.size === 0) return <p>No task has been polled yet.</p>;
+  return (
+    <table aria-label="Tasks">
+      <thead>
+        <tr>
+          <th>Task</th>
+          <th>State</th>
+          <th>Polls</th>
+          <th>Last poll</th>
+        </tr>
+      </thead>
+      <tbody>
+        {[...tasks].map(([path, [last, ...earlier]]) => (
+          <tr key={path}>
+            <td>{decodeURIComponent(path.split("/").at(-1) ?? path)}</td>
+            <td>{last && stateOf(last)}</td>
+            <td>{earlier.length + 1}</td>
+            <td>
+              {last && time(last.startedAt)}
+              {last?.end && `, ${milliseconds(last.end.ms)}`}
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+/** Reads the state from the answer, where a tap has it; otherwise the outcome of the poll has to do. */
+function stateOf({ requests, end }: CallRecord): string {
+  try {
+    const task = normalizeVideoTask(parseJSON(requests.at(-1)?.frames.at(-1)?.text ?? ""));
+    return task.progress === undefined ? task.state : `${task.state}, ${Math.round(task.progress * 100)} %`;
+  } catch {
+    return end?.outcome ?? "in flight";
+  }
+}

@@ -1,0 +1,31 @@
+import type { Recorded } from "./recording.js";
+
+/** Tokens and images by model. */
+export function UsageView({ recorded }: { readonly recorded: Recorded }) {
+  const { usage } = recorded;
+  if (usage.size === 0) return <p>No answer has reported its usage yet.</p>;
+  return (
+    <table aria-label="Usage">
+      <thead>
+        <tr>
+          <th>Model</th>
+          <th>Calls</th>
+          <th>Tokens in</th>
+          <th>Tokens out</th>
+          <th>Images</th>
+        </tr>
+      </thead>
+      <tbody>
+        {[...usage].map(([model, { calls, tokensIn, tokensOut, images }]) => (
+          <tr key={model}>
+            <td>{model}</td>
+            <td>{calls}</td>
+            <td>{tokensIn}</td>
+            <td>{tokensOut}</td>
+            <td>{images}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}

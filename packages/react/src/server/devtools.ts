@@ -1,0 +1,2 @@
+"use client";
+export { devtoolsFetch, SluiceDevtools } from "../devtools/index.js";
