@@ -28,6 +28,8 @@ const alias = [
   { find: "@sluice/react/devtools", replacement: source("react/src/devtools/index.ts") },
   { find: "@sluice/react/notifications", replacement: source("react/src/notifications/index.ts") },
   { find: "@sluice/react", replacement: source("react/src/index.ts") },
+  { find: "@sluice/ai-sdk/transport", replacement: source("ai-sdk/src/transport/index.ts") },
+  { find: "@sluice/ai-sdk", replacement: source("ai-sdk/src/index.ts") },
   { find: "@sluice/emulator/serve", replacement: source("emulator/src/serve.ts") },
   { find: "@sluice/emulator/tapes", replacement: source("emulator/src/tapes/index.ts") },
   { find: "@sluice/emulator", replacement: source("emulator/src/index.ts") },
@@ -180,6 +182,17 @@ export default defineConfig({
           setupFiles: ["packages/react/test/react-18.mjs", "packages/react/test/setup.ts"],
           sequence: { setupFiles: "list" },
           provide: { reactMajor: "18" },
+        },
+      },
+      {
+        ...shared,
+        test: {
+          ...sharedWorkers,
+          name: "ai-sdk",
+          // AI SDK prints warnings of calls, which the tests read from the results
+          setupFiles: ["packages/ai-sdk/test/setup.ts"],
+          environment: "node",
+          include: ["packages/ai-sdk/test/**/*.test.{ts,tsx}"],
         },
       },
       ...[

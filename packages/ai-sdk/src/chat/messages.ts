@@ -1,0 +1,118 @@
+import {
+  type LanguageModelV4FilePart,
+  type LanguageModelV4Message,
+  type LanguageModelV4Prompt,
+  type LanguageModelV4ToolResultOutput,
+  UnsupportedFunctionalityError,
+} from "@ai-sdk/provider";
+import type { ChatRequestMessage } from "@sluice/core";
+import type { ImagePart, TextPart } from "@sluice/core/schemas";
+import { bytesOf, dataURIOf } from "../files.js";
+import type { Warnings } from "../warnings.js";
+
+type MessageOf<Role> = Extract<LanguageModelV4Message, { role: Role }>;
+
+/**
+ * Writes a prompt as the messages of a request. The thinking of earlier answers goes back as `reasoning_content`.
+ *
+ * @throws {UnsupportedFunctionalityError} for a file of a user that is neither an image nor a text
+ */
+export async function messagesOf(
+  prompt: LanguageModelV4Prompt,
+  warnings: Warnings,
+): Promise<ChatRequestMessage[]> {
+  const messages = await Promise.all(prompt.map((message) => messagesFor(message, warnings)));
+  return messages.flat();
+}
+
+async function messagesFor(
+  message: LanguageModelV4Message,
+  warnings: Warnings,
+): Promise<ChatRequestMessage[]> {
+  switch (message.role) {
+    case "system":
+      return [{ role: "system", content: message.content }];
+    case "user":
+      return [{ role: "user", content: await userContent(message.content) }];
+    case "assistant":
+      return [answerOf(message, warnings)];
+    case "tool":
+      return message.content.flatMap((part) =>
+        part.type === "tool-result"
+          ? [{ role: "tool", tool_call_id: part.toolCallId, content: textOf(part.output, warnings) }]
+          : [],
+      );
+  }
+}
+
+async function userContent(
+  content: MessageOf<"user">["content"],
+): Promise<string | (TextPart | ImagePart)[]> {
+  const parts = await Promise.all(
+    content.map((part) => (part.type === "text" ? textPart(part.text) : filePart(part))),
+  );
+  // a text alone is what every model and every service reads
+  return parts.every((part) => part.type === "text") ? parts.map(({ text }) => text).join("") : parts;
+}
+
+function textPart(text: string): TextPart {
+  return { type: "text", text };
+}
+
+async function filePart({ data, mediaType }: LanguageModelV4FilePart): Promise<TextPart | ImagePart> {
+  if (data.type === "text") return textPart(data.text);
+  const kind = mediaType.split("/")[0];
+  if (kind === "text" && data.type === "data") return textPart(new TextDecoder().decode(bytesOf(data.data)));
+  if (kind !== "image" || data.type === "reference")
+    throw new UnsupportedFunctionalityError({
+      functionality: `a file of type ${mediaType}`,
+      message: `the chat models read texts and images, and no file of type ${mediaType} (${data.type}); nothing was sent`,
+    });
+  const url =
+    data.type === "url" ? (data.originalUrl ?? data.url.href) : await dataURIOf(data.data, mediaType);
+  return { type: "image_url", image_url: { url } };
+}
+
+function answerOf({ content }: MessageOf<"assistant">, warnings: Warnings): ChatRequestMessage {
+  let text = "";
+  let reasoning = "";
+  const calls = [];
+  for (const part of content)
+    if (part.type === "text") text += part.text;
+    else if (part.type === "reasoning") reasoning += part.text;
+    else if (part.type === "tool-call")
+      calls.push({
+        id: part.toolCallId,
+        type: "function" as const,
+        function: { name: part.toolName, arguments: JSON.stringify(part.input ?? {}) },
+      });
+    else warnings.unsupported(`${part.type} in an answer`, "it was left out of the request");
+  return {
+    role: "assistant",
+    content: text === "" && calls.length > 0 ? null : text,
+    ...(reasoning !== "" && { reasoning_content: reasoning }),
+    ...(calls.length > 0 && { tool_calls: calls }),
+  };
+}
+
+function textOf(output: LanguageModelV4ToolResultOutput, warnings: Warnings): string {
+  switch (output.type) {
+    case "text":
+    case "error-text":
+      return output.value;
+    case "json":
+    case "error-json":
+      return JSON.stringify(output.value);
+    case "execution-denied":
+      return output.reason ?? "the user denied this call";
+    case "content":
+      return output.value
+        .map((part) => {
+          if (part.type === "text") return part.text;
+          if (part.type === "file" && part.data.type === "url") return part.data.url.href;
+          warnings.unsupported(`${part.type} in a tool's result`, "a result is text: it was left out");
+          return `(a ${part.type} that is not shown)`;
+        })
+        .join("\n");
+  }
+}

@@ -1,0 +1,140 @@
+import type { LanguageModelV4CallOptions } from "@ai-sdk/provider";
+import { type ChatRequest, type ChatRequestMessage, type Client, unchecked } from "@sluice/core";
+import { chatModelOf } from "@sluice/core/schemas";
+import { fieldsOf } from "../provider-options.js";
+import { createWarnings, type Warnings } from "../warnings.js";
+import { messagesOf } from "./messages.js";
+
+type Options = LanguageModelV4CallOptions;
+type Row = ReturnType<typeof chatModelOf>;
+
+/**
+ * Writes a call of the SDK as a request. Settings that the model does not have are left out, with a warning. A model that
+ * the tables do not have gets all of them, unchecked.
+ */
+export async function requestOf(client: Client, model: string, options: Options, isStream = false) {
+  const row = chatModelOf(model);
+  const warnings = createWarnings();
+  const messages = await messagesOf(options.prompt, warnings);
+  const body = {
+    ...samplingOf(options, row, warnings),
+    ...toolsOf(options, row, warnings),
+    ...formatOf(options, row, warnings),
+    // the client asks known models itself
+    ...(!row && isStream && client.includeUsage && { stream_options: { include_usage: true } }),
+    ...fieldsOf(options.providerOptions),
+    model,
+    messages: withSchema(messages, options),
+  };
+  const request = (row ? body : unchecked(body)) as ChatRequest;
+  return { body, request, warnings: warnings.list };
+}
+
+function samplingOf(options: Options, row: Row, warnings: Warnings) {
+  const { maxOutputTokens, temperature, topP, topK, seed, includeRawChunks } = options;
+  const { presencePenalty, frequencyPenalty, stopSequences = [] } = options;
+  const hasPenalties = row?.penalties ?? true;
+  if (topK !== undefined) warnings.unsupported("topK");
+  if (seed !== undefined && row) warnings.unsupported("seed");
+  if (includeRawChunks) warnings.unsupported("includeRawChunks");
+  if (presencePenalty !== undefined && !hasPenalties) warnings.unsupported("presencePenalty");
+  if (frequencyPenalty !== undefined && !hasPenalties) warnings.unsupported("frequencyPenalty");
+  const effort = effortOf(options, row, warnings);
+  return {
+    ...(maxOutputTokens !== undefined && { max_tokens: maxOutputTokens }),
+    ...(temperature !== undefined && { temperature }),
+    ...(topP !== undefined && { top_p: topP }),
+    ...(seed !== undefined && !row && { seed }),
+    ...(presencePenalty !== undefined && hasPenalties && { presence_penalty: presencePenalty }),
+    ...(frequencyPenalty !== undefined && hasPenalties && { frequency_penalty: frequencyPenalty }),
+    // `gamma` takes one text and no list
+    ...(stopSequences.length > 0 && { stop: stopSequences.length === 1 ? stopSequences[0] : stopSequences }),
+    ...(effort !== undefined && { reasoning_effort: effort }),
+  };
+}
+
+/** The efforts that the models have, by the SDK's names. */
+const efforts = {
+  none: "none",
+  minimal: "low",
+  low: "low",
+  medium: "high",
+  high: "high",
+  xhigh: "max",
+  max: "max",
+} as const;
+
+function effortOf(
+  { reasoning = "provider-default" }: Options,
+  row: Row,
+  warnings: Warnings,
+): string | undefined {
+  if (reasoning === "provider-default") return undefined;
+  if (!row) return reasoning;
+  const effort = efforts[reasoning];
+  const known: readonly string[] = row.reasoningEffort;
+  if (!known.includes(effort)) {
+    warnings.unsupported(
+      `reasoning: ${reasoning}`,
+      known.length ? `this model has ${known.join(", ")}` : undefined,
+    );
+    return undefined;
+  }
+  if (effort !== reasoning) warnings.changed(`reasoning: ${reasoning}`, `sent as ${effort}`);
+  return effort;
+}
+
+function toolsOf({ tools = [], toolChoice }: Options, row: Row, warnings: Warnings) {
+  if (tools.length === 0) return {};
+  if (row && !row.tools) {
+    warnings.unsupported("tools");
+    return {};
+  }
+  const functions = tools.flatMap((tool) => {
+    if (tool.type === "function") return [tool];
+    warnings.unsupported(`the provider's tool ${tool.id}`);
+    return [];
+  });
+  return {
+    tools: functions.map(({ name, description, inputSchema, strict }) => ({
+      type: "function",
+      function: {
+        name,
+        ...(description !== undefined && { description }),
+        parameters: inputSchema,
+        ...(strict !== undefined && { strict }),
+      },
+    })),
+    ...(toolChoice && {
+      tool_choice:
+        toolChoice.type === "tool"
+          ? { type: "function", function: { name: toolChoice.toolName } }
+          : toolChoice.type,
+    }),
+  };
+}
+
+function formatOf({ responseFormat }: Options, row: Row, warnings: Warnings) {
+  if (responseFormat?.type !== "json") return {};
+  if (!row || row.jsonMode) return { response_format: { type: "json_object" } };
+  warnings.changed("responseFormat", "this model has no JSON mode: the instructions ask for JSON");
+  return {};
+}
+
+/** Adds the schema of the answer behind the app's own instructions: no model has a field for it. */
+function withSchema(
+  messages: readonly ChatRequestMessage[],
+  { responseFormat }: Options,
+): ChatRequestMessage[] {
+  if (responseFormat?.type !== "json") return [...messages];
+  const { schema, name, description } = responseFormat;
+  const about = [name, description].filter(Boolean).join(": ");
+  const content = [
+    "Answer with JSON alone, without a code fence and without words around it.",
+    ...(about ? [`The JSON is: ${about}`] : []),
+    ...(schema ? [`It must fit this JSON Schema:\n${JSON.stringify(schema)}`] : []),
+  ].join("\n");
+  const found = messages.findIndex(({ role }) => role !== "system");
+  const start = found === -1 ? messages.length : found;
+  return [...messages.slice(0, start), { role: "system", content }, ...messages.slice(start)];
+}

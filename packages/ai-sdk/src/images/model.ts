@@ -1,0 +1,116 @@
+import type { ImageModelV4, ImageModelV4CallOptions, ImageModelV4Result, JSONObject } from "@ai-sdk/provider";
+import { type Client, type GeneratedImage, generateImages, type ImageResult } from "@sluice/core";
+import { type Call, callErrorOf } from "../call-error.js";
+import { requestOptionsOf } from "../call-options.js";
+import { NAME } from "../provider-options.js";
+import { requestOf } from "./request.js";
+
+/** Path of image requests (spec, Endpoints). */
+const PATH = "/v1/images/generations";
+/** Images of one call. The SDK loses all images of several calls if one fails; here those that were made stay. */
+const MOST_IMAGES = 100;
+
+/** Creates the image model with an id. */
+export function imageModelFor(client: Client, modelId: string): ImageModelV4 {
+  return {
+    specificationVersion: "v4",
+    provider: `${NAME}.image`,
+    modelId,
+    maxImagesPerCall: MOST_IMAGES,
+    supportsFileInputs: true,
+    supportsMaskInputs: false,
+    async doGenerate(options) {
+      const { body, request, warnings } = await requestOf(modelId, options);
+      const call: Call = { client, path: PATH, body };
+      const { results, problems } = await generateEach(call, options.n, () =>
+        generateImages(client, request, requestOptionsOf(options)),
+      );
+      const read = await readEach(call, results, options);
+      return {
+        images: read.images,
+        // images that were paid: what is missing would be made, and paid, again
+        isRetryable: false,
+        warnings: [
+          ...warnings,
+          ...[...problems, ...read.problems].map((message) => ({ type: "other" as const, message })),
+        ],
+        providerMetadata: { [NAME]: { images: read.metadata } },
+        response: { timestamp: new Date(), modelId: results[0]?.model ?? modelId, headers: undefined },
+        usage: usageOf(results),
+      };
+    },
+  };
+}
+
+/**
+ * Sends one request for each image.
+ *
+ * @throws the error of the first, if all failed
+ */
+async function generateEach(call: Call, n: number, generate: () => Promise<ImageResult>) {
+  const ends = await Promise.allSettled(Array.from({ length: n }, generate));
+  const results = ends.flatMap((end) => (end.status === "fulfilled" ? [end.value] : []));
+  const errors: unknown[] = ends.flatMap((end) => (end.status === "rejected" ? [end.reason] : []));
+  if (results.length === 0) throw callErrorOf(call, errors[0]);
+  return { results, problems: errors.map((error) => `1 of ${n} requests failed: ${messageOf(error)}`) };
+}
+
+interface ReadImages {
+  readonly images: Uint8Array[];
+  /** Facts of each image, in the same order; after them those of images that could not be read. */
+  readonly metadata: JSONObject[];
+  readonly problems: readonly string[];
+}
+
+/**
+ * Reads the files of all images.
+ *
+ * @throws an error with the links, if images were made and none could be read
+ */
+async function readEach(
+  call: Call,
+  results: readonly ImageResult[],
+  { abortSignal }: ImageModelV4CallOptions,
+): Promise<ReadImages> {
+  const all = results.flatMap(({ images }) => images);
+  const made = all.filter((image): image is GeneratedImage => image.url !== undefined);
+  const { fetchMedia } = await import("@sluice/core/media");
+  const ends = await Promise.allSettled(
+    made.map(
+      async ({ url }) =>
+        new Uint8Array(await (await fetchMedia(call.client, url, { signal: abortSignal })).arrayBuffer()),
+    ),
+  );
+  const images = ends.flatMap((end) => (end.status === "fulfilled" ? [end.value] : []));
+  const unread = ends.flatMap((end, at) => (end.status === "rejected" ? [[made[at]?.url, end.reason]] : []));
+  if (images.length === 0 && unread.length > 0)
+    // reading was refused or not sent, but another call would be paid again
+    throw callErrorOf({ ...call, isSentOnce: false }, unread[0]?.[1], {
+      outcome: "unknown",
+      urls: made.map(({ url }) => url),
+    });
+  const facts = (status: string) =>
+    made.filter((_, at) => ends[at]?.status === status).map((image): JSONObject => ({ ...image }));
+  return {
+    images,
+    metadata: [...facts("fulfilled"), ...facts("rejected")],
+    problems: [
+      ...all.flatMap(({ error }) => (error ? [`an image was not made: ${error.message}`] : [])),
+      ...unread.map(
+        ([url, error]) => `an image was made, and could not be read from ${url}: ${messageOf(error)}`,
+      ),
+    ],
+  };
+}
+
+function usageOf(results: readonly ImageResult[]): NonNullable<ImageModelV4Result["usage"]> {
+  const sum = (name: "output_tokens" | "total_tokens") => {
+    const counts = results.flatMap(({ usage }) => usage?.[name] ?? []);
+    return counts.length > 0 ? counts.reduce((all, count) => all + count) : undefined;
+  };
+  return { inputTokens: undefined, outputTokens: sum("output_tokens"), totalTokens: sum("total_tokens") };
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

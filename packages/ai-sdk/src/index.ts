@@ -1,0 +1,6 @@
+export { createSluice, type SluiceProvider } from "./provider.js";
+export type {
+  SluiceChatOptions,
+  SluiceImageOptions,
+  SluiceVideoOptions,
+} from "./provider-options.js";

@@ -1,0 +1,56 @@
+import type { SharedV4ProviderOptions } from "@ai-sdk/provider";
+import type {
+  BetaVideoParameters,
+  ChatModel,
+  ChatParams,
+  ImageModel,
+  ImageRequests,
+  VideoModel,
+  VideoRequests,
+} from "@sluice/core/schemas";
+
+/** Name of this provider: the key of its `providerOptions` and `providerMetadata`. */
+export const NAME = "sluice";
+
+/**
+ * Fields of a chat model that the AI SDK has no setting for, such as `thinking` and `user_id`: `providerOptions.sluice`.
+ * They go into the request as they are, and win over the SDK's settings.
+ *
+ * @example
+ * ```ts
+ * const options: SluiceChatOptions<"alpha-v4.1-flash"> = { thinking: { type: "disabled" }, user_id: "user-1" };
+ * ```
+ */
+export type SluiceChatOptions<Model extends ChatModel = ChatModel> = ChatParams[Model];
+
+/**
+ * Fields of an image model that the AI SDK has no setting for, such as `watermark` and `logo_info`:
+ * `providerOptions.sluice`. They go into the request as they are, and win over the SDK's settings.
+ *
+ * @example
+ * ```ts
+ * const options: SluiceImageOptions = { watermark: true };
+ * ```
+ */
+export type SluiceImageOptions<Model extends ImageModel = ImageModel> = Omit<
+  Partial<ImageRequests[Model]>,
+  "model" | "prompt"
+>;
+
+/**
+ * Fields of a video model that the AI SDK has no setting for, such as `watermark`: `providerOptions.sluice`. Of a `beta`
+ * model they are its `parameters`. They go into the request as they are, and win over the SDK's settings.
+ *
+ * @example
+ * ```ts
+ * const options: SluiceVideoOptions<"beta3.0-video"> = { prompt_extend: false, resolution: "720P" };
+ * ```
+ */
+export type SluiceVideoOptions<Model extends VideoModel = VideoModel> = Model extends `beta${string}`
+  ? BetaVideoParameters
+  : Omit<Partial<VideoRequests[Model]>, "model" | "content" | "input" | "parameters">;
+
+/** Returns the fields that a call has under this provider's name. */
+export function fieldsOf(options: SharedV4ProviderOptions | undefined): object {
+  return options?.[NAME] ?? {};
+}

@@ -1,0 +1,98 @@
+import {
+  InvalidArgumentError,
+  type JSONObject,
+  type JSONValue,
+  type Experimental_VideoModelV4OperationStatusResult as StatusResult,
+  type Experimental_VideoModelV4 as VideoModelV4,
+} from "@ai-sdk/provider";
+import {
+  type Client,
+  createVideoTask,
+  getVideoTask,
+  type VideoTask,
+  type VideoTaskHandle,
+  type VideoTaskReference,
+} from "@sluice/core";
+import { type Call, callErrorOf } from "../call-error.js";
+import { requestOptionsOf } from "../call-options.js";
+import { NAME } from "../provider-options.js";
+import { requestOf } from "./request.js";
+
+/** Path of video requests (spec, Endpoints). */
+const PATH = "/v1/video/generations";
+
+/** Creates the video model with an id. Its operation is the client's handle of the task, so both can continue it. */
+export function videoModelFor(
+  client: Client,
+  modelId: string,
+): Required<Pick<VideoModelV4, "doStart" | "doStatus">> & VideoModelV4 {
+  return {
+    specificationVersion: "v4",
+    provider: `${NAME}.video`,
+    modelId,
+    maxVideosPerCall: 1,
+    async doStart(options) {
+      const { body, request, warnings } = await requestOf(modelId, options);
+      const call: Call = { client, path: PATH, body };
+      const handle: VideoTaskHandle = await createVideoTask(client, request, requestOptionsOf(options)).catch(
+        (error) => {
+          throw callErrorOf(call, error);
+        },
+      );
+      return { operation: { ...handle } as JSONObject, warnings, response: responseOf(handle.model) };
+    },
+    async doStatus({ operation, ...options }) {
+      const handle = handleOf(operation);
+      const call: Call = { client, path: `${PATH}/${handle.id}`, body: undefined, isQuery: true };
+      const task = await getVideoTask(client, handle, requestOptionsOf(options)).catch((error) => {
+        // the film is paid: whoever has the handle can ask again
+        throw callErrorOf(call, error, { operation });
+      });
+      return statusOf(task, task.model ?? modelId);
+    },
+  };
+}
+
+/** Reads an operation, also of a storage. */
+function handleOf(operation: JSONValue): VideoTaskReference {
+  const { id } = (operation ?? {}) as Partial<VideoTaskReference>;
+  if (typeof id === "string") return operation as unknown as VideoTaskReference;
+  throw new InvalidArgumentError({
+    argument: "operation",
+    message: "operation: must be what startVideo returned, { id, model, … }",
+  });
+}
+
+function statusOf(task: VideoTask, model: string): StatusResult {
+  const response = responseOf(model);
+  switch (task.state) {
+    case "succeeded": {
+      const { raw: _, ...facts } = task;
+      return {
+        status: "completed",
+        videos: [{ type: "url", url: task.url, mediaType: "video/mp4" }],
+        warnings: [],
+        providerMetadata: { [NAME]: { videos: [facts as unknown as JSONObject] } },
+        response,
+      };
+    }
+    case "failed":
+      return {
+        status: "error",
+        error: `the video task failed: ${task.reason ?? "the gateway gives no reason"}`,
+        response,
+      };
+    default: {
+      const { state, progress } = task;
+      return {
+        status: "pending",
+        providerMetadata: { [NAME]: { state, ...(progress !== undefined && { progress }) } },
+        response,
+      };
+    }
+  }
+}
+
+function responseOf(modelId: string) {
+  return { timestamp: new Date(), modelId, headers: undefined };
+}

@@ -1,0 +1,232 @@
+import { APICallError, generateText, isStepCount, RetryError, streamText, tool } from "ai";
+import { describe, expect, test } from "vitest";
+import { z } from "zod";
+import { open, places } from "./support/places.js";
+
+const CHAT = "/v1/chat/completions";
+const model = "delta-5.3";
+
+/** Runs what has to fail, and returns its error. */
+async function errorOf(run: () => PromiseLike<unknown>): Promise<APICallError> {
+  const error = await Promise.resolve(run()).then(
+    () => undefined,
+    (cause) => cause,
+  );
+  expect(RetryError.isInstance(error)).toBe(false);
+  if (!APICallError.isInstance(error)) throw error;
+  return error;
+}
+
+/** Streams to the end, and rejects with the error that `onError` got. */
+function streamed(settings: Parameters<typeof streamText>[0]): Promise<never> {
+  return new Promise((_, reject) => {
+    void streamText({ ...settings, onError: ({ error }) => reject(error) }).consumeStream();
+  });
+}
+
+describe.each(places)("an error of a chat, by way of the %s", (place) => {
+  const gatewayFailed = place === "proxy" ? 502 : 500;
+
+  test.each([
+    ["[[429]]", 429, "refused"],
+    ["[[500]]", gatewayFailed, "unknown"],
+  ])(
+    "streamText after %s is an APICallError with its status, and the client alone repeats",
+    async (scene, status, outcome) => {
+      const { sluice, gateway, paid } = open(place);
+      const error = await errorOf(() => streamed({ model: sluice(model), prompt: `Hello ${scene}` }));
+      expect(error).toMatchObject({
+        statusCode: status,
+        responseBody: expect.stringContaining("error"),
+        isRetryable: false,
+        data: { code: "api", outcome },
+        cause: { name: "APIError" },
+      });
+      expect(error.url).toMatch(/\/v1\/chat\/completions$/);
+      expect(gateway.requests).toHaveLength(3);
+      expect(paid(CHAT)).toEqual([]);
+    },
+  );
+
+  test.each([
+    ["[[429]]", 429, "refused", true],
+    ["[[500]]", gatewayFailed, "unknown", false],
+  ])(
+    "generateText after %s is an APICallError, which the SDK may repeat only after a refusal",
+    async (scene, status, outcome, isRetryable) => {
+      const { sluice, gateway } = open(place);
+      const error = await errorOf(() =>
+        generateText({ model: sluice(model), prompt: `Hello ${scene}`, maxRetries: 0 }),
+      );
+      expect(error).toMatchObject({ statusCode: status, isRetryable, data: { outcome } });
+      expect(gateway.requests).toHaveLength(1);
+    },
+  );
+
+  test.each(["[[drop]]", "[[truncate]]", "[[error-frame]]"])(
+    "A stream that ends by %s is an error everywhere",
+    async (scene) => {
+      const { sluice, gateway } = open(place);
+      const errors: unknown[] = [];
+      const start = () =>
+        streamText({
+          model: sluice(model),
+          prompt: `Hello ${scene}`,
+          onError: ({ error }) => void errors.push(error),
+        });
+      const read = start();
+      let text = "";
+      const loop = async () => {
+        for await (const piece of read.textStream) text += piece;
+      };
+      await expect(loop()).rejects.toSatisfy(APICallError.isInstance);
+      expect(text.length).toBeGreaterThan(0);
+      expect(errors).toMatchObject([
+        { name: "AI_APICallError", isRetryable: false, cause: { name: "StreamError" } },
+      ]);
+      for (const key of ["text", "usage", "steps", "finishReason"] as const)
+        await expect(Promise.resolve(read[key]), key).rejects.toSatisfy(APICallError.isInstance);
+      expect(gateway.requests).toHaveLength(1);
+    },
+  );
+
+  test.each(["[[drop]]", "[[truncate]]"])(
+    "generateText with %s is an error, and nothing is repeated",
+    async (scene) => {
+      const { sluice, gateway } = open(place);
+      const error = await errorOf(() => generateText({ model: sluice(model), prompt: `Hello ${scene}` }));
+      expect(error).toMatchObject({ isRetryable: false, data: { outcome: "unknown" } });
+      expect(gateway.requests).toHaveLength(1);
+    },
+  );
+
+  test("A broken rule is an error with its field, and nothing is sent", async () => {
+    const { sluice, gateway } = open(place);
+    const settings = { model: sluice(model), prompt: "Hello", maxOutputTokens: 9_999_999 };
+    for (const run of [() => generateText(settings), () => streamed(settings)])
+      expect(await errorOf(run)).toMatchObject({
+        statusCode: undefined,
+        isRetryable: false,
+        data: { outcome: "not-sent", issues: [{ path: "max_tokens" }] },
+      });
+    expect(gateway.requests).toEqual([]);
+  });
+
+  test("A stopped stream stops at the gateway, by the signal and by leaving the loop", async () => {
+    const { sluice, gateway } = open(place);
+    const stop = new AbortController();
+    const stopped = streamText({ model: sluice(model), prompt: "Hello [[stall]]", abortSignal: stop.signal });
+    for await (const _ of stopped.textStream) stop.abort();
+    await expect.poll(() => gateway.requests[0]?.aborted).toBe(true);
+    const { stream } = await sluice(model).doStream({
+      prompt: [{ role: "user", content: [{ type: "text", text: "Hello again [[stall]]" }] }],
+    });
+    const reader = stream.getReader();
+    while ((await reader.read()).value?.type !== "text-delta");
+    // a read is waiting for text that never comes
+    const pending = reader.read();
+    await reader.cancel();
+    expect(await pending).toEqual({ done: true, value: undefined });
+    await expect.poll(() => gateway.requests[1]?.aborted).toBe(true);
+  });
+});
+
+describe("a failed connection", () => {
+  test("A whole answer whose response is lost is not asked for again", async () => {
+    const { sluice, gateway, paid } = open();
+    const lost = open("gateway", {
+      client: {
+        fetch: async (request) => {
+          request.headers.set("authorization", "Bearer sk-gateway-0123456789");
+          await (await gateway.fetch(request)).text();
+          throw new TypeError("fetch failed");
+        },
+      },
+    });
+    const error = await errorOf(() => generateText({ model: lost.sluice(model), prompt: "Hello" }));
+    expect(error).toMatchObject({ isRetryable: false, data: { code: "connection", outcome: "unknown" } });
+    expect(paid(CHAT)).toHaveLength(1);
+    expect((await generateText({ model: sluice(model), prompt: "Hello" })).text).not.toBe("");
+  });
+
+  test("A request that never left is sent again by the SDK, and paid once", async () => {
+    let tries = 0;
+    const { gateway, paid } = open();
+    const { sluice } = open("gateway", {
+      client: {
+        fetch: async (request) => {
+          if (++tries === 1) throw new TypeError("fetch failed", { cause: { code: "ECONNREFUSED" } });
+          request.headers.set("authorization", "Bearer sk-gateway-0123456789");
+          return gateway.fetch(request);
+        },
+      },
+    });
+    const error = await errorOf(() => generateText({ model: sluice(model), prompt: "Hello", maxRetries: 0 }));
+    expect(error).toMatchObject({ isRetryable: true, data: { code: "connection", outcome: "not-sent" } });
+    await generateText({ model: sluice(model), prompt: "Hello" });
+    expect(paid(CHAT)).toHaveLength(1);
+  });
+
+  test("The SDK repeats a refusal when the gateway asks for it, and not each time that the client did", async () => {
+    const { sluice, gateway } = open();
+    const error = await errorOf(() =>
+      generateText({ model: sluice(model), prompt: "Hello [[429]]", maxRetries: 0 }),
+    );
+    expect(error.responseHeaders).toMatchObject({ "retry-after-ms": "1000" });
+    await generateText({ model: sluice(model), prompt: "Hello you [[429:1]]" });
+    expect(gateway.requests.map(({ status }) => status)).toEqual([429, 429, 200]);
+  });
+
+  test("A stream of a client that repeats nothing may be repeated by the SDK after a refusal", async () => {
+    const { sluice } = open("gateway", { client: { retry: { limit: 0 } } });
+    const settings = { model: sluice(model), maxRetries: 0 };
+    expect(await errorOf(() => streamed({ ...settings, prompt: "Hello [[429]]" }))).toMatchObject({
+      isRetryable: true,
+    });
+    expect(await errorOf(() => streamed({ ...settings, prompt: "Hello [[500]]" }))).toMatchObject({
+      isRetryable: false,
+    });
+  });
+});
+
+describe("a tool call of an answer that is not whole", () => {
+  test.each([
+    [
+      "cut by the connection",
+      (text: string) => text.replace(/data: \{[^\n]*finish_reason":"tool_calls[\s\S]*/, ""),
+    ],
+    [
+      "without a finish_reason",
+      (text: string) => text.replaceAll('"finish_reason":"tool_calls"', '"finish_reason":null'),
+    ],
+    [
+      "cut at its length",
+      (text: string) => text.replaceAll('"finish_reason":"tool_calls"', '"finish_reason":"length"'),
+    ],
+  ])("An answer %s runs no tool", async (_, edit) => {
+    const { gateway } = open();
+    let runs = 0;
+    const { sluice } = open("gateway", {
+      client: {
+        fetch: async (request) => {
+          request.headers.set("authorization", "Bearer sk-gateway-0123456789");
+          const response = await gateway.fetch(request);
+          return new Response(edit(await response.text()), { headers: response.headers });
+        },
+      },
+    });
+    const result = streamText({
+      model: sluice(model),
+      prompt: "Use get_depth for the Elbe",
+      tools: { get_depth: tool({ inputSchema: z.object({}).loose(), execute: () => ++runs }) },
+      stopWhen: isStepCount(3),
+      onError: () => {},
+    });
+    const reason = await Promise.resolve(result.finishReason).catch(() => "rejected");
+    expect(["rejected", "interrupted", "length"]).toContain(reason);
+    expect(runs).toBe(0);
+    expect(gateway.requests).toHaveLength(1);
+    // the same answer, unedited, runs it
+    expect(JSON.stringify(gateway.requests[0]?.body)).toContain("get_depth");
+  });
+});

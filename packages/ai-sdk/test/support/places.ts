@@ -1,0 +1,64 @@
+import { createSluice } from "@sluice/ai-sdk";
+import { type ClientOptions, createClient } from "@sluice/core";
+import { systemClock } from "@sluice/core/internal";
+import { createEmulator, type EmulatorOptions } from "@sluice/emulator";
+import { createProxy } from "@sluice/worker-proxy";
+
+/** Waits of repetitions, which a test has no time for. Limits are longer. */
+const SHORT_MS = 2500;
+const KEY = "sk-gateway-0123456789";
+export const chatModels = ["alpha-v4.1-flash", "gamma-chat-1-6-251015", "delta-5.3"] as const;
+
+/** Ways to the gateway: with its key, as a server has it, and by the Worker proxy, as a page. */
+export const places = ["gateway", "proxy"] as const;
+
+interface Opened {
+  readonly emulator?: EmulatorOptions;
+  readonly client?: Partial<ClientOptions>;
+}
+
+/** Opens an emulator, and the provider over a client of it. */
+export function open(place: (typeof places)[number] = "gateway", { emulator, client }: Opened = {}) {
+  const gateway = createEmulator({
+    speed: Infinity,
+    apiKeys: [KEY],
+    origin: "https://files.test",
+    ...emulator,
+  });
+  const proxy = createProxy({
+    baseURL: "https://gateway.test",
+    apiKey: () => KEY,
+    fetch: (request) => gateway.fetch(request),
+    authenticate: ({ headers }) => ({ id: headers.get("authorization") ?? "nobody" }),
+    origins: [],
+    models: [
+      ...chatModels,
+      "gamma-image-5-0-260128",
+      "gamma-image-4-0-250828",
+      "beta3.0-video",
+      "gamma-video-2.0",
+    ],
+    routes: ["chat", "images", "videos"],
+    secret: () => "a secret of the proxy's own, of more than 32 letters",
+  });
+  const used = createClient({
+    ...(place === "gateway"
+      ? { baseURL: "https://gateway.test", apiKey: KEY, fetch: (request: Request) => gateway.fetch(request) }
+      : {
+          baseURL: "https://proxy.test",
+          headers: { authorization: "user-1" },
+          fetch: (request: Request) =>
+            request.url.startsWith("https://files.test/") ? gateway.fetch(request) : proxy.fetch(request),
+        }),
+    clock: {
+      now: systemClock.now,
+      sleep: async (ms, signal) => (ms > SHORT_MS ? systemClock.sleep(ms, signal) : undefined),
+    },
+    ...client,
+  });
+  const paid = (path: string) =>
+    gateway.requests.filter(
+      ({ method, path: own, status = 500 }) => method === "POST" && own === path && status < 400,
+    );
+  return { gateway, client: used, sluice: createSluice(used), paid };
+}
