@@ -63,6 +63,9 @@ async function filePart({ data, mediaType }: LanguageModelV4FilePart): Promise<T
   if (data.type === "text") return textPart(data.text);
   const kind = mediaType.split("/")[0];
   if (kind === "text" && data.type === "data") return textPart(new TextDecoder().decode(bytesOf(data.data)));
+  // pages give the files of a form as data URIs
+  const base64 = data.type === "url" && /^data:[^,]*;base64,(.*)$/s.exec(data.url.href)?.[1];
+  if (kind === "text" && base64) return textPart(new TextDecoder().decode(bytesOf(base64)));
   if (kind !== "image" || data.type === "reference")
     throw new UnsupportedFunctionalityError({
       functionality: `a file of type ${mediaType}`,
@@ -86,7 +89,9 @@ function answerOf({ content }: MessageOf<"assistant">, warnings: Warnings): Chat
         type: "function" as const,
         function: { name: part.toolName, arguments: JSON.stringify(part.input ?? {}) },
       });
-    else warnings.unsupported(`${part.type} in an answer`, "it was left out of the request");
+    // the question for approval, which a page keeps beside its call, is no part for the model
+    else if ((part.type as string) !== "tool-approval-request")
+      warnings.unsupported(`${part.type} in an answer`, "it was left out of the request");
   return {
     role: "assistant",
     content: text === "" && calls.length > 0 ? null : text,

@@ -4,10 +4,11 @@ import type { ChatDelta } from "@sluice/core";
 /** A part of an answer: text, thinking or a tool call. */
 export type AnswerPart = Extract<
   LanguageModelV4StreamPart,
-  { type: `text-${string}` | `reasoning-${string}` | `tool-input-${string}` | "tool-call" }
+  { type: `${Kind}-${Phase}` | `tool-input-${Phase}` | "tool-call" }
 >;
 
 type Kind = "text" | "reasoning";
+type Phase = "start" | "delta" | "end";
 
 /**
  * Reads the deltas of an answer as parts. A tool call comes when the answer has ended, and only if it ended with its calls: one

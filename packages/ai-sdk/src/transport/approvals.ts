@@ -1,0 +1,42 @@
+import type { UIMessage, UIMessageChunk } from "ai";
+import { runCall, type ToolContext } from "./tools.js";
+
+/** Results of calls that the user has decided about, by the id of the call. */
+export type Decided = ReadonlyMap<string, UIMessageChunk>;
+
+/** Runs the calls of a message that the user has approved, and closes those that were denied. */
+export async function* settleApprovals(
+  message: UIMessage | undefined,
+  context: ToolContext,
+): AsyncGenerator<UIMessageChunk, Decided> {
+  const decided = new Map<string, UIMessageChunk>();
+  for (const part of message?.parts ?? []) {
+    if (!("toolCallId" in part) || part.state !== "approval-responded") continue;
+    const { toolCallId, input, approval } = part;
+    const toolName = part.type === "dynamic-tool" ? part.toolName : part.type.slice("tool-".length);
+    const chunk: UIMessageChunk = approval.approved
+      ? await runCall({ toolCallId, toolName, input }, context)
+      : { type: "tool-output-denied", toolCallId };
+    decided.set(toolCallId, chunk);
+    yield chunk;
+  }
+  return decided;
+}
+
+/** Returns a copy of a message that has the results of its calls. */
+export function withDecided<Message extends UIMessage>(message: Message, decided: Decided): Message {
+  const parts = message.parts.map((part) => {
+    const chunk = "toolCallId" in part ? decided.get(part.toolCallId) : undefined;
+    switch (chunk?.type) {
+      case "tool-output-available":
+        return { ...part, state: "output-available", output: chunk.output };
+      case "tool-output-error":
+        return { ...part, state: "output-error", errorText: chunk.errorText };
+      case "tool-output-denied":
+        return { ...part, state: "output-denied" };
+      default:
+        return part;
+    }
+  });
+  return { ...message, parts: parts as Message["parts"] };
+}

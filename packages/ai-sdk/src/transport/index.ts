@@ -1,0 +1,3 @@
+export type { StreamStorage } from "./memory.js";
+export type { ChatTransportOptions } from "./options.js";
+export { createChatTransport } from "./transport.js";

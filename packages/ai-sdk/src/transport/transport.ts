@@ -1,0 +1,108 @@
+import { type Client, streamChat } from "@sluice/core";
+import { type ChatTransport, convertToModelMessages, type UIMessage, type UIMessageChunk } from "ai";
+import { streamOf } from "../stream-of.js";
+import { chunksOf } from "./answer.js";
+import { settleApprovals, withDecided } from "./approvals.js";
+import { createMemory } from "./memory.js";
+import { noting } from "./noting.js";
+import type { ChatTransportOptions } from "./options.js";
+import { chatRequestOf } from "./request.js";
+import { createResumption } from "./resume.js";
+import type { ToolContext } from "./tools.js";
+
+type Sent<Message extends UIMessage> = Parameters<ChatTransport<Message>["sendMessages"]>[0];
+
+/**
+ * Creates a transport for `useChat` of the AI SDK that asks the gateway by way of the Worker proxy: no server of your own,
+ * and none of the SDK's streams on the way.
+ *
+ * An answer that breaks off is an error of the chat, and its text stays unfinished. `stop()` stops the answer at the
+ * gateway. With `storage` and a stream log in the proxy, an answer continues after a reload, and is not paid again. The
+ * chat's `error` is the client's own, so `describeError` of `@sluice/react/app` has its words.
+ *
+ * @example
+ * ```tsx
+ * import { useChat } from "@ai-sdk/react";
+ * import { createChatTransport } from "@sluice/ai-sdk/transport";
+ * import { createClient } from "@sluice/core";
+ *
+ * const transport = createChatTransport(createClient({ baseURL: "/api" }), {
+ *   model: "delta-5.3",
+ *   storage: sessionStorage,
+ * });
+ *
+ * export function Chat() {
+ *   const { messages, sendMessage, status } = useChat({ id: "support", transport, resume: true });
+ *   return (
+ *     <button type="button" disabled={status !== "ready"} onClick={() => sendMessage({ text: "Hello" })}>
+ *       {messages.length} messages
+ *     </button>
+ *   );
+ * }
+ * ```
+ */
+export function createChatTransport<Message extends UIMessage = UIMessage>(
+  client: Client,
+  options: ChatTransportOptions,
+): ChatTransport<Message> {
+  const memory = createMemory(client, options.storage);
+  const { tools = {}, needsApproval, maxSteps = 8, messageMetadata: metadataOf } = options;
+
+  return {
+    // an answer that is kept is read from its start
+    resumeStreamIsReplay: true,
+    async sendMessages(sent) {
+      const end = new AbortController();
+      const signal = AbortSignal.any([end.signal, ...(sent.abortSignal ? [sent.abortSignal] : [])]);
+      return streamOf(answer(sent, signal), () => end.abort());
+    },
+    reconnectToStream: createResumption(client, options, memory),
+  };
+
+  async function* answer(sent: Sent<Message>, signal: AbortSignal): AsyncGenerator<UIMessageChunk, void> {
+    const { chatId, headers, body } = sent;
+    const continued = continuedIn(sent);
+    assertStepLeft(continued, maxSteps);
+    await memory.remove(chatId);
+    const context: ToolContext = { tools, needsApproval, abortSignal: signal, messages: [] };
+    const decided = yield* settleApprovals(continued, context);
+    const settled = continued && withDecided(continued, decided);
+    const messages = sent.messages.map((message) => (message === continued && settled ? settled : message));
+    const sendable = await convertToModelMessages(messages, { tools, ignoreIncompleteToolCalls: true });
+    const request = await chatRequestOf(client, options, sendable, body);
+    const messageId = continued?.id ?? crypto.randomUUID();
+    const onId = (streamId: string) =>
+      void memory.write(chatId, { streamId, messageId, earlier: settled?.parts ?? [] });
+    const stream = streamChat(noting(client, { onId }), request, { signal, headers: new Headers(headers) });
+    try {
+      yield* chunksOf({
+        stream,
+        context: { ...context, messages: sendable },
+        opening: [continued ? { type: "start" } : { type: "start", messageId }],
+        metadataOf,
+        onWhole: () => memory.remove(chatId),
+      });
+    } catch (error) {
+      // an answer that can't be reached now may still be kept
+      if (stream.streamId === undefined) await memory.remove(chatId);
+      throw error;
+    }
+  }
+}
+
+/** Finds the message that an answer continues: the one with the calls whose results are sent. */
+function continuedIn<Message extends UIMessage>(sent: Sent<Message>): Message | undefined {
+  const { messages, messageId, trigger } = sent;
+  if (trigger === "regenerate-message") return undefined;
+  const named = messages.find(({ id, role }) => id === messageId && role === "assistant");
+  const last = messages.at(-1);
+  return named ?? (last?.role === "assistant" ? last : undefined);
+}
+
+function assertStepLeft(message: UIMessage | undefined, maxSteps: number): void {
+  const steps = message?.parts.filter(({ type }) => type === "step-start").length ?? 0;
+  if (steps >= maxSteps)
+    throw new Error(
+      `the limit of ${maxSteps} answers in one message was reached (maxSteps); nothing was sent`,
+    );
+}
