@@ -5,6 +5,7 @@ import { defineConfig, mergeConfig, type ViteUserConfig } from "vitest/config";
 import durable from "./packages/durable/vitest.config.ts";
 import emulatorInWorkerd from "./packages/emulator/test/vitest.workerd.config.ts";
 import emulator from "./packages/emulator/vitest.config.ts";
+import mcp from "./packages/mcp/vitest.config.ts";
 import proxy from "./packages/worker-proxy/vitest.config.ts";
 import { chromiumFlags, findChromium } from "./scripts/chromium.ts";
 import LongestFirst from "./scripts/longest-first.ts";
@@ -33,6 +34,8 @@ const alias = [
   { find: "@sluice/emulator/serve", replacement: source("emulator/src/serve.ts") },
   { find: "@sluice/emulator/tapes", replacement: source("emulator/src/tapes/index.ts") },
   { find: "@sluice/emulator", replacement: source("emulator/src/index.ts") },
+  { find: "@sluice/mcp/tools", replacement: source("mcp/src/tools-from-mcp.ts") },
+  { find: "@sluice/mcp", replacement: source("mcp/src/index.ts") },
   { find: "@sluice/worker-proxy/auth", replacement: source("worker-proxy/src/auth/index.ts") },
   {
     find: "@sluice/worker-proxy/analytics-engine",
@@ -198,6 +201,7 @@ export default defineConfig({
       ...[
         emulator,
         emulatorInWorkerd,
+        mcp,
         ...(proxy.test?.projects ?? []),
         ...(durable.test?.projects ?? []),
       ].map((project) =>

@@ -1,0 +1,39 @@
+import { chatModels, imageModels, videoModels } from "@sluice/core/schemas";
+import { commands, optionNames } from "./arguments.js";
+import { UsageError } from "./connect.js";
+
+/**
+ * Writes the script that a shell reads for the Tab key.
+ *
+ * @throws {UsageError} for another shell
+ */
+export function completionFor(shell: string | undefined): string {
+  const verbs = commands.join(" ");
+  const flags = optionNames.map((name) => `--${name}`).join(" ");
+  const models = Object.keys({ ...chatModels, ...imageModels, ...videoModels }).join(" ");
+  switch (shell) {
+    case "bash":
+    case "zsh":
+      return `${shell === "zsh" ? "autoload -U +X bashcompinit && bashcompinit\n" : ""}_sluice() {
+  local word="\${COMP_WORDS[COMP_CWORD]}" before="\${COMP_WORDS[COMP_CWORD-1]}"
+  case "$before" in
+    sluice) COMPREPLY=($(compgen -W "${verbs}" -- "$word")) ;;
+    --model|--models) COMPREPLY=($(compgen -W "${models}" -- "$word")) ;;
+    --out|--folder) COMPREPLY=($(compgen -d -- "$word")) ;;
+    *) COMPREPLY=($(compgen -W "${flags}" -- "$word")) ;;
+  esac
+}
+complete -F _sluice sluice
+`;
+    case "fish":
+      return `complete -c sluice -f -n __fish_use_subcommand -a "${verbs}"
+complete -c sluice -f -l model -a "${models}"
+${optionNames
+  .filter((name) => name !== "model")
+  .map((name) => `complete -c sluice -l ${name}`)
+  .join("\n")}
+`;
+    default:
+      throw new UsageError("Name a shell: sluice completion bash, zsh or fish.");
+  }
+}

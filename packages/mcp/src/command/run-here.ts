@@ -1,0 +1,20 @@
+import { text } from "node:stream/consumers";
+import { run } from "./run.js";
+
+/** Runs a command in this process. Ctrl+C ends it in order once, and at once the second time. */
+export async function runHere(args: readonly string[], help?: string): Promise<void> {
+  const stopped = new AbortController();
+  for (const name of ["SIGINT", "SIGTERM"] as const)
+    process.once(name, () => stopped.abort(new Error(`Stopped by ${name}.`)));
+  // a reader such as `head` may leave early
+  process.stdout.on("error", () => stopped.abort(new Error("The output was closed.")));
+  process.exitCode = await run({
+    args,
+    env: process.env,
+    signal: stopped.signal,
+    out: process.stdout,
+    err: process.stderr,
+    input: () => text(process.stdin),
+    ...(help !== undefined && { help }),
+  });
+}

@@ -1,0 +1,79 @@
+import { mkdir, rename, stat, writeFile } from "node:fs/promises";
+import { basename, join, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import type { Client } from "@sluice/core";
+import { fetchMedia } from "@sluice/core/media";
+import type { Content } from "./tools/tool.js";
+
+/** A file of a result: its link, and what a reader is told of it. */
+export interface Saved {
+  readonly link: Content;
+  readonly says: string;
+  /** Path of the file; absent where it is only a link. */
+  readonly path?: string;
+}
+
+/** Options of {@link saveMedia}. */
+export interface SaveOptions {
+  /** Folder of the files; undefined leaves them at their links. */
+  readonly folder: string | undefined;
+  /** Largest file, in bytes. */
+  readonly maxBytes: number | undefined;
+  readonly signal: AbortSignal;
+}
+
+const ENDINGS: Readonly<Record<string, string>> = {
+  "image/png": "png",
+  "image/jpeg": "jpg",
+  "image/webp": "webp",
+  "image/gif": "gif",
+  "video/mp4": "mp4",
+  "video/webm": "webm",
+};
+
+/**
+ * Saves the file at `url` as `name` in the folder, under its name only when it is whole. A file that is there already is
+ * left as it is. What can't be saved keeps its link: it is paid for, and is no error of the call.
+ */
+export async function saveMedia(
+  client: Client,
+  url: string,
+  name: string,
+  options: SaveOptions,
+): Promise<Saved> {
+  const { folder, maxBytes, signal } = options;
+  const link: Content = { type: "resource_link", uri: url, name };
+  if (folder === undefined) return { link, says: `${url} (a link that ends in about a day: save the file)` };
+  const base = resolve(folder, name.replace(/[^\w-]/g, "_"));
+  try {
+    const found = await savedBefore(base);
+    if (found) return fileOf(found);
+    const file = await fetchMedia(client, url, { signal, maxBytes });
+    await mkdir(folder, { recursive: true });
+    const path = `${base}.${ENDINGS[file.type] ?? "bin"}`;
+    const part = join(resolve(folder), `.${crypto.randomUUID()}.part`);
+    await writeFile(part, file.stream());
+    await rename(part, path);
+    return fileOf(path, file.type);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    return { link, says: `${url} (it could not be saved: ${reason}. The link ends in about a day)` };
+  }
+}
+
+async function savedBefore(base: string): Promise<string | undefined> {
+  for (const ending of [...Object.values(ENDINGS), "bin"]) {
+    const path = `${base}.${ending}`;
+    if (await stat(path).catch(() => undefined)) return path;
+  }
+  return undefined;
+}
+
+function fileOf(path: string, mimeType?: string): Saved {
+  const uri = pathToFileURL(path).href;
+  return {
+    link: { type: "resource_link", uri, name: basename(path), ...(mimeType && { mimeType }) },
+    says: path,
+    path,
+  };
+}

@@ -1,0 +1,45 @@
+import { isGatewayError } from "@sluice/core";
+import { NotRepeated } from "./paid-calls.js";
+
+/** Facts of a call that failed. */
+interface Failed {
+  /** Key of a paid call; undefined for one that costs nothing. */
+  readonly key: string | undefined;
+  /** True if the gateway may have acted. */
+  readonly mayBeBilled: boolean;
+  /** True where a server in between may know the key. */
+  readonly hasProxy: boolean;
+}
+
+/** Writes an error for a model: what happened, if it may be billed, and what to do. */
+export function textOf(error: unknown, { key, mayBeBilled, hasProxy }: Failed): string {
+  const message = error instanceof Error ? error.message : String(error);
+  if (error instanceof NotRepeated) return message;
+  if (key === undefined) return `${message}\n${nextStep(error)}`;
+  if (!mayBeBilled) return `${message}\nNothing was billed. ${nextStep(error)}`;
+  const partial = partialOf(error);
+  const repeat = hasProxy
+    ? `If the user agrees, call again with the same arguments and idempotency_key ${JSON.stringify(key)}: it is sent only where nothing is paid twice.`
+    : "Do not call it again by yourself: each call would be paid for.";
+  return `${message}\nIt may have been done, and may be billed. ${repeat} Tell the user.${partial}`;
+}
+
+function nextStep(error: unknown): string {
+  if (!isGatewayError(error)) return "";
+  if (error.name === "ValidationError" || error.name === "ConfigurationError")
+    return "Nothing was sent. Correct the arguments.";
+  if (error.handle)
+    return `The task ${error.handle.id} is unchanged: call again with its id, and do not start another.`;
+  if (error.name !== "APIError") return "You may call it again.";
+  if (error.status === 429)
+    return `Call it again in ${Math.ceil((error.retryAfterMs ?? 10_000) / 1000)} seconds.`;
+  if (error.status === 401 || error.status === 403) return "The user has to look at the key of this server.";
+  return error.status >= 500
+    ? "You may call it again later."
+    : "Change the arguments before you call it again.";
+}
+
+function partialOf(error: unknown): string {
+  const partial = (error as { partial?: { content?: unknown } }).partial?.content;
+  return typeof partial === "string" && partial !== "" ? `\nThe answer so far:\n${partial}` : "";
+}

@@ -1,0 +1,140 @@
+import { type ChatTool, defineTool } from "@sluice/core";
+
+/** A tool as an MCP server lists it. */
+export interface McpTool {
+  /** Name by which the server knows the tool. */
+  readonly name: string;
+  /** Name for people. */
+  readonly title?: string | undefined;
+  /** Explanation for the model. */
+  readonly description?: string | undefined;
+  /** JSON Schema of the arguments. */
+  readonly inputSchema: { readonly [keyword: string]: unknown };
+  /** What the server claims of the tool. */
+  readonly annotations?: { readonly readOnlyHint?: boolean | undefined } | undefined;
+}
+
+/** The parts of the official SDK's `Client` that {@link toolsFromMcp} uses. */
+export interface McpConnection {
+  /** Lists the tools of the server, one page of them. */
+  listTools(params?: { cursor: string }): Promise<{
+    readonly tools: readonly McpTool[];
+    readonly nextCursor?: string | undefined;
+  }>;
+  /** Calls a tool. */
+  callTool(
+    params: { name: string; arguments: Record<string, unknown> },
+    resultSchema: undefined,
+    options: {
+      signal: AbortSignal;
+      timeout: number;
+      resetTimeoutOnProgress: boolean;
+      onprogress: () => void;
+    },
+  ): Promise<unknown>;
+}
+
+/** Settings of {@link toolsFromMcp}. */
+export interface McpToolSettings {
+  /** Names of the tools that are taken. @default all */
+  readonly only?: readonly string[] | undefined;
+  /** Text before each name, to tell the tools of several servers apart: `files_`. @default "" */
+  readonly prefix?: string | undefined;
+  /**
+   * Says if the user has to approve a call of a tool. A server may claim `readOnlyHint` wrongly: for one that you do not
+   * trust, return `true`.
+   *
+   * @default true unless the tool has `readOnlyHint`
+   */
+  readonly needsApproval?: ((tool: McpTool) => boolean) | undefined;
+  /** Milliseconds until a call that is still running counts as failed. @default 300_000 */
+  readonly timeoutMs?: number | undefined;
+}
+
+const TIMEOUT_MS = 300_000;
+
+/**
+ * Makes the tools of an MCP server into tools of a chat. The user approves each call, unless the server calls the tool
+ * read-only. Results are texts and links: pictures and sounds that come as Base64 are named and left out.
+ *
+ * @param mcp a client that is connected
+ * @throws the errors of `listTools`
+ * @throws {TypeError} for two tools with one name
+ * @example
+ * ```ts
+ * import { Client as McpClient } from "@modelcontextprotocol/sdk/client/index.js";
+ * import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
+ *
+ * const mcp = new McpClient({ name: "my-app", version: "1.0.0" });
+ * await mcp.connect(new StreamableHTTPClientTransport(new URL("https://files.example/mcp")));
+ * const chat = createChatStore(client, { model: "alpha-v4.1-flash", tools: await toolsFromMcp(mcp) });
+ * ```
+ */
+export async function toolsFromMcp(mcp: McpConnection, settings: McpToolSettings = {}): Promise<ChatTool[]> {
+  const { only, prefix = "" } = settings;
+  const wanted = (await allTools(mcp)).filter(({ name }) => !only || only.includes(name));
+  const names = wanted.map(({ name }) => `${prefix}${name}`.replace(/[^\w-]/g, "_").slice(0, 64));
+  const twice = names.find((name, index) => names.indexOf(name) !== index);
+  if (twice !== undefined)
+    throw new TypeError(`two tools have the name ${twice}: choose some by \`only\`, or another \`prefix\``);
+  return wanted.map((tool, index) => chatTool(mcp, tool, names[index] ?? tool.name, settings));
+}
+
+function chatTool(mcp: McpConnection, tool: McpTool, name: string, settings: McpToolSettings): ChatTool {
+  const { needsApproval = ({ annotations }) => !annotations?.readOnlyHint, timeoutMs = TIMEOUT_MS } =
+    settings;
+  return defineTool<unknown, string>({
+    name,
+    description: tool.description ?? tool.title ?? "",
+    parameters: tool.inputSchema,
+    needsApproval: needsApproval(tool),
+    timeoutMs,
+    async execute(input, { signal }) {
+      const params = { name: tool.name, arguments: input as Record<string, unknown> };
+      // the tool's own time is over before: the chat says then what happened
+      const limits = { signal, timeout: timeoutMs + 1000, resetTimeoutOnProgress: true, onprogress() {} };
+      const result = (await mcp.callTool(params, undefined, limits)) as Called;
+      const says = textOf(result);
+      if (result.isError) throw new Error(says || "the tool failed without a reason");
+      return says;
+    },
+  });
+}
+
+/** Lists all tools, page by page. A server whose pages repeat has no more. */
+async function allTools(mcp: McpConnection): Promise<McpTool[]> {
+  const tools: McpTool[] = [];
+  const seen = new Set<string>();
+  let cursor: string | undefined;
+  do {
+    const page = await mcp.listTools(cursor === undefined ? undefined : { cursor });
+    tools.push(...page.tools);
+    cursor = page.nextCursor;
+    if (cursor !== undefined && seen.has(cursor)) break;
+    if (cursor !== undefined) seen.add(cursor);
+  } while (cursor !== undefined);
+  return tools;
+}
+
+interface Called {
+  readonly isError?: boolean;
+  readonly content?: readonly {
+    readonly type: string;
+    readonly text?: string;
+    readonly uri?: string;
+    readonly mimeType?: string;
+    readonly resource?: { readonly uri: string; readonly text?: string };
+  }[];
+  readonly structuredContent?: unknown;
+}
+
+function textOf({ content = [], structuredContent }: Called): string {
+  const parts = content.map(({ type, text, uri, mimeType, resource }) => {
+    if (text !== undefined) return text;
+    if (uri !== undefined) return uri;
+    if (resource) return resource.text ?? resource.uri;
+    return `[${type}${mimeType ? ` of type ${mimeType}` : ""}, which is not shown]`;
+  });
+  if (parts.length === 0 && structuredContent !== undefined) return JSON.stringify(structuredContent);
+  return parts.join("\n");
+}

@@ -1,0 +1,35 @@
+import { type AssetRequest, createAsset, getAsset } from "@sluice/core";
+import { requestSchema, type Tool, text } from "./tool.js";
+
+export const assetCreate: Tool = {
+  name: "asset_create",
+  title: "Register an image",
+  description:
+    "Registers an image as an asset, which videos of gamma-video-2.0 and gamma-video-fast can use as asset://<id>. Costs money.",
+  inputSchema: requestSchema("gamma-asset"),
+  paid: "once",
+  async run(input, { client, signal, idempotencyKey }) {
+    const request = { ...input, model: "gamma-asset" } as unknown as AssetRequest;
+    const { id, uri } = await createAsset(client, request, { signal, idempotencyKey });
+    return {
+      content: [text(`The asset ${id} is registered. Videos name it ${uri}, once it is active.`)],
+      structuredContent: { id, uri },
+    };
+  },
+};
+
+/** For a client that has an `assetLookup`. */
+export const assetStatus: Tool = {
+  name: "asset_status",
+  title: "State of an asset",
+  description: "Returns the state of an asset now: only an active one can be used. Costs nothing.",
+  inputSchema: {
+    type: "object",
+    properties: { id: { type: "string", minLength: 1, description: "Id of the asset." } },
+    required: ["id"],
+  },
+  async run(input, { client, signal }) {
+    const { id, state, uri } = await getAsset(client, String(input["id"] ?? ""), { signal });
+    return { content: [text(`The asset ${id} is ${state}.`)], structuredContent: { id, state, uri } };
+  },
+};

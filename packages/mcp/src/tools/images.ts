@@ -1,0 +1,34 @@
+import { type FailedImage, type GeneratedImage, generateImages, type ImageRequest } from "@sluice/core";
+import type { imageModels } from "@sluice/core/schemas";
+import { type Call, type Content, requestSchema, type Tool, text, toolName } from "./tool.js";
+
+/** Makes the tool of an image model. */
+export function imageTool(model: keyof typeof imageModels): Tool {
+  return {
+    name: toolName("image", model),
+    title: `Draw with ${model}`,
+    description: `Draws images with the model ${model}, which takes up to some minutes, and returns their files. Costs money for each image.`,
+    inputSchema: requestSchema(model),
+    paid: "once",
+    async run(input, call) {
+      const { client, signal, idempotencyKey, report } = call;
+      report.waiting("The image is being drawn");
+      const request = { ...input, model } as unknown as ImageRequest;
+      const { images } = await generateImages(client, request, { signal, idempotencyKey });
+      const content: Content[] = [];
+      for (const [index, image] of images.entries()) content.push(...(await shown(image, index + 1, call)));
+      return { content };
+    },
+  };
+}
+
+async function shown(
+  image: GeneratedImage | FailedImage,
+  number: number,
+  { save, idempotencyKey = "" }: Call,
+): Promise<Content[]> {
+  if (image.error) return [text(`Image ${number} was not made: ${image.error.message}`)];
+  const { link, says } = await save(image.url, `image-${idempotencyKey.slice(0, 36)}-${number}`);
+  const size = image.size ? `, ${image.size}` : "";
+  return [text(`Image ${number}${size}: ${says}`), link];
+}
