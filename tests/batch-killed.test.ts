@@ -67,8 +67,8 @@ async function opened({ remembers }: { readonly remembers: boolean }) {
   const emulator = createEmulator({ speed: Infinity, keepRequests: 10 * COUNT });
   const random = randomOf(SEED, "network");
   const way = { baseURL: "https://gateway.example", apiKey: () => "sk-0123456789", fetch: toGateway };
-  const Once = onceObject<unknown>({ ...way, namespace: () => namespace });
-  const { namespace } = createObjectHost(Once, {});
+  const Once = onceObject<unknown>({ ...way, namespace: () => objects.namespace });
+  const objects: ReturnType<typeof createObjectHost> = createObjectHost(Once, {});
   const proxy = createProxy({
     ...way,
     authenticate: () => ({ id: "user" }),
@@ -76,7 +76,7 @@ async function opened({ remembers }: { readonly remembers: boolean }) {
     origins: [],
     models: ["gamma-image-5-0-260128"],
     routes: ["images", "health"],
-    extensions: remembers ? [once(() => namespace)] : [],
+    extensions: remembers ? [once(() => objects.namespace)] : [],
   });
   const serve = toNodeHandler((request) => proxy.fetch(request));
   const server: Server = createServer((incoming, outgoing) => {

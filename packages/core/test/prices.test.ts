@@ -285,7 +285,12 @@ describe("sums", () => {
     expect(0.1 + 0.2).not.toBe(0.3);
     expect(costOf([of(0.1), of(0.2)], prices).amount).toBe(0.3);
     expect(costOf([of(123_456_789.1), of(0.000_000_2)], prices).amount).toBe(123_456_789.1000002);
-    expect(costOf(Array.from({ length: 1000 }, () => of(0.000_000_001)), prices).amount).toBe(0.000_001);
+    expect(
+      costOf(
+        Array.from({ length: 1000 }, () => of(0.000_000_001)),
+        prices,
+      ).amount,
+    ).toBe(0.000_001);
   });
 
   test("a cost survives JSON, with what it misses", () => {

@@ -1,5 +1,6 @@
 import type { Client } from "@sluice/core";
 import { isGatewayError } from "@sluice/core";
+import { askOffers } from "@sluice/core/internal";
 import type { Input, Result } from "./tools/tool.js";
 
 /** One thing that is paid for, by its key. */
@@ -83,19 +84,13 @@ function isLost({ state, signal }: Entry): boolean {
   return state === "unknown" || (state === "in flight" && signal.aborted);
 }
 
-/** Asks the proxy, at `GET /health`, if it knows the keys of requests. Straight to a gateway the answer is no. */
+/** Returns true if the proxy knows the keys of requests. Straight to a gateway, and where it can't be asked, it does not. */
 export async function remembersKeys(client: Client, offer: string): Promise<boolean> {
   if (!client.idempotencyKeys) return false;
-  try {
-    const headers = await client.headers();
-    const signal = AbortSignal.timeout(5000);
-    const response = await client.fetch(new Request(`${client.baseURL}/health`, { headers, signal }));
-    await response.body?.cancel();
-    const offers = response.headers.get("x-sluice-offers")?.split(/\s*,\s*/) ?? [];
-    return offers.includes(offer);
-  } catch {
-    return false;
-  }
+  return await askOffers(client).then(
+    (offers) => offers.includes(offer),
+    () => false,
+  );
 }
 
 /** True where the gateway may have acted on a call that failed. */

@@ -1,7 +1,5 @@
 import type { Client } from "../client.js";
-import { offersIn } from "../transport/offers.js";
-import { requestOnce } from "../transport/request-once.js";
-import { ConnectionError } from "../vocabulary/errors.js";
+import { askOffers } from "../transport/ask-offers.js";
 import type { Entry } from "./ledger.js";
 
 /** Time for which a proxy surely remembers a create, in milliseconds: a day from its first attempt, less an hour. */
@@ -28,7 +26,7 @@ export function createOffers(client: Client): Offers {
 
   async function has(kind: Entry["kind"]): Promise<boolean> {
     if (!client.idempotencyKeys) return false;
-    asked ??= ask(client);
+    asked ??= askOffers(client);
     // a proxy that can't be reached now is asked again
     asked.catch(() => {
       asked = undefined;
@@ -40,19 +38,5 @@ export function createOffers(client: Client): Offers {
     const age = Date.now() - (record?.sentAt ?? Number.NEGATIVE_INFINITY);
     if (record?.key === undefined || age < 0 || age > (kind === "chat" ? CHAT_MS : CREATE_MS)) return false;
     return has(kind);
-  }
-}
-
-async function ask(client: Client): Promise<readonly string[]> {
-  try {
-    return await requestOnce(client, "/health", {}, ({ status, headers, body }) => {
-      body?.cancel().catch(() => {});
-      const offers = offersIn(headers);
-      if (!offers && (status === 408 || status === 429 || status >= 500))
-        throw new Error(`it answers ${status}`);
-      return offers ?? [];
-    });
-  } catch (cause) {
-    throw new ConnectionError("the proxy could not be asked what it remembers", "not-sent", { cause });
   }
 }
