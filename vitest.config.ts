@@ -6,6 +6,7 @@ import durable from "./packages/durable/vitest.config.ts";
 import emulatorInWorkerd from "./packages/emulator/test/vitest.workerd.config.ts";
 import emulator from "./packages/emulator/vitest.config.ts";
 import mcp from "./packages/mcp/vitest.config.ts";
+import otel from "./packages/otel/vitest.config.ts";
 import proxy from "./packages/worker-proxy/vitest.config.ts";
 import { chromiumFlags, findChromium } from "./scripts/chromium.ts";
 import LongestFirst from "./scripts/longest-first.ts";
@@ -36,6 +37,8 @@ const alias = [
   { find: "@sluice/emulator", replacement: source("emulator/src/index.ts") },
   { find: "@sluice/mcp/tools", replacement: source("mcp/src/tools-from-mcp.ts") },
   { find: "@sluice/mcp", replacement: source("mcp/src/index.ts") },
+  { find: "@sluice/otel/proxy", replacement: source("otel/src/proxy/index.ts") },
+  { find: "@sluice/otel", replacement: source("otel/src/index.ts") },
   { find: "@sluice/worker-proxy/auth", replacement: source("worker-proxy/src/auth/index.ts") },
   {
     find: "@sluice/worker-proxy/analytics-engine",
@@ -202,6 +205,7 @@ export default defineConfig({
         emulator,
         emulatorInWorkerd,
         mcp,
+        otel,
         ...(proxy.test?.projects ?? []),
         ...(durable.test?.projects ?? []),
       ].map((project) =>

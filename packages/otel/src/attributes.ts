@@ -1,0 +1,98 @@
+import type { Attributes } from "@opentelemetry/api";
+import type { ClientEvent, RequestIdentity } from "@sluice/core";
+import { known } from "./known.js";
+
+/** A step of a call. */
+export type CallEvent = Extract<ClientEvent, { readonly kind: unknown }>;
+/** The last step of a call. */
+export type EndEvent = Extract<CallEvent, { readonly type: "end" }>;
+/** The begin or the end of a tool's run. */
+export type ToolEvent = Extract<ClientEvent, { readonly toolCallId: string }>;
+/** The end of a tool's run. */
+export type ToolEndEvent = Extract<ToolEvent, { readonly type: "tool-end" }>;
+/** A request that belongs to a call. */
+export type CallRequest = RequestIdentity & Pick<CallEvent, "callId" | "kind">;
+
+/** Names of operations that the conventions do not have. */
+const OTHERS = { video: "get_task", epsilon: "get_task", upload: "upload_media", archive: "get_archive" };
+
+/** Names the operation of a call, from the conventions where they have one. */
+export function operationOf({ kind, path }: Pick<CallRequest, "kind" | "path">): string {
+  if (kind === "chat") return "chat";
+  if (kind === "image" || path === "/v1/video/generations" || /2video$/.test(path)) return "generate_content";
+  if (kind === "asset") return /create/i.test(path) ? "create_asset" : "get_asset";
+  return OTHERS[kind];
+}
+
+/** Returns the attributes that a span has from its begin, so that a sampler can decide by them. */
+export function requestAttributes(call: CallRequest, provider: string): Attributes {
+  const { callId, model, path, chatId, messageId } = call;
+  return known({
+    "gen_ai.operation.name": operationOf(call),
+    "gen_ai.provider.name": provider,
+    "gen_ai.request.model": model,
+    "gen_ai.conversation.id": chatId,
+    "sluice.message.id": messageId,
+    "sluice.call.id": callId,
+    "url.path": path,
+  });
+}
+
+/** Returns the attributes of a call that has ended. None has a text of a request, an answer or an error. */
+export function endAttributes(event: EndEvent): Attributes {
+  const { usage = {}, responseId, responseModel, finishReason, outcome } = event;
+  const { prompt_tokens_details: input, completion_tokens_details: output } = usage;
+  return known({
+    "sluice.outcome": outcome,
+    "error.type": errorTypeOf(event),
+    "gen_ai.response.id": responseId,
+    "gen_ai.response.model": responseModel,
+    "gen_ai.response.finish_reasons": finishReason === undefined ? undefined : [finishReason],
+    "gen_ai.usage.input_tokens": usage.prompt_tokens,
+    "gen_ai.usage.output_tokens": usage.completion_tokens ?? usage.output_tokens,
+    "gen_ai.usage.cache_read.input_tokens": input?.cached_tokens ?? usage.prompt_cache_hit_tokens,
+    "gen_ai.usage.reasoning.output_tokens": output?.reasoning_tokens,
+    "sluice.generated_images": usage.generated_images,
+  });
+}
+
+/** Names the class of an error: the HTTP status of a refusal, else the error's `code`; undefined where there is none. */
+export function errorTypeOf({ error, errorCode }: Pick<EndEvent, "error" | "errorCode">): string | undefined {
+  const { status } = (error ?? {}) as { readonly status?: unknown };
+  if (errorCode === undefined) return undefined;
+  return typeof status === "number" && status >= 400 ? String(status) : errorCode;
+}
+
+/** Names the class of the error that a retry follows. */
+export function retryErrorOf(error: Error): string {
+  const { code = "_OTHER" } = error as { readonly code?: string };
+  return errorTypeOf({ error, errorCode: code }) ?? code;
+}
+
+/** Returns the attributes that the span of a tool has from its begin. */
+export function toolAttributes({ name, toolCallId, chatId, messageId }: ToolEvent): Attributes {
+  return known({
+    "gen_ai.operation.name": "execute_tool",
+    "gen_ai.tool.name": name,
+    "gen_ai.tool.type": "function",
+    "gen_ai.tool.call.id": toolCallId,
+    "gen_ai.conversation.id": chatId,
+    "sluice.message.id": messageId,
+  });
+}
+
+/** Names the class of a tool's failure; undefined where it has not failed, or was stopped. */
+export function toolErrorOf({ outcome, error }: ToolEndEvent): string | undefined {
+  if (outcome === "done" || outcome === "cancelled") return undefined;
+  if (outcome !== "failed") return outcome.replace("-", "_");
+  // the name of an error is the app's, and may be any text
+  return error && /^[\w.$]{1,60}$/.test(error.name) ? error.name : "_OTHER";
+}
+
+/** Names the server of a client. A path, as `/api`, is that of the page. */
+export function serverAttributes(baseURL: string): Attributes {
+  const page = globalThis.location?.href;
+  if (!URL.canParse(baseURL, page)) return {};
+  const { hostname, port, protocol } = new URL(baseURL, page);
+  return { "server.address": hostname, "server.port": Number(port) || (protocol === "http:" ? 80 : 443) };
+}

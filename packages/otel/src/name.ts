@@ -1,0 +1,2 @@
+/** Name of the instrumentation scope of all spans and metrics. */
+export const NAME = "@sluice/otel";

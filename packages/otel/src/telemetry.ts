@@ -1,0 +1,228 @@
+import {
+  type Attributes,
+  context,
+  type MeterProvider,
+  metrics,
+  type Span,
+  type SpanContext,
+  SpanKind,
+  SpanStatusCode,
+  type TracerProvider,
+  trace,
+} from "@opentelemetry/api";
+import type { Client, ClientEvent, RequestIdentity } from "@sluice/core";
+import {
+  type CallEvent,
+  type CallRequest,
+  type EndEvent,
+  endAttributes,
+  errorTypeOf,
+  operationOf,
+  requestAttributes,
+  retryErrorOf,
+  serverAttributes,
+  type ToolEvent,
+  toolAttributes,
+  toolErrorOf,
+} from "./attributes.js";
+import { createInstruments, type Instruments } from "./instruments.js";
+import { NAME } from "./name.js";
+import { createOpenSpans } from "./open-spans.js";
+import { traceparentOf } from "./traceparent.js";
+
+/** Options of {@link createTelemetry}. */
+export interface TelemetryOptions {
+  /** Makes the spans. @default the provider that is registered globally, now or later */
+  readonly tracerProvider?: TracerProvider;
+  /** Makes the metrics. @default the provider that is registered globally when the first call ends */
+  readonly meterProvider?: MeterProvider;
+  /** Value of `gen_ai.provider.name`: your gateway's name. @default "sluice" */
+  readonly provider?: string;
+  /**
+   * Most spans of calls and tools that are open at a time, from 1 up. One more ends the oldest as `abandoned`.
+   *
+   * @default 1000
+   */
+  readonly mostOpen?: number;
+}
+
+/** Traces and metrics of clients. */
+export interface Telemetry {
+  /**
+   * Returns the `traceparent` of a request: that of its call's span, or of the active span for a request beside the
+   * calls. Empty while no client is instrumented, and without a tracer. Give it to `createClient` as `headers`, or spread
+   * what it returns into your own headers. Never throws.
+   */
+  readonly headers: (request: RequestIdentity) => Readonly<Record<string, string>>;
+  /**
+   * Makes spans and metrics of a client's calls from now on, and of the tools of its chats.
+   *
+   * @returns a function that ends it, and ends open spans as `abandoned` when it was the last client
+   */
+  readonly instrument: (client: Pick<Client, "events" | "baseURL">) => () => void;
+}
+
+/**
+ * Creates traces and metrics by the OpenTelemetry conventions for generative AI. Each call has a span of kind `CLIENT`
+ * from its request to its end, with a span event for each retry; each run of a tool has an `execute_tool` span under the
+ * call that asked for it. No prompt, answer, argument, output, key or message of an error is in any of them.
+ *
+ * @example
+ * ```ts
+ * const telemetry = createTelemetry();
+ * const client = createClient({ baseURL: "/api", headers: telemetry.headers });
+ * telemetry.instrument(client);
+ * ```
+ */
+export function createTelemetry({
+  tracerProvider = trace.getTracerProvider(),
+  meterProvider,
+  provider = "sluice",
+  mostOpen = 1000,
+}: TelemetryOptions = {}): Telemetry {
+  const tracer = tracerProvider.getTracer(NAME);
+  const open = createOpenSpans(mostOpen);
+  const answers = createAnswers(mostOpen);
+  let instruments: Instruments | undefined;
+  let instrumented = 0;
+  return { headers, instrument };
+
+  function headers(request: RequestIdentity): Readonly<Record<string, string>> {
+    const span = instrumented > 0 && isOfCall(request) ? spanOf(request) : trace.getSpan(context.active());
+    const traceparent = traceparentOf(span?.spanContext());
+    return traceparent ? { traceparent } : {};
+  }
+
+  function instrument({ events, baseURL }: Pick<Client, "events" | "baseURL">): () => void {
+    const server = serverAttributes(baseURL);
+    const unsubscribe = events.subscribe((event) => note(event, server));
+    let isOn = true;
+    instrumented += 1;
+    return () => {
+      if (!isOn) return;
+      isOn = false;
+      unsubscribe();
+      instrumented -= 1;
+      if (instrumented === 0) open.abandon();
+    };
+  }
+
+  function note(event: ClientEvent, server: Attributes): void {
+    if ("kind" in event) noteCall(event, server);
+    else if ("toolCallId" in event) noteTool(event);
+  }
+
+  function noteCall(event: CallEvent, server: Attributes): void {
+    const span = spanOf(event, event.type === "end" ? event.ms : 0);
+    if (span) noteStep(span, event, server);
+    if (event.type === "first-chunk") measures().firstChunk(baseOf(event, server), event.ms);
+    if (event.type !== "end") return;
+    open.close(event.callId);
+    measures().call(baseOf(event, server), event);
+  }
+
+  function noteStep(span: Span, event: CallEvent, server: Attributes): void {
+    if (event.type === "request") {
+      const resent = event.attempt > 1 && { "http.request.resend_count": event.attempt - 1 };
+      span.setAttributes({ ...server, ...resent });
+    }
+    if (event.type === "response") span.setAttributes(responseAttributes(event));
+    if (event.type === "retry")
+      span.addEvent("sluice.retry", {
+        "sluice.attempt": event.attempt,
+        "sluice.delay_ms": event.delayMs,
+        "error.type": retryErrorOf(event.error),
+      });
+    if (event.type === "first-chunk")
+      span.setAttributes({
+        "gen_ai.request.stream": true,
+        "gen_ai.response.time_to_first_chunk": event.ms / 1000,
+      });
+    if (event.type === "end") endCall(span, event);
+  }
+
+  function endCall(span: Span, event: EndEvent): void {
+    if (event.messageId !== undefined && event.outcome === "tool-calls")
+      answers.keep(event.messageId, span.spanContext());
+    span.setAttributes(endAttributes(event));
+    // without the error's message, which may quote what was asked
+    if (errorTypeOf(event)) span.setStatus({ code: SpanStatusCode.ERROR });
+    span.end();
+  }
+
+  function noteTool(event: ToolEvent): void {
+    const key = `${event.messageId} ${event.toolCallId}`;
+    const ms = event.type === "tool-end" ? event.ms : 0;
+    const span = open.of(key, () => startTool(event, ms));
+    if (event.type !== "tool-end") return;
+    open.close(key);
+    const errorType = toolErrorOf(event);
+    span?.setAttributes({ "sluice.outcome": event.outcome, ...(errorType && { "error.type": errorType }) });
+    if (errorType) span?.setStatus({ code: SpanStatusCode.ERROR });
+    span?.end();
+    measures().tool(event.name, event.ms, errorType);
+  }
+
+  /**
+   * Returns the span of a call; undefined where it was abandoned. One that is unknown began `ms` milliseconds ago: it
+   * failed before it was sent.
+   */
+  function spanOf(call: CallRequest, ms = 0): Span | undefined {
+    const { callId, model } = call;
+    return open.of(callId, () =>
+      tracer.startSpan(`${operationOf(call)} ${model ?? ""}`.trim(), {
+        kind: SpanKind.CLIENT,
+        attributes: requestAttributes(call, provider),
+        ...startedBefore(ms),
+      }),
+    );
+  }
+
+  function startTool(event: ToolEvent, ms: number): Span {
+    const answer = answers.of(event.messageId);
+    const parent = answer ? trace.setSpanContext(context.active(), answer) : context.active();
+    const attributes = toolAttributes(event);
+    return tracer.startSpan(`execute_tool ${event.name}`, { attributes, ...startedBefore(ms) }, parent);
+  }
+
+  function baseOf(event: CallEvent, server: Attributes): Attributes {
+    return {
+      "gen_ai.operation.name": operationOf(event),
+      "gen_ai.provider.name": provider,
+      ...(event.model !== undefined && { "gen_ai.request.model": event.model }),
+      ...server,
+    };
+  }
+
+  /** Returns the instruments: made late, because the global provider of metrics may be registered after this. */
+  function measures(): Instruments {
+    instruments ??= createInstruments(meterProvider ?? metrics.getMeterProvider());
+    return instruments;
+  }
+}
+
+/** Returns the start of a span that began `ms` milliseconds ago; nothing for one that begins now. */
+function startedBefore(ms: number): { readonly startTime?: number } {
+  return ms > 0 ? { startTime: Date.now() - ms } : {};
+}
+
+function isOfCall(request: RequestIdentity): request is CallRequest {
+  return request.callId !== undefined && request.kind !== undefined;
+}
+
+function responseAttributes({ status, requestId }: Extract<CallEvent, { type: "response" }>): Attributes {
+  return { "http.response.status_code": status, ...(requestId && { "sluice.request.id": requestId }) };
+}
+
+/** Keeps the spans of the last answers that called tools, by message. */
+function createAnswers(most: number) {
+  const known = new Map<string, SpanContext>();
+  return {
+    of: (messageId: string) => known.get(messageId),
+    keep(messageId: string, span: SpanContext): void {
+      known.set(messageId, span);
+      const [oldest] = known.keys();
+      if (known.size > most && oldest !== undefined) known.delete(oldest);
+    },
+  };
+}

@@ -1,0 +1,341 @@
+import { context, SpanKind, SpanStatusCode, trace } from "@opentelemetry/api";
+import {
+  completeChat,
+  createChatStore,
+  createClient,
+  createVideoTask,
+  defineTool,
+  generateImages,
+  streamChat,
+  unchecked,
+  waitForVideoTask,
+} from "@sluice/core";
+import { createEmulator } from "@sluice/emulator";
+import { createTelemetry } from "@sluice/otel";
+import { describe, expect, test } from "vitest";
+import { openSDK, openTraced } from "./support.js";
+
+const ask = (content: string) =>
+  ({ model: "alpha-v4.1-flash", messages: [{ role: "user", content }] }) as const;
+const rejected = (call: Promise<unknown>) =>
+  call.then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+
+describe("the span of a call", () => {
+  test("tells a streamed answer by the conventions: model, id, reason, tokens, first chunk", async () => {
+    const { client, spans, emulator } = openTraced();
+    const { usage, id, model } = await streamChat(client, ask("Hello")).result();
+    const [span] = spans();
+    expect(spans()).toHaveLength(1);
+    expect(span).toMatchObject({
+      name: "chat alpha-v4.1-flash",
+      kind: SpanKind.CLIENT,
+      status: { code: SpanStatusCode.UNSET },
+      parentId: undefined,
+      attributes: {
+        "gen_ai.operation.name": "chat",
+        "gen_ai.provider.name": "sluice",
+        "gen_ai.request.model": "alpha-v4.1-flash",
+        "gen_ai.request.stream": true,
+        "gen_ai.response.id": id,
+        "gen_ai.response.model": model,
+        "gen_ai.response.finish_reasons": ["stop"],
+        "gen_ai.response.time_to_first_chunk": expect.any(Number),
+        "gen_ai.usage.input_tokens": usage?.prompt_tokens,
+        "gen_ai.usage.output_tokens": usage?.completion_tokens,
+        "gen_ai.usage.cache_read.input_tokens": usage?.prompt_cache_hit_tokens,
+        "http.response.status_code": 200,
+        "server.address": "gateway.test",
+        "server.port": 443,
+        "url.path": "/v1/chat/completions",
+        "sluice.outcome": "complete",
+      },
+    });
+    // the gateway got the same trace
+    const sent = emulator.requests[0]?.headers["traceparent"];
+    expect(sent).toBe(`00-${span?.traceId}-${span?.spanId}-01`);
+  });
+
+  test("is a child of the span that is active where the call is made", async () => {
+    const { client, spans, tracerProvider } = openTraced();
+    const parent = tracerProvider.getTracer("app").startSpan("route");
+    await context.with(trace.setSpan(context.active(), parent), () => completeChat(client, ask("Hello")));
+    parent.end();
+    const [span] = spans();
+    expect(span).toMatchObject({
+      parentId: parent.spanContext().spanId,
+      traceId: parent.spanContext().traceId,
+    });
+    expect(span?.attributes).not.toHaveProperty("gen_ai.request.stream");
+  });
+
+  test("has an event for each retry, and one traceparent for all attempts", async () => {
+    const { client, spans, emulator } = openTraced();
+    await completeChat(client, ask("Hello [[500:2]]"));
+    const [span] = spans();
+    expect(span?.events.map(({ name, attributes }) => [name, attributes?.["error.type"]])).toEqual([
+      ["sluice.retry", "500"],
+      ["sluice.retry", "500"],
+    ]);
+    expect(span?.events[0]?.attributes).toMatchObject({
+      "sluice.attempt": 1,
+      "sluice.delay_ms": expect.any(Number),
+    });
+    expect(span?.attributes["http.request.resend_count"]).toBe(2);
+    expect(new Set(emulator.requests.map(({ headers }) => headers["traceparent"])).size).toBe(1);
+    expect(emulator.requests).toHaveLength(3);
+  });
+
+  test.each([
+    ["[[429]]", "429"],
+    ["[[drop]]", "stream"],
+    ["[[error-frame]]", "stream"],
+  ])("is an error after %s, with its class and without its words", async (scene, errorType) => {
+    const { client, spans } = openTraced({ retry: { limit: 0 } });
+    const error = await rejected(streamChat(client, ask(`Hello ${scene}`)).result());
+    expect(error).toBeInstanceOf(Error);
+    const [span] = spans();
+    expect(span?.status).toEqual({ code: SpanStatusCode.ERROR });
+    expect(span?.attributes["error.type"]).toBe(errorType);
+  });
+
+  test("exists for a request that breaks a rule and is never sent, with its length", async () => {
+    const { client, spans, emulator } = openTraced();
+    await rejected(completeChat(client, { ...ask("Hello"), max_tokens: 0 } as never));
+    expect(spans()).toMatchObject([
+      {
+        name: "chat alpha-v4.1-flash",
+        attributes: { "error.type": "validation", "sluice.outcome": "not-sent" },
+      },
+    ]);
+    expect(emulator.requests).toHaveLength(0);
+  });
+
+  test("is no error where the caller stops it", async () => {
+    const { client, spans } = openTraced();
+    const stream = streamChat(client, ask("Hello [[stall]]"));
+    for await (const delta of stream) if (delta.type === "text-delta") break;
+    const [span] = spans();
+    expect(span).toMatchObject({
+      status: { code: SpanStatusCode.UNSET },
+      attributes: { "sluice.outcome": "stopped" },
+    });
+    expect(span?.attributes).not.toHaveProperty("error.type");
+  });
+
+  test("tells apart what generates and what polls", async () => {
+    const { client, spans } = openTraced({}, {}, createEmulator({ speed: 1000 }));
+    await generateImages(client, { model: "gamma-image-5-0-260128", prompt: "A reef", size: "2048x2048" });
+    const task = await createVideoTask(client, { model: "beta3.0-video", input: { prompt: "A reef" } });
+    await waitForVideoTask(client, task, { intervalMs: 1000 });
+    const [image, video, ...polls] = spans();
+    expect([image?.name, video?.name]).toEqual([
+      "generate_content gamma-image-5-0-260128",
+      "generate_content beta3.0-video",
+    ]);
+    expect(image?.attributes["sluice.generated_images"]).toBe(1);
+    expect(polls.length).toBeGreaterThan(0);
+    expect(new Set(polls.map(({ attributes }) => attributes["gen_ai.operation.name"]))).toEqual(
+      new Set(["get_task"]),
+    );
+  });
+});
+
+describe("the tools of a chat", () => {
+  const script = {
+    answers: [
+      { prompt: "weather", toolCalls: [{ name: "weather", arguments: { city: "Rome" } }] },
+      { tool: "weather", content: "Warm." },
+    ],
+  };
+  const parameters = { type: "object", properties: { city: { type: "string" } } };
+
+  test("have execute_tool spans under the call that asked for them, in one conversation", async () => {
+    const { client, spans, points } = openTraced({}, {}, createEmulator({ speed: Infinity, script }));
+    const weather = defineTool({ name: "weather", parameters, execute: () => ({ celsius: 21 }) });
+    const chat = createChatStore(client, { model: "alpha-v4.1-flash", id: "trip", tools: [weather] });
+    await chat.send("How is the weather?");
+    const [asked, tool, answered] = spans();
+    expect(asked?.attributes["gen_ai.response.finish_reasons"]).toEqual(["tool_calls"]);
+    expect(tool).toMatchObject({
+      name: "execute_tool weather",
+      kind: SpanKind.INTERNAL,
+      parentId: asked?.spanId,
+      traceId: asked?.traceId,
+      attributes: {
+        "gen_ai.operation.name": "execute_tool",
+        "gen_ai.tool.name": "weather",
+        "gen_ai.tool.type": "function",
+        "gen_ai.tool.call.id": chat.getSnapshot().messages[1]?.toolCalls?.[0]?.id,
+        "sluice.outcome": "done",
+      },
+    });
+    expect(spans().map(({ attributes }) => attributes["gen_ai.conversation.id"])).toEqual(
+      Array(3).fill("trip"),
+    );
+    expect(answered?.attributes["sluice.outcome"]).toBe("complete");
+    expect(await points()).toContainEqual(
+      expect.objectContaining({ name: "gen_ai.execute_tool.duration", unit: "s", count: 1 }),
+    );
+  });
+
+  test("are errors by their class where they throw, and not by their words", async () => {
+    const { client, spans } = openTraced({}, {}, createEmulator({ speed: Infinity, script }));
+    const weather = defineTool({
+      name: "weather",
+      parameters,
+      execute: () => {
+        throw new TypeError("no such city");
+      },
+    });
+    await createChatStore(client, { model: "alpha-v4.1-flash", tools: [weather] }).send("weather?");
+    expect(spans()[1]).toMatchObject({
+      status: { code: SpanStatusCode.ERROR },
+      attributes: { "error.type": "TypeError", "sluice.outcome": "failed" },
+    });
+    expect(spans()[1]?.status.message).toBeUndefined();
+  });
+});
+
+describe("the metrics", () => {
+  test("have the duration, the first chunk and the tokens of each operation, by model and outcome", async () => {
+    const { client, points } = openTraced({ retry: { limit: 0 } }, { provider: "acme" });
+    const { usage } = await streamChat(client, ask("Hello")).result();
+    await completeChat(client, ask("Hello"));
+    await rejected(completeChat(client, ask("Hello [[500]]")));
+    const all = await points();
+    const base = {
+      "gen_ai.operation.name": "chat",
+      "gen_ai.provider.name": "acme",
+      "gen_ai.request.model": "alpha-v4.1-flash",
+      "server.address": "gateway.test",
+      "server.port": 443,
+    };
+    const of = (name: string) => all.filter((point) => point.name === name);
+    expect(of("gen_ai.client.operation.duration")).toMatchObject([
+      { unit: "s", count: 2, attributes: { ...base, "gen_ai.response.model": "alpha-v4.1-flash" } },
+      { count: 1, attributes: { ...base, "error.type": "500" } },
+    ]);
+    expect(of("gen_ai.client.operation.time_to_first_chunk")).toMatchObject([
+      { unit: "s", count: 1, attributes: base },
+    ]);
+    expect(of("gen_ai.client.token.usage")).toMatchObject([
+      { unit: "{token}", count: 2, attributes: { ...base, "gen_ai.token.type": "input" } },
+      { unit: "{token}", count: 2, attributes: { ...base, "gen_ai.token.type": "output" } },
+    ]);
+    expect(of("gen_ai.client.token.usage")[0]?.sum).toBe(2 * (usage?.prompt_tokens ?? 0));
+  });
+});
+
+describe("nothing that is exported", () => {
+  test("has a prompt, an answer, arguments, an output, a key, or the words of an error", async () => {
+    const canary = "canary-77d1";
+    const key = `sk-${canary}-0123456789`;
+    const script = {
+      answers: [
+        {
+          prompt: "tool please",
+          toolCalls: [{ name: "note", arguments: { text: canary } }],
+          reasoning: canary,
+        },
+        { tool: "note", content: canary },
+      ],
+    };
+    const emulator = createEmulator({ speed: Infinity, script });
+    const { client, all, spans } = openTraced(
+      { retry: { limit: 1 }, apiKey: key, fetch: spoilt },
+      {},
+      emulator,
+    );
+    const note = defineTool({
+      name: "note",
+      parameters: { type: "object" },
+      execute: ({ text }: { text: string }) => {
+        throw Object.assign(new Error(`no room for ${text}`), { name: `${text} error` });
+      },
+    } as never);
+    const chat = createChatStore(client, {
+      model: "alpha-v4.1-flash",
+      instructions: canary,
+      tools: [note],
+      request: { headers: { "x-note": canary } },
+    });
+    await chat.send(`tool please, ${canary}`);
+    await chat.send(`${canary} refuse this`);
+    await rejected(completeChat(client, ask(`${canary} refuse this`)));
+    await rejected(streamChat(client, ask(`${canary} [[error-frame]]`)).result());
+    await rejected(completeChat(client, unchecked({ ...ask(canary), [canary]: canary })));
+    await generateImages(client, { model: "gamma-image-5-0-260128", prompt: canary, size: "2048x2048" });
+    expect(spans().length).toBeGreaterThan(6);
+    expect(await all()).not.toContain(canary);
+
+    /** The emulator, which refuses with the prompt in the words, as a gateway's moderation may. */
+    async function spoilt(request: Request): Promise<Response> {
+      const text = await request.clone().text();
+      if (!text.includes("refuse this")) return emulator.fetch(request);
+      const error = { message: `not allowed: ${canary} ${key}`, code: `moderated ${canary}`, type: canary };
+      return Response.json({ error }, { status: 400 });
+    }
+  });
+});
+
+describe("spans that never end", () => {
+  test("are at most `mostOpen`: one more ends the oldest as abandoned", async () => {
+    const { client, spans, stop } = openTraced({}, { mostOpen: 3 });
+    const streams = Array.from({ length: 5 }, () => streamChat(client, ask("Hello [[stall]]")));
+    // nobody reads them to their end
+    await Promise.all(streams.map((stream) => stream[Symbol.asyncIterator]().next()));
+    expect(spans().map(({ attributes }) => attributes["sluice.outcome"])).toEqual(["abandoned", "abandoned"]);
+    stop();
+    expect(spans()).toHaveLength(5);
+    for (const stream of streams) stream.abort();
+    await Promise.all(streams.map((stream) => rejected(stream.result())));
+    // the client is no longer followed
+    expect(spans()).toHaveLength(5);
+  });
+
+  test("do not begin by `headers` alone, where no client is instrumented", () => {
+    const { tracerProvider, spans } = openSDK();
+    const telemetry = createTelemetry({ tracerProvider, mostOpen: 1 });
+    const call = { kind: "chat", path: "/v1/chat/completions" } as const;
+    for (const callId of ["a", "b", "c"]) expect(telemetry.headers({ ...call, callId })).toEqual({});
+    expect(spans()).toEqual([]);
+  });
+});
+
+describe("instrument", () => {
+  test("follows several clients, each until its own end, and ends twice like once", async () => {
+    const { client, spans, telemetry, stop, emulator } = openTraced();
+    const other = createClient({ ...emulator.clientOptions, headers: telemetry.headers });
+    const stopOther = telemetry.instrument(other);
+    await Promise.all([completeChat(client, ask("Hello")), completeChat(other, ask("Hello"))]);
+    expect(spans()).toHaveLength(2);
+    stop();
+    stop();
+    await completeChat(client, ask("Hello"));
+    await completeChat(other, ask("Hello"));
+    expect(spans()).toHaveLength(3);
+    stopOther();
+  });
+
+  test("lets a request beside the calls join the active trace", async () => {
+    const { telemetry, tracerProvider } = openTraced();
+    const span = tracerProvider.getTracer("app").startSpan("page");
+    const headers = context.with(trace.setSpan(context.active(), span), () =>
+      telemetry.headers({ path: "/v1/push" }),
+    );
+    expect(headers["traceparent"]).toContain(span.spanContext().traceId);
+    expect(telemetry.headers({ path: "/v1/push" })).toEqual({});
+  });
+
+  test("costs nothing to a client without an SDK: its calls work, and no header is sent", async () => {
+    const emulator = createEmulator({ speed: Infinity });
+    const telemetry = createTelemetry();
+    const client = createClient({ ...emulator.clientOptions, headers: telemetry.headers });
+    telemetry.instrument(client);
+    await completeChat(client, ask("Hello"));
+    expect(emulator.requests[0]?.headers).not.toHaveProperty("traceparent");
+  });
+});

@@ -1,0 +1,84 @@
+import { context } from "@opentelemetry/api";
+import { AsyncLocalStorageContextManager } from "@opentelemetry/context-async-hooks";
+import {
+  AggregationTemporality,
+  InMemoryMetricExporter,
+  MeterProvider,
+  PeriodicExportingMetricReader,
+} from "@opentelemetry/sdk-metrics";
+import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from "@opentelemetry/sdk-trace";
+import { type Client, type ClientOptions, createClient } from "@sluice/core";
+import { createEmulator } from "@sluice/emulator";
+import { createTelemetry, type TelemetryOptions } from "@sluice/otel";
+
+context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
+
+/** The real SDK, with exporters in memory. */
+export function openSDK() {
+  const spans = new InMemorySpanExporter();
+  const measures = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE);
+  const reader = new PeriodicExportingMetricReader({ exporter: measures, exportIntervalMillis: 3_600_000 });
+  const tracerProvider = new TracerProvider({
+    spanProcessors: [new SimpleSpanProcessor({ exporter: spans })],
+  });
+  const meterProvider = new MeterProvider({ readers: [reader] });
+  return {
+    tracerProvider,
+    meterProvider,
+    /** The spans that have ended, in that order. */
+    spans: () =>
+      spans.getFinishedSpans().map((span) => ({
+        name: span.name,
+        kind: span.kind,
+        attributes: span.attributes,
+        status: span.status,
+        events: span.events,
+        traceId: span.spanContext().traceId,
+        spanId: span.spanContext().spanId,
+        parentId: span.parentSpanContext?.spanId,
+        ms: span.duration[0] * 1000 + span.duration[1] / 1e6,
+      })),
+    /** The points of all metrics: name, attributes, and the number and the sum of its values. */
+    async points() {
+      await reader.forceFlush();
+      const [last] = measures.getMetrics().slice(-1);
+      return (last?.scopeMetrics ?? []).flatMap(({ metrics }) =>
+        metrics.flatMap(({ descriptor: { name, unit }, dataPoints }) =>
+          dataPoints.map(({ attributes, value }) => ({
+            name,
+            unit,
+            attributes,
+            ...(value as { readonly count: number; readonly sum: number }),
+          })),
+        ),
+      );
+    },
+    /** Everything that is exported, as one text. */
+    async all(): Promise<string> {
+      await reader.forceFlush();
+      const ended = spans
+        .getFinishedSpans()
+        .map(({ name, attributes, events, status, links }) => ({ name, attributes, events, status, links }));
+      return JSON.stringify([ended, measures.getMetrics()]);
+    },
+  };
+}
+
+/** An instrumented client of an emulator. */
+export function openTraced(
+  options: Partial<ClientOptions> = {},
+  telemetryOptions: TelemetryOptions = {},
+  emulator = createEmulator({ speed: Infinity }),
+) {
+  const sdk = openSDK();
+  const { tracerProvider, meterProvider } = sdk;
+  const telemetry = createTelemetry({ tracerProvider, meterProvider, ...telemetryOptions });
+  const client: Client = createClient({
+    ...emulator.clientOptions,
+    retry: { maxDelayMs: 0 },
+    ...options,
+    headers: telemetry.headers,
+  });
+  const stop = telemetry.instrument(client);
+  return { ...sdk, emulator, telemetry, client, stop };
+}

@@ -1,0 +1,136 @@
+import { context, SpanKind, SpanStatusCode, trace } from "@opentelemetry/api";
+import { completeChat, createClient, streamChat } from "@sluice/core";
+import { createEmulator } from "@sluice/emulator";
+import { createTelemetry } from "@sluice/otel";
+import { proxyTelemetry } from "@sluice/otel/proxy";
+import { type AnyEvent, createProxy } from "@sluice/worker-proxy";
+import { describe, expect, test, vi } from "vitest";
+import { openSDK } from "./support.js";
+
+const KEY = "sk-gateway-0123456789abcdef";
+const ask = (content: string) => ({ model: "delta-5.3", messages: [{ role: "user", content }] }) as const;
+
+/** A clock on which waits between attempts take no time, and limits never end. */
+const clock = {
+  now: () => performance.now(),
+  sleep: (ms: number) => (ms < 60_000 ? Promise.resolve() : new Promise<void>(() => {})),
+};
+
+/** A page and a Worker, each with its own SDK, and a gateway behind them. */
+function openWay() {
+  const page = openSDK();
+  const worker = openSDK();
+  const emulator = createEmulator({ speed: Infinity, apiKeys: [KEY] });
+  const events: AnyEvent[] = [];
+  const { onEvent } = proxyTelemetry(worker);
+  const proxy = createProxy({
+    baseURL: "https://gateway.test",
+    apiKey: () => KEY,
+    authenticate: () => ({ id: "ada@example.com" }),
+    origins: ["https://app.test"],
+    models: ["delta-5.3"],
+    limits: { headersMs: 5000 },
+    fetch: (request: Request) => emulator.fetch(request),
+    onEvent(event) {
+      events.push(event);
+      onEvent(event);
+    },
+  });
+  const telemetry = createTelemetry(page);
+  const client = createClient({
+    baseURL: "https://app.test/api",
+    fetch: (request) => proxy.fetch(new Request(request.url.replace("/api", ""), request), {}),
+    headers: telemetry.headers,
+  });
+  telemetry.instrument(client);
+  const ended = (count: number) => vi.waitFor(() => expect(worker.spans()).toHaveLength(count));
+  return { page, worker, emulator, client, events, ended };
+}
+
+describe("page, Worker and gateway", () => {
+  test("are one trace: the Worker's span and the gateway are children of the page's call", async () => {
+    const { page, worker, emulator, client, ended } = openWay();
+    const click = page.tracerProvider.getTracer("app").startSpan("click");
+    await context.with(trace.setSpan(context.active(), click), () =>
+      streamChat(client, ask("Hello")).result(),
+    );
+    await ended(1);
+    const [call] = page.spans();
+    const [served] = worker.spans();
+    const { traceId } = click.spanContext();
+    expect(call).toMatchObject({ traceId, parentId: click.spanContext().spanId });
+    expect(served).toMatchObject({
+      name: "POST chat",
+      kind: SpanKind.SERVER,
+      traceId,
+      parentId: call?.spanId,
+      status: { code: SpanStatusCode.UNSET },
+      attributes: {
+        "http.request.method": "POST",
+        "http.response.status_code": 200,
+        "sluice.route": "chat",
+        "sluice.outcome": "complete",
+        "sluice.request.id": call?.attributes["sluice.request.id"],
+        "gen_ai.request.model": "delta-5.3",
+      },
+    });
+    expect(emulator.requests[0]?.headers["traceparent"]).toBe(`00-${traceId}-${call?.spanId}-01`);
+  });
+
+  test("have a span of the Worker for each attempt under the one call, and an error where it failed", async () => {
+    const { page, worker, client, ended } = openWay();
+    await completeChat({ ...client, clock }, ask("Hello [[500:1]]"));
+    await ended(2);
+    const [call] = page.spans();
+    expect(worker.spans().map(({ parentId, traceId }) => [parentId, traceId])).toEqual(
+      Array(2).fill([call?.spanId, call?.traceId]),
+    );
+    expect(worker.spans().map(({ status }) => status.code)).toEqual([
+      SpanStatusCode.ERROR,
+      SpanStatusCode.UNSET,
+    ]);
+    expect(await worker.points()).toMatchObject([
+      {
+        name: "http.server.request.duration",
+        unit: "s",
+        count: 1,
+        attributes: { "http.response.status_code": 502, "error.type": "upstream_error" },
+      },
+      { count: 1, attributes: { "http.response.status_code": 200, "sluice.route": "chat" } },
+    ]);
+  });
+
+  test("have a trace of the Worker's own for a request without, or with an ill-formed, traceparent", async () => {
+    const { page, worker, client, ended } = openWay();
+    const plain = { ...client, headers: async () => new Headers({ traceparent: "00-canary-canary-01" }) };
+    await completeChat(plain, ask("Hello"));
+    await ended(1);
+    expect(worker.spans()[0]?.parentId).toBeUndefined();
+    expect(worker.spans()[0]?.traceId).not.toBe(page.spans()[0]?.traceId);
+  });
+
+  test("take a request that is refused for no error of the server, and export nobody's id, key or text", async () => {
+    const canary = "canary-3d1f";
+    const { page, worker, client, ended } = openWay();
+    await completeChat(client, { ...ask(canary), model: "gamma-chat-1-6-251015" } as never).catch(() => {});
+    await completeChat(client, ask(`${canary} Hello`));
+    await ended(2);
+    expect(worker.spans()[0]).toMatchObject({
+      status: { code: SpanStatusCode.UNSET },
+      attributes: { "sluice.outcome": "refused", "sluice.code": expect.any(String) },
+    });
+    const exported = (await page.all()) + (await worker.all());
+    for (const secret of [canary, KEY, "ada@example.com"]) expect(exported).not.toContain(secret);
+  });
+
+  test("leave out the jobs of a server, which belong to no request", () => {
+    const worker = openSDK();
+    proxyTelemetry(worker).onEvent({
+      kind: "watch",
+      id: "t-1",
+      outcome: "complete",
+      durationMs: 1000,
+    } as unknown as AnyEvent);
+    expect(worker.spans()).toEqual([]);
+  });
+});
