@@ -56,7 +56,7 @@ test("llms.txt lists each page, and each page is there as Markdown", () => {
 /** The pages in all packages. */
 const packed: string[] = [];
 
-describe.each(["core", "react", "worker-proxy", "durable", "emulator", "mcp"])("the package %s", (name) => {
+describe.each(["core", "react", "worker-proxy", "durable", "emulator", "mcp", "otel"])("the package %s", (name) => {
   test("is packed with pages about it, without pictures and dead links", () => {
     const folder = join(root, "tests/.tmp/package-pages", name);
     execFileSync(process.execPath, [join(root, "docs/.vitepress/package-pages.ts"), name, folder]);

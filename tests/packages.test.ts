@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 /* The packages as they are built: what their users' tools and runtimes make of them. */
 
 const root = fileURLToPath(new URL("../", import.meta.url));
-const names = ["core", "react", "worker-proxy", "durable", "emulator", "mcp"] as const;
+const names = ["core", "react", "worker-proxy", "durable", "emulator", "mcp", "otel"] as const;
 
 interface Manifest {
   readonly engines?: { readonly node?: string };
@@ -134,6 +134,8 @@ describe("the types compile with every check on", { tags: ["long"] }, () => {
     "durable/push",
     "durable/s3",
     "durable/testing",
+    "otel",
+    "otel/proxy",
   ];
   const everywhere = [...entries, "worker-proxy/auth", "emulator"];
   /** Entries whose types name Node's. */
