@@ -57,6 +57,17 @@ test("without `once` no image is billed twice, and those with an unknown end are
   for (const { message } of state.unknown) expect(message).toBeTruthy();
 });
 
+test("two processes at once make each image once, and the second takes over when the first is killed", async () => {
+  const { emulator, url, folder } = await opened({ remembers: true });
+  const first = runUntilKilled(url, folder, 100_000);
+  const second = runToEnd(url, folder);
+  const third = runToEnd(url, folder);
+  await first;
+  for (const state of await Promise.all([second, third]))
+    expect(state).toMatchObject({ status: "ended", done: COUNT });
+  expect([billsOf(emulator).length, (await picturesIn(folder)).size]).toEqual([COUNT, COUNT]);
+});
+
 interface Printed {
   readonly done: number;
   readonly unknown: readonly { readonly id: string; readonly message: string }[];

@@ -136,8 +136,8 @@ const layers = {
     server/
     devtools/
     app/ index notifications/
-    use-asset use-chat-parts use-chat-stream use-images use-upload use-video-task
-    chats images use-noted-options use-shared-store use-task
+    use-asset use-batch use-chat-parts use-chat-stream use-images use-upload use-video-task
+    batches chats images use-noted-options use-shared-store use-task
     use-store
     pass-view provider shared-stores use-is-hydrated use-latest`,
   "react/src/server": `

@@ -23,7 +23,8 @@ const LONGEST_WAIT_MS = 30_000;
 /** What the requests of one run share. */
 export interface RunContext {
   readonly client: Client;
-  readonly options: BatchOptions;
+  /** Returns the options as they are now. */
+  readonly options: () => BatchOptions;
   readonly ledger: Ledger;
   /** Writes records while the run holds its lock. */
   readonly write: Write;
@@ -99,7 +100,7 @@ async function send(
   client: Client,
   given: RequestOptions,
 ): Promise<Partial<BatchRecord>> {
-  const more = { ...options.request, ...given };
+  const more = { ...options().request, ...given };
   const asked = request as UncheckedRequest;
   if (kind === "video")
     return { state: "created", handle: await createVideoTask(client, asked, more), open: false };

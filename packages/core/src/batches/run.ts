@@ -26,11 +26,11 @@ export interface Work {
 /** Makes what the requests of a run share. `onPace` is called when the pace has changed. */
 export function contextOf(
   client: Client,
-  options: BatchOptions,
+  options: () => BatchOptions,
   given: Pick<RunContext, "ledger" | "write" | "stopped" | "forgotten">,
   onPace: () => void,
 ): RunContext {
-  const { id: batchId, limit = 4 } = options;
+  const { id: batchId, limit = 4 } = options();
   const onPause = (delayMs: number, error: Error) =>
     client.emit({ type: "batch-paused", batchId, delayMs, error });
   const pace = createPace(client, limit, given.stopped, onPause, onPace);
@@ -112,7 +112,7 @@ async function bring(
     if (!video) return undefined;
     await keep(video);
   }
-  await options.onResult?.(resultOf(entry));
+  await options().onResult?.(resultOf(entry));
   run.forgotten.throwIfAborted();
   await ledger.save(entry, { state: "done" }, write);
   return undefined;
@@ -136,7 +136,7 @@ async function settle(
 ): Promise<Outcome> {
   const known = asError(error);
   const isUnknown = outcome === "unknown" || (isOpen && isSettledElsewhere(error));
-  const isBack = stopped.aborted || isForNow(error) || endsRun(error);
+  const isBack = isForNow(error) || endsRun(error);
   if (isUnknown || !isBack) {
     entry.error = known;
     const state = isUnknown ? "unknown" : "failed";
@@ -157,7 +157,8 @@ async function settle(
 async function polled(run: RunContext, entry: Entry): Promise<Partial<BatchRecord> | undefined> {
   const { client, ledger, options, stopped, write } = run;
   try {
-    const watch = { ...options.request, ...options.watch, signal: stopped, seenBefore: true };
+    const { request, watch: given } = options();
+    const watch = { ...request, ...given, signal: stopped, seenBefore: true };
     const { raw: _, ...result } = await waitForVideoTask(client, entry.record?.handle ?? "", watch);
     return { state: "answered", result };
   } catch (error) {

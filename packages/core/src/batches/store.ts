@@ -143,7 +143,7 @@ export function createBatch(
       shown();
       started.work?.wake();
     };
-    const context = contextOf(client, readOptions(), { ledger, write, ...signalsOf(started) }, onPace);
+    const context = contextOf(client, readOptions, { ledger, write, ...signalsOf(started) }, onPace);
     started.pace = context.pace;
     started.work = startWork(context, (cause) => fail(started, cause));
     started.work.wake();

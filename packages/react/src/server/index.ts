@@ -2,6 +2,7 @@
 export {
   GatewayProvider,
   useAsset,
+  useBatch,
   useChatMessage,
   useChatStatus,
   useChatStream,
