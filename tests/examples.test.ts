@@ -91,6 +91,23 @@ test("cli-video: a killed script goes on with its task, and creates no second on
   expect(emulator.requests.filter(({ method }) => method === "POST")).toHaveLength(1);
 });
 
+test("cli-video: a batch makes each image once, and none again in its next run", async () => {
+  const args = [`${examples}/cli-video/batch.ts`, "A reef", "A bay [[400]]"];
+  for (let nth = 0; nth < 2; nth += 1) {
+    const { out, code } = await start(process.execPath, args).ended;
+    expect(out).toMatch(/^A reef: done http:\/\/\S+\nA bay \[\[400\]\]: failed .+\n$/);
+    expect(code).toBe(0);
+  }
+  expect(emulator.requests.map(({ status }) => status).sort()).toEqual([200, 400]);
+});
+
+test("cli-video: the batch runs in Deno, too", async () => {
+  const batch = `${examples}/cli-video/batch.ts`;
+  const args = ["run", "--no-check", "--allow-all", batch, "A reef in Deno"];
+  const { out, err, code } = await start(process.execPath, [deno, ...args]).ended;
+  expect([out, code], err).toEqual([expect.stringMatching(/: done http/), 0]);
+});
+
 async function firstLineOf({ stdout }: ChildProcess): Promise<void> {
   if (stdout) await once(stdout, "data");
 }

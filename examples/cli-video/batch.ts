@@ -1,0 +1,26 @@
+import { createBatch, createClient } from "@sluice/core";
+import { fileStorage } from "@sluice/core/node";
+
+/*
+ * Makes an image of each argument, four at a time, and prints their addresses. The script may be killed at any time:
+ * started again with the same arguments, it goes on, and pays for none twice.
+ */
+
+const client = createClient({
+  baseURL: process.env["GATEWAY_URL"] ?? "http://127.0.0.1:8788",
+  apiKey: process.env["GATEWAY_API_KEY"] ?? "sk-test",
+});
+const prompts = process.argv.slice(2);
+const batch = createBatch(
+  client,
+  prompts.map((prompt) => ({ id: prompt, image: { model: "gamma-image-5-0-260128", prompt } })),
+  { id: "images", storage: fileStorage("images.jsonl") },
+);
+process.once("SIGINT", batch.stop);
+
+const { error } = await batch.run();
+for (const { id, state, result, error } of batch.items()) {
+  const urls = result && "images" in result ? result.images.map(({ url }) => url) : [];
+  console.log(`${id}: ${state}`, error?.message ?? urls.join(" "));
+}
+if (error) throw error;
