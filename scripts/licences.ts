@@ -41,8 +41,14 @@ Everything that an install of the packages brings, optional peers included. All 
 | --- | --- | --- |
 ${lines.join("\n")}
 `;
-  const refused = all.filter(({ licence }) => !accepted.includes(licence)).map(({ name }) => name);
+  const refused = all.filter(({ licence }) => !isAccepted(licence)).map(({ name }) => name);
   return { page, refused };
+}
+
+/** Of several licences to choose from, one that is accepted will do. */
+function isAccepted(licence: string): boolean {
+  const choices = licence.replace(/^\((.*)\)$/, "$1").split(" OR ");
+  return choices.some((choice) => accepted.includes(choice));
 }
 
 /** Checks if the page in the repository is the newest one. */

@@ -42,6 +42,7 @@ const most: Readonly<Record<string, { readonly files: number; readonly bytes: nu
   "@sluice/react": { files: 170, bytes: 136_000 },
   "@sluice/worker-proxy": { files: 185, bytes: 275_000 },
   "@sluice/durable": { files: 130, bytes: 375_000 },
+  "@sluice/ai-sdk": { files: 95, bytes: 80_000 },
   "@sluice/emulator": { files: 320, bytes: 245_000 },
   "@sluice/mcp": { files: 90, bytes: 40_000 },
   "@sluice/otel": { files: 50, bytes: 40_000 },

@@ -56,30 +56,33 @@ test("llms.txt lists each page, and each page is there as Markdown", () => {
 /** The pages in all packages. */
 const packed: string[] = [];
 
-describe.each(["core", "react", "worker-proxy", "durable", "emulator", "mcp", "otel"])("the package %s", (name) => {
-  test("is packed with pages about it, without pictures and dead links", () => {
-    const folder = join(root, "tests/.tmp/package-pages", name);
-    execFileSync(process.execPath, [join(root, "docs/.vitepress/package-pages.ts"), name, folder]);
-    const pages = globSync("**/*", { cwd: folder }).filter((path) => path.includes("."));
-    expect(pages.length).toBeGreaterThan(0);
-    packed.push(...pages);
-    expect(pages.filter((path) => !path.endsWith(".md"))).toEqual([]);
-    const dead = pages.flatMap((path) => {
-      const links = readFileSync(join(folder, path), "utf8").matchAll(/\]\(((?!\w+:|#)[^)\n#]+\.md)/g);
-      return [...links].filter(([, link = ""]) => !existsSync(join(folder, dirname(path), link)));
+describe.each(["core", "react", "worker-proxy", "durable", "ai-sdk", "emulator", "mcp", "otel"])(
+  "the package %s",
+  (name) => {
+    test("is packed with pages about it, without pictures and dead links", () => {
+      const folder = join(root, "tests/.tmp/package-pages", name);
+      execFileSync(process.execPath, [join(root, "docs/.vitepress/package-pages.ts"), name, folder]);
+      const pages = globSync("**/*", { cwd: folder }).filter((path) => path.includes("."));
+      expect(pages.length).toBeGreaterThan(0);
+      packed.push(...pages);
+      expect(pages.filter((path) => !path.endsWith(".md"))).toEqual([]);
+      const dead = pages.flatMap((path) => {
+        const links = readFileSync(join(folder, path), "utf8").matchAll(/\]\(((?!\w+:|#)[^)\n#]+\.md)/g);
+        return [...links].filter(([, link = ""]) => !existsSync(join(folder, dirname(path), link)));
+      });
+      expect(dead).toEqual([]);
     });
-    expect(dead).toEqual([]);
-  });
 
-  test("tells coding agents its rules in less than 150 lines", () => {
-    const text = read(`packages/${name}/AGENTS.md`);
-    expect(text.split("\n").length).toBeLessThan(150);
-    expect(text).toContain("## Never");
-    expect(JSON.parse(read(`packages/${name}/package.json`)).files).toEqual(
-      expect.arrayContaining(["docs", "AGENTS.md"]),
-    );
-  });
-});
+    test("tells coding agents its rules in less than 150 lines", () => {
+      const text = read(`packages/${name}/AGENTS.md`);
+      expect(text.split("\n").length).toBeLessThan(150);
+      expect(text).toContain("## Never");
+      expect(JSON.parse(read(`packages/${name}/package.json`)).files).toEqual(
+        expect.arrayContaining(["docs", "AGENTS.md"]),
+      );
+    });
+  },
+);
 
 test("Each guide is packed once, in one of the packages", () => {
   const guides = globSync("{start,guides,recipes}/*.md", { cwd: join(root, "docs") }).map((path) =>

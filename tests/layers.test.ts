@@ -132,6 +132,21 @@ const layers = {
     files/
     server/
     clock`,
+  "ai-sdk/src": `
+    index transport/
+    provider
+    chat/ images/ videos/
+    call-error call-options files provider-options stream-of warnings`,
+  "ai-sdk/src/chat": `
+    model
+    parts request usage
+    messages`,
+  "ai-sdk/src/transport": `
+    index
+    transport
+    request resume
+    answer approvals options
+    memory noting replay tools`,
   "react/src": `
     server/
     devtools/
@@ -186,7 +201,9 @@ const importers: Record<string, RegExp> = {
 
 type Imports = ReadonlyMap<string, readonly string[]>;
 const packages = fileURLToPath(new URL("../packages/", import.meta.url));
-const sources = new Map(["core", "react", "emulator"].map((name) => [name, importsOf(`${name}/src`)]));
+const sources = new Map(
+  ["core", "react", "ai-sdk", "emulator"].map((name) => [name, importsOf(`${name}/src`)]),
+);
 
 test.each(Object.entries(layers))(
   "the names in the layers of %s are its files and folders",

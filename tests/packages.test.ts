@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 /* The packages as they are built: what their users' tools and runtimes make of them. */
 
 const root = fileURLToPath(new URL("../", import.meta.url));
-const names = ["core", "react", "worker-proxy", "durable", "emulator", "mcp", "otel"] as const;
+const names = ["core", "react", "worker-proxy", "durable", "ai-sdk", "emulator", "mcp", "otel"] as const;
 
 interface Manifest {
   readonly engines?: { readonly node?: string };

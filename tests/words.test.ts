@@ -10,7 +10,7 @@ import { expect, test } from "vitest";
 const root = join(import.meta.dirname, "..");
 const CLAUSE = /^(What|Whatever|Whether|Who|Whoever|Whom|Whose|How|However|Where|Wherever|Which|So long)\b/;
 
-const sources = ["core", "react", "emulator", "mcp", "worker-proxy", "durable", "otel"].map(
+const sources = ["core", "react", "emulator", "mcp", "worker-proxy", "durable", "otel", "ai-sdk"].map(
   (name) => `packages/${name}/src`,
 );
 const tests = ["core", "react", "emulator", "mcp"].map((name) => `packages/${name}/test`);

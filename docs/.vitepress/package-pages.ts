@@ -12,7 +12,7 @@ import { pagesOf } from "./sidebar.ts";
 const root = dirname(dirname(import.meta.dirname));
 const [, , name = "core", folder = join(root, "packages", name, "docs")] = process.argv;
 /** The packages with pages, and the pages that may go into them. */
-const packages = ["core", "react", "worker-proxy", "durable", "emulator", "mcp", "otel"];
+const packages = ["core", "react", "worker-proxy", "durable", "ai-sdk", "emulator", "mcp", "otel"];
 const patterns = ["start/*.md", "guides/*.md", "recipes/*.md", "troubleshooting.md", "reference/errors.md"];
 await writePackagePages(name, folder);
 

@@ -73,6 +73,16 @@ const suites: Readonly<Record<string, Suite>> = {
       "": ["/activity", "/fast-refresh", "/server", "/use-chat-stream"],
     },
   },
+  "packages/ai-sdk/src": {
+    project: "ai-sdk",
+    near: {
+      "/chat/": ["/chat"],
+      "/images/": ["/images"],
+      "/videos/": ["/videos"],
+      "/transport/": ["/transport"],
+      "": [""],
+    },
+  },
   "packages/durable/src/archive": {
     project: "durable*",
     near: { "": ["/media-archive", "/media-space", "/media-events", "/media-rows"] },

@@ -121,5 +121,5 @@ function isData({ name }: Symbol): boolean {
 }
 
 function isOurs({ declarations }: Symbol): boolean {
-  return declarations.some(({ path }) => /\/packages\/(?:core|react)\/src\//.test(path));
+  return declarations.some(({ path }) => /\/packages\/(?:core|react|ai-sdk)\/src\//.test(path));
 }
