@@ -13,7 +13,7 @@ const CLAUSE = /^(What|Whatever|Whether|Who|Whoever|Whom|Whose|How|However|Where
 const sources = ["core", "react", "emulator", "mcp", "worker-proxy", "durable", "otel", "ai-sdk"].map(
   (name) => `packages/${name}/src`,
 );
-const tests = ["core", "react", "emulator", "mcp"].map((name) => `packages/${name}/test`);
+const tests = ["core", "react", "emulator"].map((name) => `packages/${name}/test`);
 
 test.each([
   ...sources,

@@ -10,7 +10,7 @@ export interface McpTool {
   readonly description?: string | undefined;
   /** JSON Schema of the arguments. */
   readonly inputSchema: { readonly [keyword: string]: unknown };
-  /** What the server claims of the tool. */
+  /** Claims of the server about the tool. */
   readonly annotations?: { readonly readOnlyHint?: boolean | undefined } | undefined;
 }
 

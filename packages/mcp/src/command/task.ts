@@ -4,7 +4,7 @@ import type { Arguments } from "./arguments.js";
 import { UsageError } from "./connect.js";
 import type { Output, withProgress } from "./terminal.js";
 
-/** What a command works with. */
+/** Arguments, client and streams of a command. */
 export interface Task {
   readonly args: Arguments;
   readonly client: Client;

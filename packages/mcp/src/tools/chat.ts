@@ -23,7 +23,7 @@ export function chatTool(model: keyof typeof chatModels): Tool {
   };
 }
 
-/** What a reader has to know of an answer that is not whole. */
+/** Notes on answers that are not whole. */
 const ENDINGS: Partial<Readonly<Record<ChatTurn["outcome"], string>>> = {
   length: "The answer is cut: it reached max_tokens.",
   "content-filter": "The answer is cut by the content filter.",
