@@ -164,11 +164,11 @@ const layers = {
     panel
     faults-view
     calls-view stores-view storage-view tasks-view usage-view
-    bill census styles texts
+    bill census styles
     recording
     tap
     tapped-body
-    faults`,
+    faults texts`,
   "react/src/notifications": `
     index
     use-task-notifications

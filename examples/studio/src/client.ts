@@ -1,4 +1,5 @@
 import { type Clock, createClient, indexedDBStorage } from "@sluice/core";
+import { devtoolsFetch } from "@sluice/react/devtools";
 import { recordEvent, recordRequest } from "./inspector/feed.js";
 import { assertReachable, serverURL } from "./server.js";
 import { createValue } from "./value.js";
@@ -110,8 +111,8 @@ export const client = createClient({
     recordEvent(event);
   },
   clock: retryClock,
-  fetch(request) {
+  fetch: devtoolsFetch((request) => {
     recordRequest(request);
     return fetchUnlessCut(request);
-  },
+  }),
 });

@@ -1,5 +1,6 @@
 import "./styles.css";
 import { GatewayProvider } from "@sluice/react";
+import { SluiceDevtools } from "@sluice/react/devtools";
 import { Activity, StrictMode, startTransition } from "react";
 import { createRoot } from "react-dom/client";
 import { ErrorBoundary } from "react-error-boundary";
@@ -8,6 +9,9 @@ import { preloadRoom, RouteContext, routeOf, useRooms } from "./routes.js";
 import { Shell } from "./shell/shell.js";
 import { Button } from "./ui/button.js";
 import { roomWords } from "./words.js";
+
+/** True on the development server, at an address with `?devtools`. */
+const hasDevtools = import.meta.env.DEV && new URLSearchParams(location.search).has("devtools");
 
 const root = createRoot(document.getElementById("root") as HTMLElement);
 // until then index.html shows the frame: the page is never empty
@@ -18,6 +22,7 @@ void preloadRoom(routeOf(location.hash).room).then(() =>
       <StrictMode>
         <GatewayProvider client={client}>
           <App />
+          {hasDevtools && <SluiceDevtools />}
         </GatewayProvider>
       </StrictMode>,
     ),

@@ -1,6 +1,7 @@
 import { describeError } from "../app/describe-error.js";
 import type { CallRecord } from "./recording.js";
 import { isPaidPath, type TappedRequest } from "./tap.js";
+import { counted } from "./texts.js";
 
 /** Account of one call, by its requests as they passed the tap. */
 export interface Bill {
@@ -40,8 +41,7 @@ function costOf({ isPaid, status }: TappedRequest): "free" | "billed" | "unknown
 
 /** Says in one sentence what was paid. */
 export function billText({ sent, billed, unknown, isOnce }: Bill): string {
-  const left =
-    sent === 0 ? "Nothing left the page" : `${sent} ${sent === 1 ? "request" : "requests"} left the page`;
+  const left = `${sent === 0 ? "Nothing" : counted(sent, "request")} left the page`;
   const once = isOnce ? " under one key, which the proxy bills once" : "";
   const counts = [billed && `${billed} billed`, unknown && `${unknown} may be billed`].filter(Boolean);
   return `${left}${once}: ${counts.join(", ") || "nothing billed"}`;

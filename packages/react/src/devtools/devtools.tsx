@@ -2,6 +2,7 @@ import { type Client, ConfigurationError } from "@sluice/core";
 import { lazy, Suspense, useEffect, useRef, useState, useSyncExternalStore } from "react";
 import { createPortal } from "react-dom";
 import { useClientIfAny } from "../provider.js";
+import { useIsHydrated } from "../use-is-hydrated.js";
 import { recordingOf } from "./recording.js";
 import { styles } from "./styles.js";
 
@@ -16,7 +17,7 @@ export interface SluiceDevtoolsProps {
 }
 
 /**
- * Shows the calls of a client in a panel at the lower edge of the page: attempts, streams, chats, tasks, locks, storage
+ * Shows the calls of a client in a panel at the edge of the page: attempts, streams, chats, tasks, locks, storage
  * and usage. With `devtoolsFetch` it also shows the frames of streams, and plays faults on the running app. Nothing is
  * sent anywhere. In a production build it is empty.
  *
@@ -75,19 +76,24 @@ function Devtools({ client, defaultOpen }: Required<SluiceDevtoolsProps>) {
   );
 }
 
-/** Returns a shadow root at the end of the page, with styles of its own; undefined on a server and while hydrating. */
+/** Returns a shadow root at the end of the page; undefined on a server and while the page hydrates. */
 function useShadowRoot(): ShadowRoot | undefined {
-  const [root, setRoot] = useState<ShadowRoot>();
+  const isHydrated = useIsHydrated();
+  const [root] = useState(createShadowRoot);
   useEffect(() => {
-    const host = document.createElement("sluice-devtools");
-    const shadow = host.attachShadow({ mode: "open" });
-    // a sheet that a script makes is allowed under `style-src 'self'`
-    const sheet = new CSSStyleSheet();
-    sheet.replaceSync(styles);
-    shadow.adoptedStyleSheets = [sheet];
-    document.body.append(host);
-    setRoot(shadow);
-    return () => host.remove();
-  }, []);
+    if (!root) return;
+    document.body.append(root.host);
+    return () => root.host.remove();
+  }, [root]);
+  return isHydrated ? root : undefined;
+}
+
+function createShadowRoot(): ShadowRoot | undefined {
+  if (typeof document === "undefined") return undefined;
+  const root = document.createElement("sluice-devtools").attachShadow({ mode: "open" });
+  // a sheet that a script makes is allowed under `style-src 'self'`
+  const sheet = new CSSStyleSheet();
+  sheet.replaceSync(styles);
+  root.adoptedStyleSheets = [sheet];
   return root;
 }

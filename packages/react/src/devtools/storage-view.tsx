@@ -14,11 +14,11 @@ export function StorageView() {
       <button type="button" onClick={count}>
         Count again
       </button>
-      <h3>Locks</h3>
+      <h2>Locks</h2>
       {!locks && <p>This browser lists no locks.</p>}
       {locks && <CountTable name="Held" counts={locks.held} />}
       {locks && <CountTable name="Waited for" counts={locks.pending} />}
-      <h3>Records</h3>
+      <h2>Records</h2>
       {places.length === 0 && <p>Nothing is stored.</p>}
       {places.map(({ name, counts }) => (
         <CountTable key={name} name={name} counts={counts} />

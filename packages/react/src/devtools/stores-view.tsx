@@ -2,6 +2,7 @@ import type { ChatStore, Client, ImageStore } from "@sluice/core";
 import { useEffect, useReducer, useSyncExternalStore } from "react";
 import { chats } from "../chats.js";
 import { images } from "../images.js";
+import { counted } from "./texts.js";
 
 /** Chats and image stores of the hooks, with their state. Texts are not shown. */
 export function StoresView({ client }: { readonly client: Client }) {
@@ -53,13 +54,13 @@ function ChatView({ name, chat, holders }: StoreViewProps & { readonly chat: Cha
   );
   const last = messages.at(-1)?.outcome;
   const facts = [
-    `${messages.length} messages`,
+    counted(messages.length, "message"),
     `${queued.length} queued`,
     pendingActions.length > 0 && `${pendingActions.length} waiting for the user`,
     unsaved > 0 && `${unsaved} unsaved`,
     isRestoring && "restoring",
     last && `last answer ${last}`,
-    `${holders} components`,
+    counted(holders, "component"),
   ];
   const tools = messages.flatMap(({ toolCalls = [] }) => toolCalls);
   return (
@@ -89,7 +90,7 @@ function ImagesView({
     <li className="body">
       <strong>images {name}</strong> <span className="outcome">{outcome ?? status}</span>
       <p>
-        {data?.images.length ?? 0} images, {failures} failed, {holders} components
+        {counted(data?.images.length ?? 0, "image")}, {failures} failed, {counted(holders, "component")}
       </p>
     </li>
   );

@@ -14,12 +14,12 @@ export const styles = `
 }
 * { box-sizing: border-box; font: 13px/1.45 system-ui, sans-serif; color: inherit; }
 code, pre, td:nth-child(-n+2) { font-family: ui-monospace, monospace; font-size: 12px; }
-strong, th, h3 { font-weight: 600; }
+strong, th, h2 { font-weight: 600; }
 .toggle, .panel { position: fixed; z-index: 2147483000; color: var(--ink); background: var(--ground); border: 1px solid var(--edge); }
 .toggle { right: 12px; bottom: 12px; padding: 6px 12px; border-radius: 16px; box-shadow: 0 2px 8px #0003; }
 .count { margin-left: 8px; color: var(--accent); }
 .toggle[aria-expanded="true"] { display: none; }
-.panel { inset: auto 0 0 0; height: min(46vh, 480px); display: flex; flex-direction: column; border-width: 1px 0 0; }
+.panel { inset: 0 0 0 auto; width: min(480px, 45vw); display: flex; flex-direction: column; border-width: 0 0 0 1px; }
 header { display: flex; gap: 8px; padding: 4px 8px; border-bottom: 1px solid var(--edge); background: var(--raised); }
 [role="tablist"] { display: flex; flex: 1; min-width: 0; overflow-x: auto; }
 button { padding: 4px 10px; border: 1px solid var(--edge); border-radius: 6px; background: var(--ground); cursor: pointer; white-space: nowrap; }
@@ -30,7 +30,7 @@ button:hover { border-color: var(--accent); }
 [aria-pressed="true"] { color: var(--ground); background: var(--accent); border-color: var(--accent); }
 .view { flex: 1; min-height: 0; overflow: auto; padding: 8px 12px; }
 ol, ul { list-style: none; margin: 0; padding: 0; }
-p, h3 { margin: 6px 0; }
+p, h2 { margin: 6px 0; }
 .row { display: flex; flex-wrap: wrap; gap: 2px 12px; width: 100%; text-align: left; border: 0; border-bottom: 1px solid var(--edge); border-radius: 0; background: none; white-space: normal; }
 .row:hover, .row[aria-expanded="true"] { background: var(--raised); }
 .grow { flex: 1 1 12em; min-width: 0; overflow-wrap: anywhere; }
@@ -42,9 +42,9 @@ dl { display: grid; grid-template-columns: max-content 1fr; gap: 2px 12px; margi
 dt { color: var(--muted); }
 dd { margin: 0; overflow-wrap: anywhere; }
 pre { margin: 4px 0; padding: 8px; max-height: 16em; overflow: auto; white-space: pre-wrap; overflow-wrap: anywhere; background: var(--raised); }
-table { border-collapse: collapse; } caption { text-align: left; color: var(--muted); }
+table { border-collapse: collapse; } caption { text-align: left; white-space: nowrap; color: var(--muted); }
 td, th { padding: 2px 14px 2px 0; text-align: left; vertical-align: top; overflow-wrap: anywhere; }
 fieldset, figure { border: 0; margin: 0; padding: 0; }
 .buttons { display: flex; flex-wrap: wrap; align-items: center; gap: 6px; }
-@media (max-width: 600px) { .panel { height: 60vh; } dl { grid-template-columns: 1fr; } dd { margin-bottom: 4px; } }
+@media (max-width: 800px) { .panel { inset: auto 0 0 0; width: auto; height: 60vh; border-width: 1px 0 0; } }
 `;

@@ -9,6 +9,11 @@ export function bytes(count: number): string {
   return count < 1_000_000 ? `${(count / 1000).toFixed(1)} kB` : `${(count / 1_000_000).toFixed(1)} MB`;
 }
 
+/** Writes a number with its word: `1 message`, `2 messages`. */
+export function counted(count: number, word: string): string {
+  return `${count} ${word}${count === 1 ? "" : "s"}`;
+}
+
 /** Writes the time of day of Unix milliseconds: `13:04:05`. */
 export function time(at: number): string {
   return new Date(at).toLocaleTimeString("en-GB");
