@@ -1,8 +1,8 @@
-import { type ChatStoreOptions, type ClientEvent, defineTool } from "@sluice/core";
+import { type ChatStoreOptions, type ClientEvent, createChatStore, defineTool } from "@sluice/core";
 import * as v from "valibot";
 import { describe, expect, test } from "vitest";
 import { callAnswer, chatOf, hasCall, textAnswer, until } from "./support/chat.js";
-import { settled } from "./support/gateway.js";
+import { clientOf, DONE, frame, settled, streamAnswer } from "./support/gateway.js";
 
 type ToolEvent = Extract<ClientEvent, { readonly toolCallId: string }>;
 
@@ -43,6 +43,36 @@ describe("the events of a tool", () => {
     expect(types.lastIndexOf("request")).toBe(types.indexOf("tool-end") + 1);
     // the call that asked for the tool is that of the same message
     expect(events[0]).toMatchObject({ type: "request", messageId });
+    expect(JSON.stringify(events)).not.toContain(canary);
+  });
+
+  test("and all others of a chat have no text, header or key: what is sent, what is answered, what is thought", async () => {
+    const key = `sk-${canary}-0123456789`;
+    const events: ClientEvent[] = [];
+    const answers = [
+      callAnswer({ a: ["note", `{"text":"${canary}"}`] }, { content: canary, reasoning_content: canary }),
+      frame({ content: canary }, "stop", { note: canary, system_fingerprint: canary }) + DONE,
+    ];
+    const { client } = clientOf((_, nth) => streamAnswer(answers[nth - 1] ?? ""), {
+      apiKey: key,
+      dangerouslyAllowBrowser: true,
+      headers: { "x-note": canary },
+      onEvent: (event) => events.push(event),
+    });
+    const note = defineTool({ name: "note", parameters: {}, execute: () => canary });
+    const chat = createChatStore(client, {
+      model: "alpha-v4.1-flash",
+      id: "trip",
+      instructions: canary,
+      tools: [note],
+      request: { headers: { "x-other": canary } },
+    });
+    await chat.send(canary);
+    expect(events.filter(({ type }) => type === "end" || type === "tool-end")).toMatchObject([
+      { outcome: "tool-calls", finishReason: "tool_calls" },
+      { outcome: "done" },
+      { outcome: "complete", finishReason: "stop" },
+    ]);
     expect(JSON.stringify(events)).not.toContain(canary);
   });
 
