@@ -67,6 +67,8 @@ export interface Telemetry {
  * from its request to its end, with a span event for each retry; each run of a tool has an `execute_tool` span under the
  * call that asked for it. No prompt, answer, argument, output, key or message of an error is in any of them.
  *
+ * @throws {TypeError} for a `mostOpen` below 1
+ *
  * @example
  * ```ts
  * const telemetry = createTelemetry();
@@ -80,6 +82,7 @@ export function createTelemetry({
   provider = "sluice",
   mostOpen = 1000,
 }: TelemetryOptions = {}): Telemetry {
+  if (!(mostOpen >= 1)) throw new TypeError(`mostOpen: must be a number from 1 up, got ${mostOpen}`);
   const tracer = tracerProvider.getTracer(NAME);
   const open = createOpenSpans(mostOpen);
   const answers = createAnswers(mostOpen);

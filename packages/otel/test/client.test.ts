@@ -1,5 +1,6 @@
 import { context, SpanKind, SpanStatusCode, trace } from "@opentelemetry/api";
 import {
+  type ClientEvent,
   completeChat,
   createChatStore,
   createClient,
@@ -303,6 +304,27 @@ describe("spans that never end", () => {
     for (const callId of ["a", "b", "c"]) expect(telemetry.headers({ ...call, callId })).toEqual({});
     expect(spans()).toEqual([]);
   });
+});
+
+test("two calls of a tool that share an id have a span each, and so has one whose begin was not seen", () => {
+  const { tracerProvider, meterProvider, spans } = openSDK();
+  let emit = (_: ClientEvent): void => {};
+  const subscribe = (listener: typeof emit) => {
+    emit = listener;
+    return () => {};
+  };
+  const telemetry = createTelemetry({ tracerProvider, meterProvider });
+  telemetry.instrument({ baseURL: "https://gateway.test", events: { subscribe } });
+  const run = { name: "weather", toolCallId: "a", messageId: "m" };
+  const start = { type: "tool-start", ...run } as const;
+  const end = { type: "tool-end", ...run, ms: 5000, outcome: "done" } as const;
+  for (const event of [start, start, end, end, { ...end, toolCallId: "b" }]) emit(event);
+  expect(spans().map(({ name }) => name)).toEqual(Array(3).fill("execute_tool weather"));
+  expect(spans()[2]?.ms).toBeGreaterThanOrEqual(4999);
+});
+
+test.each([0, -1, Number.NaN])("mostOpen %s is refused: nothing would bound the spans", (mostOpen) => {
+  expect(() => createTelemetry({ mostOpen })).toThrow(/mostOpen/);
 });
 
 describe("instrument", () => {
