@@ -12,6 +12,7 @@ const layers = {
     entries/
     prices/
     batches/
+    media-tools/
     assets/ chat/ epsilon/ images/ videos/
     tasks/ uploads/
     client
@@ -48,10 +49,10 @@ const layers = {
     storage-session
     persistence/
     queue-records shown thread-list tool-calls
-    insertion-point join prepare prompt
+    insertion-point join prepare prompt running-call
     message-tree options queue records state
     draft history initial-messages placement tools
-    attachments json-schema not-sent repair
+    attachments files json-schema not-sent repair
     message tool-report turn-error`,
   "core/src/chat/conversation/persistence": `
     reading

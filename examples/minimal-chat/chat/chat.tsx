@@ -58,7 +58,8 @@ function Rest({ last, chat }: { last: ThreadMessage; chat: UseChatStreamResult }
   );
 }
 
-function Message({ message: { role, content, reasoning, images = [] } }: { message: ThreadMessage }) {
+function Message({ message }: { message: ThreadMessage }) {
+  const { role, content, reasoning, images = [], files = [] } = message;
   return (
     <li className={role}>
       {reasoning && (
@@ -68,7 +69,10 @@ function Message({ message: { role, content, reasoning, images = [] } }: { messa
         </details>
       )}
       {images.map((url) => (
-        <img key={url} src={url} alt="Attached" />
+        <img key={url} src={url} alt={role === "user" ? "Attached" : "Made for you"} />
+      ))}
+      {files.map(({ url }) => (
+        <video key={url} src={url} controls muted aria-label="Made for you" />
       ))}
       <p dir="auto">{content}</p>
     </li>

@@ -115,7 +115,8 @@ function Bubble({ text }: { readonly text: string }) {
   );
 }
 
-function Images({ images }: { readonly images: readonly string[] }) {
+/** Images of a message. One that is pressed opens at its full size. */
+export function Images({ images }: { readonly images: readonly string[] }) {
   return (
     <ul aria-label="Images" className="flex flex-wrap justify-end gap-2">
       {images.map((url, index) => (

@@ -8,7 +8,7 @@ import { later, soon } from "../ui/later.js";
 import { sourceWords } from "../words.js";
 import { modelWords, useVerbs } from "./chat.js";
 import { canRetry, Ending, Silence, Unanswered, Waiting } from "./ending.js";
-import { Question, Versions } from "./question.js";
+import { Images, Question, Versions } from "./question.js";
 import { isAsking, Steps } from "./steps.js";
 
 const Markdown = later(async () => (await import("./markdown.js")).Markdown);
@@ -74,6 +74,21 @@ interface AnswerProps {
   readonly isNear: boolean;
 }
 
+/** Pictures and films that the tools of a turn have made. */
+function Made({ answers }: Pick<TurnMessages, "answers">) {
+  const images = answers.flatMap(({ images = [] }) => images);
+  const files = answers.flatMap(({ files = [] }) => files);
+  return (
+    <>
+      {images.length > 0 && <Images images={images} />}
+      {files.map(({ url }) => (
+        // biome-ignore lint/a11y/useMediaCaption: a film that a model made has no captions
+        <video key={url} src={url} controls aria-label="Film of the answer" className="max-h-96 rounded-xl" />
+      ))}
+    </>
+  );
+}
+
 /** The answers of a turn: its steps in one box, the text, and one row of actions. */
 function Answer({ turn: { answers, text }, isLast, isBusy, isNear }: AnswerProps) {
   const last = answers.at(-1) as ThreadMessage;
@@ -90,6 +105,7 @@ function Answer({ turn: { answers, text }, isLast, isBusy, isNear }: AnswerProps
     <article aria-label="Assistant's answer" aria-busy={isBusy} className="flex min-w-0 flex-col gap-3">
       <h2 className="sr-only">Answer</h2>
       <Steps answers={answers} isBusy={isBusy} />
+      <Made answers={answers} />
       {/* the text before a tool call is one of the steps */}
       {last.content !== "" && !hasCalls && (
         <Prose

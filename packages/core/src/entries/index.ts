@@ -93,6 +93,7 @@ export type { ChatStore, SendOptions } from "../chat/conversation/chat-store.js"
 export type { InitialMessage } from "../chat/conversation/initial-messages.js";
 export type {
   MessageOutcome,
+  ThreadFile,
   ThreadMessage,
   ThreadNode,
   ThreadToolCall,
@@ -109,6 +110,8 @@ export type { ChatDelta, ChatMessage, ChatOutcome, ChatUsage } from "../chat/pro
 export type { ChatRequestMessage } from "../chat/protocol/message-schema.js";
 export type { ChatRequest } from "../chat/protocol/schema.js";
 export { type ChatFollowOptions, type ChatStream, followChat, streamChat } from "../chat/stream.js";
+export { type ImageToolOptions, imageTool } from "../media-tools/image-tool.js";
+export { type VideoToolOptions, videoTool } from "../media-tools/video-tool.js";
 
 // Batches
 

@@ -1,6 +1,7 @@
 import { randomId } from "../../base/random-id.js";
 import { isRecord } from "../../transport/error-response.js";
 import { ValidationError } from "../../vocabulary/errors.js";
+import { isFile } from "./files.js";
 import type { ThreadMessage } from "./message.js";
 
 /**
@@ -39,7 +40,7 @@ export function threadMessagesOf(messages: readonly InitialMessage[], option: st
 /** A field that cannot be read, with the reason. */
 function problemOf(message: unknown, ids: ReadonlySet<unknown>): [string, string] | undefined {
   if (!isRecord(message)) return ["", "must be a message: { role, content }"];
-  const { id, role, content, toolCalls, images, parts } = message;
+  const { id, role, content, toolCalls, images, files, parts } = message;
   if (!roles.has(role))
     return ["role", `must be one of ${[...roles].join(", ")}; got ${JSON.stringify(role)}`];
   if (typeof content !== "string")
@@ -50,6 +51,7 @@ function problemOf(message: unknown, ids: ReadonlySet<unknown>): [string, string
   if (!isListOf(toolCalls, isCall))
     return ["toolCalls", "must be calls: { id, name, arguments, input, state }"];
   if (!isListOf(images, (url) => typeof url === "string")) return ["images", "must be http(s) or data URLs"];
+  if (!isListOf(files, isFile)) return ["files", "must be files: { type, url }, with http(s) or data URLs"];
   return undefined;
 }
 

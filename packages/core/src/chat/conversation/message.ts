@@ -47,6 +47,21 @@ export interface ThreadToolCall {
   readonly output?: unknown;
   /** Text that the model gets instead of an output, once the call failed, was denied or was cancelled. */
   readonly error?: string;
+  /** Share of the work that is done, from 0 to 1, where the tool reports it; absent once the call has ended. */
+  readonly progress?: number;
+  /**
+   * Value that the tool keeps with its run (`keep`), as JSON: the handle of a film. A running call that has it is run again after a
+   * reload. It stays where the call ended without a result.
+   */
+  readonly kept?: unknown;
+}
+
+/** A file of an answer that a tool has made, as a film. */
+export interface ThreadFile {
+  /** Media type of the file: `video/mp4`. */
+  readonly type: string;
+  /** Address of the file: http(s), or a data URL. A link of the gateway works for 24 hours. */
+  readonly url: string;
 }
 
 /** One message of a thread. A message that has not changed stays the same object. */
@@ -57,8 +72,10 @@ export interface ThreadMessage {
   readonly role: "system" | "user" | "assistant";
   /** Text of the message so far. */
   readonly content: string;
-  /** Images beside a user's text: http(s) or data URLs. */
+  /** Images beside a user's text, or made by the tools of an answer: http(s) or data URLs. */
   readonly images?: readonly string[];
+  /** Other files that the tools of an answer have made. */
+  readonly files?: readonly ThreadFile[];
   /** The model's thinking; absent where the model showed none. */
   readonly reasoning?: string;
   /** The tools that the answer calls, and their results. */
@@ -125,6 +142,11 @@ export interface ThreadTurn {
    * `unknown`, because that answer is billed.
    */
   readonly error?: Error;
+}
+
+/** True for a running call that goes on after a reload, with what its tool has kept. */
+export function isResumable({ state, kept }: ThreadToolCall): boolean {
+  return state === "running" && kept !== undefined;
 }
 
 /** Beginning of the keys of queued messages in a storage; the id of the message follows. */

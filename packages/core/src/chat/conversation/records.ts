@@ -1,8 +1,10 @@
 import { isRecord } from "../../transport/error-response.js";
 import { isImageURL } from "../protocol/image-url.js";
+import { isFile } from "./files.js";
 import {
   isOpen,
   isPending,
+  isResumable,
   QUEUED,
   type ThreadMessage,
   type ThreadToolCall,
@@ -35,7 +37,7 @@ function nodeOf(id: string, record: unknown): PlacedMessage | undefined {
   if (id === LEAF || id.startsWith(QUEUED) || !isRecord(record) || !isRecord(record["message"]))
     return undefined;
   const { message: kept, parent, revision } = record;
-  const { role, content, error, images, toolCalls } = kept as Record<string, unknown>;
+  const { role, content, error, images, files, toolCalls } = kept as Record<string, unknown>;
   const isAnswer = role === "assistant";
   if (!isText(content) && !isAnswer) return undefined;
   if (!isAnswer && role !== "user" && role !== "system") return undefined;
@@ -51,6 +53,7 @@ function nodeOf(id: string, record: unknown): PlacedMessage | undefined {
     content: isText(content) ? content : "",
     ...(isRecord(error) && { error: Object.assign(new Error(), reasonOf(error)) }),
     ...(Array.isArray(images) && { images: images.filter((url) => isText(url) && isImageURL(url)) }),
+    ...(Array.isArray(files) && { files: files.filter(isFile) }),
     ...(Array.isArray(toolCalls) && { toolCalls: toolCalls.flatMap((call) => callOf(call) ?? []) }),
   } as ThreadMessage;
   return {
@@ -87,7 +90,7 @@ const states: readonly unknown[] = [
 
 function callOf(call: unknown): ThreadToolCall | undefined {
   if (!isRecord(call)) return undefined;
-  const { id, name, arguments: text, input, state, output, error } = call;
+  const { id, name, arguments: text, input, state, output, error, kept } = call;
   if (!(isText(id) ? id : Number.isFinite(id)) || !isText(name)) return undefined;
   return {
     id: String(id),
@@ -97,6 +100,7 @@ function callOf(call: unknown): ThreadToolCall | undefined {
     state: (states.includes(state) ? state : "cancelled") as ThreadToolCall["state"],
     ...(output !== undefined && { output }),
     ...(isText(error) && { error }),
+    ...(kept !== undefined && { kept }),
   };
 }
 
@@ -131,6 +135,11 @@ export function isUnderWay(message: ThreadMessage | undefined): boolean {
 }
 
 const LEFT = "the page was left before the call had a result";
+
+/** Ends the running tools of an answer that can't go on after its tab was closed, where others can. */
+export function withResumableCalls(message: ThreadMessage): ThreadMessage {
+  return withCallsClosed(message, LEFT, (call) => isOpen(call) && !isPending(call) && !isResumable(call));
+}
 
 /** Ends the answer and the running tools of a message whose tab was closed. Calls that wait for the user stay open. */
 export function afterReload(message: ThreadMessage): ThreadMessage {

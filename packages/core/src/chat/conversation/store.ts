@@ -199,10 +199,13 @@ function showMerged(chat: Chat): void {
   refresh(chat);
 }
 
-/** Continues to read an answer that a closed tab has left; undefined where that is not possible now. */
+/** Continues an answer, or its tools, that a closed tab has left; undefined where that is not possible now. */
 function resumeLeft(chat: Chat, left: ThreadMessage): Promise<ThreadTurn> | undefined {
   const { thread, run, own } = chat;
   if (run || lastMessage(chat)?.id !== left.id) return undefined;
-  const place = { below: thread.parentOf(left.id), added: [left.id] };
-  return startTurn(chat, () => place, own, { left });
+  const added = [left.id];
+  const isUnderWay = left.outcome === undefined;
+  return isUnderWay
+    ? startTurn(chat, () => ({ below: thread.parentOf(left.id), added }), own, { left })
+    : startTurn(chat, () => ({ below: left.id, added }), own, { message: left.id });
 }

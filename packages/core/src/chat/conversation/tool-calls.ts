@@ -13,6 +13,7 @@ import {
 } from "./message.js";
 import type { Thread } from "./message-tree.js";
 import { createToolReport, type ToolReport } from "./tool-report.js";
+import { createRunningCall, type RunningCall, withoutRun } from "./running-call.js";
 import type { ChatTool, ToolContext } from "./tools.js";
 
 // loaded while the request of a chat with tools is out, or for an answer that calls one
@@ -38,6 +39,8 @@ export interface ToolCallsContext {
   /** Aborts when the turn ends: no call writes into the thread after it. */
   readonly signal: AbortSignal;
   readonly onChange: () => void;
+  /** Writes the thread; undefined without a storage. */
+  readonly written: () => Promise<unknown> | undefined;
 }
 
 /** Creates the tool calls of one turn. */
@@ -79,7 +82,7 @@ export function createToolCalls(context: ToolCallsContext): ToolCalls {
         callsOf(id).forEach((call, place) => {
           if (call.state !== "running" || running.has(place)) return;
           running.add(place);
-          void work(runCall, call, from).then((result) => {
+          void work(runCall, call, frommessages, createRunningCall(context, id, place)).then((result) => {
             // calls that end together are one change
             if (settled.size === 0) queueMicrotask(showSettled);
             settled.set(place, result);
@@ -91,7 +94,10 @@ export function createToolCalls(context: ToolCallsContext): ToolCalls {
     });
 
     function showSettled(): void {
-      const toolCalls = callsOf(id).map((call, place) => settled.get(place) ?? call);
+      const toolCalls = callsOf(id).map((call, place) => {
+        const ended = settled.get(place);
+        return ended ? withoutRun(ended, call) : call;
+      });
       for (const place of settled.keys()) running.delete(place);
       settled = new Map();
       const message = thread.node(id)?.message;
@@ -110,6 +116,7 @@ export function createToolCalls(context: ToolCallsContext): ToolCalls {
     act: typeof runCall,
     call: ThreadToolCall,
     { id: messageId, messages }: { readonly id: string; readonly messages: CallContext["messages"] },
+    running?: RunningCall,
   ): Promise<ThreadToolCall> {
     const { clock, warn } = client;
     const controller = new AbortController();
@@ -118,7 +125,7 @@ export function createToolCalls(context: ToolCallsContext): ToolCalls {
     const run = { name: call.name, toolCallId: call.id, chatId, messageId };
     const report = createToolReport(client, run);
     try {
-      return await act(call, { tools: tools() ?? [], clock, warn, signal, messages, report });
+      return await act(call, { tools: tools() ?? [], clock, warn, signal, messages, report, running });
     } catch (cause) {
       // the options of the app failed: the next request fails for the same reason, and ends the turn
       return failed(call, asError(cause).message);
@@ -133,11 +140,13 @@ export function createToolCalls(context: ToolCallsContext): ToolCalls {
 }
 
 /** Context of a call that does not depend on its tool. */
-interface CallContext extends Omit<ToolContext, "toolCallId"> {
+interface CallContext extends Pick<ToolContext, "signal" | "messages"> {
   readonly tools: readonly ChatTool[];
   readonly clock: Clock;
   readonly warn: Client["warn"];
   readonly report: ToolReport;
+  /** Absent while a call is only admitted. */
+  readonly running?: RunningCall | undefined;
 }
 
 /** Decides the next state of a call with whole arguments: it runs, waits for the user or the app, or has failed. */
@@ -177,11 +186,12 @@ async function needsApproval(tool: ChatTool, input: unknown, warn: Client["warn"
 
 /** Runs a call to its end, or until `context.signal` aborts. Never rejects: the model gets the error. */
 function runCall(call: ThreadToolCall, context: CallContext): Promise<ThreadToolCall> {
-  const { messages, report } = context;
+  const { messages, report, running } = context;
   return withTool(call, context, async (tool, input, checked, signal) => {
     if (!tool.execute) return { ...checked, state: "needs-result" };
     report.start();
-    return withOutput(checked, await tool.execute(input, { messages, signal, toolCallId: call.id }));
+    return && running
+      ? withOutput(checked, await tool.execute(input, { ...running, messages, signal, toolCallId: call.id }));
   });
 }
 

@@ -2,7 +2,7 @@ import { noteOptions, print } from "../../base/note-options.js";
 import { assertWritable, type StandardSchema } from "../../base/standard-schema.js";
 import { ConfigurationError } from "../../vocabulary/errors.js";
 import type { ToolDefinition } from "../protocol/tool-schema.js";
-import type { ThreadMessage } from "./message.js";
+import type { ThreadFile, ThreadMessage } from "./message.js";
 
 /** Context of a call, given to `execute` beside the input. */
 export interface ToolContext {
@@ -12,6 +12,25 @@ export interface ToolContext {
   readonly toolCallId: string;
   /** The thread up to the call. */
   readonly messages: readonly ThreadMessage[];
+  /** Value that an earlier run of this call has kept; undefined in the first one. */
+  readonly kept: unknown;
+  /**
+   * Keeps a value with the call: JSON, such as the handle of a task. After a reload the call runs again with it, where
+   * the chat has a `storage` and the browser has Web Locks. A running call that has kept nothing is cancelled instead.
+   * Resolves when the storage has it, after 0.5 s at most.
+   *
+   * @throws {TypeError} for a value that has no JSON
+   */
+  keep(value: unknown): Promise<void>;
+  /** Reports the share of the work that is done, from 0 to 1, as `progress` of the call. */
+  progress(share: number): void;
+  /**
+   * Shows a file beside the answer: in its `images` if the type begins with `image/`, otherwise in its `files`. The model
+   * does not get it.
+   *
+   * @throws {TypeError} for an address that is neither http(s) nor a data URL of an image, a video or a sound
+   */
+  show(file: ThreadFile): void;
 }
 
 /** A tool that a chat runs when the model calls it. Created by {@link defineTool}. */

@@ -1,8 +1,8 @@
 import { scoped } from "../../../base/scope.js";
 import { hasLocks, isLocked, shareLock, withLock } from "../../../tabs/locks.js";
-import { QUEUED, type ThreadMessage } from "../message.js";
+import { isResumable, QUEUED, type ThreadMessage } from "../message.js";
 import type { PlacedMessage } from "../placement.js";
-import { afterReload, isInFlight, isUnderWay } from "../records.js";
+import { afterReload, isInFlight, isUnderWay, withResumableCalls } from "../records.js";
 import type { ThreadKeeper } from "./keeper.js";
 import { type KeptThread, report } from "./parts.js";
 import type { ThreadWriter } from "./writing.js";
@@ -80,18 +80,24 @@ export function createOtherTabs(
     },
   };
 
-  /** Ends the work of a closed tab. This tab continues an answer that the proxy keeps. */
+  /** Ends the work of a closed tab. This tab continues an answer that the proxy keeps, and calls that can go on. */
   async function closeOrResume(id: string, signal: AbortSignal): Promise<void> {
     await refresh(id);
     signal.throwIfAborted();
     const message = thread.node(id)?.message;
     // the locks were found broken meanwhile: the message is shown again when its tab has ended it
     if (message && isInFlight(message) && !hasLocks()) return drop(id);
-    const turn = message && isKept(message) && resume(message);
+    const turn = message && isKept(message) && goOn(message);
     if (turn) await turn;
     else endLeft(id);
     // written now, so that the next tab finds it ended
     await written();
+  }
+
+  /** Continues the work of a closed tab. Calls that can't go on are ended, so that they do not run twice. */
+  function goOn(message: ThreadMessage): ReturnType<typeof resume> {
+    if (!isUnderWay(message)) thread.put(withResumableCalls(message));
+    return resume(message);
   }
 
   /** Runs while the lock of the message is held: the tab that worked on it has left. */
@@ -114,9 +120,10 @@ export function createOtherTabs(
 }
 
 /**
- * True for an answer in flight whose tab may be closed: the proxy keeps the answer, and tabs can see each other's
- * locks.
+ * True for work whose tab may be closed: the proxy keeps the answer in flight, or a tool keeps what it needs to go on, and
+ * tabs can see each other's locks.
  */
 function isKept(message: ThreadMessage): boolean {
-  return hasLocks() && isUnderWay(message) && message.streamId !== undefined;
+  const { streamId, toolCalls } = message;
+  return hasLocks() && (isUnderWay(message) ? streamId !== undefined : !!toolCalls?.some(isResumable));
 }

@@ -28,6 +28,7 @@ export function loadCalls(turn: Run): Promise<ToolCalls> {
       tools: () => options().tools,
       signal: owner.signal,
       onChange: () => refresh(turn),
+      written: () => turn.storage.keeper?.written(),
     }),
   );
   // the caller that needs it gets the error

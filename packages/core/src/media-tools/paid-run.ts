@@ -1,0 +1,57 @@
+import { randomId } from "../base/random-id.js";
+import type { ToolContext } from "../chat/conversation/tools.js";
+import type { Client } from "../client.js";
+import { isRecord } from "../transport/error-response.js";
+import { offersIn } from "../transport/offers.js";
+import { requestOnce } from "../transport/request-once.js";
+import { isGatewayError } from "../vocabulary/errors.js";
+
+/** A run of a tool that is billed, as it is kept with its call. */
+export interface PaidRun {
+  /** The `idempotency-key` of its request. */
+  readonly key: string;
+  /** True if the proxy answers a repeated key from its memory. */
+  readonly isOnce: boolean;
+  /** Handle of the task, once the gateway has accepted it. */
+  readonly handle?: { readonly id: string };
+}
+
+const BILLED = "It may have been made and billed: ask the user before you call the tool again.";
+
+/**
+ * Begins a run, or continues the one that the call has kept. Its key is kept before anything is sent.
+ *
+ * @throws for a request whose page was left, where a repetition could be billed twice
+ */
+export async function beginRun(client: Client, { kept, keep }: ToolContext): Promise<PaidRun> {
+  const left = runIn(kept);
+  if (left?.handle || left?.isOnce) return left;
+  if (kept !== undefined) throw new Error(`the page was left before the answer came. ${BILLED}`);
+  const run = { key: randomId(), isOnce: client.idempotencyKeys && (await offersOnce(client)) };
+  await keep(run);
+  return run;
+}
+
+/** Reads a run as it was kept: any script of the page may write to a storage. */
+function runIn(kept: unknown): PaidRun | undefined {
+  if (!isRecord(kept)) return undefined;
+  const { key, isOnce, handle } = kept;
+  if (typeof key !== "string" || !/^[\x21-\x7e]{1,255}$/.test(key)) return undefined;
+  const isHandle = isRecord(handle) && typeof handle["id"] === "string";
+  return { key, isOnce: isOnce === true, ...(isHandle && { handle: handle as unknown as { id: string } }) };
+}
+
+/** Asks the proxy if it remembers keys (`once` of `@sluice/durable`). One that can't be reached now does not. */
+function offersOnce(client: Client): Promise<boolean> {
+  const read = async ({ headers, body }: Response) => {
+    await body?.cancel();
+    return offersIn(headers)?.includes("once") ?? false;
+  };
+  return requestOnce(client, "/health", { method: "GET" }, read).catch(() => false);
+}
+
+/** Adds to an error what the model must know: a request whose end is not known is not repeated by itself. */
+export function withBilling(error: unknown): unknown {
+  if (!isGatewayError(error) || error.outcome !== "unknown") return error;
+  return new Error(`${error.message}. ${BILLED}`, { cause: error });
+}
