@@ -61,7 +61,7 @@ async function agentOf(env: Record<string, string>, ...[file = "", ...args]: str
 }
 
 test.each(["mcp-cli.js", "cli.js mcp"])(
-  "An agent starts %s, and gets an answer, a picture and a video, and never the key",
+  "case 215: an agent that starts %s gets an answer, a picture, a video and errors, and never the key",
   async (command) => {
     const { env } = await gateway();
     const folder = temporaryFolder();
@@ -69,12 +69,12 @@ test.each(["mcp-cli.js", "cli.js mcp"])(
     expect((await agent.mcp.listTools()).tools).toHaveLength(14);
     const messages = [{ role: "user", content: "Why is the sky blue?" }];
     expect((await agent.call("chat_delta-5_3", { messages })).content[0]?.text).toContain("sky");
-    await agent.call("image_gamma-image-5-0-260128", { prompt: "A reef", idempotency_key: "k-12345678" });
+    await agent.call("image_gamma-image-5-0-260128", { prompt: "A reef" });
     const started = await agent.call("video_start_beta3_0-video", { input: { prompt: "A reef" } });
     const { id, model } = started.structuredContent ?? {};
     await agent.call("video_wait", { id, model });
     expect((await readdir(folder)).toSorted()).toEqual([
-      expect.stringMatching(/^image-k-12345678-1\.(jpg|png)$/),
+      expect.stringMatching(/^image-[\da-f]{8}-1\.(jpg|png)$/),
       `video-${id}.mp4`,
     ]);
     for (const prompt of ["[[drop]]", "[[429]]", "[[500]]", "[[malformed]]"])

@@ -1,6 +1,7 @@
 import { Server } from "@modelcontextprotocol/sdk/server/index.js";
 import { CallToolRequestSchema, ListToolsRequestSchema } from "@modelcontextprotocol/sdk/types.js";
 import type { Client } from "@sluice/core";
+import { withFiles } from "./files.js";
 import { createPaidCalls, mayBeBilled, remembersKeys } from "./paid-calls.js";
 import { reportEvery } from "./progress.js";
 import { saveMedia } from "./save.js";
@@ -18,7 +19,8 @@ export interface McpServerOptions {
    */
   readonly models?: readonly string[] | undefined;
   /**
-   * Folder in which pictures and videos are saved; results have their paths. It is made when it is needed.
+   * Folder in which pictures and videos are saved; results have their paths. It is made when it is needed. Requests can
+   * use its pictures, by `file:` addresses of at most 20 MB. No other file is read.
    *
    * @default none: results have links, which end in about a day
    */
@@ -89,9 +91,10 @@ export function createMcpServer(client: Client, options: McpServerOptions = {}):
       },
     };
     const { folder, maxBytes } = options;
-    const send = (idempotencyKey?: string) => {
+    const send = async (idempotencyKey?: string) => {
       key = idempotencyKey;
-      const { idempotency_key: _, ...fields } = input;
+      const { idempotency_key: _, ...given } = input;
+      const fields = tool.paid ? await withFiles(given, folder) : given;
       const save: Call["save"] = (url, name) => saveMedia(client, url, name, { folder, maxBytes, signal });
       return tool.run(fields, { client: tracked, signal, idempotencyKey, report, save });
     };

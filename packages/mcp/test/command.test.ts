@@ -81,7 +81,7 @@ describe("sluice chat", () => {
   });
 });
 
-test("Words of a model cannot steer a terminal, and reach a file as they are", async () => {
+test("case 216: words of a model cannot steer a terminal, and reach a file as they are", async () => {
   const { sluice } = await opened({ chat: () => "a\u001b]0;title\u0007\u009b2J\tb\nc" });
   expect((await sluice(["chat", "Hi"], { isTTY: true })).out).toBe("a]0;title2J\tb\nc\n");
   expect((await sluice(["chat", "Hi"])).out).toContain("\u001b]0;title");

@@ -170,7 +170,12 @@ describe("the page of threats", () => {
   const numbers = [...textOfFile("docs/threats.md").matchAll(/^(\d+)\. /gm)].map(([, number]) =>
     Number(number),
   );
-  const titles = ["packages/worker-proxy/test/", "packages/durable/test/", "tests/"].flatMap((folder) =>
+  const titles = [
+    "packages/worker-proxy/test/",
+    "packages/durable/test/",
+    "packages/mcp/test/",
+    "tests/",
+  ].flatMap((folder) =>
     readdirSync(new URL(folder, root))
       .filter((name) => name.endsWith(".test.ts"))
       .map((name) => textOfFile(folder + name)),

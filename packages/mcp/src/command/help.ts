@@ -1,12 +1,12 @@
 /** Text of `sluice --help`. */
 export const HELP = `Chats, draws and makes videos through the gateway.
 
-  sluice chat  "Why is the sky blue?"        an answer, as it is written
-  sluice image "A reef at dawn"              pictures, saved in this folder
-  sluice video "A reef at dawn"              a video, with its progress
-  sluice video --resume <id>                 goes on waiting for a video that is paid for
-  sluice mcp                                 a server of the Model Context Protocol, for agents
-  sluice completion bash|zsh|fish            what your shell needs for the Tab key
+  sluice chat  "Why is the sky blue?"   an answer, as it is written
+  sluice image "A reef at dawn"         pictures, saved in this folder
+  sluice video "A reef at dawn"         a video, with its progress
+  sluice video --resume <id>            goes on waiting for a paid video
+  sluice mcp                            a server of tools for agents (MCP)
+  sluice completion bash|zsh|fish       a script for the Tab key of your shell
 
   --model <id>            the model (default: the newest of its kind)
   --set <field>=<value>   any other field of the request: parameters.duration=5
@@ -15,7 +15,7 @@ export const HELP = `Chats, draws and makes videos through the gateway.
   --out <folder>          image, video: folder of the files (default: this one)
   --no-wait               video: starts it, prints its id, and ends
   --resume <id>           video: the id of a task that was started before
-  --models <ids>          mcp: models that get a tool, with commas (default: all)
+  --models <ids>          mcp: models with a tool, with commas (default: all)
   --folder <folder>       mcp: folder of the files (default: results are links)
   --json                  one JSON value on the output, for programs
   --base-url <address>    the gateway or a proxy (default: $GATEWAY_URL)
@@ -25,7 +25,7 @@ A question that is "-" is read from the input.
 
 Environment:
   GATEWAY_URL       address of the gateway, or of a proxy before it
-  GATEWAY_API_KEY   key of the gateway. It is never an argument: other programs can see those
+  GATEWAY_API_KEY   key of the gateway, never an argument: others can see those
   PROXY_TOKEN       token for a proxy, which has the key itself
 
 It ends with
@@ -51,5 +51,6 @@ make videos and register assets.
   --base-url <address>    the gateway or a proxy (default: $GATEWAY_URL)
   --version, --help
 
-The key is in the environment alone: GATEWAY_API_KEY for the gateway, or PROXY_TOKEN for a proxy.
+The key is in the environment alone: GATEWAY_API_KEY for the gateway, or
+PROXY_TOKEN for a proxy.
 `;

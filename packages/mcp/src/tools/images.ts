@@ -15,8 +15,10 @@ export function imageTool(model: keyof typeof imageModels): Tool {
       report.waiting("The image is being drawn");
       const request = { ...input, model } as unknown as ImageRequest;
       const { images } = await generateImages(client, request, { signal, idempotencyKey });
+      const name = `image-${crypto.randomUUID().slice(0, 8)}`;
       const content: Content[] = [];
-      for (const [index, image] of images.entries()) content.push(...(await shown(image, index + 1, call)));
+      for (const [index, image] of images.entries())
+        content.push(...(await shown(image, index + 1, name, call)));
       return { content };
     },
   };
@@ -25,10 +27,11 @@ export function imageTool(model: keyof typeof imageModels): Tool {
 async function shown(
   image: GeneratedImage | FailedImage,
   number: number,
-  { save, idempotencyKey = "" }: Call,
+  name: string,
+  { save }: Call,
 ): Promise<Content[]> {
   if (image.error) return [text(`Image ${number} was not made: ${image.error.message}`)];
-  const { link, says } = await save(image.url, `image-${idempotencyKey.slice(0, 36)}-${number}`);
+  const { link, says } = await save(image.url, `${name}-${number}`);
   const size = image.size ? `, ${image.size}` : "";
   return [text(`Image ${number}${size}: ${says}`), link];
 }
