@@ -44,7 +44,7 @@ const most: Readonly<Record<string, { readonly files: number; readonly bytes: nu
   "@sluice/durable": { files: 130, bytes: 375_000 },
   "@sluice/ai-sdk": { files: 95, bytes: 80_000 },
   "@sluice/emulator": { files: 320, bytes: 245_000 },
-  "@sluice/mcp": { files: 90, bytes: 40_000 },
+  "@sluice/mcp": { files: 105, bytes: 63_000 },
   "@sluice/otel": { files: 50, bytes: 40_000 },
   "create-sluice": { files: 70, bytes: 20_000 },
 };

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import type { Client } from "@sluice/core";
 import { isGatewayError } from "@sluice/core";
 import { askOffers } from "@sluice/core/internal";
@@ -6,7 +7,7 @@ import type { Input, Result } from "./tools/tool.js";
 /** One thing that is paid for, by its key. */
 interface Entry {
   readonly key: string;
-  /** The tool and its arguments, as text. */
+  /** Hash of the tool and its arguments. */
   readonly request: string;
   /** Aborts when the caller cancels: the end of the call is not known from then on. */
   readonly signal: AbortSignal;
@@ -37,7 +38,7 @@ export function createPaidCalls(isRemembered: (offer: string) => Promise<boolean
     wasSent: () => boolean,
   ): Promise<Result> {
     const { idempotency_key: given, ...fields } = input;
-    const request = JSON.stringify([tool, sorted(fields)]);
+    const request = hashOf(JSON.stringify([tool, sorted(fields)]));
     const known = typeof given === "string" ? calls.get(given) : lostCall(request);
     if (known && known.request !== request)
       throw new NotRepeated(
@@ -97,6 +98,10 @@ export async function remembersKeys(client: Client, offer: string): Promise<bool
 export function mayBeBilled(error: unknown, wasSent: () => boolean): boolean {
   if (!isGatewayError(error)) return wasSent();
   return error.outcome === "unknown" || (error.outcome === undefined && wasSent());
+}
+
+function hashOf(text: string): string {
+  return createHash("sha256").update(text).digest("base64");
 }
 
 /** Sorts the keys of objects, so that equal arguments have equal JSON. */

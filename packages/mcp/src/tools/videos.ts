@@ -55,7 +55,8 @@ export const videoWait: Tool = {
   inputSchema: { type: "object", properties: { ...TASK, seconds: WAIT }, required: ["id"] },
   async run(input, call) {
     const { client, signal, report } = call;
-    const seconds = typeof input["seconds"] === "number" ? input["seconds"] : WAIT.default;
+    const asked = typeof input["seconds"] === "number" ? input["seconds"] : WAIT.default;
+    const seconds = Math.min(Math.max(asked, WAIT.minimum), WAIT.maximum);
     let last: VideoTask | undefined;
     for await (const task of watchVideoTask(client, taskOf(input), { signal, deadlineMs: seconds * 1000 })) {
       last = task;
