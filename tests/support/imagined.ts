@@ -8,6 +8,7 @@ import type { EncodeProgress } from "@sluice/core/media";
 import type { Emulator } from "@sluice/emulator";
 import type { Extension, Meter, ProxyOptions, RateLimitBinding, User } from "@sluice/worker-proxy";
 import type { ObjectNamespace } from "@sluice/durable";
+import type { SluiceProvider } from "@sluice/ai-sdk";
 import type { AnalyticsDataset } from "@sluice/worker-proxy/analytics-engine";
 import type { MediaBucket, MediaStore } from "@sluice/durable";
 import type { VAPID, WebPush } from "@sluice/durable/push";
@@ -35,6 +36,7 @@ declare global {
 
   const client: Client;
   const emulator: Emulator;
+  const sluice: SluiceProvider;
   const storage: RecordStorage;
   const handle: VideoTaskHandle & AssetHandle;
   const request: never;
