@@ -195,12 +195,3 @@ describe("a video", () => {
     expect(gateway.requests.filter(({ path }) => !path.startsWith(VIDEOS))).toEqual([]);
   });
 });
-
-test("The provider's models have its name, and it has no embedding models", () => {
-  const { sluice } = open();
-  expect(sluice("delta-5.3").provider).toBe("sluice.chat");
-  expect(sluice.languageModel("delta-5.3").modelId).toBe("delta-5.3");
-  expect(sluice.imageModel("a").provider).toBe("sluice.image");
-  expect(sluice.videoModel("a").provider).toBe("sluice.video");
-  expect(() => sluice.embeddingModel("a")).toThrow("No such embeddingModel: a");
-});
