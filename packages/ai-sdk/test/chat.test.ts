@@ -1,3 +1,4 @@
+import { systemClock } from "@sluice/core/internal";
 import {
   generateObject,
   generateText,
@@ -34,7 +35,7 @@ describe.each(places)("the chat models, by way of the %s", (place) => {
   });
 
   test.each(chatModels)("%s streams the same text as its parts", async (model) => {
-    const { sluice, paid } = open(place, { client: { includeUsage: true } });
+    const { sluice, paid } = open(place, { client: { includeUsage: true, clock: systemClock } });
     const result = streamText({ model: sluice(model), prompt });
     let text = "";
     for await (const piece of result.textStream) text += piece;

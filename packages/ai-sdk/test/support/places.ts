@@ -4,7 +4,7 @@ import { systemClock } from "@sluice/core/internal";
 import { createEmulator, type EmulatorOptions } from "@sluice/emulator";
 import { createProxy } from "@sluice/worker-proxy";
 
-/** Waits of repetitions, which a test has no time for. Limits are longer. */
+/** Waits of repetitions, which a test has no time for. Limits are longer; the wait for usage after an answer is not. */
 const SHORT_MS = 2500;
 const KEY = "sk-gateway-0123456789";
 export const chatModels = ["alpha-v4.1-flash", "gamma-chat-1-6-251015", "delta-5.3"] as const;
