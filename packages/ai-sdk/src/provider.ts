@@ -29,9 +29,11 @@ export interface SluiceProvider extends ProviderV4 {
  *
  * Requests are checked by the rules of their model before they are sent. A model that this version does not know is sent
  * without a check. Errors are `APICallError`s whose `cause` is the client's own error and whose `data.outcome` says if
- * the request may be billed. The client repeats what is safe (`retry` of `createClient`), so the SDK does not repeat it
- * again: `isRetryable` is true only if the client's `retry.limit` is 0 and nothing was billed, and for queries of a
- * video.
+ * the request may be billed.
+ *
+ * Streams, images and videos are repeated by the client (`retry` of `createClient`), and not again by the SDK. A whole
+ * answer of `generateText` is sent once. `isRetryable` is true for it after a refusal for now, and where nothing was
+ * sent; for the others only if the client's `retry.limit` is 0; and for queries of a video.
  *
  * @example
  * ```ts

@@ -30,7 +30,7 @@ function openPage(world: World, { messages = [], resume = false, strict = false,
   const { client, leave } = world.page();
   const transport = createChatTransport(client, { model: "delta-5.3", ...options });
   const finished: { finishReason?: string | undefined; isError: boolean; isAbort: boolean }[] = [];
-  const { result } = renderHook(
+  const { result, unmount } = renderHook(
     () =>
       useChat({
         id: "chat",
@@ -53,6 +53,7 @@ function openPage(world: World, { messages = [], resume = false, strict = false,
     finished,
     shows: (text: string) => until(() => expect(textOf(last())).toBe(text)),
     is: (status: string) => until(() => expect(chat().status).toBe(status)),
+    unmount,
     /** Leaves as a reload does: connections are gone, and nothing is said. */
     leave() {
       leave();
@@ -165,6 +166,18 @@ describe("useChat over the proxy", () => {
       expect([...storage.texts]).toEqual([]);
     },
   );
+});
+
+test("An answer stops at the gateway when its component goes, as useChat stops its chat", async () => {
+  const world = openWorld();
+  world.answerByHand();
+  const page = openPage(world, { storage: textStorage() });
+  void page.chat().sendMessage({ text: "Hello" });
+  await until(() => expect(world.written).toHaveLength(1));
+  world.written[0]?.write(said("one "));
+  await page.shows("one ");
+  page.unmount();
+  await until(() => expect(world.written[0]?.isLeft).toBe(true));
 });
 
 describe("tools of the page", () => {

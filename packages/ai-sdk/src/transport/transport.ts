@@ -1,5 +1,11 @@
 import { type Client, streamChat } from "@sluice/core";
-import { type ChatTransport, convertToModelMessages, type UIMessage, type UIMessageChunk } from "ai";
+import {
+  type ChatTransport,
+  convertToModelMessages,
+  generateId,
+  type UIMessage,
+  type UIMessageChunk,
+} from "ai";
 import { streamOf } from "../stream-of.js";
 import { chunksOf } from "./answer.js";
 import { settleApprovals, withDecided } from "./approvals.js";
@@ -52,9 +58,8 @@ export function createChatTransport<Message extends UIMessage = UIMessage>(
     // an answer that is kept is read from its start
     resumeStreamIsReplay: true,
     async sendMessages(sent) {
-      const end = new AbortController();
-      const signal = AbortSignal.any([end.signal, ...(sent.abortSignal ? [sent.abortSignal] : [])]);
-      return streamOf(answer(sent, signal), () => end.abort());
+      const { signal, abort } = endWith(sent.abortSignal);
+      return streamOf(answer(sent, signal), abort);
     },
     reconnectToStream: createResumption(client, options, memory),
   };
@@ -70,7 +75,7 @@ export function createChatTransport<Message extends UIMessage = UIMessage>(
     const messages = sent.messages.map((message) => (message === continued && settled ? settled : message));
     const sendable = await convertToModelMessages(messages, { tools, ignoreIncompleteToolCalls: true });
     const request = await chatRequestOf(client, options, sendable, body);
-    const messageId = continued?.id ?? crypto.randomUUID();
+    const messageId = continued?.id ?? generateId();
     const onId = (streamId: string) =>
       void memory.write(chatId, { streamId, messageId, earlier: settled?.parts ?? [] });
     const stream = streamChat(noting(client, { onId }), request, { signal, headers: new Headers(headers) });
@@ -88,6 +93,15 @@ export function createChatTransport<Message extends UIMessage = UIMessage>(
       throw error;
     }
   }
+}
+
+/** Creates the signal of an answer, which ends with the caller's or by `abort`. */
+function endWith(caller: AbortSignal | undefined) {
+  const end = new AbortController();
+  const abort = () => end.abort(caller?.reason);
+  if (caller?.aborted) abort();
+  caller?.addEventListener("abort", abort);
+  return { signal: end.signal, abort };
 }
 
 /** Finds the message that an answer continues: the one with the calls whose results are sent. */
