@@ -7,6 +7,7 @@ import { createServer, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { once, onceObject } from "@sluice/durable";
 import { createEmulator, type Emulator } from "@sluice/emulator";
 import { createProxy } from "@sluice/worker-proxy";
@@ -20,9 +21,8 @@ import { createObjectHost } from "./support/object-host.ts";
  * the journal of the emulator: each request that it has answered with an image is a bill.
  */
 
-const COUNT = 500;
 const SEED = 20_261_126;
-const program = new URL("./support/batch-program.ts", import.meta.url).pathname;
+const program = fileURLToPath(new URL("./support/batch-program.ts", import.meta.url));
 let close: () => Promise<unknown> = async () => {};
 beforeEach(() => {
   // the server reports each answer that the network loses
@@ -35,37 +35,37 @@ afterEach(() => {
 
 test("500 images are 500 pictures and 500 bills behind `once`, though the script is killed three times", async () => {
   const { emulator, url, folder } = await opened({ remembers: true });
-  await runUntilKilledThrice(url, folder);
-  expect(await runToEnd(url, folder)).toMatchObject({ status: "ended", done: COUNT, failed: 0, count: 0 });
-  expect(billsOf(emulator)).toHaveLength(COUNT);
-  expect(new Set(billsOf(emulator)).size).toBe(COUNT);
-  expect((await picturesIn(folder)).size).toBe(COUNT);
+  await runUntilKilledThrice(url, folder, 500);
+  expect(await runToEnd(url, folder, 500)).toMatchObject({ status: "ended", done: 500, failed: 0, count: 0 });
+  expect(billsOf(emulator)).toHaveLength(500);
+  expect(new Set(billsOf(emulator)).size).toBe(500);
+  expect((await picturesIn(folder)).size).toBe(500);
 });
 
 test("without `once` no image is billed twice, and those with an unknown end are set aside and named", async () => {
   const { emulator, url, folder } = await opened({ remembers: false });
-  await runUntilKilledThrice(url, folder);
-  const state = await runToEnd(url, folder);
+  await runUntilKilledThrice(url, folder, 100);
+  const state = await runToEnd(url, folder, 100);
   expect(state).toMatchObject({ status: "ended", waiting: 0, running: 0, failed: 0 });
   const bills = billsOf(emulator);
   expect(new Set(bills).size).toBe(bills.length);
   const pictures = await picturesIn(folder);
   expect(pictures.size).toBe(state.done);
   // each request has its picture, or is named
-  expect(state.done + state.unknown.length).toBe(COUNT);
+  expect(state.done + state.unknown.length).toBe(100);
   expect(state.unknown.length).toBeGreaterThan(0);
   for (const { message } of state.unknown) expect(message).toBeTruthy();
 });
 
 test("two processes at once make each image once, and the second takes over when the first is killed", async () => {
   const { emulator, url, folder } = await opened({ remembers: true });
-  const first = runUntilKilled(url, folder, 100_000);
-  const second = runToEnd(url, folder);
-  const third = runToEnd(url, folder);
+  const first = runUntilKilled(url, folder, 100, 40_000);
+  const second = runToEnd(url, folder, 100);
+  const third = runToEnd(url, folder, 100);
   await first;
   for (const state of await Promise.all([second, third]))
-    expect(state).toMatchObject({ status: "ended", done: COUNT });
-  expect([billsOf(emulator).length, (await picturesIn(folder)).size]).toEqual([COUNT, COUNT]);
+    expect(state).toMatchObject({ status: "ended", done: 100 });
+  expect([billsOf(emulator).length, (await picturesIn(folder)).size]).toEqual([100, 100]);
 });
 
 interface Printed {
@@ -75,7 +75,7 @@ interface Printed {
 
 /** A gateway, a proxy before it, and a network before that which loses, cuts and refuses some requests. */
 async function opened({ remembers }: { readonly remembers: boolean }) {
-  const emulator = createEmulator({ speed: Infinity, keepRequests: 10 * COUNT });
+  const emulator = createEmulator({ speed: Infinity, keepRequests: 5000 });
   const random = randomOf(SEED, "network");
   const way = { baseURL: "https://gateway.example", apiKey: () => "sk-0123456789", fetch: toGateway };
   const Once = onceObject<unknown>({ ...way, namespace: () => objects.namespace });
@@ -132,22 +132,22 @@ function cutAnswer(outgoing: ServerResponse): void {
   }) as typeof outgoing.write;
 }
 
-function start(url: string, folder: string) {
-  return spawn(process.execPath, [program, url, folder, String(COUNT)], {
+function start(url: string, folder: string, count: number) {
+  return spawn(process.execPath, [program, url, folder, String(count)], {
     stdio: ["ignore", "pipe", "inherit"],
   });
 }
 
 /** Kills the script in three parts of its work, at the same places in each run of the test. */
-async function runUntilKilledThrice(url: string, folder: string): Promise<void> {
+async function runUntilKilledThrice(url: string, folder: string, count: number): Promise<void> {
   const random = randomOf(SEED, "kills");
-  for (const from of [50_000, 200_000, 350_000])
-    await runUntilKilled(url, folder, from + between(random, 0, 100_000));
+  for (const bytes of [100, 400, 700])
+    await runUntilKilled(url, folder, count, count * (bytes + between(random, 0, 200)));
 }
 
 /** Starts the script, and kills it as soon as its journal has some bytes. */
-async function runUntilKilled(url: string, folder: string, bytes: number): Promise<void> {
-  const script = start(url, folder);
+async function runUntilKilled(url: string, folder: string, count: number, bytes: number): Promise<void> {
+  const script = start(url, folder, count);
   const ended = onceEvent(script, "exit");
   const looking = setInterval(() => {
     const { size } = statSync(join(folder, "ledger.jsonl"), { throwIfNoEntry: false }) ?? { size: 0 };
@@ -158,8 +158,8 @@ async function runUntilKilled(url: string, folder: string, bytes: number): Promi
   expect(signal).toBe("SIGKILL");
 }
 
-async function runToEnd(url: string, folder: string): Promise<Printed> {
-  const script = start(url, folder);
+async function runToEnd(url: string, folder: string, count: number): Promise<Printed> {
+  const script = start(url, folder, count);
   let printed = "";
   script.stdout.setEncoding("utf8").on("data", (text) => {
     printed += text;

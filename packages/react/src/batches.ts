@@ -1,7 +1,7 @@
 import { type Batch, type BatchOptions, type BatchRequest, type BatchState, createBatch } from "@sluice/core";
 import { sharedStores } from "./shared-stores.js";
 
-/** What a component gives to a batch. */
+/** List and options that a component gives to a batch. */
 interface GivenBatch {
   readonly requests: readonly BatchRequest[];
   readonly options: BatchOptions;

@@ -27,6 +27,7 @@ const kinds: Readonly<Record<string, Kind>> = {
   onSuccess: callback,
   onCreate: callback,
   onPoll: callback,
+  onResult: callback,
   onEnd: callback,
   checkMedia: callback,
   prepare: callback,

@@ -38,6 +38,7 @@ const nested: Readonly<Record<string, string>> = {
   timeouts: "headersMs firstChunkMs chunkMs totalMs",
   retry: "limit maxDelayMs",
   request: `${request} upload`,
+  watch: "intervalMs deadlineMs",
   durations: "imageMs videoMs",
 };
 

@@ -20,7 +20,7 @@ const MOST_REPEATS = 3;
 const FIRST_WAIT_MS = 1000;
 const LONGEST_WAIT_MS = 30_000;
 
-/** What the requests of one run share. */
+/** Parts that the requests of one run share. */
 export interface RunContext {
   readonly client: Client;
   /** Returns the options as they are now. */

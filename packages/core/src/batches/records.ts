@@ -4,7 +4,7 @@ import type { VideoTaskReference } from "../vocabulary/video-task.js";
 import type { BatchItemState, BatchResults } from "./item.js";
 import type { BatchKind } from "./request.js";
 
-/** What the ledger knows of one request. A request without a record was never sent. */
+/** Record of one request in the ledger. A request without a record was never sent. */
 export interface BatchRecord {
   /** Number of the record's changes. */
   readonly rev: number;

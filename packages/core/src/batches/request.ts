@@ -19,19 +19,25 @@ export type BatchRequest =
   | (Named & {
       /** Request of `generateImages`. */
       readonly image: ImageRequest | UncheckedRequest;
+      /** Absent: the request is of another kind. */
       readonly video?: undefined;
+      /** Absent: the request is of another kind. */
       readonly chat?: undefined;
     })
   | (Named & {
       /** Request of `createVideoTask`. The batch waits for the video, too. */
       readonly video: VideoRequest | UncheckedRequest;
+      /** Absent: the request is of another kind. */
       readonly image?: undefined;
+      /** Absent: the request is of another kind. */
       readonly chat?: undefined;
     })
   | (Named & {
       /** Request of `streamChat`. */
       readonly chat: ChatRequest | UncheckedRequest;
+      /** Absent: the request is of another kind. */
       readonly image?: undefined;
+      /** Absent: the request is of another kind. */
       readonly video?: undefined;
     });
 

@@ -41,7 +41,7 @@ export interface BatchUsage {
 
 /** State of a batch. */
 export interface BatchState extends Readonly<Record<BatchItemState, number>> {
-  /** What the batch does now. */
+  /** Work of the batch now. */
   readonly status: BatchStatus;
   /** Number of requests in the list. */
   readonly total: number;

@@ -8,7 +8,10 @@ export type Line = Readonly<Record<string, unknown>>;
 export interface Journal {
   /** Appends a line, and returns when the disk has it. */
   append(line: Line): Promise<void>;
-  /** Reads the lines since the last call, those of other processes included. A line that is broken is left out. */
+  /**
+   * Reads the lines since the last call, those of other processes included. A line that is broken is left out. Calls that
+   * wait for their turn together share one reading, by the first one's `take`.
+   */
   readNew(take: (line: Line) => void): Promise<void>;
   /** Time of the last change by anyone; Unix milliseconds. */
   changedAt(): Promise<number>;
@@ -29,9 +32,29 @@ export function openJournal(path: string): Journal {
   let inode: number | undefined;
   /** Appends and reads of this process, one after the other. */
   let last: Promise<unknown> = Promise.resolve();
+  /** Lines that the next write has. */
+  let due: string[] = [];
+  let writing: Promise<void> | undefined;
+  let reading: Promise<void> | undefined;
   return {
-    append: (line) => inTurn((file) => append(file, line)),
-    readNew: (take) => inTurn((file) => readNew(file, take)),
+    append(line) {
+      due.push(`${JSON.stringify(line)}\n`);
+      // lines that come while others are written go together: the wait for the disk is what takes time
+      writing ??= inTurn((file) => {
+        const lines = due.join("");
+        due = [];
+        writing = undefined;
+        return append(file, lines);
+      });
+      return writing;
+    },
+    readNew(take) {
+      reading ??= inTurn((file) => {
+        reading = undefined;
+        return readNew(file, take);
+      });
+      return reading;
+    },
     changedAt: () => inTurn(async (file) => (await file.stat()).mtimeMs),
     touch: () => inTurn((file) => file.utimes(new Date(), new Date())),
   };
@@ -56,11 +79,11 @@ export function openJournal(path: string): Journal {
       throw new Error(`${path} was deleted or emptied while it was in use: start the program again`);
   }
 
-  async function append(file: FileHandle, line: Line): Promise<void> {
+  async function append(file: FileHandle, lines: string): Promise<void> {
     const { size } = await file.stat();
     // the line of a process that was killed in the middle of it must not take this one with it
     const isBroken = size > 0 && (await byteAt(file, size - 1)) !== NEWLINE;
-    const bytes = Buffer.from(`${isBroken ? "\n" : ""}${JSON.stringify(line)}\n`);
+    const bytes = Buffer.from(`${isBroken ? "\n" : ""}${lines}`);
     const { bytesWritten } = await file.write(bytes);
     if (bytesWritten < bytes.length) throw new Error(`${path}: there is no space for the record`);
     await file.datasync();
