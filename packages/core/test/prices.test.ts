@@ -191,7 +191,7 @@ describe("videos", () => {
       ...facts
     } = task("beta3.0-video", {}) as VideoTask & { state: "succeeded" };
     for (const state of ["running", "failed"] as const)
-      expect(costOf({ ...facts, state }, prices).missing).toEqual([
+      expect(costOf({ ...facts, state } as VideoTask, prices).missing).toEqual([
         { reason: "not-ended", model: "beta3.0-video", count: 1 },
       ]);
   });
@@ -213,6 +213,30 @@ describe("videos", () => {
       "no-price",
     );
   });
+});
+
+test("a batch costs its results; requests whose end is not known are said", () => {
+  const { raw: _, ...film } = task("gamma-video-1-5-pro-251215", {});
+  const images = { model: "gamma-image-5-0-260128", images: [{ url: "https://files.example/1.png" }] };
+  const failed = (outcome: string) => Object.assign(new Error("lost"), { outcome });
+  const model = "gamma-image-5-0-260128";
+  const items = [
+    { id: "0", kind: "image", model, state: "done", result: images },
+    { id: "1", kind: "image", model, state: "waiting" },
+    { id: "2", kind: "image", model, state: "running" },
+    { id: "3", kind: "image", model, state: "failed", error: failed("refused") },
+    { id: "4", kind: "image", model, state: "unknown", error: failed("unknown") },
+    { id: "5", kind: "video", model: film.model ?? "", state: "done", result: film },
+  ] as const;
+  expect(costOf(items, prices)).toEqual(
+    coins(0.03, [
+      { reason: "not-ended", model, count: 1 },
+      { reason: "no-usage", model, count: 1 },
+      { reason: "no-usage", model: "gamma-video-1-5-pro-251215", count: 1 },
+    ]),
+  );
+  const request = { model: "gamma-video-1-5-pro-251215", duration: 10 };
+  expect(costOf({ request, result: film }, prices)).toEqual(coins(0.4));
 });
 
 describe("events", () => {

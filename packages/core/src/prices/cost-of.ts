@@ -15,11 +15,29 @@ export interface RequestedResult {
   /** The request as it was sent, with its `model`. */
   readonly request: object;
   /** Its result. */
-  readonly result: ChatTurn | ImageResult | VideoTask;
+  readonly result: Result;
 }
 
+/** A request of a batch as `batch.items()` has it, or a result as its `onResult` gets it. */
+export interface PricedItem {
+  /** Kind of the request. */
+  readonly kind: "image" | "video" | "chat";
+  /** Model of the request. */
+  readonly model: string;
+  /** State of the request; absent from a result. */
+  readonly state?: "waiting" | "running" | "done" | "failed" | "unknown";
+  /** Its result, once there is one. */
+  readonly result?: Result;
+  /** Error of a failed or unknown request. */
+  readonly error?: Error;
+}
+
+/** A result. Batches keep it without `raw`. */
+type Result = WithoutRaw<ChatTurn | ImageResult | VideoTask>;
+type WithoutRaw<T> = T extends unknown ? Omit<T, "raw"> : never;
+
 /** A message of `store.getThread()`, with its place. */
-export interface PlacedMessage {
+export interface MessageNode {
   /** Id of the message before it; undefined for a first message. */
   readonly parentId: string | undefined;
   /** The message. */
@@ -29,11 +47,10 @@ export interface PlacedMessage {
 /** A thing that has a cost, or several of them. */
 export type Priced =
   | ThreadMessage
-  | PlacedMessage
-  | ChatTurn
-  | ImageResult
-  | VideoTask
+  | MessageNode
+  | Result
   | RequestedResult
+  | PricedItem
   | ClientEvent
   | Cost
   | Iterable<Priced>;
@@ -46,6 +63,7 @@ export type Priced =
  *   paid
  * - a {@link ChatTurn}, an {@link ImageResult}, a {@link VideoTask}. `{ request, result }` is needed for a video whose
  *   length the gateway does not report
+ * - requests of a batch, `batch.items()`. What nobody knows the end of is in `missing`
  * - events of `onEvent`: the sum of a day. Only `end` events cost something
  * - other costs: `costOf([a, b], prices)` adds them without an error
  *
@@ -91,6 +109,7 @@ function count(thing: unknown, tally: Tally, request: Thing | undefined): void {
   else if ("amount" in thing) tally.addCost(thing as unknown as Cost);
   else if ("request" in thing) count(thing["result"], tally, thing["request"] as Thing);
   else if ("type" in thing) countEvent(thing as unknown as ClientEvent, tally);
+  else if ("kind" in thing) countItem(thing as unknown as PricedItem, tally);
   else if ("role" in thing) countMessage(thing as unknown as ThreadMessage, tally);
   else if ("parentId" in thing) count(thing["message"], tally, request);
   else if ("timing" in thing) countTurn(thing as unknown as ChatTurn, tally);
@@ -113,6 +132,12 @@ function countMessage({ role, model, usage, outcome, error }: ThreadMessage, tal
 function isFree(error: unknown): boolean {
   const { outcome } = (error ?? {}) as { readonly outcome?: unknown };
   return outcome === "refused" || outcome === "not-sent";
+}
+
+function countItem({ model, state, result, error }: PricedItem, tally: Tally): void {
+  if (result) count(result, tally, undefined);
+  else if (state === "running") tally.miss("not-ended", model);
+  else if (state !== "waiting" && !isFree(error)) tally.miss("no-usage", model);
 }
 
 function countTurn({ model, usage }: ChatTurn, tally: Tally): void {
