@@ -43,6 +43,12 @@ describe.skipIf(!hasChromium)("The forms of the studio in Chromium (skipped wher
   describe("of videos", () => {
     const studio = openRoom("videos");
 
+    test("What a film will cost stands beside “Generate”, and is said to be imaginary", async () => {
+      await studio.page.getByText("Imaginary cost500 coins").waitFor();
+      await studio.button("480p").click();
+      await studio.page.getByText("Imaginary cost100 coins").waitFor();
+    });
+
     test("“Generate” is in the upper half of a phone, and shapes that are cut off fade", async () => {
       await studio.page.setViewportSize(PHONE);
       await studio.button("Generate").waitFor();

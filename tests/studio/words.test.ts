@@ -42,6 +42,12 @@ const refused = (count: number, reason: words.Refused["reason"] = "type") =>
     .refusedWords(Array.from({ length: count }, () => ({ reason, most: 10, text: "“a” is too large." })))
     .join(" ");
 
+const cost = (amount: number, missing = 0) => ({
+  amount,
+  currency: "coins",
+  missing: Array.from({ length: missing }),
+});
+
 const rows: Readonly<Record<string, readonly Row[]>> = {
   // media-frame.test.ts
   "a link": [
@@ -70,6 +76,30 @@ const rows: Readonly<Record<string, readonly Row[]>> = {
     ["its download opened in a tab", downloadWords("opened"), undefined],
     ["its download failed, and may work later", downloadWords("failed"), "Not downloaded. Try again."],
     ["its server refused the download", downloadWords("expired"), "No longer available"],
+  ],
+  // chat.test.ts, forms.test.ts
+  "a cost": [
+    ["all of it is known", words.costWords(cost(0.0214)), "Imaginary cost 0.0214 coins"],
+    ["a part is not known", words.costWords(cost(0.0214, 1)), "Imaginary cost 0.0214 coins or more"],
+    ["nothing is known", words.costWords(cost(0, 1)), undefined],
+    ...both(
+      "the form decides it",
+      words.estimateWords({ ...cost(30), least: 30 }),
+      "Imaginary cost",
+      "30 coins",
+    ),
+    ...both(
+      "the model decides within bounds",
+      words.estimateWords({ ...cost(120), least: 30 }),
+      "Imaginary cost",
+      "30 to 120 coins",
+    ),
+    ...both(
+      "the form does not bound it",
+      words.estimateWords({ ...cost(0, 1), least: 0 }),
+      "Imaginary cost",
+      "known afterwards",
+    ),
   ],
   // offline.test.ts, chaos.test.ts
   "the network": [

@@ -253,6 +253,37 @@ export function drawingWords(state: {
   return "The emulator draws landscapes, seas, cities, forests and space. Other words give colors only.";
 }
 
+/** A cost by the studio's imaginary prices. */
+interface ShownCost {
+  readonly amount: number;
+  readonly currency: string;
+  /** Things whose cost is not in `amount`. */
+  readonly missing: readonly unknown[];
+}
+
+/** Says what answers cost; undefined where nothing of it is known. */
+export function costWords({ amount, currency, missing }: ShownCost): string | undefined {
+  if (missing.length === 0) return `Imaginary cost ${priceOf(amount)} ${currency}`;
+  return amount > 0 ? `Imaginary cost ${priceOf(amount)} ${currency} or more` : undefined;
+}
+
+/** Says what a request will cost. */
+export function estimateWords({
+  amount,
+  least,
+  currency,
+  missing,
+}: ShownCost & { readonly least: number }): Words {
+  const title = "Imaginary cost";
+  if (missing.length > 0) return { title, hint: "known afterwards" };
+  const range = least < amount ? `${priceOf(least)} to ${priceOf(amount)}` : priceOf(amount);
+  return { title, hint: `${range} ${currency}` };
+}
+
+function priceOf(amount: number): string {
+  return amount.toLocaleString("en", { maximumSignificantDigits: 3 });
+}
+
 /** Progress of a video: what is known of the time that is left. */
 export type VideoProgress =
   | { readonly phase: "starting" | "making" | "late"; readonly elapsed: string }

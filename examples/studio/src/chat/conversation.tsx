@@ -38,6 +38,7 @@ import { Composer } from "./composer.js";
 import { ModelMenu, SettingsMenu } from "./model-menu.js";
 
 const Log = later(async () => (await import("./log.js")).Log);
+const ChatCost = later(async () => (await import("./chat-cost.js")).ChatCost, "none");
 const gap = <div className="grow" />;
 
 interface ConversationProps {
@@ -121,6 +122,7 @@ export function Conversation({ id, isNew, welcome, onCompare }: ConversationProp
   return (
     <>
       <RoomHeader title={title}>
+        <ChatCost messages={messages} />
         <Notes />
         <IconButton label="Compare models" onClick={onCompare}>
           <Columns2 aria-hidden />

@@ -1,11 +1,13 @@
 import type { ThreadMessage } from "@sluice/core";
+import { costOf } from "@sluice/core/prices";
 import clsx from "clsx";
 import { RefreshCw, Square } from "lucide-react";
 import { memo, useEffect, useRef, useState } from "react";
+import { prices } from "../prices.js";
 import { Badge, Button, IconButton, onPressOnce } from "../ui/button.js";
 import { CopyButton } from "../ui/code.js";
 import { later, soon } from "../ui/later.js";
-import { sourceWords } from "../words.js";
+import { costWords, sourceWords } from "../words.js";
 import { modelWords, useVerbs } from "./chat.js";
 import { canRetry, Ending, Silence, Unanswered, Waiting } from "./ending.js";
 import { Images, Question, Versions } from "./question.js";
@@ -210,6 +212,7 @@ function Stats({ answers }: { readonly answers: readonly ThreadMessage[] }) {
     last?.timing?.tokensPerSecond !== undefined && `${Math.round(last.timing.tokensPerSecond)} tokens/s`,
     tokens > 0 && `${tokens} tokens`,
     totalMs > 0 && seconds(totalMs),
+    costWords(costOf(answers, prices)),
   ].filter((fact) => typeof fact === "string");
   return (
     <ul

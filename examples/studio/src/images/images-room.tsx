@@ -15,6 +15,7 @@ import {
   MediaRoom,
   PromptInput,
   useMediaRoom,
+  WithEstimate,
 } from "../media/composer.js";
 import { fieldOf, ModelSelect, MoreSettings, ResolutionChips, ShapeChips } from "../media/settings.js";
 import { LostFiles, References, useDrop, useSources } from "../media/sources.js";
@@ -131,7 +132,7 @@ function draftOf({ prompt, ratio, count }: DemoPrompt, model: ImageModel): Draft
 }
 
 interface ComposerProps {
-  readonly form: MediaForm<ImageModel>;
+  readonly form: ReturnType<typeof useImageForm>;
   readonly sources: ReturnType<typeof useSources>;
   /** True while files are held over the room. */
   readonly isOver: boolean;
@@ -154,9 +155,11 @@ function Composer({ form, sources, isOver, region, button, isBusy, onSubmit }: C
       <ShapeChips form={form} />
       <LastRow
         button={
-          <GenerateButton button={button} isBusy={isBusy} onPress={onSubmit}>
-            {isBusy ? "Generating…" : "Generate"}
-          </GenerateButton>
+          <WithEstimate request={form.request}>
+            <GenerateButton button={button} isBusy={isBusy} onPress={onSubmit}>
+              {isBusy ? "Generating…" : "Generate"}
+            </GenerateButton>
+          </WithEstimate>
         }
       >
         <AddMedia

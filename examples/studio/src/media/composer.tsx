@@ -1,4 +1,5 @@
 import type { Outcome } from "@sluice/core";
+import { type EstimatedRequest, estimate } from "@sluice/core/prices";
 import { type ErrorWords, errorWords, useLeaveWarning } from "@sluice/react/app";
 import clsx from "clsx";
 import { CircleAlert, Sparkles } from "lucide-react";
@@ -12,12 +13,13 @@ import {
 } from "react";
 import { type DemoPrompt, demoPrompts } from "../../demo/prompts.js";
 import { useDescription } from "../errors.js";
+import { prices } from "../prices.js";
 import { isDemo, isOfOffline } from "../server.js";
 import { RoomHeader } from "../shell/bars.js";
 import { Button, onPressOnce } from "../ui/button.js";
 import { directionOf } from "../ui/direction.js";
 import { useValue } from "../value.js";
-import { drawingWords, NOTHING_SENT, TOO_LARGE, UNSAVED } from "../words.js";
+import { drawingWords, estimateWords, NOTHING_SENT, TOO_LARGE, UNSAVED } from "../words.js";
 import { unsavedLists } from "./collection.js";
 import { filesInReading } from "./files.js";
 import { Problem } from "./sources.js";
@@ -188,9 +190,9 @@ interface GenerateProps {
 /** The last row of a form: the settings, and the button that sends it beside them. */
 export function LastRow({ button, children }: { readonly button: ReactNode; readonly children: ReactNode }) {
   return (
-    <div className="flex flex-wrap items-center gap-2 @sm:flex-nowrap @sm:items-end">
+    <div className="flex flex-wrap items-start gap-2 @sm:flex-nowrap @sm:items-end">
       <div className="contents min-w-0 grow flex-wrap items-center gap-2 @sm:flex">{children}</div>
-      <span className="ml-auto flex gap-2">{button}</span>
+      <span className="ml-auto flex items-end gap-2">{button}</span>
     </div>
   );
 }
@@ -210,6 +212,26 @@ export function GenerateButton({ button, isBusy, children, onPress }: GeneratePr
       <Sparkles aria-hidden />
       {isReading ? "Adding…" : children}
     </Button>
+  );
+}
+
+/** A button, and what its request will cost by the imaginary prices of the studio. */
+export function WithEstimate({
+  request,
+  children,
+}: {
+  readonly request: EstimatedRequest;
+  readonly children: ReactNode;
+}) {
+  const { title, hint } = estimateWords(estimate(request, prices));
+  return (
+    <span className="flex flex-col-reverse items-end gap-1 @sm:flex-col">
+      <span className="text-right text-xs whitespace-nowrap text-muted tabular-nums">
+        {title}
+        <span className="block">{hint}</span>
+      </span>
+      {children}
+    </span>
   );
 }
 

@@ -18,6 +18,7 @@ import {
   outcomeOf,
   PromptInput,
   useMediaRoom,
+  WithEstimate,
 } from "../media/composer.js";
 import { checkMedia, fieldFor, filesIn, keepLinks, lostFilesOf, withFiles } from "../media/files.js";
 import {
@@ -30,7 +31,7 @@ import {
   SwitchChips,
 } from "../media/settings.js";
 import { FrameTile, LostFiles, References, useDrop, useSources } from "../media/sources.js";
-import { type MediaDraft, type MediaForm, useVideoForm } from "../media/use-media-form.js";
+import { type MediaDraft, useVideoForm } from "../media/use-media-form.js";
 import { Button, ProgressBar } from "../ui/button.js";
 import { toast } from "../ui/popups.js";
 import { useValue } from "../value.js";
@@ -187,7 +188,7 @@ function hide(key: string, remove: (key: string) => void): void {
 }
 
 interface ComposerProps {
-  readonly form: MediaForm<VideoModel>;
+  readonly form: ReturnType<typeof useVideoForm>;
   readonly sources: ReturnType<typeof useSources>;
   readonly region: RefObject<HTMLElement | null>;
   readonly button: RefObject<HTMLButtonElement | null>;
@@ -235,9 +236,11 @@ function Composer(props: ComposerProps) {
                 Cancel
               </Button>
             )}
-            <GenerateButton button={button} isBusy={isBusy} onPress={onSubmit}>
-              {uploadProgress !== undefined ? "Uploading…" : isBusy ? "Sending…" : "Generate"}
-            </GenerateButton>
+            <WithEstimate request={form.request}>
+              <GenerateButton button={button} isBusy={isBusy} onPress={onSubmit}>
+                {uploadProgress !== undefined ? "Uploading…" : isBusy ? "Sending…" : "Generate"}
+              </GenerateButton>
+            </WithEstimate>
           </>
         }
       >
