@@ -2,12 +2,14 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { type CDPSession, chromium, type Page } from "playwright";
 import sharp from "sharp";
+import { createServer } from "vite";
 import { startDemo } from "../tests/support/demo.ts";
 import { chromiumFlags, findChromium } from "./chromium.ts";
 
 /*
  * The pictures of the README, made from the demo as it runs: an answer beside the inspector, and a short recording in
- * which the connection is cut, the page is reloaded, and the answer goes on. Build first: `pnpm build`.
+ * which the connection is cut, the page is reloaded, and the answer goes on. A third one shows the developer tools, for
+ * their guide. Build first: `pnpm build`.
  */
 
 const folder = fileURLToPath(new URL("../docs/pictures/", import.meta.url));
@@ -30,6 +32,7 @@ mkdirSync(folder, { recursive: true });
 try {
   await hero();
   await recording();
+  await devtools();
 } finally {
   await browser.close();
   await demo.interrupt();
@@ -75,12 +78,32 @@ async function recording(): Promise<void> {
   await page.context().close();
 }
 
-async function open(width: number, height: number): Promise<Page> {
+/** The developer tools, after an answer was cut and went on. They are on the development server alone. */
+async function devtools(): Promise<void> {
+  // the Worker lets in its own page alone
+  const target = { target: demo.address, headers: { origin: demo.address } };
+  const root = fileURLToPath(new URL("../examples/studio/", import.meta.url));
+  const server = { port: 0, host: "127.0.0.1", proxy: { "/v1": target, "/health": target } };
+  const vite = await createServer({ root, logLevel: "error", server });
+  await vite.listen();
+  const page = await open(1440, 900, `${vite.resolvedUrls?.local[0]}?devtools`);
+  await page.getByRole("button", { name: "Sluice Devtools" }).click();
+  await page.getByRole("tab", { name: "Faults" }).click();
+  await page.getByRole("group", { name: "Faults" }).getByRole("button", { name: "Cut" }).click();
+  await page.getByRole("button", { name: "Stream and render" }).click();
+  await page.getByText("complete", { exact: true }).waitFor({ timeout: 120_000 });
+  const picture = await page.screenshot();
+  await save("devtools.webp", await sharp(picture).webp({ quality: 85 }).toBuffer());
+  await page.context().close();
+  await vite.close();
+}
+
+async function open(width: number, height: number, address = demo.address): Promise<Page> {
   const page = await (
     await browser.newContext({ viewport: { width, height }, colorScheme: "dark" })
   ).newPage();
-  await page.goto(demo.address);
-  await page.getByRole("heading", { name: /^Sluice is/ }).waitFor();
+  await page.goto(address, { waitUntil: "commit" });
+  await page.getByRole("heading", { name: /^Sluice is/ }).waitFor({ timeout: 120_000 });
   return page;
 }
 
