@@ -1,8 +1,17 @@
-import { type Client, completeChat, createClient, generateImages, streamChat } from "@sluice/core";
+import {
+  type Client,
+  completeChat,
+  createChatStore,
+  createClient,
+  defineTool,
+  generateImages,
+  streamChat,
+} from "@sluice/core";
 import { createEmulator, type Emulator, type EmulatorOptions } from "@sluice/emulator";
 import { GatewayProvider, useChatStream } from "@sluice/react";
 import { devtoolsFetch, SluiceDevtools } from "@sluice/react/devtools";
 import { act, cleanup, fireEvent, render, waitFor, within } from "@testing-library/react";
+import * as v from "valibot";
 import { afterEach, describe, expect, test } from "vitest";
 import { stoppedClock } from "../packages/core/test/support/gateway.js";
 
@@ -232,6 +241,26 @@ test("The chats of the hooks are listed with their state, and none of their text
   expect(text()).not.toContain("sky");
   show("Faults");
   expect(text()).toContain("devtoolsFetch()");
+});
+
+test("A run of a tool is listed with its outcome, and none of its arguments", async () => {
+  const call = { name: "look", arguments: { place: "canary" } };
+  const script = {
+    answers: [
+      { tool: "look", content: "Blue." },
+      { prompt: "sky", toolCalls: [call] },
+    ],
+  };
+  const { client, view, show, text } = await open({ script });
+  const parameters = v.object({ place: v.string() });
+  const look = defineTool({ name: "look", description: "Looks", parameters, execute: () => "blue" });
+  const chat = createChatStore(client, { id: "reef", model: "delta-5.3", tools: [look] });
+  await act(() => chat.send("Which colour has the sky?"));
+  show("Chats");
+  await waitFor(() =>
+    expect(view.getByRole("table", { name: "Runs of tools" }).textContent).toMatch(/look.*done.*reef/),
+  );
+  expect(text()).not.toContain("canary");
 });
 
 test("Keys lead over the tabs, and Escape closes the panel and returns to its button", async () => {

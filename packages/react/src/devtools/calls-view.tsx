@@ -74,6 +74,8 @@ function CallBody({ client, call }: { readonly client: Client; readonly call: Ca
           name="First token"
           value={firstChunkMs === undefined ? undefined : milliseconds(firstChunkMs)}
         />
+        <Fact name="Answered by" value={end?.responseModel} />
+        <Fact name="Finish" value={end?.finishReason} />
         <Fact name="Tokens" value={end?.usage?.total_tokens} />
         <Fact
           name="Error"

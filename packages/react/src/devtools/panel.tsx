@@ -73,7 +73,7 @@ function View({ tab, client }: { readonly tab: Tab; readonly client: Client }) {
     case "Faults":
       return <FaultsView client={client} recorded={recorded} />;
     case "Chats":
-      return <StoresView client={client} />;
+      return <StoresView client={client} recorded={recorded} />;
     case "Tasks":
       return <TasksView recorded={recorded} />;
     case "Storage":

@@ -42,6 +42,16 @@ export interface Usage {
   readonly images: number;
 }
 
+/** One run of a tool. */
+export interface ToolRecord {
+  readonly key: string;
+  readonly name: string;
+  readonly chatId: string | undefined;
+  /** Outcome of the run; undefined while it runs. */
+  readonly outcome: string | undefined;
+  readonly ms: number | undefined;
+}
+
 /** Snapshot of a recording. */
 export interface Recorded {
   /** Calls, newest first. */
@@ -49,6 +59,8 @@ export interface Recorded {
   /** Number of older calls that are no longer kept. */
   readonly dropped: number;
   readonly usage: ReadonlyMap<string, Usage>;
+  /** The last runs of tools, newest first. */
+  readonly tools: readonly ToolRecord[];
 }
 
 /** Recording of a client's calls. */
@@ -60,7 +72,7 @@ export interface Recording {
   readonly clear: () => void;
 }
 
-/** Largest number of calls that are kept. */
+/** Largest number of calls, and of runs of tools, that are kept. */
 const MOST_CALLS = 200;
 /** Largest number of attempts, requests and warnings that are kept of a call. */
 const MOST_STEPS = 30;
@@ -84,11 +96,15 @@ function createRecording(client: Client): Recording {
   const calls = new Map<string, CallRecord>();
   let dropped = 0;
   let usage: ReadonlyMap<string, Usage> = new Map();
+  let tools: readonly ToolRecord[] = [];
   let isStarted = false;
-  const store = createStore<Recorded>(() => ({ calls: [...calls.values()].toReversed(), dropped, usage }), {
-    throttleMs: 100,
-    clock: systemClock,
-  });
+  const store = createStore<Recorded>(
+    () => ({ calls: [...calls.values()].toReversed(), dropped, usage, tools }),
+    {
+      throttleMs: 100,
+      clock: systemClock,
+    },
+  );
   return { ...store, start, clear };
 
   function start(): void {
@@ -102,11 +118,13 @@ function createRecording(client: Client): Recording {
     for (const [id, { end }] of calls) if (end) calls.delete(id);
     dropped = 0;
     usage = new Map();
+    tools = [];
     store.flush();
   }
 
   function onEvent(event: ClientEvent): void {
     if (event.type === "warning") return onWarning(event);
+    if (event.type === "tool-start" || event.type === "tool-end") return onTool(event);
     if (!("path" in event)) return;
     const call = stepped(calls.get(event.callId) ?? newCall(event), event);
     calls.set(event.callId, call);
@@ -117,6 +135,15 @@ function createRecording(client: Client): Recording {
       calls.delete(oldest);
       dropped += 1;
     }
+    store.changed();
+  }
+
+  function onTool(event: Extract<ClientEvent, { readonly type: "tool-start" | "tool-end" }>): void {
+    const { name, toolCallId, messageId, chatId } = event;
+    const key = `${messageId}/${toolCallId}`;
+    const { outcome, ms } = event.type === "tool-end" ? event : {};
+    const others = tools.filter((known) => known.key !== key);
+    tools = [{ key, name, chatId, outcome, ms }, ...others].slice(0, MOST_CALLS);
     store.changed();
   }
 

@@ -2,10 +2,11 @@ import type { ChatStore, Client, ImageStore } from "@sluice/core";
 import { useEffect, useReducer, useSyncExternalStore } from "react";
 import { chats } from "../chats.js";
 import { images } from "../images.js";
-import { counted } from "./texts.js";
+import type { Recorded } from "./recording.js";
+import { counted, milliseconds } from "./texts.js";
 
 /** Chats and image stores of the hooks, with their state. Texts are not shown. */
-export function StoresView({ client }: { readonly client: Client }) {
+export function StoresView({ client, recorded }: { readonly client: Client; readonly recorded: Recorded }) {
   const [, update] = useReducer((count: number) => count + 1, 0);
   useEffect(() => {
     const ends = [chats.of(client).subscribe(update), images.of(client).subscribe(update)];
@@ -15,16 +16,39 @@ export function StoresView({ client }: { readonly client: Client }) {
   }, [client]);
   const allChats = [...chats.of(client).entries];
   const allImages = [...images.of(client).entries];
-  if (allChats.length + allImages.length === 0) return <p>No component has used a chat or images yet.</p>;
+  const isEmpty = allChats.length + allImages.length === 0;
   return (
-    <ul aria-label="Chats and images">
-      {allChats.map(([key, { value, holders }]) => (
-        <ChatView key={numberOf(value)} name={nameOf(key)} chat={value} holders={holders} />
-      ))}
-      {allImages.map(([key, { value, holders }]) => (
-        <ImagesView key={numberOf(value)} name={nameOf(key)} images={value} holders={holders} />
-      ))}
-    </ul>
+    <>
+      {isEmpty && <p>No component has used a chat or images yet.</p>}
+      <ul aria-label="Chats and images">
+        {allChats.map(([key, { value, holders }]) => (
+          <ChatView key={numberOf(value)} name={nameOf(key)} chat={value} holders={holders} />
+        ))}
+        {allImages.map(([key, { value, holders }]) => (
+          <ImagesView key={numberOf(value)} name={nameOf(key)} images={value} holders={holders} />
+        ))}
+      </ul>
+      <ToolRuns tools={recorded.tools} />
+    </>
+  );
+}
+
+function ToolRuns({ tools }: Pick<Recorded, "tools">) {
+  if (tools.length === 0) return null;
+  return (
+    <table aria-label="Runs of tools">
+      <caption>Runs of tools</caption>
+      <tbody>
+        {tools.map(({ key, name, chatId, outcome, ms }) => (
+          <tr key={key}>
+            <td>{name}</td>
+            <td>{outcome ?? "running"}</td>
+            <td>{ms !== undefined && milliseconds(ms)}</td>
+            <td>{chatId}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
   );
 }
 
