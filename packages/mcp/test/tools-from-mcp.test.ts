@@ -34,7 +34,15 @@ async function serverOf(tools: readonly (typeof read | typeof remove)[], answer:
   return { mcp, calls };
 }
 
-const context = { signal: new AbortController().signal, toolCallId: "c", messages: [] };
+const context: ToolContext = {
+  signal: new AbortController().signal,
+  toolCallId: "call",
+  messages: [],
+  kept: undefined,
+  keep: async () => {},
+  progress: () => {},
+  show: () => {},
+};
 const hello = { content: [{ type: "text", text: "hello" }] };
 
 test("All pages of tools become tools of a chat, with names that a gateway takes", async () => {

@@ -12,8 +12,8 @@ import {
   withOutput,
 } from "./message.js";
 import type { Thread } from "./message-tree.js";
-import { createToolReport, type ToolReport } from "./tool-report.js";
 import { createRunningCall, type RunningCall, withoutRun } from "./running-call.js";
+import { createToolReport, type ToolReport } from "./tool-report.js";
 import type { ChatTool, ToolContext } from "./tools.js";
 
 // loaded while the request of a chat with tools is out, or for an answer that calls one
@@ -82,7 +82,7 @@ export function createToolCalls(context: ToolCallsContext): ToolCalls {
         callsOf(id).forEach((call, place) => {
           if (call.state !== "running" || running.has(place)) return;
           running.add(place);
-          void work(runCall, call, frommessages, createRunningCall(context, id, place)).then((result) => {
+          void work(runCall, call, from, createRunningCall(context, id, place)).then((result) => {
             // calls that end together are one change
             if (settled.size === 0) queueMicrotask(showSettled);
             settled.set(place, result);
@@ -188,10 +188,12 @@ async function needsApproval(tool: ChatTool, input: unknown, warn: Client["warn"
 function runCall(call: ThreadToolCall, context: CallContext): Promise<ThreadToolCall> {
   const { messages, report, running } = context;
   return withTool(call, context, async (tool, input, checked, signal) => {
-    if (!tool.execute) return { ...checked, state: "needs-result" };
+    if (!tool.execute || !running) return { ...checked, state: "needs-result" };
     report.start();
-    return && running
-      ? withOutput(checked, await tool.execute(input, { ...running, messages, signal, toolCallId: call.id }));
+    return withOutput(
+      checked,
+      await tool.execute(input, { ...running, messages, signal, toolCallId: call.id }),
+    );
   });
 }
 
