@@ -7,7 +7,7 @@ import { reportEvery } from "./progress.js";
 import { saveMedia } from "./save.js";
 import { textOf } from "./texts.js";
 import { allModels, toolsOf } from "./tools/all.js";
-import { type Call, type Input, type Tool, text } from "./tools/tool.js";
+import { type Call, type Input, type Result, type Tool, text } from "./tools/tool.js";
 import { readVersion } from "./version.js";
 
 /** Options of {@link createMcpServer}. */
@@ -80,6 +80,11 @@ export function createMcpServer(client: Client, options: McpServerOptions = {}):
   });
   return server;
 
+  /** Removes the key from a result, whatever repeats it. */
+  function clean(result: Result): { [field: string]: unknown } {
+    return JSON.parse(client.scrub(JSON.stringify(result)));
+  }
+
   async function call(tool: Tool, input: Input, signal: AbortSignal, report: Call["report"]) {
     let isSent = false;
     let key: string | undefined;
@@ -100,11 +105,11 @@ export function createMcpServer(client: Client, options: McpServerOptions = {}):
     };
     try {
       const asked = { tool: tool.name, offer: tool.paid ?? "", input, signal };
-      return { ...(await (tool.paid ? runPaid(asked, send, () => isSent) : send())) };
+      return clean(await (tool.paid ? runPaid(asked, send, () => isSent) : send()));
     } catch (error) {
       signal.throwIfAborted();
       const facts = { key, mayBeBilled: mayBeBilled(error, () => isSent), hasProxy: client.idempotencyKeys };
-      return failed(client.scrub(textOf(error, facts)));
+      return clean(failed(textOf(error, facts)));
     }
   }
 }

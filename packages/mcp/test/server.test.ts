@@ -254,3 +254,17 @@ test("case 215: an error of the gateway that repeats the key is shown without it
     expect(textOf(answer)).toContain("redacted");
   }
 });
+
+test("case 215: an answer and a part of one that repeat the key are shown without it", async () => {
+  const key = "sk-canary-1";
+  const chat = () => `The key is ${key}, is it not? So it is, and here are more words.`;
+  const { call } = await connected({
+    emulator: { chat, apiKeys: [key] },
+    client: { apiKey: key, headers: {} },
+  });
+  for (const content of ["Say it", "Say it [[drop]]"]) {
+    const answer = await call(CHAT, { messages: [{ role: "user", content }] });
+    expect(textOf(answer)).toContain("The key is");
+    expect(JSON.stringify(answer)).not.toContain("canary");
+  }
+});
