@@ -1,5 +1,10 @@
-import type { LanguageModelV4StreamPart, ProviderV4 } from "@ai-sdk/provider";
-import { createSluice } from "@sluice/ai-sdk";
+import type { LanguageModelV4StreamPart, ProviderV4, SharedV4ProviderOptions } from "@ai-sdk/provider";
+import {
+  createSluice,
+  type SluiceChatOptions,
+  type SluiceImageOptions,
+  type SluiceVideoOptions,
+} from "@sluice/ai-sdk";
 import {
   createProviderRegistry,
   defaultSettingsMiddleware,
@@ -35,6 +40,19 @@ describe("createSluice", () => {
     expect(gateway.requests.map(({ status }) => status)).toEqual([200, 200, 200]);
     expect(gateway.requests[2]?.body).toMatchObject({ max_tokens: 20 });
   });
+});
+
+test("Fields of the gateway are typed by model, and fit providerOptions", () => {
+  const chat: SluiceChatOptions<"alpha-v4.1-flash"> = { thinking: { type: "disabled" }, user_id: "user-1" };
+  const delta: SluiceChatOptions<"delta-5.3"> = { reasoning_effort: "max" };
+  const image: SluiceImageOptions = { watermark: true, logo_info: { add_logo: true } };
+  const beta: SluiceVideoOptions<"beta3.0-video"> = { prompt_extend: false };
+  const gamma: SluiceVideoOptions<"gamma-video-2.0"> = { return_last_frame: true };
+  const all: SharedV4ProviderOptions = { chat, delta, image, beta, gamma };
+  expect(Object.keys(all)).toHaveLength(5);
+  // @ts-expect-error: this model has no such effort
+  const wrong: SluiceChatOptions<"delta-5.3"> = { reasoning_effort: "none" };
+  expect(wrong).toBeDefined();
 });
 
 /** Mistakes of a stream by the rules of the interface V4. */
