@@ -12,7 +12,7 @@ import {
 import { clientOf, stoppedClock } from "./gateway.js";
 
 /** The answer to one request; `nth` counts the requests for the same prompt from 1. */
-export type Answer = (prompt: string, nth: number, request: Request) => Response | Promise<Response>;
+type Answer = (prompt: string, nth: number, request: Request) => Response | Promise<Response>;
 
 /** Requests for images, `count` of them: "reef 0", "reef 1", … */
 export function reefs(count: number, from = 0): BatchRequest[] {
