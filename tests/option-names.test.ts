@@ -123,6 +123,7 @@ const proxy: Names<ProxyOptions> = {
   rateLimit: undefined,
   meter: undefined,
   includeUsage: true,
+  adaptJSONSchema: true,
   media: "public",
   assetLookup: undefined,
   extensions: [],

@@ -108,3 +108,23 @@ describe.each(places)("the AI SDK, by way of the %s", (place) => {
     expect(image.uint8Array.length).toBeGreaterThan(1000);
   });
 });
+
+describe("the AI SDK, by way of a proxy with adaptJSONSchema", () => {
+  const schema = z.object({ river: z.string().min(3), banks: z.array(z.string()).length(2) });
+
+  test.each(["openai-compatible", "openai.chat"])(
+    "%s answers with an object of a schema by itself",
+    async (name) => {
+      const { baseURL, apiKey, close } = await openGateway("proxy", { adaptJSONSchema: true });
+      const model =
+        name === "openai.chat"
+          ? createOpenAI({ baseURL, apiKey }).chat("alpha-v4.1-flash")
+          : createOpenAICompatible({ name: "gateway", baseURL, apiKey, supportsStructuredOutputs: true })(
+              "delta-5.3",
+            );
+      const { output } = await generateText({ model, prompt, output: Output.object({ schema }) });
+      expect(output.banks).toHaveLength(2);
+      await close();
+    },
+  );
+});

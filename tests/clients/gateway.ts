@@ -1,6 +1,6 @@
 import { createEmulator, type RequestRecord } from "@sluice/emulator";
 import { serve } from "@sluice/emulator/serve";
-import { createProxy } from "@sluice/worker-proxy";
+import { createProxy, type ProxyOptions } from "@sluice/worker-proxy";
 
 /** The models of the chat endpoint, as the specification writes them. */
 export const chatModels = ["alpha-v4.1-flash", "gamma-chat-1-6-251015", "delta-5.3"] as const;
@@ -34,7 +34,10 @@ const KEY = "sk-gateway";
 const USER = "sk-user-1";
 
 /** The emulator on a port of its own, and in front of it, where that is asked for, the proxy on another. */
-export async function openGateway(place: (typeof places)[number]): Promise<Gateway> {
+export async function openGateway(
+  place: (typeof places)[number],
+  proxyOptions: Pick<ProxyOptions, "adaptJSONSchema"> = {},
+): Promise<Gateway> {
   const options: { apiKeys: string[]; speed: number; origin?: string } = {
     apiKeys: [KEY],
     speed: Number.POSITIVE_INFINITY,
@@ -53,6 +56,7 @@ export async function openGateway(place: (typeof places)[number]): Promise<Gatew
     origins: [],
     models: [...chatModels, ...imageModels],
     routes: ["chat", "images"],
+    ...proxyOptions,
   });
   const front = await serve(
     {

@@ -62,3 +62,15 @@ describe.each(places)("LangChain, by way of the %s", (place) => {
     expect((await chat.invoke([asked, answer, result])).text).toContain("7 metres");
   });
 });
+
+describe("LangChain, by way of a proxy with adaptJSONSchema", () => {
+  const river = z.object({ river: z.string().min(3), locks: z.int().max(7) });
+
+  test.each(chatModels)("%s answers with an object of a schema by jsonSchema", async (model) => {
+    const { baseURL, apiKey, close } = await openGateway("proxy", { adaptJSONSchema: true });
+    const chat = new ChatOpenAI({ model, apiKey, configuration: { baseURL } });
+    const asked = chat.withStructuredOutput(river, { method: "jsonSchema", name: "river" });
+    expect(river.parse(await asked.invoke(prompt)).river).toBeTruthy();
+    await close();
+  });
+});

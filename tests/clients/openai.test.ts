@@ -167,3 +167,19 @@ describe.each(places)("openai, by way of the %s", (place) => {
     });
   });
 });
+
+describe("openai, by way of a proxy with adaptJSONSchema", () => {
+  const schema = { ...depthSchema, properties: { river: { type: "string" as const, minLength: 3 } } };
+
+  test.each(chatModels)("%s answers a request for a JSON Schema with JSON", async (model) => {
+    const { baseURL, apiKey, requests, close } = await openGateway("proxy", { adaptJSONSchema: true });
+    const { choices } = await new OpenAI({ baseURL, apiKey }).chat.completions.create({
+      model,
+      messages,
+      response_format: { type: "json_schema", json_schema: { name: "depth", strict: true, schema } },
+    });
+    expect(JSON.parse(choices[0]?.message.content ?? "")).toEqual({ river: expect.any(String) });
+    expect(requests).toHaveLength(1);
+    await close();
+  });
+});

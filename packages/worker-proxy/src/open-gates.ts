@@ -45,6 +45,7 @@ export function openGates<Env>(options: ProxyOptions<Env>) {
   const settings = checkedOptions(options);
   const { authenticate, basePath, credentials, extensions, fieldsOf, includeUsage, media, log } = settings;
   const { meter, onEvent, rateLimit, read, table, upstreamHeaders, way } = settings;
+  const { adaptJSONSchema: adaptsSchemas = false } = settings;
   const { limits } = way;
   const { stallMs, headersMs, totalMs } = limits;
   const isPublic = authenticate === "public";
@@ -86,7 +87,7 @@ export function openGates<Env>(options: ProxyOptions<Env>) {
       const asksUsage = (model: string) => meter !== undefined && (includeUsage ?? hasOwnFields(model));
       const { name, path } = match.route;
       const asked = { ...incoming, route: name, path, ...(isPublic && { isPublic }) };
-      return admit(match, asked, { limits, models, fieldsOf, media, tenancy, asksUsage });
+      return admit(match, asked, { limits, models, fieldsOf, media, tenancy, asksUsage, adaptsSchemas });
     },
     streams: (userId: string) => (isCounted ? countStream(userId) : () => {}),
     /** Reads the headers that are added to a request, and those of their values that no answer may hold. */

@@ -168,6 +168,13 @@ export interface ProxyOptions<Env = unknown> {
    */
   readonly includeUsage?: boolean | undefined;
   /**
+   * Takes `response_format` with a `json_schema`, which some clients always send: the schema becomes a system message
+   * before the others, and `json_object` is asked for where the model has it. The gateway does not hold the answer to the
+   * schema.
+   * @default false: it is refused, with what to send instead
+   */
+  readonly adaptJSONSchema?: boolean | undefined;
+  /**
    * The addresses of media that the gateway may be sent to: `public` ones, `any`, or those for which a function says
    * true. Addresses that some readers take for another host's (with an `@`, a backslash or a tab) are refused before.
    * Files in the request have to be images in Base64, unless it is `any`.

@@ -346,6 +346,48 @@ describe("fields that OpenAI clients send are dropped, and named in the answer",
   });
 });
 
+describe("a JSON Schema for the answer", () => {
+  const schema = { type: "object", properties: { city: { type: "string" } }, required: ["city"] };
+  const response_format = { type: "json_schema", json_schema: { name: "place", strict: true, schema } };
+  const taken: Options = { adaptJSONSchema: true };
+  const instruction = {
+    role: "system",
+    content: `Answer with JSON only, without any other text. The JSON must fit this JSON Schema:\n${JSON.stringify(schema)}`,
+  };
+
+  test("is refused by default, and the message names the way out", async () => {
+    const { status, error } = await chat({ model: "alpha-v4.1-flash", response_format });
+    expect(status).toBe(400);
+    expect(error?.["message"]).toContain('send { type: "json_object" }');
+  });
+
+  test("becomes an instruction, and `json_object` where the model has it", async () => {
+    const flash = "alpha-v4.1-flash";
+    expect(await chat({ model: flash, response_format }, taken)).toMatchObject({
+      sent: { model: flash, messages: [instruction, ...messages], response_format: { type: "json_object" } },
+      dropped: null,
+    });
+    const { sent } = await chat({ response_format, max_tokens: 9 }, taken);
+    expect(sent).toEqual({ model: "delta-5.3", messages: [instruction, ...messages], max_tokens: 9 });
+  });
+
+  test("stays what it is where it is none: the refusal is the usual one", async () => {
+    for (const odd of [{ type: "json_schema" }, { type: "json_schema", json_schema: { schema: "x" } }])
+      expect((await chat({ model: "alpha-v4.1-flash", response_format: odd }, taken)).status).toBe(
+        (await chat({ model: "alpha-v4.1-flash", response_format: odd })).status,
+      );
+    const asked = { model: "alpha-v4.1-flash", response_format: { type: "json_object" } };
+    expect((await chat(asked, taken)).sent).toEqual((await chat(asked)).sent);
+  });
+
+  test("that names another model or an address is a text like any other", async () => {
+    const json_schema = { schema: { models: ["dear-1"], url: "file:///etc/passwd", "x-asset": "asset://a" } };
+    const { status, sent } = await chat({ response_format: { type: "json_schema", json_schema } }, taken);
+    expect(status).toBe(200);
+    expect(Object.keys(sent ?? {})).toEqual(["model", "messages"]);
+  });
+});
+
 describe("case 66: an asset goes into a group that the operator lists", () => {
   const asset = { model: "gamma-asset", Name: "n", AssetType: "Image", URL: "https://cdn.example/a.png" };
   const create = (GroupId: unknown, caps?: Record<string, string[]>) =>

@@ -6,6 +6,7 @@ import { adaptFields, checkTokens } from "./chat-fields.js";
 import { type FieldsOf, hasOwnFields, tableWith } from "./field-table.js";
 import { type Address, holdCaps, siftBody } from "./fields.js";
 import type { Tenancy } from "./ids.js";
+import { adaptSchema } from "./json-schema.js";
 import { admitModels, checkGroups, type ListedModels } from "./model.js";
 import type { Match } from "./path.js";
 
@@ -20,6 +21,8 @@ export interface BodyRules {
   readonly tenancy: Tenancy | undefined;
   /** True where the gateway is asked for the usage of this model's streams. */
   readonly asksUsage: (model: string) => boolean;
+  /** True where a JSON Schema that an answer is to fit becomes an instruction. */
+  readonly adaptsSchemas: boolean;
 }
 
 /**
@@ -47,6 +50,7 @@ export async function admit<Env>(
   const [model] = names;
   if (route.name === "chat") adaptFields(body, model);
   const table = fieldsOf(route.name, model);
+  if (route.name === "chat" && rules.adaptsSchemas) adaptSchema(body, table);
   const { dropped, addresses } = siftBody(body, table);
   if (route.name === "assets") checkGroups(model, models);
   checkTokens(body);
