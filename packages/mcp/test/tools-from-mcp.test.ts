@@ -2,7 +2,7 @@ import { Client as McpClient } from "@modelcontextprotocol/sdk/client/index.js";
 import { InMemoryTransport } from "@modelcontextprotocol/sdk/inMemory.js";
 import { Server } from "@modelcontextprotocol/sdk/server/index.js";
 import { CallToolRequestSchema, ListToolsRequestSchema } from "@modelcontextprotocol/sdk/types.js";
-import { createChatStore, createClient } from "@sluice/core";
+import { type ChatTool, createChatStore, createClient } from "@sluice/core";
 import { createEmulator } from "@sluice/emulator";
 import { toolsFromMcp } from "@sluice/mcp/tools";
 import { expect, test } from "vitest";
@@ -34,7 +34,7 @@ async function serverOf(tools: readonly (typeof read | typeof remove)[], answer:
   return { mcp, calls };
 }
 
-const context: ToolContext = {
+const context: Parameters<NonNullable<ChatTool["execute"]>>[1] = {
   signal: new AbortController().signal,
   toolCallId: "call",
   messages: [],
