@@ -125,6 +125,7 @@ describe("the types compile with every check on", { tags: ["long"] }, () => {
     "core/media",
     "core/partial-json",
     "core/prices",
+    "core/node",
     "core/internal",
     "worker-proxy",
     "worker-proxy/analytics-engine",
