@@ -100,6 +100,18 @@ describe("a fault on a call shows what the user saw, if it was repeated, and wha
   });
 });
 
+test.each([
+  ["answers with 500", { script: { answers: [{ scenes: ["500"] }] } }],
+  ["breaks the connection", { faults: () => "refuse" as const }],
+])("A request to a server that %s may be billed", async (_, options) => {
+  const { client, clock, view, shadow } = await open(options);
+  await act(() => clock.advanceUntil(paint(client), 1000));
+  await waitFor(() => expect(shadow.querySelector(".row")?.textContent).toContain("unknown"));
+  fireEvent.click(view.getByRole("button", { name: /gamma-image/ }));
+  const bill = "1 request left the page: 1 may be billed";
+  expect(factsIn(shadow)).toMatchObject({ "App knows": "may be billed", Bill: bill });
+});
+
 test("A key that the proxy bills once is counted once", async () => {
   const emulator = createEmulator({ speed: Number.POSITIVE_INFINITY });
   const offering = async (request: Request) => {
