@@ -34,6 +34,7 @@ const gates = [
   "fields",
   "model",
   "chat-fields",
+  "json-schema",
   "ids",
   "addresses",
   "admit",
