@@ -65,7 +65,7 @@ const queries: Readonly<Record<string, string>> = {
   "system prompt": "/guides/system-prompts",
   "function calling": "/guides/tools",
   zod: "/guides/structured-output",
-  opentelemetry: "/recipes/observability",
+  opentelemetry: "/guides/opentelemetry",
   sentry: "/recipes/observability",
   datadog: "/recipes/observability",
   express: "/recipes/own-backend",
