@@ -20,7 +20,10 @@ import { createObjectHost } from "./support/object-host.ts";
 
 /* A picture and a film that are asked for in a chat, before the emulator. */
 
-afterEach(() => vi.unstubAllGlobals());
+afterEach(() => {
+  vi.unstubAllGlobals();
+  vi.useRealTimers();
+});
 
 const IMAGES = "/v1/images/generations";
 const FILMS = "/v1/video/generations";
@@ -211,6 +214,20 @@ describe("imageTool", () => {
     await until(chat, isOver);
     expect(callIn(chat)).toMatchObject({ state: "done" });
     expect([answerIn(chat)?.images?.length, gateway.posts(IMAGES).length]).toEqual([1, 1]);
+  });
+
+  test("is not repeated after a day: the proxy has forgotten its key, and would pay again", async () => {
+    const gateway = gatewayOf({ make_image: { prompt: "A reef" } });
+    const tools = (client: Client) => [imageTool(client, picture)];
+    const behind = { send: proxyOf(gateway), proxy: "https://proxy.example" };
+    const before = page(gateway, tools, { ...behind, dies: ({ url }) => url.endsWith(IMAGES) });
+    void before.chat.send("please");
+    await before.died;
+    vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 86_400_000 });
+    const { chat } = page(gateway, tools, { ...behind, ...(await left(before.storage)) });
+    await until(chat, isOver);
+    expect(callIn(chat)).toMatchObject({ state: "failed", error: expect.stringContaining("ask the user") });
+    expect(gateway.posts(IMAGES)).toHaveLength(1);
   });
 });
 

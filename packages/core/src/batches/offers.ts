@@ -1,10 +1,8 @@
 import type { Client } from "../client.js";
-import { askOffers } from "../transport/ask-offers.js";
+import { askOffers, isRemembered } from "../transport/ask-offers.js";
 import type { Entry } from "./ledger.js";
 
-/** Time for which a proxy surely remembers a create, in milliseconds: a day from its first attempt, less an hour. */
-const CREATE_MS = 23 * 3_600_000;
-/** The same for a streamed chat: ten minutes after its end, less one. */
+/** Time for which a proxy surely remembers a streamed chat, in milliseconds: ten minutes after its end, less one. */
 const CHAT_MS = 9 * 60_000;
 
 /** The answers of a proxy to `GET /health`, asked once for each run. */
@@ -35,8 +33,8 @@ export function createOffers(client: Client): Offers {
   }
 
   async function remembers({ kind, record }: Entry): Promise<boolean> {
-    const age = Date.now() - (record?.sentAt ?? Number.NEGATIVE_INFINITY);
-    if (record?.key === undefined || age < 0 || age > (kind === "chat" ? CHAT_MS : CREATE_MS)) return false;
-    return has(kind);
+    const { key, sentAt } = record ?? {};
+    if (key === undefined || sentAt === undefined) return false;
+    return isRemembered(sentAt, kind === "chat" ? CHAT_MS : undefined) && has(kind);
   }
 }

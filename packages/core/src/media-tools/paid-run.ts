@@ -1,15 +1,16 @@
 import { randomId } from "../base/random-id.js";
 import type { ToolContext } from "../chat/conversation/tools.js";
 import type { Client } from "../client.js";
+import { askOffers, isRemembered } from "../transport/ask-offers.js";
 import { isRecord } from "../transport/error-response.js";
-import { offersIn } from "../transport/offers.js";
-import { requestOnce } from "../transport/request-once.js";
 import { isGatewayError } from "../vocabulary/errors.js";
 
 /** A run of a tool that is billed, as it is kept with its call. */
 export interface PaidRun {
   /** The `idempotency-key` of its request. */
   readonly key: string;
+  /** Time at which the key was made, in Unix milliseconds. */
+  readonly at: number;
   /** True if the proxy answers a repeated key from its memory. */
   readonly isOnce: boolean;
   /** Handle of the task, once the gateway has accepted it. */
@@ -25,9 +26,13 @@ const BILLED = "It may have been made and billed: ask the user before you call t
  */
 export async function beginRun(client: Client, { kept, keep }: ToolContext): Promise<PaidRun> {
   const left = runIn(kept);
-  if (left?.handle || left?.isOnce) return left;
+  if (left?.handle || (left?.isOnce && isRemembered(left.at))) return left;
   if (kept !== undefined) throw new Error(`the page was left before the answer came. ${BILLED}`);
-  const run = { key: randomId(), isOnce: client.idempotencyKeys && (await offersOnce(client)) };
+  const run = {
+    key: randomId(),
+    at: Date.now(),
+    isOnce: client.idempotencyKeys && (await offersOnce(client)),
+  };
   await keep(run);
   return run;
 }
@@ -35,19 +40,23 @@ export async function beginRun(client: Client, { kept, keep }: ToolContext): Pro
 /** Reads a run as it was kept: any script of the page may write to a storage. */
 function runIn(kept: unknown): PaidRun | undefined {
   if (!isRecord(kept)) return undefined;
-  const { key, isOnce, handle } = kept;
+  const { key, at, isOnce, handle } = kept;
   if (typeof key !== "string" || !/^[\x21-\x7e]{1,255}$/.test(key)) return undefined;
   const isHandle = isRecord(handle) && typeof handle["id"] === "string";
-  return { key, isOnce: isOnce === true, ...(isHandle && { handle: handle as unknown as { id: string } }) };
+  return {
+    key,
+    at: Number(at),
+    isOnce: isOnce === true,
+    ...(isHandle && { handle: handle as unknown as { id: string } }),
+  };
 }
 
-/** Asks the proxy if it remembers keys (`once` of `@sluice/durable`). One that can't be reached now does not. */
+/** Returns true if the proxy remembers keys (`once` of `@sluice/durable`). One that can't be reached now does not. */
 function offersOnce(client: Client): Promise<boolean> {
-  const read = async ({ headers, body }: Response) => {
-    await body?.cancel();
-    return offersIn(headers)?.includes("once") ?? false;
-  };
-  return requestOnce(client, "/health", { method: "GET" }, read).catch(() => false);
+  return askOffers(client).then(
+    (offers) => offers.includes("once"),
+    () => false,
+  );
 }
 
 /** Adds to an error what the model must know: a request whose end is not known is not repeated by itself. */

@@ -3,6 +3,15 @@ import { offersIn } from "./offers.js";
 import { requestOnce } from "./request-once.js";
 import type { Connection } from "./send.js";
 
+/** Time for which a proxy that offers `once` surely remembers a create, in milliseconds: a day, less an hour. */
+const REMEMBERED_MS = 23 * 3_600_000;
+
+/** Returns true if a create that was first sent at this time, in Unix milliseconds, is surely still remembered. */
+export function isRemembered(sentAt: number, forMs = REMEMBERED_MS): boolean {
+  const age = Date.now() - sentAt;
+  return age >= 0 && age <= forMs;
+}
+
 /**
  * Asks the proxy, at `GET /health`, what it offers. Straight to a gateway that is nothing.
  *
