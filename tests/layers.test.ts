@@ -105,7 +105,7 @@ const layers = {
     pace watch-plan
     poll`,
   "core/src/transport": `
-    json-response
+    ask-offers json-response
     billing-outcome read-body request-once
     send
     repeat

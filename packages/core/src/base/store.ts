@@ -87,6 +87,14 @@ export function readerOf<Options extends object>(options: Options | (() => Optio
   return () => options;
 }
 
+/** A value of a {@link Registry}. */
+interface RegistryEntry<Value> {
+  /** The value, the same object while it is registered. */
+  readonly value: Value;
+  /** Number of its holders; 0 for one that is kept for a while. */
+  readonly holders: number;
+}
+
 /**
  * Values shared by key. A value is kept while it has holders or is busy, and for some time after, as long as not too many
  * others wait as well.
@@ -97,7 +105,7 @@ export interface Registry<Value> {
   /** Returns the value of `key`; undefined if there is none. */
   peek(key: unknown): Value | undefined;
   /** All values by their keys, with the number of their holders. For developer tools. */
-  readonly entries: ReadonlyMap<unknown, { readonly value: Value; readonly holders: number }>;
+  readonly entries: ReadonlyMap<unknown, RegistryEntry<Value>>;
   /**
    * Holds `value` under `key`, and adds it again if it was disposed of in between. Returns a function that releases it.
    */

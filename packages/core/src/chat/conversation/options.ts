@@ -51,6 +51,12 @@ export type ChatTarget =
  */
 export type WhenBusy = "reject" | "queue" | "replace";
 
+/** Second argument of `prepareMessages`. */
+interface PrepareContext {
+  /** Aborts when the turn is stopped, with the signal of `request`, and after `timeouts.totalMs`. */
+  readonly signal: AbortSignal;
+}
+
 interface ChatBehaviour<Output> {
   /** Name of the chat in `storage`. */
   readonly id?: string;
@@ -97,7 +103,7 @@ interface ChatBehaviour<Output> {
    */
   readonly prepareMessages?: (
     messages: readonly ChatRequestMessage[],
-    context: { readonly signal: AbortSignal },
+    context: PrepareContext,
   ) => readonly ChatRequestMessage[] | Promise<readonly ChatRequestMessage[]>;
   /** The tools that the model may call. */
   readonly tools?: readonly ChatTool[];
