@@ -48,7 +48,10 @@ beforeAll(() => {
   cpSync(`${root}packages/core/src`, `${folder}/src`, { recursive: true });
   writeFileSync(`${folder}/consumer.ts`, consumer);
   const compilerOptions = { noEmit: true, incremental: false, jsx: "react-jsx" };
-  const config = { extends: `${root}tsconfig.base.json`, compilerOptions, include: ["src", "consumer.ts"] };
+  // as in the package: the files for Node are a project of their own
+  const exclude = ["src/node", "src/entries/node.ts"];
+  const include = ["src", "consumer.ts"];
+  const config = { extends: `${root}tsconfig.base.json`, compilerOptions, include, exclude };
   writeFileSync(`${folder}/tsconfig.json`, JSON.stringify(config));
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
