@@ -160,10 +160,12 @@ describe("useChat over the proxy", () => {
       world.written[0]?.write(said("one "));
       await page.shows("one ");
       await page.chat().stop();
-      await until(() => expect(world.written[0]?.isLeft).toBe(true));
-      expect(page.chat().status).toBe("ready");
+      await until(() => {
+        expect(world.written[0]?.isLeft).toBe(true);
+        expect(page.chat().status).toBe("ready");
+        expect([...storage.texts]).toEqual([]);
+      });
       expect(textOf(page.last())).toBe("one ");
-      expect([...storage.texts]).toEqual([]);
     },
   );
 });
@@ -376,9 +378,11 @@ describe("a reload", () => {
     await after.shows("one ");
     await after.is("streaming");
     await after.chat().stop();
-    await until(() => expect(answer.isLeft).toBe(true));
+    await until(() => {
+      expect(answer.isLeft).toBe(true);
+      expect([...storage.texts]).toEqual([]);
+    });
     expect(textOf(after.last())).toBe("one ");
-    expect([...storage.texts]).toEqual([]);
   });
 
   test("A tool of a resumed answer runs once, and its message goes on with all steps after another reload", async () => {
