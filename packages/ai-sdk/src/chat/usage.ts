@@ -1,4 +1,4 @@
-import type { JSONObject, LanguageModelV4FinishReason, LanguageModelV4Usage } from "@ai-sdk/provider";
+import type { LanguageModelV4FinishReason, LanguageModelV4Usage } from "@ai-sdk/provider";
 import type { ChatOutcome, ChatTurn, ChatUsage } from "@sluice/core";
 
 /** Returns the tokens of an answer as the SDK counts them; all undefined where the gateway reported none. */
@@ -17,7 +17,7 @@ export function usageOf(usage: ChatUsage | undefined): LanguageModelV4Usage {
       text: less(usage?.completion_tokens, reasoning),
       reasoning,
     },
-    ...(usage && { raw: usage as unknown as JSONObject }),
+    ...(usage && { raw: { ...usage } }),
   };
 }
 

@@ -72,7 +72,7 @@ function statusOf(task: VideoTask, model: string): StatusResult {
         status: "completed",
         videos: [{ type: "url", url: task.url, mediaType: "video/mp4" }],
         warnings: [],
-        providerMetadata: { [NAME]: { videos: [facts as unknown as JSONObject] } },
+        providerMetadata: { [NAME]: { videos: [facts] } },
         response,
       };
     }

@@ -1,9 +1,10 @@
 import { createBackoff } from "../base/backoff.js";
 import { randomId } from "../base/random-id.js";
 import type { UncheckedRequest } from "../base/validate.js";
+import type { ChatTurn } from "../chat/protocol/answer-reader.js";
 import { streamChat } from "../chat/stream.js";
 import type { Client } from "../client.js";
-import { generateImages } from "../images/generate.js";
+import { generateImages, type ImageResult } from "../images/generate.js";
 import { endsUnlessSent } from "../transport/billing-outcome.js";
 import { keepsKey } from "../transport/failure.js";
 import type { RequestOptions } from "../transport/send.js";
@@ -110,11 +111,8 @@ async function send(
   return answered(await streamChat(client, asked, { ...more, ...(retry && { retry }) }).result());
 }
 
-function answered<Result extends { readonly raw: unknown }>({
-  raw: _,
-  ...result
-}: Result): Partial<BatchRecord> {
-  return { state: "answered", result: result as unknown as NonNullable<BatchRecord["result"]>, open: false };
+function answered({ raw: _, ...result }: ImageResult | ChatTurn): Partial<BatchRecord> {
+  return { state: "answered", result, open: false };
 }
 
 /** Makes a client whose own repetitions of a 429 slow the run down, too. */
