@@ -67,7 +67,7 @@ test("no more requests are in flight than the limit says", async () => {
 });
 
 describe("one bad answer", () => {
-  test("of 400 fails its request, and the others go on", async () => {
+  test("A 400 fails its request, and the others go on", async () => {
     const { batch, run, prompts } = opened(reefs(3), {
       answer: (prompt, nth) => (prompt === "reef 1" && nth === 1 ? refusal(400) : picture(prompt)),
     });
@@ -78,7 +78,7 @@ describe("one bad answer", () => {
     expect(prompts).toEqual(["reef 0", "reef 1", "reef 2", "reef 1"]);
   });
 
-  test("that is nonsense leaves its request unknown, and is not asked for again", async () => {
+  test("An answer that is nonsense leaves its request unknown, and is not asked for again", async () => {
     const { batch, run, prompts } = opened(reefs(2), {
       answer: (prompt) => (prompt === "reef 0" ? Response.json({ hello: 1 }) : picture(prompt)),
     });
@@ -88,7 +88,7 @@ describe("one bad answer", () => {
     expect(batch.item("0")).toMatchObject({ state: "unknown", error: { outcome: "unknown" } });
   });
 
-  test("of 401 ends the run with its error, and nothing more is sent", async () => {
+  test("A 401 ends the run with its error, and nothing more is sent", async () => {
     let isValid = false;
     const { run, prompts } = opened(reefs(9), {
       limit: 1,
@@ -100,7 +100,7 @@ describe("one bad answer", () => {
     expect(await run()).toMatchObject({ status: "ended", done: 9, error: undefined });
   });
 
-  test("of 429 with a Retry-After of a day pauses the batch ten minutes, and says so", async () => {
+  test("A 429 with a Retry-After of a day pauses the batch ten minutes, and says so", async () => {
     const { batch, clock, events, prompts } = opened(reefs(4), {
       limit: 1,
       answer: (prompt, nth) =>
@@ -273,7 +273,7 @@ describe("a result", () => {
     expect([given, prompts.length]).toEqual([["0", "0", "1", "2"], 3]);
   });
 
-  test("whose onResult never ends holds one place, and the others go on", async () => {
+  test("A result whose onResult never ends holds one place, and the others go on", async () => {
     const { batch, clock } = opened(reefs(4), {
       limit: 2,
       onResult: ({ id }) => (id === "0" ? new Promise(() => {}) : undefined),
@@ -352,7 +352,7 @@ describe("a list that has changed", () => {
 });
 
 describe("a storage", () => {
-  test("that takes no record lets nothing be sent", async () => {
+  test("A storage that takes no record lets nothing be sent", async () => {
     const { storage } = watched(memoryStorage(), () => {
       throw new DOMException("full", "QuotaExceededError");
     });

@@ -100,7 +100,7 @@ test("A chat runs a remote tool once the user has approved it", async () => {
   const emulator = createEmulator({ speed: Number.POSITIVE_INFINITY });
   const client = createClient(emulator.clientOptions);
   const chat = createChatStore(client, { model: "alpha-v4.1-flash", tools: await toolsFromMcp(mcp) });
-  await chat.send('Use the tool: remove "/tmp/a"');
+  await chat.send('Use the tool: remove "notes.txt"');
   const [action] = chat.getSnapshot().pendingActions;
   expect(action).toMatchObject({ kind: "approval", name: "remove_file" });
   expect(calls).toEqual([]);

@@ -11,7 +11,7 @@ export interface World {
   readonly server?: McpServerOptions;
 }
 
-/** What a tool of MCP has answered. */
+/** Answer of an MCP tool. */
 export interface Answer {
   readonly isError?: boolean;
   readonly content: readonly { readonly type: string; readonly text?: string; readonly uri?: string }[];
