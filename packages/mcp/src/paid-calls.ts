@@ -1,7 +1,5 @@
 import { createHash } from "node:crypto";
-import type { Client } from "@sluice/core";
 import { isGatewayError } from "@sluice/core";
-import { askOffers } from "@sluice/core/internal";
 import type { Input, Result } from "./tools/tool.js";
 
 /** One thing that is paid for, by its key. */
@@ -83,15 +81,6 @@ export function createPaidCalls(isRemembered: (offer: string) => Promise<boolean
 
 function isLost({ state, signal }: Entry): boolean {
   return state === "unknown" || (state === "in flight" && signal.aborted);
-}
-
-/** Returns true if the proxy knows the keys of requests. Straight to a gateway, and where it can't be asked, it does not. */
-export async function remembersKeys(client: Client, offer: string): Promise<boolean> {
-  if (!client.idempotencyKeys) return false;
-  return await askOffers(client).then(
-    (offers) => offers.includes(offer),
-    () => false,
-  );
 }
 
 /** True where the gateway may have acted on a call that failed. */

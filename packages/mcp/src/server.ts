@@ -1,8 +1,9 @@
 import { Server } from "@modelcontextprotocol/sdk/server/index.js";
 import { CallToolRequestSchema, ListToolsRequestSchema } from "@modelcontextprotocol/sdk/types.js";
 import type { Client } from "@sluice/core";
+import { hasOffer } from "@sluice/core/internal";
 import { withFiles } from "./files.js";
-import { createPaidCalls, mayBeBilled, remembersKeys } from "./paid-calls.js";
+import { createPaidCalls, mayBeBilled } from "./paid-calls.js";
 import { reportEvery } from "./progress.js";
 import { saveMedia } from "./save.js";
 import { textOf } from "./texts.js";
@@ -56,7 +57,7 @@ export function createMcpServer(client: Client, options: McpServerOptions = {}):
   if (unknown !== undefined)
     throw new TypeError(`models: ${unknown} is not known; there are ${allModels.join(", ")}`);
   const tools = new Map(toolsOf(client, models).map((tool) => [tool.name, tool]));
-  const runPaid = createPaidCalls((offer) => remembersKeys(client, offer));
+  const runPaid = createPaidCalls((offer) => hasOffer(client, offer));
   const server = new Server(
     { name: "sluice", version: readVersion() },
     { capabilities: { tools: {} }, instructions: INSTRUCTIONS },

@@ -20,7 +20,7 @@ export { onForget } from "../storage/in-use.js";
 export { createRecordWriter } from "../storage/record-writer.js";
 export { readWhenPossible } from "../storage/wait.js";
 export { isLocked, withLock } from "../tabs/locks.js";
-export { askOffers } from "../transport/ask-offers.js";
+export { hasOffer } from "../transport/ask-offers.js";
 export { isRecord, parseJSON } from "../transport/error-response.js";
 export { requestOnce } from "../transport/request-once.js";
 export { normalizeVideoTask } from "../videos/read-task.js";

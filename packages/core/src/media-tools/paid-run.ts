@@ -1,7 +1,7 @@
 import { randomId } from "../base/random-id.js";
 import type { ToolContext } from "../chat/conversation/tools.js";
 import type { Client } from "../client.js";
-import { askOffers, isRemembered } from "../transport/ask-offers.js";
+import { hasOffer, isRemembered } from "../transport/ask-offers.js";
 import { isRecord } from "../transport/error-response.js";
 import { isGatewayError } from "../vocabulary/errors.js";
 
@@ -31,7 +31,7 @@ export async function beginRun(client: Client, { kept, keep }: ToolContext): Pro
   const run = {
     key: randomId(),
     at: Date.now(),
-    isOnce: client.idempotencyKeys && (await offersOnce(client)),
+    isOnce: await hasOffer(client, "once"),
   };
   await keep(run);
   return run;
@@ -49,14 +49,6 @@ function runIn(kept: unknown): PaidRun | undefined {
     isOnce: isOnce === true,
     ...(isHandle && { handle: handle as unknown as { id: string } }),
   };
-}
-
-/** Returns true if the proxy remembers keys (`once` of `@sluice/durable`). One that can't be reached now does not. */
-function offersOnce(client: Client): Promise<boolean> {
-  return askOffers(client).then(
-    (offers) => offers.includes("once"),
-    () => false,
-  );
 }
 
 /** Adds to an error what the model must know: a request whose end is not known is not repeated by itself. */

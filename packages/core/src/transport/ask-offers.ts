@@ -30,3 +30,12 @@ export async function askOffers(client: Connection): Promise<readonly string[]> 
     throw new ConnectionError("the proxy could not be asked what it remembers", "not-sent", { cause });
   }
 }
+
+/** Returns true if the proxy offers this. A client without keys asks nothing, and a proxy that can't be asked offers nothing. */
+export async function hasOffer(client: Connection, offer: string): Promise<boolean> {
+  if (!client.idempotencyKeys) return false;
+  return askOffers(client).then(
+    (offers) => offers.includes(offer),
+    () => false,
+  );
+}
