@@ -38,8 +38,10 @@ describe.skipIf(!findChromium())("the developer tools in Chromium (skipped where
     vi.unstubAllEnvs();
     const fetch: typeof emulator.fetch = async (input) => {
       const request = new Request(input);
-      const { pathname } = new URL(request.url);
-      const headers = { "content-security-policy": policy, "content-type": "text/html; charset=utf-8" };
+      const { pathname, search } = new URL(request.url);
+      // TanStack's styles are inline
+      const allowed = search === "?tanstack" ? policy.replace("style-src", "$& 'unsafe-inline'") : policy;
+      const headers = { "content-security-policy": allowed, "content-type": "text/html; charset=utf-8" };
       if (pathname === "/") return new Response(html, { headers });
       if (!pathname.endsWith(".js")) return emulator.fetch(request);
       const code = readFileSync(join(folder, pathname), "utf8");
@@ -131,6 +133,22 @@ describe.skipIf(!findChromium())("the developer tools in Chromium (skipped where
     await view(page).getByText("complete").waitFor();
     await show(page, "Faults");
     await view(page).getByText("devtoolsFetch()").waitFor();
+    await page.close();
+  });
+
+  test("The panel is a plugin of TanStack Devtools, which has also the calls before it was opened", async () => {
+    const page = await browser.newPage();
+    await page.goto(`${served.url}/?tanstack`);
+    await page.getByRole("button", { name: "Ask" }).click();
+    await page.getByText("ready, idle").waitFor();
+    await page.getByRole("button", { name: "Open TanStack Devtools" }).click();
+    await view(page).getByText("complete").waitFor();
+    // TanStack's own buttons close it
+    expect(await page.locator("sluice-devtools").getByRole("button", { name: "Close" }).count()).toBe(0);
+    await show(page, "Faults");
+    await page.getByRole("button", { name: "Lost response" }).click();
+    await page.getByRole("button", { name: "Ask" }).click();
+    await view(page).getByText("2 requests left the page: 2 billed").waitFor();
     await page.close();
   });
 });

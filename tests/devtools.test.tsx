@@ -7,6 +7,7 @@ import {
   generateImages,
   streamChat,
 } from "@sluice/core";
+import type { Prices } from "@sluice/core/prices";
 import { createEmulator, type Emulator, type EmulatorOptions } from "@sluice/emulator";
 import { GatewayProvider, useChatStream } from "@sluice/react";
 import { devtoolsFetch, SluiceDevtools } from "@sluice/react/devtools";
@@ -24,7 +25,7 @@ const question = {
 const picture = { model: "gamma-image-5-0-260128", prompt: "A reef" } as const;
 
 /** Opens the panel over a client of an emulator, whose journal says what is billed. */
-async function open(options: EmulatorOptions = {}) {
+async function open({ prices, ...options }: EmulatorOptions & { readonly prices?: Prices } = {}) {
   const emulator = createEmulator({ speed: Number.POSITIVE_INFINITY, ...options });
   const clock = stoppedClock();
   const fetch = devtoolsFetch(emulator.fetch);
@@ -35,7 +36,7 @@ async function open(options: EmulatorOptions = {}) {
     random: () => 0,
     includeUsage: true,
   });
-  render(<SluiceDevtools client={client} defaultOpen />);
+  render(<SluiceDevtools client={client} prices={prices} defaultOpen />);
   const panel = await panelOf();
   return { emulator, clock, client, ...panel };
 }
@@ -201,6 +202,58 @@ test("A call shows its attempts, its frames and its usage, and texts on a click 
   expect(text()).toMatch(/sky.*scatte/);
   show("Usage");
   expect(view.getByRole("table", { name: "Usage" }).textContent).toContain("delta-5.3");
+});
+
+describe("the cost of calls", () => {
+  const prices: Prices = {
+    currency: "EUR",
+    models: { "delta-5.3": { input: 1_000_000, output: 2_000_000 }, [picture.model]: { image: 0.03 } },
+  };
+  const lastRow = (shadow: ShadowRoot) => shadow.querySelector(".row")?.textContent ?? "";
+
+  test("Each call shows its cost by the app's prices, and the list shows their sum", async () => {
+    const { client, shadow, text, view } = await open({ prices });
+    await act(() => paint(client));
+    await waitFor(() => expect(lastRow(shadow)).toContain("€0.03"));
+    expect(text()).toContain("This call costs €0.03.");
+    const { usage } = await act(() => completeChat(client, question));
+    const cost = (usage?.prompt_tokens ?? 0) + 2 * (usage?.completion_tokens ?? 0);
+    expect(cost).toBeGreaterThan(0);
+    await waitFor(() => expect(lastRow(shadow)).toContain(`€${cost}.00`));
+    expect(text()).toContain(`These calls cost €${cost}.03.`);
+    fireEvent.click(view.getByRole("button", { name: /delta-5.3/ }));
+    expect(factsIn(shadow)["Cost"]).toBe(`€${cost}.00`);
+  });
+
+  test("A call whose cost nobody knows says why, and the sum says that it is not whole", async () => {
+    const { client, shadow, text, clock } = await open({
+      prices,
+      script: { answers: [{ scenes: ["500"], prompt: "A reef" }] },
+    });
+    await act(() => completeChat(client, question));
+    await act(() => clock.advanceUntil(paint(client), 1000));
+    await waitFor(() => expect(lastRow(shadow)).toContain("not reported"));
+    expect(text()).toMatch(/These calls cost €\d+\.00, and 1 call of unknown cost: not reported\./);
+    await act(() => completeChat(client, { ...question, model: "alpha-v4.1-flash" }));
+    await waitFor(() => expect(lastRow(shadow)).toContain("the model has no prices"));
+    expect(text()).toContain("and 2 calls of unknown cost");
+  });
+
+  test("A currency of the app's own is written by its name", async () => {
+    const { client, text } = await open({ prices: { ...prices, currency: "credits" } });
+    await act(() => paint(client));
+    await waitFor(() => expect(text()).toContain("This call costs 0.03 credits."));
+  });
+
+  test("Without prices a call shows its tokens alone", async () => {
+    const { client, shadow, text, view } = await open();
+    await act(() => ask(client));
+    await waitFor(() => expect(lastRow(shadow)).toContain("complete"));
+    fireEvent.click(view.getByRole("button", { name: /delta-5.3/ }));
+    expect(factsIn(shadow)).not.toHaveProperty("Cost");
+    expect(Number(factsIn(shadow)["Tokens"])).toBeGreaterThan(0);
+    expect(text()).not.toContain("cost");
+  });
 });
 
 test("A key is shown nowhere, also where the gateway repeats it", async () => {

@@ -161,11 +161,13 @@ const layers = {
     app-hooks`,
   "react/src/devtools": `
     index empty
+    plugin
     devtools
     panel
     faults-view
     calls-view stores-view storage-view tasks-view usage-view
-    bill census styles
+    bill census cost shadow-root
+    styles
     recording
     tap
     tapped-body

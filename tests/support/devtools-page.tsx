@@ -1,14 +1,17 @@
 import { createClient, indexedDBStorage } from "@sluice/core";
 import { GatewayProvider, useChatStream, useVideoTask } from "@sluice/react";
-import { devtoolsFetch, SluiceDevtools } from "@sluice/react/devtools";
+import { devtoolsFetch, SluiceDevtools, sluiceDevtoolsPlugin } from "@sluice/react/devtools";
+import { TanStackDevtools } from "@tanstack/react-devtools";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 
-/* A page with the developer tools. With `?plain` its client has no tap. */
+/* A page with the developer tools. With `?plain` its client has no tap; with `?tanstack` they are a plugin. */
 
-const isPlain = new URLSearchParams(location.search).has("plain");
+const asked = new URLSearchParams(location.search);
+const isPlain = asked.has("plain");
 const client = createClient({ baseURL: location.origin, ...(!isPlain && { fetch: devtoolsFetch() }) });
 const storage = indexedDBStorage();
+const plugins = asked.has("tanstack") ? [sluiceDevtoolsPlugin({ client })] : undefined;
 
 function App() {
   const { messages, status, send } = useChatStream({ id: "reef", model: "delta-5.3", storage });
@@ -37,7 +40,7 @@ createRoot(document.body.appendChild(document.createElement("div"))).render(
   <StrictMode>
     <GatewayProvider client={client}>
       <App />
-      <SluiceDevtools />
+      {plugins ? <TanStackDevtools plugins={plugins} /> : <SluiceDevtools />}
     </GatewayProvider>
   </StrictMode>,
 );

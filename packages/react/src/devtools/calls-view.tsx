@@ -1,7 +1,9 @@
 import type { Client } from "@sluice/core";
+import type { Prices } from "@sluice/core/prices";
 import { useState } from "react";
 import { describeError } from "../app/describe-error.js";
 import { billOf, billText, knownText } from "./bill.js";
+import { costText } from "./cost.js";
 import { faultTexts } from "./faults.js";
 import type { CallRecord, Recorded } from "./recording.js";
 import { type TappedRequest, tapOf } from "./tap.js";
@@ -9,12 +11,13 @@ import { bytes, milliseconds, time } from "./texts.js";
 
 interface CallsViewProps {
   readonly client: Client;
+  readonly prices: Prices | undefined;
   readonly recorded: Recorded;
   readonly onClear: () => void;
 }
 
 /** The calls, newest first. Each opens below its row. */
-export function CallsView({ client, recorded, onClear }: CallsViewProps) {
+export function CallsView({ client, prices, recorded, onClear }: CallsViewProps) {
   const { calls, dropped } = recorded;
   const [openId, setOpenId] = useState<string>();
   if (calls.length === 0) return <p>No calls yet. Use the app.</p>;
@@ -29,12 +32,17 @@ export function CallsView({ client, recorded, onClear }: CallsViewProps) {
               aria-expanded={call.callId === openId}
               onClick={() => setOpenId(call.callId === openId ? undefined : call.callId)}
             >
-              <CallHead call={call} />
+              <CallHead call={call} prices={prices} />
             </button>
-            {call.callId === openId && <CallBody client={client} call={call} />}
+            {call.callId === openId && <CallBody client={client} prices={prices} call={call} />}
           </li>
         ))}
       </ol>
+      {prices && (
+        <p>
+          {calls.length > 1 ? "These calls cost" : "This call costs"} {costText(calls, prices)}.
+        </p>
+      )}
       <p>
         {dropped > 0 && `${dropped} older calls are no longer kept. `}
         <button type="button" onClick={onClear}>
@@ -45,7 +53,12 @@ export function CallsView({ client, recorded, onClear }: CallsViewProps) {
   );
 }
 
-function CallHead({ call }: { readonly call: CallRecord }) {
+interface CallProps {
+  readonly call: CallRecord;
+  readonly prices: Prices | undefined;
+}
+
+function CallHead({ call, prices }: CallProps) {
   const { kind, model, path, attempts, end, startedAt } = call;
   const statuses = attempts.map(({ status = "–" }) => status).join(", ");
   const tone = !end ? "" : end.error === undefined ? "good" : "bad";
@@ -56,12 +69,13 @@ function CallHead({ call }: { readonly call: CallRecord }) {
       <span className="grow">{model ?? path}</span>
       <span className="muted">{statuses}</span>
       <span className="muted">{end && milliseconds(end.ms)}</span>
+      {prices && <span>{costText([call], prices)}</span>}
       <span className={`outcome ${tone}`}>{end?.outcome ?? "in flight"}</span>
     </>
   );
 }
 
-function CallBody({ client, call }: { readonly client: Client; readonly call: CallRecord }) {
+function CallBody({ client, call, prices }: CallProps & { readonly client: Client }) {
   const { path, attempts, firstChunkMs, end, warnings, requests, chatId, isTrimmed } = call;
   const requestId = attempts.at(-1)?.requestId;
   return (
@@ -77,6 +91,7 @@ function CallBody({ client, call }: { readonly client: Client; readonly call: Ca
         <Fact name="Answered by" value={end?.responseModel} />
         <Fact name="Finish" value={end?.finishReason} />
         <Fact name="Tokens" value={end?.usage?.total_tokens} />
+        <Fact name="Cost" value={prices && costText([call], prices)} />
         <Fact
           name="Error"
           value={end?.error instanceof Error ? client.scrub(end.error.message) : end?.errorCode}

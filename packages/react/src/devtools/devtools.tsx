@@ -1,17 +1,19 @@
 import { type Client, ConfigurationError } from "@sluice/core";
+import type { Prices } from "@sluice/core/prices";
 import { lazy, Suspense, useEffect, useRef, useState, useSyncExternalStore } from "react";
 import { createPortal } from "react-dom";
 import { useClientIfAny } from "../provider.js";
-import { useIsHydrated } from "../use-is-hydrated.js";
 import { recordingOf } from "./recording.js";
-import { styles } from "./styles.js";
+import { useShadowRoot } from "./shadow-root.js";
 
-const Panel = lazy(async () => ({ default: (await import("./panel.js")).Panel }));
+export const Panel = lazy(async () => ({ default: (await import("./panel.js")).Panel }));
 
 /** Props of {@link SluiceDevtools}. */
 export interface SluiceDevtoolsProps {
   /** The client to show. @default the client of the nearest `GatewayProvider` */
   readonly client?: Client;
+  /** Prices of the app. With them each call shows its cost, and the list their sum. @default tokens alone are shown */
+  readonly prices?: Prices | undefined;
   /** True opens the panel at first. @default false */
   readonly defaultOpen?: boolean;
 }
@@ -35,17 +37,21 @@ export interface SluiceDevtoolsProps {
  * );
  * ```
  */
-export function SluiceDevtools({ client, defaultOpen = false }: SluiceDevtoolsProps) {
+export function SluiceDevtools({ client, prices, defaultOpen = false }: SluiceDevtoolsProps) {
   const provided = useClientIfAny();
   const shown = client ?? provided;
   if (!shown)
     throw new ConfigurationError("no client: give <SluiceDevtools client={…}>, or a GatewayProvider");
   const root = useShadowRoot();
   useEffect(() => recordingOf(shown).start(), [shown]);
-  return root ? createPortal(<Devtools client={shown} defaultOpen={defaultOpen} />, root) : null;
+  return root ? createPortal(<Devtools client={shown} {...{ prices, defaultOpen }} />, root) : null;
 }
 
-function Devtools({ client, defaultOpen }: Required<SluiceDevtoolsProps>) {
+function Devtools({
+  client,
+  prices,
+  defaultOpen,
+}: SluiceDevtoolsProps & { readonly client: Client; readonly defaultOpen: boolean }) {
   const [isOpen, setIsOpen] = useState(defaultOpen);
   const button = useRef<HTMLButtonElement>(null);
   const { subscribe, getSnapshot } = recordingOf(client);
@@ -69,31 +75,9 @@ function Devtools({ client, defaultOpen }: Required<SluiceDevtoolsProps>) {
       </button>
       {isOpen && (
         <Suspense>
-          <Panel client={client} onClose={close} />
+          <Panel client={client} prices={prices} onClose={close} />
         </Suspense>
       )}
     </>
   );
-}
-
-/** Returns a shadow root at the end of the page; undefined on a server and while the page hydrates. */
-function useShadowRoot(): ShadowRoot | undefined {
-  const isHydrated = useIsHydrated();
-  const [root] = useState(createShadowRoot);
-  useEffect(() => {
-    if (!root) return;
-    document.body.append(root.host);
-    return () => root.host.remove();
-  }, [root]);
-  return isHydrated ? root : undefined;
-}
-
-function createShadowRoot(): ShadowRoot | undefined {
-  if (typeof document === "undefined") return undefined;
-  const root = document.createElement("sluice-devtools").attachShadow({ mode: "open" });
-  // a sheet that a script makes is allowed under `style-src 'self'`
-  const sheet = new CSSStyleSheet();
-  sheet.replaceSync(styles);
-  root.adoptedStyleSheets = [sheet];
-  return root;
 }

@@ -1,4 +1,5 @@
 import type { Client } from "@sluice/core";
+import type { Prices } from "@sluice/core/prices";
 import { type KeyboardEvent, useState, useSyncExternalStore } from "react";
 import { CallsView } from "./calls-view.js";
 import { FaultsView } from "./faults-view.js";
@@ -11,11 +12,18 @@ import { UsageView } from "./usage-view.js";
 const tabs = ["Calls", "Faults", "Chats", "Tasks", "Storage", "Usage"] as const;
 type Tab = (typeof tabs)[number];
 
+interface PanelProps {
+  readonly client: Client;
+  readonly prices: Prices | undefined;
+  /** Absent where something else closes the panel. */
+  readonly onClose?: () => void;
+}
+
 /** The panel. It is loaded when it is opened. */
-export function Panel({ client, onClose }: { readonly client: Client; readonly onClose: () => void }) {
+export function Panel({ client, prices, onClose }: PanelProps) {
   const [tab, setTab] = useState<Tab>("Calls");
   const onKeyDown = (event: KeyboardEvent) => {
-    if (event.key !== "Escape") return;
+    if (event.key !== "Escape" || !onClose) return;
     event.stopPropagation();
     onClose();
   };
@@ -23,12 +31,14 @@ export function Panel({ client, onClose }: { readonly client: Client; readonly o
     <section className="panel" aria-label="Sluice Devtools" onKeyDown={onKeyDown}>
       <header>
         <Tabs selected={tab} onSelect={setTab} />
-        <button type="button" onClick={onClose}>
-          Close
-        </button>
+        {onClose && (
+          <button type="button" onClick={onClose}>
+            Close
+          </button>
+        )}
       </header>
       <div className="view" role="tabpanel" id="view" aria-labelledby={`tab-${tab}`}>
-        <View tab={tab} client={client} />
+        <View tab={tab} client={client} prices={prices} />
       </div>
     </section>
   );
@@ -64,12 +74,12 @@ function Tabs({ selected, onSelect }: { readonly selected: Tab; readonly onSelec
   );
 }
 
-function View({ tab, client }: { readonly tab: Tab; readonly client: Client }) {
+function View({ tab, client, prices }: Pick<PanelProps, "client" | "prices"> & { readonly tab: Tab }) {
   const recording = recordingOf(client);
   const recorded = useSyncExternalStore(recording.subscribe, recording.getSnapshot);
   switch (tab) {
     case "Calls":
-      return <CallsView client={client} recorded={recorded} onClear={recording.clear} />;
+      return <CallsView client={client} prices={prices} recorded={recorded} onClear={recording.clear} />;
     case "Faults":
       return <FaultsView client={client} recorded={recorded} />;
     case "Chats":

@@ -47,4 +47,6 @@ td, th { padding: 2px 14px 2px 0; text-align: left; vertical-align: top; overflo
 fieldset, figure { border: 0; margin: 0; padding: 0; }
 .buttons { display: flex; flex-wrap: wrap; align-items: center; gap: 6px; }
 @media (max-width: 800px) { .panel { inset: auto 0 0 0; width: auto; height: 60vh; border-width: 1px 0 0; } }
+:host([docked]) { display: block; height: 100%; }
+:host([docked]) .panel { position: static; width: auto; height: 100%; border: 0; }
 `;

@@ -1,2 +1,2 @@
 "use client";
-export { devtoolsFetch, SluiceDevtools } from "../devtools/index.js";
+export { devtoolsFetch, SluiceDevtools, sluiceDevtoolsPlugin } from "../devtools/index.js";
