@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { createEmulator } from "@sluice/emulator";
@@ -12,8 +12,9 @@ import { installProject } from "./project.ts";
  * page loads its chunks under a strict Content Security Policy.
  */
 
+type Mode = "production" | "development";
 /** Builds `entry` into `out`, and returns the bundler's warnings. The first file is `main.js`. */
-type Build = (entry: string, out: string) => Promise<readonly string[]>;
+type Build = (entry: string, out: string, mode: Mode) => Promise<readonly string[]>;
 
 const tools = createRequire(join(import.meta.dirname, "tools/package.json"));
 const load = (name: string): Promise<never> => import(tools.resolve(name)) as Promise<never>;
@@ -33,10 +34,10 @@ interface Metro {
   runBuild(config: object, options: object): Promise<{ readonly code: string }>;
 }
 
-const packed = (pack: Pack, entry: string, path: string) =>
+const packed = (pack: Pack, entry: string, path: string, mode: Mode) =>
   new Promise<readonly string[]>((resolve, reject) => {
     const config = {
-      mode: "production",
+      mode,
       context: join(entry, ".."),
       entry,
       output: { path, publicPath: "auto", filename: "main.js" },
@@ -49,15 +50,15 @@ const packed = (pack: Pack, entry: string, path: string) =>
   });
 
 export const bundlers: Readonly<Record<string, Build>> = {
-  async webpack(entry, out) {
+  async webpack(entry, out, mode) {
     const { default: pack } = (await load("webpack")) as { default: Pack };
-    return packed(pack, entry, out);
+    return packed(pack, entry, out, mode);
   },
-  async "@rspack/core"(entry, out) {
+  async "@rspack/core"(entry, out, mode) {
     const { rspack } = (await load("@rspack/core")) as { rspack: Pack };
-    return packed(rspack, entry, out);
+    return packed(rspack, entry, out, mode);
   },
-  async rollup(entry, out) {
+  async rollup(entry, out, mode) {
     const { rollup } = (await load("rollup")) as {
       rollup(options: object): Promise<{ write(to: object): Promise<unknown> }>;
     };
@@ -71,14 +72,14 @@ export const bundlers: Readonly<Record<string, Build>> = {
       plugins: [
         nodeResolve({ browser: true }),
         commonjs({}),
-        replace({ "process.env.NODE_ENV": '"production"', preventAssignment: true }),
+        replace({ "process.env.NODE_ENV": JSON.stringify(mode), preventAssignment: true }),
       ],
       onwarn,
     });
     await bundle.write({ dir: out, format: "es", entryFileNames: "[name].js" });
     return warnings;
   },
-  async esbuild(entry, out) {
+  async esbuild(entry, out, mode) {
     const { build } = (await load("esbuild")) as {
       build(options: object): Promise<{ warnings: readonly { text: string }[] }>;
     };
@@ -87,13 +88,14 @@ export const bundlers: Readonly<Record<string, Build>> = {
       bundle: true,
       splitting: true,
       format: "esm",
-      minify: true,
+      minify: mode === "production",
+      ...(mode === "development" && { conditions: [mode] }),
       outdir: out,
       logLevel: "silent",
     });
     return warnings.map(({ text }) => text);
   },
-  async vite(entry, out) {
+  async vite(entry, out, mode) {
     const { build, createLogger } = (await load("vite")) as typeof import("vite");
     const warnings: string[] = [];
     const logger = createLogger("warn");
@@ -102,6 +104,7 @@ export const bundlers: Readonly<Record<string, Build>> = {
     const output = { entryFileNames: "[name].js" };
     await build({
       configFile: false,
+      mode,
       root: join(entry, ".."),
       base: "./",
       customLogger: logger,
@@ -136,11 +139,22 @@ export const bundlers: Readonly<Record<string, Build>> = {
   },
 };
 
+/** Builds with one bundler. Vite, and Rollup's plugin for packages, take the conditions of packages from the variable. */
+async function buildWith(name: string, entry: string, out: string, mode: Mode): Promise<readonly string[]> {
+  const before = process.env["NODE_ENV"];
+  process.env["NODE_ENV"] = mode;
+  try {
+    return await (bundlers[name] as Build)(entry, out, mode);
+  } finally {
+    process.env["NODE_ENV"] = before;
+  }
+}
+
 const POLICY = "default-src 'none'; script-src 'self'; connect-src 'self'; img-src data:; base-uri 'none'";
 
 /** Installs the packages for the bundlers, without the optional one: few apps measure videos. */
 export function installForBundlers(app: string, tarballs: ReadonlyMap<string, string>): void {
-  installProject(app, tarballs, { react: "^19.0.0" });
+  installProject(app, tarballs, { react: "^19.0.0", "react-dom": "^19.0.0" });
   rmSync(join(app, "node_modules/mediabunny"), { recursive: true });
 }
 
@@ -157,13 +171,23 @@ export async function tryBundler(
   const out = join(app, "bundled", name);
   rmSync(out, { recursive: true, force: true });
   mkdirSync(out, { recursive: true });
-  const warnings = await (bundlers[name] as Build)(join(app, "bundled.js"), out);
+  const warnings = await buildWith(name, join(app, "bundled.js"), out, "production");
   writeFileSync(
     join(out, "index.html"),
     '<!doctype html><link rel="icon" href="data:,"><script type="module" src="/main.js"></script>',
   );
   const problem = await problemOf(out).catch(String);
   return { version, warnings, problem };
+}
+
+/** Builds the page with the developer tools, `devtools.js`, in one mode. Returns all of its code. */
+export async function codeOfDevtools(name: string, app: string, mode: Mode): Promise<string> {
+  const out = join(app, "devtools", name, mode);
+  mkdirSync(out, { recursive: true });
+  await buildWith(name, join(app, "devtools.js"), out, mode);
+  return globSync("**/*.js", { cwd: out })
+    .map((file) => readFileSync(join(out, file), "utf8"))
+    .join("\n");
 }
 
 declare const page: {
