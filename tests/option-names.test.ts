@@ -132,6 +132,7 @@ const proxy: Names<ProxyOptions> = {
   onEvent: () => {},
   health: { asksGateway: true },
   upstreamHeaders: undefined,
+  traceparent: undefined,
   fetch: undefined,
 };
 const emulator: Names<EmulatorOptions> = {

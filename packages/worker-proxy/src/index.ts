@@ -20,6 +20,7 @@ export { type RateLimitBinding, type WorkersRateLimitOptions, workersRateLimit }
 export type { JobEvent, JobOutcome, OnJobEvent } from "./job-event.js";
 export type {
   Authenticate,
+  BegunRequest,
   Caps,
   Health,
   Keys,

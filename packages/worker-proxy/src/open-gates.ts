@@ -44,7 +44,7 @@ export interface Setup {
 export function openGates<Env>(options: ProxyOptions<Env>) {
   const settings = checkedOptions(options);
   const { authenticate, basePath, credentials, extensions, fieldsOf, includeUsage, media, log } = settings;
-  const { meter, onEvent, rateLimit, read, table, upstreamHeaders, way } = settings;
+  const { meter, onEvent, rateLimit, read, table, traceparent, upstreamHeaders, way } = settings;
   const { adaptJSONSchema: adaptsSchemas = false } = settings;
   const { limits } = way;
   const { stallMs, headersMs, totalMs } = limits;
@@ -91,10 +91,14 @@ export function openGates<Env>(options: ProxyOptions<Env>) {
     },
     streams: (userId: string) => (isCounted ? countStream(userId) : () => {}),
     /** Reads the headers that are added to a request, and those of their values that no answer may hold. */
-    async headers(admitted: Admitted<Env>): Promise<{ headers: Record<string, string>; keys: string[] }> {
-      if (!upstreamHeaders && !admitted.request.headers.has("traceparent")) return { headers: {}, keys: [] };
+    async headers(
+      admitted: Admitted<Env>,
+      report: Report,
+    ): Promise<{ headers: Record<string, string>; keys: string[] }> {
+      const isTraced = traceparent !== undefined || report.known.traceparent !== undefined;
+      if (!upstreamHeaders && !isTraced) return { headers: {}, keys: [] };
       const { addedHeaders } = await import("./gateway/additions.js");
-      return await addedHeaders(upstreamHeaders, admitted);
+      return await addedHeaders({ upstreamHeaders, traceparent }, admitted, report);
     },
     call: ({ signal }: Request, { extension }: Route): Call =>
       openCall(signal, extension ? undefined : totalMs),

@@ -81,6 +81,16 @@ export interface OnEvent<Env = unknown> extends Checked<Env> {
   (event: ProxyEvent, env: Env, context: ProxyContext | undefined): unknown;
 }
 
+/** A request that goes to the gateway now, as its span needs it. */
+export interface BegunRequest {
+  readonly method: string;
+  readonly route: RouteName;
+  /** The client's `traceparent`, where it is well-formed. */
+  readonly traceparent?: string | undefined;
+  /** Time at which the request arrived, in Unix milliseconds. */
+  readonly startedAt: number;
+}
+
 /** A request that a limiter decides about. */
 export interface RateLimited extends Pick<Admitted, "user" | "route" | "request"> {
   readonly method: string;
@@ -203,6 +213,14 @@ export interface ProxyOptions<Env = unknown> {
   readonly upstreamHeaders?: (
     admitted: Admitted<Env>,
   ) => Readonly<Record<string, string>> | Promise<Readonly<Record<string, string>>>;
+  /**
+   * Begins the proxy's own span of an admitted request, and returns its `traceparent`: that of `proxyTelemetry()` in
+   * `@sluice/otel`. It goes to the gateway in place of the client's, and the request's event has it as `ownTraceparent`.
+   * The client's goes on where it returns none that is well-formed, and where it throws: a broken log must not break an
+   * answer.
+   * @default the client's goes on
+   */
+  readonly traceparent?: ((begun: BegunRequest) => string | undefined) | undefined;
   /** Another way to the gateway: a service binding, a test. It must not follow redirects. @default the global `fetch` */
   readonly fetch?: (request: Request, env: Env) => Promise<Response>;
 }

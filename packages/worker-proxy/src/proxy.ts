@@ -102,7 +102,7 @@ async function serve<Env>(
   if (checked.model !== undefined) known.model = checked.model;
   if (operator && typeof checked.body?.["user"] === "string") known.target = checked.body["user"];
   if (checked.body?.["stream"] === true) report.atEnd(gates.streams(user.id));
-  const { headers: added, keys } = await gates.headers(checked);
+  const { headers: added, keys } = await gates.headers(checked, report);
   const headers = { ...added, "x-request-id": known.requestId };
   report.secrets.push(...Object.values(headers));
   const call = gates.call(incoming.request, route);

@@ -30,6 +30,8 @@ export interface ProxyEvent {
   readonly method: string;
   /** The `traceparent` of the request, where it is well-formed: the trace and the span that it belongs to. */
   readonly traceparent?: string;
+  /** The `traceparent` of the proxy's own span, which went to the gateway: that of the option `traceparent`. */
+  readonly ownTraceparent?: string;
   /** The HTTP status that was sent; 499 where the client left before the end. */
   readonly status: number;
   /** The `error.code` that was sent, also inside a stream. */
@@ -104,6 +106,7 @@ export function openReport(
   let isOver = false;
   return {
     known,
+    startedAt,
     secrets,
     /** Notes the time to the first byte of the answer. Later calls change nothing. */
     firstByte(): void {

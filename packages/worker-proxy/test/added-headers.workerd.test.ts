@@ -1,5 +1,5 @@
-import type { AnyEvent, ProxyOptions } from "@sluice/worker-proxy";
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import type { AnyEvent, BegunRequest, ProxyOptions } from "@sluice/worker-proxy";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { asked, chat, type Env, openProxy } from "./support/in-process.js";
 import { KEY } from "./support/key.js";
 
@@ -128,4 +128,55 @@ test("the event of a request has its well-formed `traceparent`, also where it wa
   ]);
   expect(events.map(({ outcome }) => outcome)).toEqual(["complete", "refused", "complete", "complete"]);
   expect(JSON.stringify(events)).not.toContain("canary-40aa");
+});
+
+describe("the option `traceparent`", () => {
+  const OWN = "00-4bf92f3577b34da6a3ce929d0e0e4736-a3ce929d0e0e4736-01";
+
+  test("sends the proxy's own span to the gateway, and the event has it beside the client's", async () => {
+    const events: AnyEvent[] = [];
+    const begun: BegunRequest[] = [];
+    const before = Date.now();
+    const { sent } = await headersSent(
+      {
+        traceparent(request) {
+          begun.push(request);
+          return OWN;
+        },
+        onEvent: (event) => void events.push(event),
+      },
+      { traceparent: TRACE },
+    );
+    expect(sent?.get("traceparent")).toBe(OWN);
+    expect(begun).toEqual([
+      { method: "POST", route: "chat", traceparent: TRACE, startedAt: expect.any(Number) },
+    ]);
+    expect(begun[0]?.startedAt).toBeGreaterThanOrEqual(before);
+    await vi.waitFor(() => expect(events).toMatchObject([{ traceparent: TRACE, ownTraceparent: OWN }]));
+  });
+
+  test.each([
+    ["returns a text that is not well-formed", () => `${OWN}\r\nx-other: b`],
+    ["returns nothing", () => undefined],
+    [
+      "throws",
+      () => {
+        throw new Error("no SDK");
+      },
+    ],
+  ])("breaks no answer where it %s: the client's goes on", async (_, traceparent) => {
+    const events: AnyEvent[] = [];
+    const onEvent = (event: AnyEvent) => void events.push(event);
+    const { status, sent } = await headersSent({ traceparent, onEvent }, { traceparent: TRACE });
+    expect([status, sent?.get("traceparent")]).toEqual([200, TRACE]);
+    await vi.waitFor(() => expect(events).toHaveLength(1));
+    expect(events[0]).not.toHaveProperty("ownTraceparent");
+  });
+
+  test("begins no span of a request that is refused", async () => {
+    const traceparent = vi.fn(() => OWN);
+    const { ask } = openProxy({ traceparent });
+    expect((await ask(asked({ body: { ...chat, model: "none" } }))).status).toBe(403);
+    expect(traceparent).not.toHaveBeenCalled();
+  });
 });

@@ -2,7 +2,7 @@ import type { Issue } from "../vocabulary/errors.js";
 import { unknownOptions } from "./unknown-options.js";
 
 const names = `baseURL apiKey authenticate origins credentials models allowFields routes secret rateLimit meter
-  includeUsage adaptJSONSchema media assetLookup extensions basePath limits onEvent health upstreamHeaders fetch`;
+  includeUsage adaptJSONSchema media assetLookup extensions basePath limits onEvent health upstreamHeaders traceparent fetch`;
 const limits = "bodyBytes bodyMs headersMs stallMs totalMs maxTokens pollMemoMs streamsPerUser dataURIBytes";
 
 const instead = {

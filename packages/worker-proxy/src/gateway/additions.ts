@@ -1,9 +1,10 @@
 import type { Admitted, Extension } from "../admitted.js";
-import { traceparentOf } from "../base/traceparent.js";
+import { wellFormed } from "../base/traceparent.js";
 import type { ProxyOptions } from "../options.js";
 import { ensure, readOption } from "../read-option.js";
 import { isCredential } from "../refusals/log.js";
 import { Refusal } from "../refusals/refusal.js";
+import type { Report } from "../report.js";
 import type { Exchange } from "./exchange.js";
 import { openKeyWatch } from "./keys.js";
 
@@ -54,19 +55,37 @@ const RESERVED =
   /^(?:authorization|cookie|host|accept(?:-encoding)?|content-.*|proxy-.*|connection|keep-alive|te|trailer|transfer-encoding|upgrade|expect|x-request-id|traceparent)$/i;
 
 /**
- * Reads `upstreamHeaders`, and adds a well-formed `traceparent` of the client. `keys` are the values that are
- * credentials: no answer may hold them, as with the gateway's key.
+ * Reads `upstreamHeaders`, and adds the `traceparent` of the proxy's span, or a well-formed one of the client. `keys` are
+ * the values that are credentials: no answer may hold them, as with the gateway's key.
  *
  * @throws {Refusal} 500 `misconfigured` for a header that can't be sent
  */
 export async function addedHeaders<Env>(
-  upstreamHeaders: ProxyOptions<Env>["upstreamHeaders"] = () => ({}),
+  { upstreamHeaders = () => ({}), traceparent }: Added<Env>,
   admitted: Admitted<Env>,
+  report: Report,
 ) {
   const given = await readOption("upstreamHeaders", upstreamHeaders, admitted, checkHeaders);
   const keys = Object.entries(given).flatMap(([name, value]) => (isCredential(name) ? value : []));
-  const traceparent = traceparentOf(admitted.request);
-  return { headers: { ...given, ...(traceparent && { traceparent }) }, keys };
+  const sent = ownTraceparent(traceparent, admitted, report) ?? report.known.traceparent;
+  return { headers: { ...given, ...(sent && { traceparent: sent }) }, keys };
+}
+
+type Added<Env> = { readonly [Name in "upstreamHeaders" | "traceparent"]: ProxyOptions<Env>[Name] };
+
+/** Begins the span of a request, and notes its `traceparent` for the event, which ends it. */
+function ownTraceparent<Env>(
+  begin: ProxyOptions<Env>["traceparent"],
+  { request: { method }, route }: Admitted<Env>,
+  { known, startedAt }: Report,
+): string | undefined {
+  try {
+    const own = wellFormed(begin?.({ method, route, traceparent: known.traceparent, startedAt }));
+    if (own) known.ownTraceparent = own;
+    return own;
+  } catch {
+    return undefined;
+  }
 }
 
 function checkHeaders(given: unknown): Readonly<Record<string, string>> {
