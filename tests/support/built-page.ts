@@ -13,3 +13,19 @@ export async function builtPage(script: string): Promise<string> {
   const code = output.output[0].code.replaceAll("</script", "<\\/script");
   return `<!doctype html><title>page</title><body><script type="module">${code}</script>`;
 }
+
+/** A Worker as one module: `script`, a file of this folder, with all that it imports, as wrangler would take it. */
+export async function builtWorker(script: string): Promise<string> {
+  const entry = fileURLToPath(new URL(script, import.meta.url));
+  const [{ output } = { output: [] }] = (await build({
+    configFile: false,
+    logLevel: "error",
+    resolve: { conditions: ["workerd", "worker", "browser", "module"] },
+    build: {
+      write: false,
+      lib: { entry, formats: ["es"] },
+      rollupOptions: { output: { codeSplitting: false } },
+    },
+  })) as { readonly output: readonly { readonly code: string }[] }[];
+  return output[0]?.code ?? "";
+}

@@ -22,7 +22,7 @@ function openWay() {
   const worker = openSDK();
   const emulator = createEmulator({ speed: Infinity, apiKeys: [KEY] });
   const events: AnyEvent[] = [];
-  const { onEvent } = proxyTelemetry(worker);
+  const { traceparent, onEvent } = proxyTelemetry(worker);
   const proxy = createProxy({
     baseURL: "https://gateway.test",
     apiKey: () => KEY,
@@ -31,6 +31,7 @@ function openWay() {
     models: ["delta-5.3"],
     limits: { headersMs: 5000 },
     fetch: (request: Request) => emulator.fetch(request),
+    traceparent,
     onEvent(event) {
       events.push(event);
       onEvent(event);
@@ -48,7 +49,7 @@ function openWay() {
 }
 
 describe("page, Worker and gateway", () => {
-  test("are one trace: the Worker's span and the gateway are children of the page's call", async () => {
+  test("are one trace: the Worker's span is a child of the page's call, and the gateway is a child of the Worker's", async () => {
     const { page, worker, emulator, client, ended } = openWay();
     const click = page.tracerProvider.getTracer("app").startSpan("click");
     await context.with(trace.setSpan(context.active(), click), () =>
@@ -74,7 +75,7 @@ describe("page, Worker and gateway", () => {
         "gen_ai.request.model": "delta-5.3",
       },
     });
-    expect(emulator.requests[0]?.headers["traceparent"]).toBe(`00-${traceId}-${call?.spanId}-01`);
+    expect(emulator.requests[0]?.headers["traceparent"]).toBe(`00-${traceId}-${served?.spanId}-01`);
   });
 
   test("have a span of the Worker for each attempt under the one call, and an error where it failed", async () => {

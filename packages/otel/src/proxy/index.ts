@@ -3,15 +3,17 @@ import {
   type MeterProvider,
   metrics,
   ROOT_CONTEXT,
+  type Span,
   SpanKind,
   SpanStatusCode,
   type TracerProvider,
   trace,
 } from "@opentelemetry/api";
-import type { AnyEvent, ProxyEvent } from "@sluice/worker-proxy";
+import type { AnyEvent, BegunRequest, ProxyEvent } from "@sluice/worker-proxy";
 import { known } from "../known.js";
 import { NAME } from "../name.js";
-import { spanContextOf } from "../traceparent.js";
+import { createOpenSpans } from "../open-spans.js";
+import { spanContextOf, traceparentOf } from "../traceparent.js";
 
 /** Options of {@link proxyTelemetry}. */
 export interface ProxyTelemetryOptions {
@@ -19,11 +21,22 @@ export interface ProxyTelemetryOptions {
   readonly tracerProvider?: TracerProvider;
   /** Makes the metrics. @default the provider that is registered globally when this is called */
   readonly meterProvider?: MeterProvider;
+  /**
+   * Most spans of requests that are open at a time, from 1 up. One more ends the oldest as `abandoned`.
+   *
+   * @default 10000
+   */
+  readonly mostOpen?: number;
 }
 
 /** Traces and metrics of a proxy. */
 export interface ProxyTelemetry {
-  /** Makes a span of an event: for `onEvent` of the proxy. Events of jobs, which have no request, are left out. */
+  /**
+   * Begins the span of a request that goes to the gateway, and returns its `traceparent`: for `traceparent` of the proxy.
+   * Without it the span is made at the end, and the gateway's spans are children of the client's.
+   */
+  readonly traceparent: (begun: BegunRequest) => string | undefined;
+  /** Ends the span of a request: for `onEvent` of the proxy. Events of jobs, which have no request, are left out. */
   readonly onEvent: (event: AnyEvent) => void;
 }
 
@@ -31,43 +44,68 @@ export interface ProxyTelemetry {
 const SECONDS = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600];
 
 /**
- * Creates traces and metrics of a proxy, from its events. Each request has a span of kind `SERVER`, in the trace of the
- * page where the request has a `traceparent`; without one it is a trace of its own. It has no user's id, no prompt, no
- * answer and no key. A span is made when the request is over, so that none is open.
+ * Creates traces and metrics of a proxy. Each request has a span of kind `SERVER`, in the trace of the page where the
+ * request has a `traceparent`; without one it is a trace of its own. The gateway's spans are its children. It has no user's
+ * id, no prompt, no answer and no key.
  *
+ * @throws {TypeError} for a `mostOpen` below 1
  * @example
  * ```ts
- * const { onEvent } = proxyTelemetry();
- * const proxy = createProxy<Env>({ ...options, onEvent });
+ * const { traceparent, onEvent } = proxyTelemetry();
+ * const proxy = createProxy<Env>({ ...options, traceparent, onEvent });
  * ```
  */
 export function proxyTelemetry({
   tracerProvider = trace.getTracerProvider(),
   meterProvider = metrics.getMeterProvider(),
+  mostOpen = 10_000,
 }: ProxyTelemetryOptions = {}): ProxyTelemetry {
+  if (!(mostOpen >= 1)) throw new TypeError(`mostOpen: must be a number from 1 up, got ${mostOpen}`);
   const tracer = tracerProvider.getTracer(NAME);
+  const open = createOpenSpans(mostOpen);
   const duration = meterProvider.getMeter(NAME).createHistogram("http.server.request.duration", {
     unit: "s",
     description: "Duration of HTTP server requests.",
     advice: { explicitBucketBoundaries: SECONDS },
   });
   return {
+    traceparent(begun) {
+      const span = start(begun);
+      open.of(span.spanContext().spanId, () => span);
+      return traceparentOf(span.spanContext());
+    },
     onEvent(event) {
       if (event.kind !== "request") return;
-      const parent = spanContextOf(event.traceparent);
       const endedAt = Date.now();
-      const attributes = attributesOf(event);
-      const span = tracer.startSpan(
-        `${event.method} ${event.route ?? ""}`.trim(),
-        { kind: SpanKind.SERVER, attributes, startTime: endedAt - event.durationMs },
-        parent ? trace.setSpanContext(ROOT_CONTEXT, parent) : ROOT_CONTEXT,
-      );
-      if (hasFailed(event)) span.setStatus({ code: SpanStatusCode.ERROR });
-      span.end(endedAt);
+      const span = spanOf(event, endedAt - event.durationMs);
+      span?.setAttributes(attributesOf(event));
+      if (hasFailed(event)) span?.setStatus({ code: SpanStatusCode.ERROR });
+      span?.end(endedAt);
       duration.record(event.durationMs / 1000, measured(event));
     },
   };
+
+  /** Returns the span of a request that is over; undefined where it was abandoned. One that was not sent has none yet. */
+  function spanOf(event: ProxyEvent, startedAt: number): Span | undefined {
+    const key = spanContextOf(event.ownTraceparent)?.spanId;
+    if (key === undefined) return start({ ...event, startedAt });
+    const span = open.of(key, () => start({ ...event, startedAt }));
+    open.close(key);
+    return span;
+  }
+
+  function start({ method, route, traceparent, startedAt }: Begun): Span {
+    const parent = spanContextOf(traceparent);
+    const attributes = known({ "http.request.method": method, "sluice.route": route });
+    return tracer.startSpan(
+      `${method} ${route ?? ""}`.trim(),
+      { kind: SpanKind.SERVER, attributes, startTime: startedAt },
+      parent ? trace.setSpanContext(ROOT_CONTEXT, parent) : ROOT_CONTEXT,
+    );
+  }
 }
+
+type Begun = Omit<BegunRequest, "route"> & Pick<ProxyEvent, "route">;
 
 /** True for what is an error of a server: a refusal of 4xx is an error of its client. */
 function hasFailed({ outcome }: ProxyEvent): boolean {

@@ -1,0 +1,24 @@
+import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-http";
+import { BatchSpanProcessor, TracerProvider } from "@opentelemetry/sdk-trace";
+import { createClient, streamChat } from "@sluice/core";
+import { createTelemetry } from "@sluice/otel";
+
+/* A page with the real SDK, which sends its spans to its own host over OTLP. The address of the Worker is in the page's. */
+
+const exporter = new OTLPTraceExporter({ url: `${location.origin}/page/v1/traces` });
+const tracerProvider = new TracerProvider({ spanProcessors: [new BatchSpanProcessor({ exporter })] });
+const telemetry = createTelemetry({ tracerProvider });
+const baseURL = new URLSearchParams(location.search).get("worker") ?? "";
+const client = createClient({ baseURL, headers: telemetry.headers });
+telemetry.instrument(client);
+
+/** Asks, and sends the spans. Returns the outcome of the answer. */
+async function ask(content: string): Promise<string> {
+  const messages = [{ role: "user", content }] as const;
+  const { outcome } = await streamChat(client, { model: "delta-5.3", messages }).result();
+  await tracerProvider.forceFlush();
+  return outcome;
+}
+
+export type TracedPage = typeof ask;
+Object.assign(globalThis, { ask });

@@ -1,0 +1,44 @@
+import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-http";
+import { BatchSpanProcessor, TracerProvider } from "@opentelemetry/sdk-trace";
+import { type ProxyTelemetry, proxyTelemetry } from "@sluice/otel/proxy";
+import { createProxy } from "@sluice/worker-proxy";
+
+interface Env {
+  readonly GATEWAY: string;
+  readonly GATEWAY_API_KEY: string;
+  /** Origin of the page, which has the receiver, too. */
+  readonly SITE: string;
+}
+
+let sdk: { readonly provider: TracerProvider; readonly telemetry: ProxyTelemetry } | undefined;
+
+/** Starts the SDK of this isolate with the first request, whose `env` says where spans go. */
+function sdkOf(env: Env) {
+  if (sdk) return sdk;
+  const exporter = new OTLPTraceExporter({ url: `${env.SITE}/worker/v1/traces` });
+  const provider = new TracerProvider({ spanProcessors: [new BatchSpanProcessor({ exporter })] });
+  sdk = { provider, telemetry: proxyTelemetry({ tracerProvider: provider }) };
+  return sdk;
+}
+
+const proxy = createProxy<Env>({
+  baseURL: (env) => env.GATEWAY,
+  apiKey: (env) => env.GATEWAY_API_KEY,
+  authenticate: () => ({ id: "ada@example.com" }),
+  origins: (env) => [env.SITE],
+  models: ["delta-5.3"],
+  traceparent: (begun) => sdk?.telemetry.traceparent(begun),
+  onEvent(event, env, context) {
+    const { provider, telemetry } = sdkOf(env);
+    telemetry.onEvent(event);
+    context?.waitUntil(provider.forceFlush());
+  },
+});
+
+/** A Worker with the real SDK, which sends its spans over OTLP. */
+export default {
+  fetch(request, env, context) {
+    sdkOf(env as Env);
+    return proxy.fetch(request, env as Env, context);
+  },
+} satisfies Pick<typeof proxy, "fetch"> as { readonly fetch: typeof proxy.fetch };
