@@ -4,6 +4,7 @@ import { appendFile, mkdtemp, readFile, rm, stat, truncate, utimes, writeFile } 
 import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileStorage } from "@sluice/core/node";
+import { storageContract } from "@sluice/core/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 /* A storage in one file: what a kill, another process and a full disk leave of it. */
@@ -17,6 +18,18 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "sluice-file-"));
 });
 afterAll(() => rm(folder, { recursive: true }));
+
+describe("The contract in a file", () => {
+  const path = () => join(folder, "contract.jsonl");
+  const cases = storageContract({
+    create: () => fileStorage(path()),
+    createUnreachable: () => fileStorage(join(folder, "none", "a")),
+    damage: (collection, key) =>
+      appendFile(path(), `${JSON.stringify({ collection, records: [[key, '{"text":"Hel']] })}\n`),
+    deadlineMs: 30_000,
+  });
+  test.for(cases)("$title", ({ run }, context) => run(context));
+});
 
 test("records are there after a restart, and removed ones are not", async () => {
   const path = newFile();

@@ -15,6 +15,8 @@ const entries = [
   ["packages/core/src/entries/partial-json.ts", 7],
   ["packages/core/src/entries/media.ts", 180],
   ["packages/core/src/entries/prices.ts", 30],
+  // one function, its options, and a case with two fields
+  ["packages/core/src/entries/testing.ts", 11],
   ["packages/ai-sdk/src/index.ts", 10],
   ["packages/ai-sdk/src/transport/index.ts", 15],
   ["packages/react/src/index.ts", 540],

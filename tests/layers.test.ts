@@ -16,14 +16,14 @@ const layers = {
     assets/ chat/ epsilon/ images/ videos/
     tasks/ uploads/
     client
-    media/ node/ transport/
+    media/ node/ testing/ transport/
     storage/
     tabs/
     base/
     vocabulary/`,
   "core/src/entries": `
     browser
-    index internal media node partial-json prices schemas sse
+    index internal media node partial-json prices schemas sse testing
     apart`,
   "core/src/vocabulary": `
     events

@@ -126,6 +126,7 @@ describe("the types compile with every check on", { tags: ["long"] }, () => {
     "core/partial-json",
     "core/prices",
     "core/node",
+    "core/testing",
     "core/internal",
     "worker-proxy",
     "worker-proxy/analytics-engine",

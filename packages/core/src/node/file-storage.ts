@@ -36,7 +36,8 @@ export function fileStorage(path: string): RecordStorage {
       await catchUp();
       return recordsOf(collections.get(collection) ?? []);
     },
-    write: (collection, changes) => write(collection, textsOf(changes)),
+    // a record without JSON rejects, and does not throw
+    write: async (collection, changes) => write(collection, textsOf(changes)),
     async drop(collection) {
       await catchUp();
       for (const [name, kept] of collections)
@@ -109,6 +110,8 @@ export function fileStorage(path: string): RecordStorage {
         const watcher = watch(path, { persistent: false }, () => void catchUp().catch(onRefusal));
         watcher.on("error", onRefusal);
         stopWatching = () => watcher.close();
+        // what was written between that read and the watcher
+        return catchUp();
       })
       .catch(onRefusal);
   }

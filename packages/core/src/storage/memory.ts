@@ -1,5 +1,5 @@
 import { isolate } from "../base/isolate.js";
-import type { RecordStorage } from "./storage.js";
+import type { RecordStorage, StorageLock } from "./storage.js";
 import { isWithin, type RecordTexts, recordsOf, textsOf } from "./texts.js";
 
 /**
@@ -17,12 +17,23 @@ export function memoryStorage(): RecordStorage {
   const collections = new Map<string, Map<string, string>>();
   const watchers = new Set<(collection: string, texts: RecordTexts) => void>();
 
-  const locked = new Set<string>();
+  /** Their holders, by name. */
+  const locks = new Map<string, StorageLock>();
   return {
     async lock(name) {
-      if (locked.has(name)) return undefined;
-      locked.add(name);
-      return { write, release: async () => void locked.delete(name) };
+      if (locks.has(name)) return undefined;
+      const isHeld = () => locks.get(name) === lock;
+      const lock: StorageLock = {
+        async write(collection, changes) {
+          if (!isHeld()) throw new Error(`the lock "${name}" was given back`);
+          await write(collection, changes);
+        },
+        async release() {
+          if (isHeld()) locks.delete(name);
+        },
+      };
+      locks.set(name, lock);
+      return lock;
     },
     async read(collection) {
       return recordsOf(collections.get(collection) ?? []);

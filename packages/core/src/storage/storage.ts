@@ -14,7 +14,8 @@ export interface StorageLock {
  * record, so that two pages never overwrite each other's.
  *
  * A record is any value that has JSON, and is read as its JSON: a `Date` as text, a `Map` empty, and without fields
- * that are `undefined`. Collections and keys are any text. An app can write its own storage with the first three functions.
+ * that are `undefined`. Collections and keys are any text. An app can write its own storage with the first three functions;
+ * `storageContract` of `@sluice/core/testing` tries it.
  */
 export interface RecordStorage {
   /**
@@ -24,9 +25,9 @@ export interface RecordStorage {
    */
   read(collection: string): Promise<ReadonlyMap<string, unknown>>;
   /**
-   * Writes records as they are at the time of the call, all or none; `undefined` removes one. Rejects with
-   * the platform's error if they cannot be kept (`QuotaExceededError`), and with a `TypeError` if one has no
-   * JSON.
+   * Writes records as they are at the time of the call, all or none; `undefined` removes one. Writes of one storage object
+   * are kept in the order of the calls. Rejects with the platform's error if they cannot be kept
+   * (`QuotaExceededError`), and with a `TypeError` if one has no JSON.
    */
   write(collection: string, changes: ReadonlyMap<string, unknown>): Promise<void>;
   /**
