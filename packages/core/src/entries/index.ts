@@ -123,6 +123,7 @@ export { createBatch } from "../batches/store.js";
 
 // Stores and storages
 
+export type { DeviceLock, SharedDevices, SyncStatus } from "../storage/devices.js";
 export { memoryStorage } from "../storage/memory.js";
 export type { RecordStorage, StorageLock } from "../storage/storage.js";
 export type { Absence, Presence } from "../tabs/page-activity.js";

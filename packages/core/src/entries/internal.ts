@@ -9,6 +9,7 @@ export { unknownProxyOptions } from "../base/proxy-option-names.js";
 export { randomWords } from "../base/random-id.js";
 export { scoped } from "../base/scope.js";
 export { createRegistry, createStore, type Registry } from "../base/store.js";
+export { joinRecords } from "../chat/conversation/join-records.js";
 export { isErrorEvent } from "../chat/protocol/reported-error.js";
 export { createStrayLines } from "../chat/protocol/stray-lines.js";
 export { signedTypeOf } from "../media/signatures.js";

@@ -1,6 +1,7 @@
 import { type Reporter, reportStorageFailure } from "../base/platform-limits.js";
 import { type Scoped, scoped } from "../base/scope.js";
 import { FORGOTTEN, NOTICE, storagesOf } from "./client-storages.js";
+import type { SharedDevices } from "./devices.js";
 import { loadForgetting, storesInUse } from "./in-use.js";
 import type { RecordStorage } from "./storage.js";
 
@@ -47,7 +48,17 @@ function createClientStorage(client: Scoped & Reporter, storage: RecordStorage):
         return lock && { write: writeBy(lock), release: () => lock.release() };
       },
     }),
+    ...(storage.devices && { devices: devicesOf(storage.devices) }),
   };
+
+  function devicesOf(devices: SharedDevices): SharedDevices {
+    return {
+      id: () => devices.id(),
+      lock: (collection, name) => devices.lock(nameOf(collection), name),
+      watchLocks: (collection, listener) => devices.watchLocks(nameOf(collection), listener),
+      status: (collection) => devices.status(nameOf(collection)),
+    };
+  }
 
   function writeBy(writer: Pick<RecordStorage, "write">): RecordStorage["write"] {
     return (collection, changes) => {

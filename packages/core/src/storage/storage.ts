@@ -1,3 +1,5 @@
+import type { SharedDevices } from "./devices.js";
+
 /** Lock of a name in a storage, until `release` or the end of the process. */
 export interface StorageLock {
   /**
@@ -57,4 +59,9 @@ export interface RecordStorage {
    * it instead of a Web Lock, which the storages of a browser share anyway.
    */
   lock?(name: string): Promise<StorageLock | undefined>;
+  /**
+   * Present where a server keeps the records for several devices: a chat asks it who works on a message, and shows what is
+   * not sent yet. A storage of one browser has none, because its tabs see each other's Web Locks.
+   */
+  readonly devices?: SharedDevices;
 }

@@ -2,27 +2,46 @@ import { isOpen } from "./message.js";
 import type { JoinCopies } from "./message-tree.js";
 import type { PlacedMessage } from "./placement.js";
 
-/** Joins two copies: the newer one, with results of tools that only the older one has. All tabs get the same result. */
+/**
+ * Joins two copies: the newer one, with results of tools that only the older one has. All tabs and devices get the same
+ * result, in whatever order the copies come.
+ */
 export function joinCopies(local: PlacedMessage, copy: PlacedMessage): ReturnType<JoinCopies> {
   const joined = join(local, copy);
-  return { joined, isAhead: joined.revision !== copy.revision || endOf(joined) !== endOf(copy) };
+  const isAhead =
+    joined.revision !== copy.revision ||
+    endOf(joined) !== endOf(copy) ||
+    joined.message.content !== copy.message.content;
+  return { joined, isAhead };
 }
 
 function join(local: PlacedMessage, copy: PlacedMessage): PlacedMessage {
   const isNewer =
+    // the end of an answer that can't be read on is its end, however much an older device has read meanwhile
+    Number(isFinal(copy)) - Number(isFinal(local)) ||
     copy.revision - local.revision ||
     Number(isGuess(local)) - Number(isGuess(copy)) ||
-    Number(statesOf(copy) > statesOf(local)) - Number(statesOf(copy) < statesOf(local)) ||
+    compare(statesOf(copy), statesOf(local)) ||
     // two tabs have gone on from one state: a whole answer is worth more than a part that was read on
-    Number(isWhole(copy)) - Number(isWhole(local));
+    Number(isWhole(copy)) - Number(isWhole(local)) ||
+    copy.message.content.length - local.message.content.length ||
+    compare(copy.message.content, local.message.content);
   const [newer, older] = isNewer > 0 ? [copy, local] : [local, copy];
-  const missed = newer.message.toolCalls?.map((call) => {
+  const isStopped = newer.isStopped || older.isStopped;
+  const node = isStopped && !newer.isStopped ? { ...newer, isStopped } : newer;
+  const missed = node.message.toolCalls?.map((call) => {
     const other = isOpen(call) && older.message.toolCalls?.find(({ id }) => id === call.id);
     return other && !isOpen(other) ? other : call;
   });
-  return missed?.some((call, index) => call !== newer.message.toolCalls?.[index])
-    ? { ...newer, message: { ...newer.message, toolCalls: missed } }
-    : newer;
+  return missed?.some((call, index) => call !== node.message.toolCalls?.[index])
+    ? { ...node, message: { ...node.message, toolCalls: missed } }
+    : node;
+}
+
+/** True for the end of an answer that nobody reads on. `retry` reads on what has a `streamId`, and a guess may be wrong. */
+function isFinal(node: PlacedMessage): boolean {
+  const { outcome, streamId } = node.message;
+  return outcome !== undefined && streamId === undefined && !isGuess(node);
 }
 
 /**
@@ -41,6 +60,10 @@ function statesOf({ message }: PlacedMessage): string {
   return String(message.toolCalls?.map(({ state }) => state));
 }
 
+function compare(one: string, other: string): number {
+  return Number(one > other) - Number(one < other);
+}
+
 function endOf(node: PlacedMessage): string {
-  return `${statesOf(node)} ${isGuess(node)} ${isWhole(node)}`;
+  return `${statesOf(node)} ${isGuess(node)} ${isWhole(node)} ${node.isStopped}`;
 }

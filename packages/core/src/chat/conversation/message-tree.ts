@@ -24,8 +24,8 @@ export interface Thread {
   ids(): string[];
   /** Adds a message below `parent`, and shows it. */
   add(message: ThreadMessage, parent: string | undefined): void;
-  /** Replaces the message with the same id; does nothing if it was removed. */
-  put(message: ThreadMessage): void;
+  /** Replaces the message with the same id; does nothing if it was removed. `isStopped` marks it for other devices. */
+  put(message: ThreadMessage, isStopped?: true): void;
   /**
    * Merges copies of messages. Unknown copies are added, and `join` decides about all others. A copy does not change
    * the branch that the user chose.
@@ -71,10 +71,10 @@ export function createThread(onChange: (id: string, message?: ThreadMessage) => 
       added.push(message.id);
       onChange(message.id);
     },
-    put(message) {
+    put(message, isStopped) {
       const known = nodes.get(message.id);
       if (!known) return;
-      replace({ ...known, message, revision: known.revision + 1 });
+      replace({ ...known, message, revision: known.revision + 1, ...(isStopped && { isStopped }) });
       onChange(message.id, message);
     },
     merge(copies, join) {

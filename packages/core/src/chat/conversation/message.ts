@@ -107,6 +107,11 @@ export interface ThreadMessage {
   readonly idempotencyKey?: string;
   /** Time of the message; Unix milliseconds. */
   readonly createdAt?: number;
+  /**
+   * Author of a message that this device did not add: another device of the user, or a server. Absent on messages of
+   * this device, and where the storage is this device's alone.
+   */
+  readonly origin?: "another-device" | "server";
   /** The ids of all versions of this message, its own among them, oldest first; absent where it is the only one. */
   readonly branches?: readonly string[];
 }

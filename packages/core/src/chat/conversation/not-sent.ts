@@ -19,3 +19,8 @@ export function unlessRefused<T>(
   }
   return continueTurn(checked);
 }
+
+/** Makes the error of a turn with which another device goes on. */
+export function elsewhere(): Error {
+  return new DOMException("another device went on with this", "ElsewhereError");
+}

@@ -7,6 +7,10 @@ export interface PlacedMessage {
   readonly parent: string | undefined;
   /** Number of changes, so that an older copy never wins. */
   readonly revision: number;
+  /** Id of the device that added it, where a server keeps the thread; undefined for one of this device. */
+  readonly by?: string | undefined;
+  /** True once a device has stopped the answer: whoever works on it ends the turn. */
+  readonly isStopped?: boolean | undefined;
 }
 
 /** Places of all messages. */

@@ -15,28 +15,40 @@ import type { PlacedMessage } from "./placement.js";
 /** Key of the record with the id of the last shown message; no message has this id. */
 export const LEAF = "/leaf";
 
-/** The record of a message: its JSON, without its versions. */
-export function recordOf({ message, parent, revision }: PlacedMessage): object {
-  const { branches: _, error, ...rest } = message;
+/**
+ * The record of a message: its JSON, without its versions.
+ *
+ * @param device id of this device, where devices share the thread
+ */
+export function recordOf(
+  { message, parent, revision, by, isStopped }: PlacedMessage,
+  device?: string,
+): object {
+  const { branches: _, origin: _origin, error, ...rest } = message;
+  const author = by ?? device;
   return {
     message: { ...rest, ...(error && { error: reasonOf(error) }) },
     parent: parent ?? null,
     revision,
+    ...(author !== undefined && { by: author }),
+    ...(isStopped && { isStopped }),
   };
 }
 
 /**
  * Reads messages from records. Leaves out unreadable records, because any script of the origin may write to a storage.
  */
-export function nodesIn(records: ReadonlyMap<string, unknown>): PlacedMessage[] {
-  return [...records].flatMap(([key, record]) => nodeOf(key, record) ?? []);
+export function nodesIn(records: ReadonlyMap<string, unknown>, device?: string): PlacedMessage[] {
+  return [...records].flatMap(([key, record]) => nodeOf(key, record, device) ?? []);
 }
 
-function nodeOf(id: string, record: unknown): PlacedMessage | undefined {
+/** Reads one message. With the id of this device it knows its origin. */
+export function nodeOf(id: string, record: unknown, device?: string): PlacedMessage | undefined {
   // what other records are damaged into is no message: nothing would ever end it
   if (id === LEAF || id.startsWith(QUEUED) || !isRecord(record) || !isRecord(record["message"]))
     return undefined;
-  const { message: kept, parent, revision } = record;
+  const { message: kept, parent, revision, by, isStopped } = record;
+  const isForeign = isText(by) && by !== device;
   const { role, content, error, images, files, toolCalls } = kept as Record<string, unknown>;
   const isAnswer = role === "assistant";
   if (!isText(content) && !isAnswer) return undefined;
@@ -51,6 +63,7 @@ function nodeOf(id: string, record: unknown): PlacedMessage | undefined {
     id,
     role,
     content: isText(content) ? content : "",
+    ...(isForeign && device !== undefined && { origin: by === "server" ? by : "another-device" }),
     ...(isRecord(error) && { error: Object.assign(new Error(), reasonOf(error)) }),
     ...(Array.isArray(images) && { images: images.filter((url) => isText(url) && isImageURL(url)) }),
     ...(Array.isArray(files) && { files: files.filter(isFile) }),
@@ -61,6 +74,8 @@ function nodeOf(id: string, record: unknown): PlacedMessage | undefined {
     // without a valid parent, the message is placed by its age
     parent: parent === null ? undefined : isText(parent) ? parent : `/${id}`,
     revision: Number.isSafeInteger(revision) ? (revision as number) : 0,
+    ...(isForeign && { by }),
+    ...(isStopped === true && { isStopped }),
   };
 }
 
@@ -148,6 +163,15 @@ export function afterReload(message: ThreadMessage): ThreadMessage {
     return { ...ended, outcome: "interrupted" };
   }
   return withCallsClosed(message, LEFT, (call) => isOpen(call) && !isPending(call));
+}
+
+/** Ends an answer, and its calls, that the user stops on a device which does not work on it. */
+export function stoppedElsewhere(message: ThreadMessage): ThreadMessage {
+  const { streamId: _, ...stopped } = withCallsClosed(
+    message,
+    "the user stopped the answer before the call had a result",
+  );
+  return { ...stopped, outcome: stopped.outcome ?? "stopped" };
 }
 
 /** True for a message that ends only if a tab works on it. */

@@ -1,4 +1,5 @@
 import type { Chat } from "./chat.js";
+import type { ThreadMessage } from "./message.js";
 import { type ChatState, type ChatStatus, pendingActionsOf } from "./state.js";
 import { isRestoring } from "./storage-session.js";
 
@@ -14,6 +15,7 @@ export function snapshotOf(chat: Omit<Chat, "store">): ChatState {
   const last = messages.findLast(({ role }) => role === "assistant");
   const pendingActions = pendingActionsOf(messages.at(-1));
   const { keeper, phase } = storage;
+  const sync = keeper?.sync();
   const isGivenUp = phase === "open" || phase === "closed";
   return {
     messages,
@@ -26,7 +28,16 @@ export function snapshotOf(chat: Omit<Chat, "store">): ChatState {
     queued: queue.texts,
     unsaved: keeper ? keeper.unsaved() : isGivenUp ? thread.ids().length : 0,
     isRestoring: isRestoring(phase),
+    isRunningElsewhere: !run && keeper !== undefined && isAtWork(messages.at(-1)),
+    isSyncing: sync?.isSyncing ?? false,
+    syncError: sync?.error,
   };
+}
+
+/** True for an answer without an end, or with calls that run. */
+function isAtWork({ role, outcome, toolCalls }: Partial<ThreadMessage> = {}): boolean {
+  const isRunning = toolCalls?.some(({ state }) => state === "streaming" || state === "running");
+  return role === "assistant" && (outcome === undefined || isRunning === true);
 }
 
 function statusOf({ run, error }: Pick<Chat, "run" | "error">, isWaiting: boolean): ChatStatus {

@@ -61,6 +61,19 @@ export interface ChatState<Output = unknown> {
    * then.
    */
   readonly isRestoring: boolean;
+  /**
+   * True while another tab or device works on the last shown message: its answer grows here, too, and `stop()` ends it
+   * where devices share the storage.
+   */
+  readonly isRunningElsewhere: boolean;
+  /**
+   * True while the server that keeps this chat for several devices lacks messages of this device, or this one reads what
+   * the server has. What is not sent yet is kept on this device, also over a reload. False for a storage of this device
+   * alone.
+   */
+  readonly isSyncing: boolean;
+  /** Reason why the server has not got the messages of this device; undefined while it has, or gets them. */
+  readonly syncError: Error | undefined;
 }
 
 /** Value that is still incomplete: any part of it may be missing. */

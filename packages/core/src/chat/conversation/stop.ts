@@ -4,12 +4,16 @@ import type { ThreadMessage } from "./message.js";
 import type { Thread } from "./message-tree.js";
 import { stopTurn } from "./turn/end.js";
 
-/** Ends the turn in flight, the waits of verbs, and the queue of this page. */
-export function stop({ thread, queue, storage, store, run }: Chat): void {
+/**
+ * Ends the turn in flight, the waits of verbs, and the queue of this page.
+ *
+ * @param isLeft true where the calls that wait are left to other devices
+ */
+export function stop({ thread, queue, storage, store, run }: Chat, isLeft = false): void {
   queue.dropAll(stopped(), false);
   storage.stop(stopped());
   if (run) stopTurn(run);
-  else closeCalls(thread, "the user stopped before the call had a result");
+  else if (!isLeft) closeCalls(thread, "the user stopped before the call had a result");
   store.flush();
 }
 

@@ -132,7 +132,11 @@ function verbsOf(chat: Chat, read: ReadOptions): ChatStore {
         () => sendWhenReady({ content, images }),
       );
     },
-    stop: () => stop(chat),
+    stop() {
+      const last = lastMessage(chat);
+      if (last && !chat.run) storage.keeper?.stopElsewhere?.(last.id);
+      stop(chat);
+    },
     sendQueued: () =>
       storage.whenReady(() => {
         const [first] = queue.sendable(true);
@@ -169,7 +173,7 @@ function verbsOf(chat: Chat, read: ReadOptions): ChatStore {
     close() {
       if (storage.phase !== "none")
         queue.close(new DOMException("The chat was closed; its messages stay queued", "AbortError"));
-      stop(chat);
+      stop(chat, storage.keeper?.stopElsewhere !== undefined);
       storage.close();
     },
     withOptions: (options) => verbsOf(chat, readerOf(options)),
@@ -195,7 +199,9 @@ function retry(chat: Chat, read: ReadOptions): Promise<ThreadTurn> {
 function showMerged(chat: Chat): void {
   const { thread, run } = chat;
   // another tab cleared the chat
-  if (run?.workedOn !== undefined && !thread.node(run.workedOn)) stopTurn(run);
+  const worked = thread.node(run?.workedOn);
+  // or stopped the answer, on another device
+  if (run?.workedOn !== undefined && (!worked || worked.isStopped)) stopTurn(run);
   refresh(chat);
 }
 

@@ -1,5 +1,6 @@
 import type { ThreadTurn } from "./message.js";
 import type { Thread } from "./message-tree.js";
+import { elsewhere } from "./not-sent.js";
 import { refresh } from "./shown.js";
 import { firstAnswer, requestAnswer } from "./turn/answer.js";
 import { endTurn, failTurn } from "./turn/end.js";
@@ -35,8 +36,15 @@ async function takeSteps(turn: Run): Promise<void> {
   let last = place.below;
   for (let step = 1; ; step += 1) {
     // without a call the request is sent in the same task
-    if (last !== undefined && hasOpenCalls(turn, last)) await runTools(turn, last);
+    if (last !== undefined && hasOpenCalls(turn, last)) {
+      const taken = isTaken(turn, last);
+      if (taken && (await taken)) return endTaken(turn);
+      await runTools(turn, last);
+    }
     if (hasEnded(turn) || hasOpenCalls(turn, last) || isPassed(turn.thread, last)) return;
+    const taken = isTaken(turn, last);
+    if (taken && (await taken)) return endTaken(turn);
+    if (hasEnded(turn)) return;
     last = await (step === 1 ? firstAnswer(turn, place) : requestAnswer(turn, last));
     const answer = turn.thread.node(last)?.message;
     if (hasEnded(turn) || answer?.outcome !== "tool-calls" || !answer.toolCalls?.length) return;
@@ -44,6 +52,15 @@ async function takeSteps(turn: Run): Promise<void> {
     if (step >= (turn.options().maxSteps ?? MAX_STEPS))
       return (await loadCalls(turn)).endAtLimit(answer.id, step);
   }
+}
+
+/** Asks if another device went on with an answer, as this page was cut off. Undefined where that can't be. */
+function isTaken({ storage, owner }: Run, id: string | undefined): Promise<boolean> | undefined {
+  return id === undefined ? undefined : storage.keeper?.isTaken(id, owner.signal);
+}
+
+function endTaken(turn: Run): void {
+  endTurn(turn, { outcome: "interrupted", error: elsewhere() });
 }
 
 /** True if another tab sent a message below an answer with calls: no answer of this turn would follow it. */

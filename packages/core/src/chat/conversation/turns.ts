@@ -3,7 +3,7 @@ import { ConfigurationError } from "../../vocabulary/errors.js";
 import type { Chat, ReadOptions } from "./chat.js";
 import { addQuestion, addVersion, type FindPlace } from "./insertion-point.js";
 import { isPending, QUEUED, type ThreadMessage, type ThreadTurn } from "./message.js";
-import { notSent, unlessRefused } from "./not-sent.js";
+import { elsewhere, notSent, unlessRefused } from "./not-sent.js";
 import type { QueuedMessage, QueueEntry } from "./queue.js";
 import { lastMessage } from "./shown.js";
 import { stopTurn } from "./turn/end.js";
@@ -98,8 +98,21 @@ function sendNext(chat: Chat): void {
   if (next) void sendQueued(chat, next);
 }
 
-/** Sends a queued message. A turn that has not begun stops none behind it. */
+/** Sends a queued message, unless another device does. */
 export function sendQueued(chat: Chat, entry: QueueEntry<ReadOptions>): Promise<ThreadTurn> {
+  const { queue, storage } = chat;
+  const taken = storage.keeper?.isTaken(QUEUED + entry.id, new AbortController().signal);
+  return taken
+    ? taken.then((isTaken) =>
+        isTaken || chat.run || !queue.sendable(true).includes(entry)
+          ? notSent(elsewhere())
+          : sendNow(chat, entry),
+      )
+    : sendNow(chat, entry);
+}
+
+/** Sends a queued message. A turn that has not begun stops none behind it. */
+function sendNow(chat: Chat, entry: QueueEntry<ReadOptions>): Promise<ThreadTurn> {
   const { queue, store, own } = chat;
   const { options: read = own } = entry;
   entry.phase = "starting";

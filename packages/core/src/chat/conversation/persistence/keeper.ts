@@ -1,3 +1,4 @@
+import type { SyncStatus } from "../../../storage/devices.js";
 import type { ThreadMessage } from "../message.js";
 
 /** Keeps a thread in a storage, and merges the writes of other tabs. */
@@ -19,6 +20,15 @@ export interface ThreadKeeper {
    * @throws the signal's reason while it waits
    */
   readonly withLockOf: <Turn>(id: string, signal: AbortSignal, act: () => Promise<Turn>) => Promise<Turn>;
+  /**
+   * Asks if another device has gone on with what this page works on: a message, or a queued one by its key. Undefined where
+   * that can't be, without a wait.
+   */
+  readonly isTaken: (id: string, signal: AbortSignal) => Promise<boolean> | undefined;
+  /** Ends the work of another device on a message, where devices share the thread. */
+  readonly stopElsewhere?: (id: string) => void;
+  /** State of the records at the server; undefined where the storage is this browser's alone. */
+  readonly sync: () => SyncStatus | undefined;
   /** Writes all pending changes; resolves when the storage has them, or has failed. */
   readonly written: () => Promise<unknown>;
   /** Number of messages that could not be written, and still are not. */

@@ -1,13 +1,12 @@
-import { scoped } from "../../../base/scope.js";
-import { hasLocks, isLocked, shareLock, withLock } from "../../../tabs/locks.js";
 import { isResumable, QUEUED, type ThreadMessage } from "../message.js";
 import type { PlacedMessage } from "../placement.js";
-import { afterReload, isInFlight, isUnderWay, withResumableCalls } from "../records.js";
+import { afterReload, isInFlight, isUnderWay, stoppedElsewhere, withResumableCalls } from "../records.js";
 import type { ThreadKeeper } from "./keeper.js";
 import { type KeptThread, report } from "./parts.js";
+import type { WorkLocks } from "./work-locks.js";
 import type { ThreadWriter } from "./writing.js";
 
-/** Agrees with the other tabs on who works on a message: the tab that holds its lock. */
+/** Agrees with the other tabs and devices on who works on a message: the page that holds its lock. */
 export interface OtherTabs extends Pick<ThreadKeeper, "hold" | "withLockOf"> {
   /** Ends a message in flight whose tab was closed; one that a tab holds stays as it is. */
   readonly settleUnlessHeld: (node: PlacedMessage) => Promise<PlacedMessage>;
@@ -26,10 +25,14 @@ export function createOtherTabs(
   kept: KeptThread,
   { mark, queue, drop, written, taken }: ThreadWriter,
   refresh: (id?: string) => Promise<void>,
+  locks: WorkLocks,
 ): OtherTabs {
-  const { client, collection, thread, onMerge, resume } = kept;
+  const { thread, onMerge, resume } = kept;
+  const { areSeen, withLock } = locks;
   /** Ids of messages that this tab works on, or waits for. */
   const watched = new Set<string>();
+  /** Ends the waits for other pages. */
+  let watching: AbortSignal | undefined;
   return {
     hold(id, turn) {
       watched.add(id);
@@ -39,12 +42,17 @@ export function createOtherTabs(
           if (!thread.node(id) && !id.startsWith(QUEUED)) mark(id);
           return id.startsWith(QUEUED) ? taken(id) : written();
         })
-        .finally(() => watched.delete(id));
-      void shareLock(client, lockOf(id), done);
+        .finally(() => {
+          watched.delete(id);
+          // another device may have gone on with it
+          const node = locks.isTaken && thread.node(id);
+          if (node && watching) watchEnds([node], watching);
+        });
+      locks.share(id, done);
     },
     withLockOf: (id, signal, act) =>
       new Promise((resolve, reject) => {
-        withLock(client, lockOf(id), signal, async () => {
+        withLock(id, signal, async () => {
           await refresh(id);
           signal.throwIfAborted();
           endLeft(id);
@@ -57,28 +65,34 @@ export function createOtherTabs(
     async settleUnlessHeld(node) {
       const { message } = node;
       if (!isInFlight(message)) return node;
-      const isHeld = isKept(message) || (await isLocked(client, lockOf(message.id)));
+      const isHeld = isKept(message) || (await locks.mayBeHeld(message.id));
       return isHeld ? node : { ...node, message: afterReload(message) };
     },
-    watchEnds(nodes, signal) {
-      for (const { id } of nodes.map(({ message }) => message)) {
-        // a record may be older than the message here, and never be written again
-        const message = thread.node(id)?.message;
-        if (!message || watched.has(id) || !isInFlight(message)) continue;
-        watched.add(id);
-        withLock(client, lockOf(id), signal, () => closeOrResume(id, signal))
-          .then(onMerge)
-          .catch((error) => report(kept, error, signal))
-          .finally(() => watched.delete(id));
-      }
-    },
+    watchEnds,
     watchQueued(ids, signal) {
       for (const id of ids)
-        withLock(client, lockOf(QUEUED + id), signal, () => takeOver(id)).catch((error) =>
-          report(kept, error, signal),
-        );
+        withLock(
+          QUEUED + id,
+          signal,
+          () => takeOver(id),
+          () => !kept.queue.entries.has(id),
+        ).catch((error) => report(kept, error, signal));
     },
   };
+
+  function watchEnds(nodes: readonly PlacedMessage[], signal: AbortSignal): void {
+    watching = signal;
+    for (const { id } of nodes.map(({ message }) => message)) {
+      // a record may be older than the message here, and never be written again
+      if (watched.has(id) || !isOpenHere(id)) continue;
+      watched.add(id);
+      const close = () => closeOrResume(id, signal);
+      withLock(id, signal, close, () => !isOpenHere(id))
+        .then(onMerge)
+        .catch((error) => report(kept, error, signal))
+        .finally(() => watched.delete(id));
+    }
+  }
 
   /** Ends the work of a closed tab. This tab continues an answer that the proxy keeps, and calls that can go on. */
   async function closeOrResume(id: string, signal: AbortSignal): Promise<void> {
@@ -86,8 +100,8 @@ export function createOtherTabs(
     signal.throwIfAborted();
     const message = thread.node(id)?.message;
     // the locks were found broken meanwhile: the message is shown again when its tab has ended it
-    if (message && isInFlight(message) && !hasLocks()) return drop(id);
-    const turn = message && isKept(message) && goOn(message);
+    if (message && isInFlight(message) && !areSeen()) return drop(id);
+    const turn = message && isKept(message) && !thread.node(id)?.isStopped && goOn(message);
     if (turn) await turn;
     else endLeft(id);
     // written now, so that the next tab finds it ended
@@ -102,28 +116,30 @@ export function createOtherTabs(
 
   /** Runs while the lock of the message is held: the tab that worked on it has left. */
   function endLeft(id: string): void {
+    const { message, isStopped } = thread.node(id) ?? {};
+    if (message && isInFlight(message) && areSeen())
+      thread.put(isStopped ? stoppedElsewhere(message) : afterReload(message));
+  }
+
+  function isOpenHere(id: string): boolean {
     const message = thread.node(id)?.message;
-    if (message && isInFlight(message) && hasLocks()) thread.put(afterReload(message));
+    return message !== undefined && isInFlight(message);
   }
 
   async function takeOver(id: string): Promise<void> {
     await refresh();
-    if (!hasLocks()) return queue.hold(id);
+    if (!areSeen()) return queue.hold(id);
     await queue.takeOver(id);
     // until then the next tab would find the message, and send it once more
     await taken(QUEUED + id);
   }
 
-  function lockOf(id: string): string {
-    return scoped(client, `sluice/${collection}/${id}`);
+  /**
+   * True for work whose tab may be closed: the proxy keeps the answer in flight, or a tool keeps what it needs to go on,
+   * and tabs can see each other's locks.
+   */
+  function isKept(message: ThreadMessage): boolean {
+    const { streamId, toolCalls } = message;
+    return areSeen() && (isUnderWay(message) ? streamId !== undefined : !!toolCalls?.some(isResumable));
   }
-}
-
-/**
- * True for work whose tab may be closed: the proxy keeps the answer in flight, or a tool keeps what it needs to go on, and
- * tabs can see each other's locks.
- */
-function isKept(message: ThreadMessage): boolean {
-  const { streamId, toolCalls } = message;
-  return hasLocks() && (isUnderWay(message) ? streamId !== undefined : !!toolCalls?.some(isResumable));
 }

@@ -11,6 +11,8 @@ export interface KeptThread {
   readonly client: Client;
   readonly storage: RecordStorage;
   readonly collection: string;
+  /** Id of this device, where several devices share the thread. */
+  readonly device?: string;
   readonly thread: Thread;
   /** Messages that wait for their turn; their records are beside the messages. */
   readonly queue: MessageQueue;

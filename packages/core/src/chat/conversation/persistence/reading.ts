@@ -1,13 +1,15 @@
 import { yieldToHost } from "../../../base/clock.js";
 import { readLater } from "../../../storage/recovery.js";
 import { waitForStorage } from "../../../storage/wait.js";
-import { hasLocks, prepareLocks } from "../../../tabs/locks.js";
+import { prepareLocks } from "../../../tabs/locks.js";
 import { isRecord } from "../../../transport/error-response.js";
 import { joinCopies } from "../join.js";
 import type { PlacedMessage } from "../placement.js";
 import { isInFlight, isUnderWay, LEAF, nodesIn } from "../records.js";
+import type { OtherDevices } from "./devices.js";
 import type { OtherTabs } from "./other-tabs.js";
 import { type KeptThread, report } from "./parts.js";
+import type { WorkLocks } from "./work-locks.js";
 import type { ThreadWriter } from "./writing.js";
 
 type Records = ReadonlyMap<string, unknown>;
@@ -24,7 +26,12 @@ export interface ThreadReader {
 }
 
 /** Creates the reader of a thread. */
-export function createThreadReader(kept: KeptThread, writer: ThreadWriter, tabs: OtherTabs): ThreadReader {
+export function createThreadReader(
+  kept: KeptThread,
+  writer: ThreadWriter,
+  tabs: OtherTabs,
+  { areSeen, merging }: Pick<WorkLocks, "areSeen"> & Partial<Pick<OtherDevices, "merging">>,
+): ThreadReader {
   const { client, storage, collection, thread, initial, onMerge } = kept;
   const { queue, removed, drop } = writer;
   /** Keys of records that were in the storage once. Those that other tabs only passed may never have been. */
@@ -50,7 +57,7 @@ export function createThreadReader(kept: KeptThread, writer: ThreadWriter, tabs:
     readAgain,
     async refresh(id) {
       try {
-        if (!isRead || !hasLocks()) return;
+        if (!isRead || !areSeen()) return;
         const records = await waitForStorage(client.clock, readAll);
         queue.forgetUnless(records);
         merge(records);
@@ -78,7 +85,7 @@ export function createThreadReader(kept: KeptThread, writer: ThreadWriter, tabs:
   /** Tries again once: a browser that closed its database opens it again. */
   async function load(signal: AbortSignal): Promise<void> {
     const records = await readAll().catch(() => yieldToHost().then(readAll));
-    const found = nodesIn(records);
+    const found = nodesIn(records, kept.device);
     for (const { message } of found) stored.add(message.id);
     const settled = await Promise.all(found.map(tabs.settleUnlessHeld));
     if (signal.aborted) return;
@@ -115,10 +122,12 @@ export function createThreadReader(kept: KeptThread, writer: ThreadWriter, tabs:
       removedMeanwhile?.[record === undefined ? "add" : "delete"](key);
     }
     // an answer in flight is shown only where other tabs can notice that its tab was closed
-    const nodes = nodesIn(changes).filter(
-      (node) => isThere(node) && (!isInFlight(node.message) || (hasLocks() && !isOutrun(node))),
+    const nodes = nodesIn(changes, kept.device).filter(
+      (node) => isThere(node) && (!isInFlight(node.message) || (areSeen() && !isOutrun(node))),
     );
-    thread.merge(nodes, joinCopies);
+    const mergeAll = () => thread.merge(nodes, joinCopies);
+    if (merging) merging(nodes, mergeAll);
+    else mergeAll();
     merged(nodes, changes);
     readAgain();
   }

@@ -54,7 +54,7 @@ export function createThreadWriter(kept: KeptThread, onWritten: () => void): Thr
       noteRemoval(id);
       const node = thread.node(id);
       if (node) own.add(id);
-      return node && recordOf(node);
+      return node && recordOf(node, kept.device);
     },
     onFailure(error, keys) {
       const ids = keys.filter((key) => key !== LEAF);
@@ -124,7 +124,7 @@ export function createThreadWriter(kept: KeptThread, onWritten: () => void): Thr
     const node = thread.node(id);
     if (!node || !isUnderWay(node.message)) return;
     try {
-      storage.pass?.(collection, new Map([[id, { ...recordOf(node), isPassed: true }]]));
+      storage.pass?.(collection, new Map([[id, { ...recordOf(node, kept.device), isPassed: true }]]));
     } catch (error) {
       report(kept, error);
     }

@@ -1,0 +1,164 @@
+import { unlessAborted } from "../../../base/clock.js";
+import type { DeviceLock, SharedDevices } from "../../../storage/devices.js";
+import type { KeptThread } from "./parts.js";
+import type { WorkLocks } from "./work-locks.js";
+
+// loaded where a server keeps the thread for several devices
+
+/** Time after which a lock is asked for again, should no news of it come, in milliseconds. */
+const AGAIN_MS = 30_000;
+/** Longest time for which a turn waits to learn if another device went on, in milliseconds. */
+const ASK_MS = 30_000;
+/** Time between two attempts to take a lock back, in milliseconds. */
+const RETAKE_MS = 5000;
+
+/** Work of this page on a message. */
+interface Hold {
+  /** The lock that was taken last; undefined until the server has given one. */
+  lock?: DeviceLock | undefined;
+  /** True once the server has answered that another page has the lock. */
+  isRefused?: boolean;
+  /** What other devices had done to the message when the work began. */
+  readonly since: unknown;
+}
+
+/** What other devices do in a thread. */
+export interface Progress {
+  /** Reads what other devices have written, while the lock of `id` is held. */
+  readonly refresh: (id: string) => Promise<void>;
+  /** Returns a value that is another one after another device has changed the message, or has answered below it. */
+  readonly stateOf: (id: string) => unknown;
+}
+
+/**
+ * Creates the locks of a thread that several devices have. A page holds two: the Web Lock, so that the tabs of a browser
+ * agree also while it is offline, and within it the lock of the server.
+ */
+export function createDeviceLocks(
+  { client, collection }: KeptThread,
+  devices: SharedDevices,
+  tabs: WorkLocks,
+  progress: Progress,
+): WorkLocks {
+  const { clock } = client;
+  const holds = new Map<string, Hold>();
+  /** Waits for a lock of the thread to become free. */
+  const waiting = new Set<() => void>();
+  let stopWatching: (() => void) | undefined;
+  return {
+    areSeen: () => true,
+    mayBeHeld: async () => true,
+    share(id, work) {
+      tabs.share(id, work);
+      void keep(id, work);
+    },
+    withLock: (id, signal, act, isOver = () => false) =>
+      tabs.withLock(id, signal, async () => {
+        const lock = await lockWhenFree(id, signal, isOver);
+        if (!lock) return;
+        const hold: Hold = { lock, since: progress.stateOf(id) };
+        holds.set(id, hold);
+        try {
+          await act();
+        } finally {
+          holds.delete(id);
+          await hold.lock?.release();
+        }
+      }),
+    isTaken(id, signal) {
+      const hold = holds.get(id);
+      // a server that never answered knows of no lock: what this page does offline, it does alone
+      if (!hold || (hold.lock ? hold.lock.isHeld : !hold.isRefused)) return undefined;
+      return isTakenFrom(id, hold, signal);
+    },
+    close() {
+      stopWatching?.();
+      stopWatching = undefined;
+    },
+  };
+
+  /** Holds a lock while this page works. One that was lost is taken back, unless another device has gone on. */
+  async function keep(id: string, work: Promise<unknown>): Promise<void> {
+    const hold: Hold = { since: progress.stateOf(id) };
+    const ended = new AbortController();
+    const { signal } = ended;
+    const end = () => ended.abort(null);
+    work.then(end, end);
+    holds.set(id, hold);
+    while (!signal.aborted) {
+      if (!hold.lock?.isHeld) await retake(id, hold).catch(() => {});
+      await clock.sleep(RETAKE_MS, signal).catch(() => {});
+    }
+    if (holds.get(id) === hold) holds.delete(id);
+    await hold.lock?.release();
+  }
+
+  /**
+   * Takes a lock, for the first time or again. Returns false where another device has it, or has gone on.
+   *
+   * @throws where the server can't be asked
+   */
+  async function retake(id: string, hold: Hold): Promise<boolean> {
+    const lock = await devices.lock(collection, id);
+    const isFirst = !hold.lock && !hold.isRefused;
+    hold.isRefused = !lock;
+    if (!lock) return false;
+    if (!isFirst) await progress.refresh(id);
+    if (progress.stateOf(id) === hold.since) {
+      hold.lock = lock;
+      return true;
+    }
+    hold.isRefused = true;
+    await lock.release();
+    return false;
+  }
+
+  async function isTakenFrom(id: string, hold: Hold, signal: AbortSignal): Promise<boolean> {
+    for (const until = clock.now() + ASK_MS; clock.now() < until && !signal.aborted; ) {
+      if (hold.lock?.isHeld) return false;
+      try {
+        return !(await retake(id, hold));
+      } catch {
+        await clock.sleep(RETAKE_MS, signal).catch(() => {});
+      }
+    }
+    return true;
+  }
+
+  /** Resolves to the lock as soon as it is free; to undefined where nothing is left to wait for. */
+  async function lockWhenFree(
+    id: string,
+    signal: AbortSignal,
+    isOver: () => boolean,
+  ): Promise<DeviceLock | undefined> {
+    while (!isOver()) {
+      signal.throwIfAborted();
+      const news = nextNews(signal);
+      // where the server can't be asked now, the next news is that it can
+      const lock = await devices.lock(collection, id).catch(() => undefined);
+      if (lock && !signal.aborted) return lock;
+      await lock?.release();
+      await unlessAborted(news, signal);
+    }
+    return undefined;
+  }
+
+  /** Resolves when a lock of the thread may be free, or after a while. */
+  function nextNews(signal: AbortSignal): Promise<void> {
+    stopWatching ??= devices.watchLocks(collection, () => {
+      for (const wake of [...waiting]) wake();
+    });
+    return new Promise((resolve) => {
+      const timer = new AbortController();
+      const wake = () => {
+        waiting.delete(wake);
+        timer.abort(null);
+        signal.removeEventListener("abort", wake);
+        resolve();
+      };
+      waiting.add(wake);
+      signal.addEventListener("abort", wake);
+      clock.sleep(AGAIN_MS, timer.signal).then(wake, () => {});
+    });
+  }
+}
