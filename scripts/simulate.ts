@@ -1,6 +1,6 @@
 import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
-import { loadSimulation, loadUploads } from "../tests/simulation/bundle.ts";
+import { loadDevices, loadSimulation, loadUploads } from "../tests/simulation/bundle.ts";
 import { type KnownBug, knownBugs } from "../tests/simulation/known-bugs.ts";
 import { knownUploadBugs } from "../tests/simulation/known-upload-bugs.ts";
 
@@ -11,6 +11,7 @@ import { knownUploadBugs } from "../tests/simulation/known-upload-bugs.ts";
  *   pnpm simulate --seeds 10000             10,000 worlds
  *   pnpm simulate --seed 7 --seeds 1        one world again
  *   pnpm simulate --uploads --seeds 1000    1,000 worlds of uploads
+ *   pnpm simulate --devices --seeds 1000    1,000 worlds of several devices
  *   pnpm simulate --put-back                puts each known bug back, and looks for it; --only <part of a name> for some
  *
  * `--trace <file>` writes all that happened in the first seed.
@@ -21,6 +22,7 @@ const { values } = parseArgs({
     seeds: { type: "string" },
     seed: { type: "string", default: "1" },
     uploads: { type: "boolean", default: false },
+    devices: { type: "boolean", default: false },
     "put-back": { type: "boolean", default: false },
     only: { type: "string", default: "" },
     trace: { type: "string" },
@@ -47,6 +49,7 @@ const kinds: readonly (readonly [string, RegExp])[] = [
 
 if (values["put-back"]) await putBack(Number(values.seeds ?? 2000));
 else if (values.uploads) await runUploads(Number(values.seeds ?? 1000));
+else if (values.devices) await runDevices(Number(values.seeds ?? 1000));
 else await run(Number(values.seeds ?? 1000));
 
 async function run(seeds: number): Promise<void> {
@@ -76,6 +79,25 @@ async function runUploads(seeds: number): Promise<void> {
   for (const { seed, failure, trace } of failing)
     console.log([`\nseed ${seed}: ${failure}`, ...trace].join("\n"));
   if (failing.length > 0) process.exitCode = 1;
+}
+
+async function runDevices(seeds: number): Promise<void> {
+  const { searchDevices, shortestDevices, simulateDevices, devicePlanOf } = await loadDevices();
+  if (values.trace)
+    writeFileSync(values.trace, (await simulateDevices(devicePlanOf(first))).trace.join("\n"));
+  const startedAt = process.cpuUsage();
+  const figures = await searchDevices(first, seeds);
+  const days = (figures.simulatedMs / 86_400_000).toFixed(1);
+  console.log(`${figures.seeds} worlds, ${days} days, ${figures.steps} steps, ${figures.events} events`);
+  console.log(`${cpuSeconds(startedAt)} s of CPU`);
+  print(figures.counts);
+  for (const [kind, failing] of figures.failing) {
+    console.log(`\n${failing.length} worlds: ${kind}: seeds ${failing.slice(0, 10).join(", ")}`);
+    const { plan, run } = await shortestDevices(failing[0] as number);
+    console.log(`seed ${plan.seed}: ${plan.clocks.length} devices, ${plan.proxy}, whenBusy ${plan.whenBusy}`);
+    console.log(run.trace.filter((line) => !line.includes("s  · ")).join("\n"));
+  }
+  if (figures.failing.size > 0) process.exitCode = 1;
 }
 
 async function putBack(seeds: number): Promise<void> {

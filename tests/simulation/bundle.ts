@@ -54,6 +54,16 @@ export async function loadUploads(
   return loadBuilt<typeof import("./upload-world.js")>(changes, "upload-world.ts");
 }
 
+/** Builds the worlds of devices, and loads them. */
+export async function loadDevices(
+  changes: readonly SourceChange[] = [],
+): Promise<typeof import("./device-search.js")> {
+  return loadBuilt<typeof import("./device-search.js")>(changes, "device-search.ts", async (built) => {
+    // what modules make once, such as the origin of ids, is there in all worlds then
+    await built.simulateDevices({ ...built.devicePlanOf(0), steps: [] });
+  });
+}
+
 /** Builds an entry, and loads it. `prepare` is called before its files are removed, for an entry with trees. */
 async function loadBuilt<Built>(
   changes: readonly SourceChange[],
@@ -64,7 +74,7 @@ async function loadBuilt<Built>(
   try {
     const missing = new Set(changes);
     await build(configOf(entry, { entryFileNames: "simulation.mjs" }));
-    if (prepare)
+    if (entry === "index.ts")
       await build(
         configOf("tree.tsx", {
           entryFileNames: "tree.js",

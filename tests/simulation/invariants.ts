@@ -113,7 +113,7 @@ function nameIn(path: string, body: Readonly<Record<string, unknown>>): string |
 }
 
 /** Checks histories as a gateway does: one result right behind each call, and a question or a result at the end. */
-function sendsSoundHistories({ gateway }: World): string | undefined {
+export function sendsSoundHistories({ gateway }: Pick<World, "gateway">): string | undefined {
   for (const messages of historiesIn(gateway.calls)) {
     let open: string[] = [];
     for (const { role, content, tool_calls, tool_call_id } of messages) {
@@ -146,10 +146,14 @@ function historiesIn(calls: readonly GatewayCall[]): (readonly WireMessage[])[] 
 }
 
 /** Without locks, each tab is alone and may repeat what another one does. */
-function sendsForAReason({ gateway, locks, disk, tabs, reasons: known }: World): string | undefined {
+function sendsForAReason({ gateway, locks, disk, tabs, reasons }: World): string | undefined {
   if (locks.mode !== "sound") return undefined;
   // tabs without a storage do not see each other's answers
-  const reasons = known + (isIll(disk.modes) ? tabs.length : 0);
+  return billsForAReason(gateway, reasons + (isIll(disk.modes) ? tabs.length : 0));
+}
+
+/** Checks that no request is billed more often than there are reasons to repeat it. */
+export function billsForAReason(gateway: World["gateway"], reasons: number): string | undefined {
   const billed = gateway.calls.filter(({ isBilled }) => isBilled);
   const counts = new Map<string, number>();
   for (const messages of historiesIn(billed)) {
@@ -168,6 +172,11 @@ const KEPT_MS = 600_000;
 /** Checks that a proxy that keeps answers bills each thing that the user asked for once, whatever the network does. */
 function billsWhatIsAsked({ gateway, keepsAnswers, locks, disk, asked }: World): string | undefined {
   if (!keepsAnswers || locks.mode !== "sound" || isIll(disk.modes)) return undefined;
+  return billsAnswersOnce(gateway, asked);
+}
+
+/** Checks that kept answers are billed again only where the user asked for it. */
+export function billsAnswersOnce(gateway: World["gateway"], asked: number): string | undefined {
   const last = new Map<string, number>();
   let repeated = 0;
   for (const { at, body } of gateway.calls.filter(
@@ -296,11 +305,12 @@ function showsTheSame({ tabs, locks, disk }: World): string | undefined {
 }
 
 /** An answer that never began may be known to the tab alone that asked for it. */
-function isFilled({ role, content, toolCalls = [] }: ThreadMessage): boolean {
+export function isFilled({ role, content, toolCalls = [] }: ThreadMessage): boolean {
   return role === "user" || content !== "" || toolCalls.length > 0;
 }
 
-function contentOf({ id, role, content, outcome, toolCalls }: ThreadMessage) {
+/** Returns what devices and tabs have to agree on in a message. */
+export function contentOf({ id, role, content, outcome, toolCalls }: ThreadMessage) {
   const calls = toolCalls?.map(({ id, state }) => `${id} ${state}`);
   return JSON.stringify({ id, role, content, outcome, calls });
 }

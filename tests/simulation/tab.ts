@@ -156,7 +156,8 @@ function openStores(options: AppOptions, page: Page) {
   }
 }
 
-function toolsOf(page: Page, onTool: (toolCallId: string) => void) {
+/** Makes the tools of an app. */
+export function toolsOf(page: Page, onTool: (toolCallId: string) => void) {
   const parameters = { type: "object" };
   const run =
     (output: string, ms = 0) =>

@@ -27,7 +27,7 @@ export function quiet(): Promise<void> {
 }
 
 /** Creates a timeline that begins at 0. */
-export function createTimeline(): Timeline {
+export function createTimeline(mostEvents = MOST_EVENTS): Timeline {
   // in the order of their times; those of one time in the order in which they were scheduled
   const events: Event[] = [];
   let now = 0;
@@ -55,7 +55,7 @@ export function createTimeline(): Timeline {
       events.shift();
       now = next.at;
       timeline.events += 1;
-      if (timeline.events > MOST_EVENTS) throw new Error("the world does not come to rest");
+      if (timeline.events > mostEvents) throw new Error("the world does not come to rest");
       next.act();
       await quiet();
     }

@@ -185,7 +185,13 @@ function outcomeOf(settled: unknown): string {
 }
 
 /** Returns every message of a chat that can be shown, by id. Its shown branch may be another one afterwards. */
-export function reachable({ page, chat }: Tab): Map<string, ThreadMessage> {
+export function reachable({
+  page,
+  chat,
+}: Pick<Tab, "page"> & { readonly chat: Pick<Tab["chat"], "getSnapshot" | "switchBranch"> }): Map<
+  string,
+  ThreadMessage
+> {
   return page.run(() => {
     const found = new Map<string, ThreadMessage>();
     const visited = new Set<string>();

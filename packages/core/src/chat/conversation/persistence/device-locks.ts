@@ -5,12 +5,14 @@ import type { WorkLocks } from "./work-locks.js";
 
 // loaded where a server keeps the thread for several devices
 
-/** Time after which a lock is asked for again, should no news of it come, in milliseconds. */
+/** Shortest and longest time after which a lock is asked for again, should no news of it come, in milliseconds. */
 const AGAIN_MS = 30_000;
+const LONGEST_AGAIN_MS = 1_800_000;
 /** Longest time for which a turn waits to learn if another device went on, in milliseconds. */
 const ASK_MS = 30_000;
-/** Time between two attempts to take a lock back, in milliseconds. */
-const RETAKE_MS = 5000;
+/** Time between two looks at a lock, in milliseconds; the longest where it can't be had. */
+const LOOK_MS = 5000;
+const LONGEST_LOOK_MS = 300_000;
 
 /** Work of this page on a message. */
 interface Hold {
@@ -85,9 +87,10 @@ export function createDeviceLocks(
     const end = () => ended.abort(null);
     work.then(end, end);
     holds.set(id, hold);
-    while (!signal.aborted) {
-      if (!hold.lock?.isHeld) await retake(id, hold).catch(() => {});
-      await clock.sleep(RETAKE_MS, signal).catch(() => {});
+    for (let ms = LOOK_MS; !signal.aborted; ) {
+      const isHeld = hold.lock?.isHeld || (await retake(id, hold).catch(() => false));
+      ms = isHeld ? LOOK_MS : Math.min(2 * ms, LONGEST_LOOK_MS);
+      await clock.sleep(ms, signal).catch(() => {});
     }
     if (holds.get(id) === hold) holds.delete(id);
     await hold.lock?.release();
@@ -119,7 +122,7 @@ export function createDeviceLocks(
       try {
         return !(await retake(id, hold));
       } catch {
-        await clock.sleep(RETAKE_MS, signal).catch(() => {});
+        await clock.sleep(LOOK_MS, signal).catch(() => {});
       }
     }
     return true;
@@ -131,9 +134,9 @@ export function createDeviceLocks(
     signal: AbortSignal,
     isOver: () => boolean,
   ): Promise<DeviceLock | undefined> {
-    while (!isOver()) {
+    for (let ms = AGAIN_MS; !isOver(); ms = Math.min(2 * ms, LONGEST_AGAIN_MS)) {
       signal.throwIfAborted();
-      const news = nextNews(signal);
+      const news = nextNews(ms, signal);
       // where the server can't be asked now, the next news is that it can
       const lock = await devices.lock(collection, id).catch(() => undefined);
       if (lock && !signal.aborted) return lock;
@@ -144,7 +147,7 @@ export function createDeviceLocks(
   }
 
   /** Resolves when a lock of the thread may be free, or after a while. */
-  function nextNews(signal: AbortSignal): Promise<void> {
+  function nextNews(ms: number, signal: AbortSignal): Promise<void> {
     stopWatching ??= devices.watchLocks(collection, () => {
       for (const wake of [...waiting]) wake();
     });
@@ -158,7 +161,7 @@ export function createDeviceLocks(
       };
       waiting.add(wake);
       signal.addEventListener("abort", wake);
-      clock.sleep(AGAIN_MS, timer.signal).then(wake, () => {});
+      clock.sleep(ms, timer.signal).then(wake, () => {});
     });
   }
 }

@@ -1,0 +1,197 @@
+import type { ThreadMessage } from "@sluice/core";
+import { type DeviceAction, type DeviceStep, describedStep } from "./device-plan.js";
+import type { DeviceTab, DeviceWorld } from "./device-world.js";
+import { networkFaults } from "./network.js";
+import { nthOf } from "./random.js";
+import { reachable } from "./world.js";
+
+/** Steps after which a request may be sent once more, since an answer was lost or was asked for again. */
+const REASONS: ReadonlySet<DeviceAction> = new Set<DeviceAction>([
+  "retry",
+  "retry in all tabs",
+  "regenerate",
+  "edit",
+  "crash",
+  "reload",
+  "freeze",
+  "break connection",
+  "break all",
+  "go offline",
+  "kill device",
+]);
+/** Steps after which a kept answer may be billed once more: the user asks for another one. */
+const ASKED: ReadonlySet<DeviceAction> = new Set<DeviceAction>(["regenerate", "edit"]);
+
+/** Does one step. A step without a tab or a message to act on does nothing. */
+export function actOnDevices(world: DeviceWorld, step: DeviceStep, index: number): void {
+  const tab = nthOf(world.tabs, step.tab);
+  if (REASONS.has(step.do)) world.reasons += 1;
+  if (step.do === "retry in all tabs" && world.whenBusy === "replace") world.reasons += world.tabs.length - 1;
+  if (ASKED.has(step.do) || isAnotherAnswer(world, tab, step.do)) world.asked += 1;
+  world.log(`${tab?.page.name ?? "no tab"}: ${describedStep(step)}`);
+  if (actOnWorld(world, step, tab) || !tab) return;
+  const awake = world.tabs.filter(({ page }) => page.state === "open");
+  if (step.do.endsWith("in all tabs"))
+    for (const each of awake) actInAll(each, step.do, `question ${index} of tab ${each.page.id}`);
+  else if (tab.page.state === "open") actAsUser(world, tab, step, `question ${index}`);
+}
+
+/** Returns true for a retry of an answer whose end is known: one without a key, or one that a click stops. */
+function isAnotherAnswer(
+  { tabs, whenBusy }: DeviceWorld,
+  tab: DeviceTab | undefined,
+  action: DeviceAction,
+): boolean {
+  if (!action.startsWith("retry")) return false;
+  const isBusy = tabs.some(({ chat }) => ["submitted", "streaming"].includes(chat.getSnapshot().status));
+  if (whenBusy === "replace" && isBusy) return true;
+  const retried = action === "retry" ? [tab] : tabs;
+  return retried.some((each) => each && !each.chat.getSnapshot().messages.at(-1)?.idempotencyKey);
+}
+
+function actOnWorld(
+  world: DeviceWorld,
+  { do: action, tab: place, nth }: DeviceStep,
+  tab: DeviceTab | undefined,
+): boolean {
+  const { devices, tabs, network, open, close } = world;
+  const at = place % devices.length;
+  const device = tab?.device ?? devices[at];
+  const onDevice = tabs.filter((each) => each.device === device);
+  switch (action) {
+    case "wait":
+      return true;
+    case "open":
+      if (tabs.length < 5) open(at);
+      return true;
+    case "reload":
+      if (!tab) return true;
+      tab.page.thaw();
+      tab.page.run(() => tab.page.window.dispatchEvent(new Event("pagehide")));
+      close(tab);
+      open(devices.indexOf(tab.device));
+      return true;
+    case "crash":
+      if (tab) close(tab);
+      return true;
+    case "kill device":
+      for (const each of onDevice) close(each);
+      return true;
+    case "freeze":
+      if (tab) tab.page.state = "frozen";
+      return true;
+    case "thaw":
+      tab?.page.thaw();
+      if (device?.isOnline) device.goOnline();
+      return true;
+    case "go offline":
+    case "go online":
+      if (device) setOnline(world, device, action === "go online");
+      return true;
+    case "lose answers":
+      if (device) device.answersLost += 1 + (nth % 4);
+      return true;
+    case "slow link":
+    case "quick link":
+      if (device) device.isSlow = action === "slow link";
+      return true;
+    case "break connection":
+      network.arm(nthOf(networkFaults, nth) ?? "reset", nth % 5);
+      return true;
+    case "break all":
+      network.breakAll();
+      return true;
+    default:
+      return false;
+  }
+}
+
+/** Cuts a device off, or connects it again: from the server that keeps the chat, and from the proxy. */
+export function setOnline(
+  { tabs, network }: DeviceWorld,
+  device: DeviceTab["device"],
+  isOnline: boolean,
+): void {
+  if (isOnline) device.goOnline();
+  else device.isOnline = false;
+  for (const { page, device: home } of tabs) {
+    if (home !== device) continue;
+    page.isOnline = isOnline;
+    if (!isOnline) network.breakAll((exchange) => exchange.page === page);
+    page.deliver(() => page.window.dispatchEvent(new Event(isOnline ? "online" : "offline")));
+  }
+}
+
+function actInAll({ page, chat, call }: DeviceTab, action: DeviceAction, question: string): void {
+  if (action === "send in all tabs") return call(question, () => chat.send(question));
+  if (action === "retry in all tabs") return call("retry", () => chat.retry());
+  const { pendingActions } = page.run(() => chat.getSnapshot());
+  for (const { kind, toolCallId } of pendingActions)
+    if (kind === "result" && action === "answer in all tabs")
+      call(`result of ${toolCallId}`, () => chat.addToolResult(toolCallId, "yes"));
+    else if (kind === "approval" && action === "approve in all tabs")
+      call(`approval of ${toolCallId}`, () => chat.approve(toolCallId));
+}
+
+function actAsUser(
+  world: DeviceWorld,
+  tab: DeviceTab,
+  { do: action, nth }: DeviceStep,
+  question: string,
+): void {
+  const { page, chat, call } = tab;
+  const { messages, pendingActions, isRunningElsewhere } = chat.getSnapshot();
+  const message = nthOf(messages, nth);
+  const toolCallId = pendingActions[0]?.toolCallId ?? "none";
+  const send = (text: string) => call(text, () => chat.send(text));
+  switch (action) {
+    case "send":
+      return send(question);
+    case "send twice":
+      send(question);
+      return send(`${question}, again`);
+    case "send for a tool":
+      return send(`${question} [${nth > 19 ? "both" : nthOf(["quick", "slow", "guarded", "asked"], nth)}]`);
+    case "stop":
+      return stop(world, tab);
+    case "stop elsewhere":
+      if (isRunningElsewhere) stop(world, tab);
+      return;
+    case "send queued":
+      return call("sendQueued", () => chat.sendQueued());
+    case "retry":
+      return call("retry", () => chat.retry());
+    case "regenerate":
+      return call("regenerate", () => chat.regenerate());
+    case "edit":
+      return call(`${question}, edited`, () => chat.edit(message?.id ?? "none", `${question}, edited`));
+    case "switch branch":
+      return page.run(() => chat.switchBranch(nthOf(message?.branches ?? [], nth) ?? "none"));
+    case "approve":
+    case "deny":
+      return call(action, () => chat[action](toolCallId));
+    case "reset chat":
+      return reset(world, tab);
+    default:
+      throw new Error(`no such step: ${action}`);
+  }
+}
+
+/** Removes all messages of the chat that a tab knows. */
+function reset(world: DeviceWorld, tab: DeviceTab): void {
+  const { chat, page } = tab;
+  if (chat.getSnapshot().isRestoring) return;
+  for (const id of reachable(tab).keys()) world.cleared.add(id);
+  for (const content of chat.getSnapshot().queued) world.dropped.add(content);
+  page.run(() => chat.reset());
+}
+
+/** Stops a chat. A question that it does not show by then may never be sent. */
+function stop({ withdrawn, network }: DeviceWorld, { page, chat, pending }: DeviceTab): void {
+  page.run(() => chat.stop());
+  const shown = new Set(chat.getSnapshot().messages.map(({ content }: ThreadMessage) => content));
+  const isSent = (name: string) =>
+    network.exchanges.some((each) => each.page === page && each.body?.includes(`"${name}"`));
+  for (const name of pending.values())
+    if (name.startsWith("question") && !shown.has(name) && !isSent(name)) withdrawn.add(name);
+}

@@ -1,0 +1,168 @@
+import { type ChatStore, createChatStore, createClient, type WhenBusy } from "@sluice/core";
+import { createGateway } from "./gateway.js";
+import { createLocks } from "./locks.js";
+import { createNetwork } from "./network.js";
+import { openPage, type Page } from "./page.js";
+import { installPlatform } from "./platform.js";
+import { createProxyServer, type ProxyMode } from "./proxy.js";
+import { randomOf } from "./random.js";
+import { createDevice, createSharedServer, type Device } from "./shared-server.js";
+import { toolsOf } from "./tab.js";
+import { createTimeline } from "./timeline.js";
+
+/** A page on one device, and the chat in it. */
+export interface DeviceTab {
+  readonly page: Page;
+  readonly device: Device;
+  readonly chat: ChatStore;
+  /** Calls of verbs that are not settled. */
+  readonly pending: Map<object, string>;
+  call(name: string, verb: () => Promise<unknown>): void;
+  close(): void;
+}
+
+/** Parts of a plan that make a world. */
+export interface DeviceWorldOptions {
+  readonly seed: number;
+  /** Milliseconds by which the clock of each device is wrong. */
+  readonly clocks: readonly number[];
+  readonly whenBusy: WhenBusy;
+  readonly proxy: ProxyMode;
+}
+
+/** A user with several devices, the server that keeps the chat, the proxy and the gateway. */
+export type DeviceWorld = ReturnType<typeof createDeviceWorld>;
+
+/** Events of a world: a lease is renewed as long as a page works. */
+const MOST_EVENTS = 200_000;
+
+/** Creates a world of devices. `restore` brings the globals back. */
+export function createDeviceWorld({ seed, clocks, whenBusy, proxy: mode }: DeviceWorldOptions) {
+  const timeline = createTimeline(MOST_EVENTS);
+  const trace: string[] = [];
+  const gateway = createGateway(timeline);
+  const server = createSharedServer(timeline, detail);
+  const devices = clocks.map((_, nth) =>
+    createDevice(`device-${nth}`, server, timeline, randomOf(seed, `device ${nth}`), detail),
+  );
+  const locks = clocks.map((_, nth) =>
+    createLocks(timeline, randomOf(seed, `locks ${nth}`), "sound", detail),
+  );
+  const homes = new Map<Page, number>();
+  const restore = installPlatform({
+    timeline,
+    random: randomOf(seed, "ids"),
+    locksOf: (page) => locks[homes.get(page) ?? -1]?.managerOf(),
+    openChannel: () => Object.assign(new EventTarget(), { postMessage() {}, close() {} }),
+    logError: detail,
+  });
+  const proxy =
+    mode === "absent"
+      ? undefined
+      : createProxyServer({ seed, proxy: mode, budget: 10_000_000 }, timeline, gateway.fetch, detail);
+  const network = createNetwork(timeline, randomOf(seed, "network"), (proxy ?? gateway).fetch, detail);
+  const jitter = randomOf(seed, "jitter");
+  const tabs: DeviceTab[] = [];
+  let opened = 0;
+  const world = {
+    timeline,
+    trace,
+    gateway,
+    server,
+    devices,
+    locks,
+    proxy,
+    network,
+    tabs,
+    whenBusy,
+    clocks,
+    keepsAnswers: mode === "kept",
+    /** Number of events for which a request may be sent once more, and for which it may be billed once more. */
+    reasons: 0,
+    asked: 0,
+    /** Runs of tools, by the id of the call. */
+    toolRuns: [] as string[],
+    /** Texts of questions that were stopped before they were sent. */
+    withdrawn: new Set<string>(),
+    /** Questions and whole answers that were shown; `isStored` once a device had them. */
+    finished: new Map<string, { readonly content: string; readonly isStored: boolean }>(),
+    /** Ids of messages that a tab has cleared, and those that were gone from the server since. */
+    cleared: new Set<string>(),
+    gone: new Set<string>(),
+    /** Contents of queued messages that were on a device, by the ids of their messages. */
+    queued: new Map<string, string>(),
+    dropped: new Set<string>(),
+    /** Turns that have ended, by their questions. */
+    turns: [] as { readonly question: string; readonly outcome: string }[],
+    log,
+    open,
+    close,
+    restore,
+  };
+  return world;
+
+  function log(text: string): void {
+    trace.push(`${(timeline.now() / 1000).toFixed(3).padStart(10)} s  ${text}`);
+  }
+
+  function detail(text: string): void {
+    log(`· ${text}`);
+  }
+
+  function open(nth: number): DeviceTab {
+    const device = devices[nth] as Device;
+    const page = openPage(timeline, ++opened, `tab ${opened} of ${device.id}`);
+    homes.set(page, nth);
+    page.clockErrorMs = clocks[nth] as number;
+    page.isOnline = device.isOnline;
+    const storage = device.storageOf(page);
+    const pending = new Map<object, string>();
+    const chat = page.run(() => {
+      const client = createClient({
+        baseURL: "https://proxy.test",
+        fetch: network.fetchOf(page),
+        random: jitter,
+        clock: page.clock,
+        timeouts: { headersMs: 60_000, firstChunkMs: 60_000, chunkMs: 20_000 },
+      });
+      const tools = toolsOf(page, (id) => void world.toolRuns.push(id));
+      const store = createChatStore(client, {
+        id: "a",
+        model: "alpha-v4.1-flash",
+        tools,
+        whenBusy,
+        maxSteps: 4,
+        storage,
+      });
+      store.subscribe(() => {});
+      return store;
+    });
+    const tab = { page, device, chat, pending, call, close: () => page.run(() => chat.close()) };
+    tabs.push(tab);
+    return tab;
+
+    function call(name: string, verb: () => Promise<unknown>): void {
+      const key = {};
+      pending.set(key, name);
+      const settle = (settled: unknown) => {
+        pending.delete(key);
+        const { outcome, error } = Object(settled) as { outcome?: string; error?: Error };
+        log(
+          `tab ${page.id}: ${name} → ${settled instanceof Error ? settled : outcome}${error ? ` (${error.message})` : ""}`,
+        );
+        if (outcome !== undefined) world.turns.push({ question: name, outcome });
+      };
+      page.run(verb).then(settle, (error) => settle(new Error(`${name} rejected`, { cause: error })));
+    }
+  }
+
+  /** Closes a page at once, as a crash does. */
+  function close(tab: DeviceTab): void {
+    const { page, device } = tab;
+    page.state = "gone";
+    tabs.splice(tabs.indexOf(tab), 1);
+    device.pages.delete(page);
+    network.drop(page);
+    locks[homes.get(page) as number]?.drop(page);
+  }
+}

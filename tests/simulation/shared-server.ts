@@ -1,0 +1,436 @@
+import type { DeviceLock, RecordStorage, SyncStatus } from "@sluice/core";
+import { joinRecords } from "@sluice/core/internal";
+import type { Page } from "./page.js";
+import { between, type Random } from "./random.js";
+import type { Timeline } from "./timeline.js";
+
+/*
+ * A server that keeps records for several devices, and the storage of a device over it: the contract that a chat relies
+ * on, without HTTP. The server keeps versions and leases, and knows nothing of messages; the devices join.
+ */
+
+/** Time for which a lease lasts, and between two renewals, in milliseconds. */
+const LEASE_MS = 30_000;
+const RENEW_MS = 10_000;
+/** Longest wait for an answer, and for a lease before records are sent, in milliseconds. */
+const ANSWER_MS = 10_000;
+const ORDER_MS = 3000;
+/** Wait after a request that failed, in milliseconds. */
+const AGAIN_MS = 1000;
+
+/** The collection of the chat. Others are not shared, and none is used. */
+const COLLECTION = "chat/a";
+
+type Texts = ReadonlyMap<string, string | undefined>;
+/** The side of a device that the server tells of changes. */
+interface Follower {
+  hear(act: () => void): void;
+  told(what: "records" | "locks"): void;
+  passed(texts: Texts): void;
+}
+
+interface Versioned {
+  readonly version: number;
+  readonly text: string | undefined;
+}
+
+/** The server of one collection. */
+export function createSharedServer(timeline: Timeline, log: (detail: string) => void) {
+  const records = new Map<string, Versioned>();
+  const leases = new Map<string, { readonly page: Page; until: number }>();
+  const devices = new Set<Follower>();
+  let version = 0;
+  const server = {
+    records,
+    leases,
+    devices,
+    get version() {
+      return version;
+    },
+    readSince: (since: number): ReadonlyMap<string, Versioned> =>
+      new Map([...records].filter(([, record]) => record.version > since)),
+    /** Writes each record whose last version the device has seen. Returns those that are others by now. */
+    write(changes: ReadonlyMap<string, { readonly text: string | undefined; readonly seen: number }>) {
+      const kept = new Map<string, Versioned>();
+      const taken = new Map<string, number>();
+      for (const [key, { text, seen }] of changes) {
+        const known = records.get(key) ?? { version: 0, text: undefined };
+        if (known.text === text) taken.set(key, known.version);
+        else if (known.version > seen) kept.set(key, known);
+        else {
+          version += 1;
+          records.set(key, { version, text });
+          taken.set(key, version);
+        }
+      }
+      log(`server: takes ${[...taken.keys()]}${kept.size ? `, keeps ${[...kept.keys()]}` : ""}`);
+      tell("records");
+      return { taken, kept };
+    },
+    /** Gives or renews a lease. */
+    lease(name: string, page: Page): boolean {
+      const known = leases.get(name);
+      const isFree = !known || known.until <= timeline.now();
+      if (!isFree && known.page !== page) return false;
+      if (isFree) log(`server: lease ${name} for ${page.name}`);
+      const until = timeline.now() + LEASE_MS;
+      if (known && !isFree) known.until = until;
+      else {
+        leases.set(name, { page, until });
+        watchEnd(name);
+      }
+      return true;
+    },
+    giveBack(name: string, page: Page): void {
+      if (leases.get(name)?.page !== page) return;
+      log(`server: lease ${name} of ${page.name} is given back`);
+      leases.delete(name);
+      tell("locks");
+    },
+    pass(texts: Texts, from: Follower): void {
+      for (const device of devices) if (device !== from) device.hear(() => device.passed(texts));
+    },
+  };
+  return server;
+
+  function tell(what: "records" | "locks"): void {
+    for (const device of devices) device.hear(() => device.told(what));
+  }
+
+  function watchEnd(name: string): void {
+    const lease = leases.get(name);
+    if (!lease) return;
+    timeline.after(lease.until - timeline.now(), () => {
+      if (leases.get(name) !== lease) return;
+      if (lease.until > timeline.now()) return watchEnd(name);
+      log(`server: lease ${name} of ${lease.page.name} has ended`);
+      leases.delete(name);
+      tell("locks");
+    });
+  }
+}
+
+export type SharedServer = ReturnType<typeof createSharedServer>;
+export type Device = ReturnType<typeof createDevice>;
+
+interface Watcher {
+  readonly page: Page;
+  readonly listener: (changes: ReadonlyMap<string, unknown>) => void;
+}
+
+/** Creates a device: what it keeps lasts as long as the world, whatever becomes of its pages. */
+export function createDevice(
+  id: string,
+  server: SharedServer,
+  timeline: Timeline,
+  random: Random,
+  log: (detail: string) => void,
+) {
+  const local = new Map<string, string>();
+  /** Versions that this device has seen. */
+  const seen = new Map<string, number>();
+  const dirty = new Set<string>();
+  const pages = new Set<Page>();
+  const watchers = new Set<Watcher>();
+  const lockListeners = new Set<{ readonly page: Page; readonly listener: () => void }>();
+  const statusListeners = new Set<{ readonly page: Page; readonly listener: () => void }>();
+  /** Leases that are asked for. What is written meanwhile is sent after them. */
+  const asked = new Set<Promise<unknown>>();
+  let since = 0;
+  let heard = 0;
+  let working: Promise<void> | undefined;
+  let status: SyncStatus = { isSyncing: false, unsent: 0 };
+  let failure: Error | undefined;
+  const device = {
+    id,
+    local,
+    dirty,
+    pages,
+    /** True while the server can be reached. */
+    isOnline: true,
+    /** Number of the next requests whose answers are lost. */
+    answersLost: 0,
+    /** True while each request takes seconds. */
+    isSlow: false,
+    hear(act: () => void): void {
+      if (device.isOnline) timeline.after(delay(), () => device.isOnline && act());
+    },
+    told(what: "records" | "locks"): void {
+      if (what === "locks") for (const { page, listener } of lockListeners) page.deliver(listener);
+      else {
+        heard = server.version;
+        poke();
+      }
+    },
+    passed: (texts: Texts) => notify(texts, undefined),
+    goOnline(): void {
+      device.isOnline = true;
+      device.told("locks");
+      device.told("records");
+    },
+    storageOf,
+    /** Number of listeners of a page. */
+    watchersOf: (page: Page) =>
+      [...watchers, ...lockListeners, ...statusListeners].filter((each) => each.page === page).length,
+  };
+  server.devices.add(device);
+  return device;
+
+  function storageOf(page: Page): RecordStorage {
+    pages.add(page);
+    poke();
+    return {
+      async read() {
+        if (since === 0 && isAwake()) await within(3000, pull()).catch(() => {});
+        return answer(page, () => recordsOf(local));
+      },
+      write: (_, changes) => {
+        const texts = new Map([...changes].map(([key, record]) => [key, textOf(record)] as const));
+        return answer(page, () => keep(texts, page));
+      },
+      watch: (collection, listener) =>
+        collection === COLLECTION ? added(watchers, { page, listener }) : () => {},
+      pass(_, changes) {
+        const texts = new Map([...changes].map(([key, record]) => [key, textOf(record)] as const));
+        notify(texts, page);
+        if (device.isOnline) timeline.after(delay(), () => device.isOnline && server.pass(texts, device));
+      },
+      devices: {
+        id: async () => id,
+        lock: (_, name) => lock(name, page),
+        watchLocks: (_, listener) => added(lockListeners, { page, listener }),
+        status: () => ({
+          getSnapshot: () => status,
+          subscribe: (listener) => added(statusListeners, { page, listener }),
+        }),
+      },
+    };
+  }
+
+  /** Does a work on this device, unless its page is gone by then. */
+  function answer<T>(page: Page, work: () => T): Promise<T> {
+    return new Promise((resolve) => {
+      timeline.after(between(random, 1, 6), () => {
+        const result = work();
+        page.deliver(() => resolve(result));
+      });
+    });
+  }
+
+  /** Keeps what a page writes. A newer copy that is here already stays. */
+  function keep(texts: Texts, page: Page): void {
+    const others = new Map<string, string | undefined>();
+    for (const [key, text] of texts) {
+      const joined = text === undefined ? undefined : joinedText(key, text, local.get(key));
+      if (joined !== text) others.set(key, joined);
+      put(key, joined);
+      dirty.add(key);
+    }
+    notify(texts, page);
+    if (others.size > 0) notify(others, undefined);
+    poke();
+  }
+
+  function put(key: string, text: string | undefined): void {
+    if (text === undefined) local.delete(key);
+    else local.set(key, text);
+  }
+
+  function notify(texts: Texts, writer: Page | undefined): void {
+    for (const watcher of watchers)
+      if (watcher.page !== writer)
+        timeline.after(between(random, 1, 9), () =>
+          watcher.page.deliver(() => watchers.has(watcher) && watcher.listener(recordsOf(texts))),
+        );
+  }
+
+  /** Sends what is dirty and reads what is new, until the server and this device have the same. */
+  function poke(): void {
+    working ??= work()
+      .then(
+        () => {
+          failure = undefined;
+        },
+        (error) => {
+          failure = error as Error;
+          timeline.after(AGAIN_MS, poke);
+        },
+      )
+      .finally(() => {
+        working = undefined;
+        tellStatus();
+        if (isAwake() && !failure && (dirty.size > 0 || since < heard)) poke();
+      });
+    tellStatus();
+  }
+
+  async function work(): Promise<void> {
+    while (isAwake() && (dirty.size > 0 || since < heard || since === 0)) {
+      if (asked.size > 0) await within(ORDER_MS, Promise.allSettled([...asked])).catch(() => {});
+      if (dirty.size > 0) await send();
+      else await pull();
+      if (since === 0) return;
+    }
+  }
+
+  async function send(): Promise<void> {
+    const sent = new Map(
+      [...dirty].map((key) => [key, { text: local.get(key), seen: seen.get(key) ?? 0 }] as const),
+    );
+    const { taken, kept } = await request(() => server.write(sent));
+    for (const [key, version] of taken) {
+      seen.set(key, Math.max(version, seen.get(key) ?? 0));
+      if (local.get(key) === sent.get(key)?.text) dirty.delete(key);
+    }
+    take(kept);
+  }
+
+  async function pull(): Promise<void> {
+    const { version, records } = await request(() => ({
+      version: server.version,
+      records: server.readSince(since),
+    }));
+    take(records);
+    since = Math.max(since, version);
+  }
+
+  /** Joins what the server has with what this device has changed. A removal wins, on both sides. */
+  function take(records: ReadonlyMap<string, Versioned>): void {
+    const changed = new Map<string, string | undefined>();
+    for (const [key, { version, text }] of records) {
+      if (version <= (seen.get(key) ?? 0)) continue;
+      seen.set(key, version);
+      const own = local.get(key);
+      const isRemoved = text === undefined || (dirty.has(key) && own === undefined);
+      const joined = isRemoved ? undefined : dirty.has(key) ? joinedText(key, own, text) : text;
+      if (joined === text) dirty.delete(key);
+      if (joined === own) continue;
+      put(key, joined);
+      changed.set(key, joined);
+    }
+    if (changed.size > 0) notify(changed, undefined);
+  }
+
+  async function lock(name: string, page: Page): Promise<DeviceLock | undefined> {
+    let sentAt = timeline.now();
+    const asking = request(() => server.lease(name, page));
+    asked.add(asking);
+    const forget = () => void asked.delete(asking);
+    asking.then(forget, forget);
+    const isGiven = await inPage(page, asking);
+    if (!isGiven) return undefined;
+    let isOver = false;
+    const isHeld = () => !isOver && timeline.now() - sentAt < LEASE_MS;
+    void renew();
+    // what was written before it was free
+    await inPage(
+      page,
+      pull().catch(() => {}),
+    );
+    return {
+      get isHeld() {
+        return isHeld();
+      },
+      async release() {
+        isOver = true;
+        const until = sentAt + LEASE_MS;
+        while (dirty.size > 0 && timeline.now() < until && page.state === "open")
+          await (working ?? page.clock.sleep(AGAIN_MS));
+        await inPage(
+          page,
+          request(() => server.giveBack(name, page)).catch(() => {}),
+        );
+      },
+    };
+
+    async function renew(): Promise<void> {
+      for (;;) {
+        await page.clock.sleep(RENEW_MS);
+        if (!isHeld()) return;
+        const at = timeline.now();
+        const isRenewed = await inPage(
+          page,
+          request(() => server.lease(name, page)),
+        ).catch(() => undefined);
+        if (isRenewed === false) isOver = true;
+        if (isRenewed && isHeld()) sentAt = at;
+      }
+    }
+  }
+
+  /** Asks the server: nothing arrives, the answer is lost, or all goes well. */
+  function request<T>(act: () => T): Promise<T> {
+    return within(
+      ANSWER_MS,
+      new Promise((resolve, reject) => {
+        const lost = () => reject(new TypeError("fetch failed"));
+        if (!device.isOnline) return void timeline.after(1, lost);
+        timeline.after(delay(), () => {
+          if (!device.isOnline) return lost();
+          const result = act();
+          const isLost = device.answersLost > 0;
+          if (isLost) device.answersLost -= 1;
+          timeline.after(delay(), () => (isLost || !device.isOnline ? lost() : resolve(result)));
+        });
+      }),
+    );
+  }
+
+  function within<T>(ms: number, promise: Promise<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const cancel = timeline.after(ms, () => reject(new DOMException("no answer", "TimeoutError")));
+      promise.then(resolve, reject).finally(cancel);
+    });
+  }
+
+  function inPage<T>(page: Page, promise: Promise<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      promise.then(
+        (result) => page.deliver(() => resolve(result)),
+        (error) => page.deliver(() => reject(error)),
+      );
+    });
+  }
+
+  function delay(): number {
+    return device.isSlow ? between(random, 500, 4000) : between(random, 5, 60);
+  }
+
+  /** True while a page of this device can work: nothing is sent for a device without one. */
+  function isAwake(): boolean {
+    return device.isOnline && [...pages].some(({ state }) => state === "open");
+  }
+
+  function tellStatus(): void {
+    const next: SyncStatus = {
+      isSyncing: working !== undefined || dirty.size > 0,
+      unsent: dirty.size,
+      ...(failure && { error: failure }),
+    };
+    if (JSON.stringify(next) === JSON.stringify(status) && next.error === status.error) return;
+    status = next;
+    for (const { page, listener } of statusListeners) page.deliver(listener);
+    if (next.unsent === 0) log(`device ${id}: all is sent`);
+  }
+}
+
+function added<Item>(items: Set<Item>, item: Item): () => void {
+  items.add(item);
+  return () => void items.delete(item);
+}
+
+function joinedText(key: string, mine: string | undefined, theirs: string | undefined): string | undefined {
+  if (mine === undefined || theirs === undefined || mine === theirs) return mine ?? theirs;
+  const joined = joinRecords(key, JSON.parse(mine), JSON.parse(theirs));
+  return JSON.stringify(joined);
+}
+
+function textOf(record: unknown): string | undefined {
+  return record === undefined ? undefined : JSON.stringify(record);
+}
+
+function recordsOf(texts: Texts): ReadonlyMap<string, unknown> {
+  return new Map(
+    [...texts].map(([key, text]) => [key, text === undefined ? undefined : JSON.parse(text)] as const),
+  );
+}
