@@ -5,6 +5,9 @@ import { createDeviceWorld, type DeviceWorld } from "./device-world.js";
 import { quiet } from "./timeline.js";
 
 export { devicePlanOf } from "./device-plan.js";
+export { setOnline } from "./device-steps.js";
+export { createDeviceWorld } from "./device-world.js";
+export { quiet } from "./timeline.js";
 
 /** The run of one plan. */
 export interface DeviceRun {

@@ -21,6 +21,8 @@ const AGAIN_MS = 1000;
 /** The collection of the chat. Others are not shared, and none is used. */
 const COLLECTION = "chat/a";
 
+const OFFLINE = new TypeError("fetch failed");
+
 type Texts = ReadonlyMap<string, string | undefined>;
 /** The side of a device that the server tells of changes. */
 interface Follower {
@@ -44,6 +46,8 @@ export function createSharedServer(timeline: Timeline, log: (detail: string) => 
     records,
     leases,
     devices,
+    /** Number of requests for a lease, renewals among them. */
+    asked: 0,
     get version() {
       return version;
     },
@@ -69,6 +73,7 @@ export function createSharedServer(timeline: Timeline, log: (detail: string) => 
     },
     /** Gives or renews a lease. */
     lease(name: string, page: Page): boolean {
+      server.asked += 1;
       const known = leases.get(name);
       const isFree = !known || known.until <= timeline.now();
       if (!isFree && known.page !== page) return false;
@@ -396,6 +401,10 @@ export function createDevice(
     return device.isSlow ? between(random, 500, 4000) : between(random, 5, 60);
   }
 
+  function offline(): Error | undefined {
+    return device.isOnline || dirty.size === 0 ? undefined : OFFLINE;
+  }
+
   /** True while a page of this device can work: nothing is sent for a device without one. */
   function isAwake(): boolean {
     return device.isOnline && [...pages].some(({ state }) => state === "open");
@@ -405,7 +414,7 @@ export function createDevice(
     const next: SyncStatus = {
       isSyncing: working !== undefined || dirty.size > 0,
       unsent: dirty.size,
-      ...(failure && { error: failure }),
+      ...((failure ?? offline()) && { error: failure ?? offline() }),
     };
     if (JSON.stringify(next) === JSON.stringify(status) && next.error === status.error) return;
     status = next;

@@ -1,4 +1,4 @@
-import { unlessAborted } from "../../../base/clock.js";
+import { unlessAborted, within } from "../../../base/clock.js";
 import type { DeviceLock, SharedDevices } from "../../../storage/devices.js";
 import type { KeptThread } from "./parts.js";
 import type { WorkLocks } from "./work-locks.js";
@@ -10,6 +10,8 @@ const AGAIN_MS = 30_000;
 const LONGEST_AGAIN_MS = 1_800_000;
 /** Longest time for which a turn waits to learn if another device went on, in milliseconds. */
 const ASK_MS = 30_000;
+/** The same where the server has not answered about its lock before, in milliseconds. */
+const ASK_NEW_MS = 3000;
 /** Time between two looks at a lock, in milliseconds; the longest where it can't be had. */
 const LOOK_MS = 5000;
 const LONGEST_LOOK_MS = 300_000;
@@ -18,8 +20,14 @@ const LONGEST_LOOK_MS = 300_000;
 interface Hold {
   /** The lock that was taken last; undefined until the server has given one. */
   lock?: DeviceLock | undefined;
-  /** True once the server has answered that another page has the lock. */
+  /** True where the server has answered last that another page has the lock. */
   isRefused?: boolean;
+  /** True once another device has gone on with the message. */
+  isLost?: boolean;
+  /** True once the work has ended. */
+  isOver?: boolean;
+  /** The attempt to take the lock that is on its way. */
+  taking?: Promise<boolean> | undefined;
   /** What other devices had done to the message when the work began. */
   readonly since: unknown;
 }
@@ -63,15 +71,12 @@ export function createDeviceLocks(
         try {
           await act();
         } finally {
-          holds.delete(id);
-          await hold.lock?.release();
+          await giveBack(id, hold);
         }
       }),
     isTaken(id, signal) {
       const hold = holds.get(id);
-      // a server that never answered knows of no lock: what this page does offline, it does alone
-      if (!hold || (hold.lock ? hold.lock.isHeld : !hold.isRefused)) return undefined;
-      return isTakenFrom(id, hold, signal);
+      return !hold || hold.lock?.isHeld ? undefined : isTakenFrom(id, hold, signal);
     },
     close() {
       stopWatching?.();
@@ -87,11 +92,17 @@ export function createDeviceLocks(
     const end = () => ended.abort(null);
     work.then(end, end);
     holds.set(id, hold);
-    for (let ms = LOOK_MS; !signal.aborted; ) {
+    for (let ms = LOOK_MS; !signal.aborted && !hold.isLost; ) {
       const isHeld = hold.lock?.isHeld || (await retake(id, hold).catch(() => false));
       ms = isHeld ? LOOK_MS : Math.min(2 * ms, LONGEST_LOOK_MS);
-      await clock.sleep(ms, signal).catch(() => {});
+      await nextNews(ms, signal);
     }
+    await work.catch(() => {});
+    await giveBack(id, hold);
+  }
+
+  async function giveBack(id: string, hold: Hold): Promise<void> {
+    hold.isOver = true;
     if (holds.get(id) === hold) holds.delete(id);
     await hold.lock?.release();
   }
@@ -101,28 +112,38 @@ export function createDeviceLocks(
    *
    * @throws where the server can't be asked
    */
-  async function retake(id: string, hold: Hold): Promise<boolean> {
-    const lock = await devices.lock(collection, id);
+  function retake(id: string, hold: Hold): Promise<boolean> {
+    hold.taking ??= take(id, hold).finally(() => {
+      hold.taking = undefined;
+    });
+    return hold.taking;
+  }
+
+  async function take(id: string, hold: Hold): Promise<boolean> {
     const isFirst = !hold.lock && !hold.isRefused;
+    const lock = await devices.lock(collection, id);
     hold.isRefused = !lock;
     if (!lock) return false;
     if (!isFirst) await progress.refresh(id);
-    if (progress.stateOf(id) === hold.since) {
-      hold.lock = lock;
-      return true;
-    }
-    hold.isRefused = true;
-    await lock.release();
-    return false;
+    hold.isLost = progress.stateOf(id) !== hold.since;
+    if (hold.isLost || hold.isOver) await lock.release();
+    else hold.lock = lock;
+    return !hold.isLost;
   }
 
   async function isTakenFrom(id: string, hold: Hold, signal: AbortSignal): Promise<boolean> {
-    for (const until = clock.now() + ASK_MS; clock.now() < until && !signal.aborted; ) {
+    // where the server has never answered about it, no other device can have been told: what is done offline is done here
+    const isKnown = hold.lock !== undefined || hold.isRefused === true;
+    if (hold.isLost) return true;
+    for (const until = clock.now() + (isKnown ? ASK_MS : ASK_NEW_MS); !signal.aborted; ) {
       if (hold.lock?.isHeld) return false;
+      const left = until - clock.now();
+      if (left <= 0) return isKnown;
       try {
-        return !(await retake(id, hold));
+        return !(await within(clock, left, retake(id, hold), "the server of the chat"));
       } catch {
-        await clock.sleep(LOOK_MS, signal).catch(() => {});
+        if (!isKnown) return hold.isRefused === true;
+        await nextNews(LOOK_MS, signal);
       }
     }
     return true;
@@ -152,6 +173,7 @@ export function createDeviceLocks(
       for (const wake of [...waiting]) wake();
     });
     return new Promise((resolve) => {
+      if (signal.aborted) return resolve();
       const timer = new AbortController();
       const wake = () => {
         waiting.delete(wake);

@@ -1,3 +1,4 @@
+import { after } from "../../../base/clock.js";
 import type { SharedDevices, SyncStatus } from "../../../storage/devices.js";
 import { requestOnce } from "../../../transport/request-once.js";
 import { streamPath } from "../../protocol/request.js";
@@ -9,6 +10,9 @@ import { type KeptThread, report } from "./parts.js";
 import type { WorkLocks } from "./work-locks.js";
 
 // loaded where a server keeps the thread for several devices
+
+/** Time in which another device ends an answer itself, in milliseconds. */
+const HAND_OVER_MS = 3000;
 
 /** The side of a thread that other devices see. */
 export interface OtherDevices {
@@ -57,7 +61,7 @@ export function createOtherDevices(
       const message = thread.node(id)?.message;
       if (!message || !isInFlight(message)) return;
       thread.put(stoppedElsewhere(message), true);
-      if (message.streamId !== undefined) void stopKept(message.streamId);
+      if (message.streamId !== undefined) void stopKept(id, message.streamId);
     },
     sync: () => status.getSnapshot(),
     open: () => status.subscribe(() => store.flush()),
@@ -68,8 +72,15 @@ export function createOtherDevices(
     return node && `${node.revision} ${node.message.toolCalls?.map(({ state }) => state)}`;
   }
 
-  /** Ends an answer at the proxy: its own page may be gone, or offline. */
-  async function stopKept(streamId: string): Promise<void> {
+  /**
+   * Ends an answer at the proxy. The page that reads it does so itself, and calls it stopped; here it is done after that,
+   * or after a while: that page may be gone, or offline.
+   */
+  async function stopKept(id: string, streamId: string): Promise<void> {
+    const tooLong = new AbortController();
+    after(client.clock, HAND_OVER_MS, tooLong.signal, () => tooLong.abort(null));
+    await locks.withLock(id, tooLong.signal, async () => {}).catch(() => {});
+    tooLong.abort(null);
     const path = streamPath(streamId);
     const init = { method: "DELETE", keepalive: true };
     try {

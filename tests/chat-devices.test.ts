@@ -1,0 +1,359 @@
+import type { ChatStore, ThreadMessage } from "@sluice/core";
+import { afterEach, beforeAll, describe, expect, test } from "vitest";
+import { loadDevices } from "./simulation/bundle.ts";
+import type { DeviceTab, DeviceWorld } from "./simulation/device-world.js";
+import type { ProxyMode } from "./simulation/proxy.js";
+
+let simulation: Awaited<ReturnType<typeof loadDevices>>;
+beforeAll(async () => {
+  simulation = await loadDevices();
+}, 120_000);
+
+let world: DeviceWorld | undefined;
+afterEach(() => world?.restore());
+
+const HOUR_MS = 3_600_000;
+
+/** Opens a world with one page on each device, and lets them read. */
+async function devices(options: { clocks?: readonly number[]; proxy?: ProxyMode } = {}) {
+  const { clocks = [0, 0], proxy = "kept" } = options;
+  const created = simulation.createDeviceWorld({ seed: 1, clocks, whenBusy: "queue", proxy });
+  world = created;
+  const tabs = clocks.map((_, nth) => created.open(nth)) as [DeviceTab, DeviceTab, DeviceTab];
+  await wait(1000);
+  return { world: created, tabs };
+}
+
+function wait(ms: number): Promise<void> {
+  const { timeline } = world as DeviceWorld;
+  return timeline.runUntil(timeline.now() + ms);
+}
+
+/** Lets time pass until something is so, for at most a minute. */
+async function until(isSo: () => boolean): Promise<void> {
+  for (let ms = 0; ms < 60_000 && !isSo(); ms += 20) await wait(20);
+}
+
+/** Calls a verb in the page of a tab. The result is there once time has passed. */
+function call<T>({ page, chat }: DeviceTab, verb: (chat: ChatStore) => Promise<T>) {
+  const settled: { result?: T } = {};
+  page
+    .run(() => verb(chat))
+    .then(
+      (result) => Object.assign(settled, { result }),
+      () => {},
+    );
+  return settled;
+}
+
+const shown = ({ chat }: DeviceTab) => chat.getSnapshot().messages;
+const last = (tab: DeviceTab) => shown(tab).at(-1) as ThreadMessage;
+const contents = (tab: DeviceTab) => shown(tab).map(({ content }) => content);
+const billed = () => (world as DeviceWorld).gateway.calls.filter(({ isBilled }) => isBilled);
+const LONG = "A long one [long]";
+
+describe("A chat on two devices", () => {
+  test("shows on one device the answer that the other one streams, from its start and as it grows", async () => {
+    const {
+      tabs: [one, other],
+    } = await devices();
+    const turn = call(one, (chat) => chat.send(LONG));
+    await until(() => !!last(other)?.content.startsWith("Answer"));
+    const early = last(other).content;
+    expect(early).toMatch(/^Answer to/);
+    expect(other.chat.getSnapshot()).toMatchObject({ isRunningElsewhere: true, status: "ready" });
+    expect(one.chat.getSnapshot().isRunningElsewhere).toBe(false);
+    await wait(300);
+    expect(last(other).content.length).toBeGreaterThan(early.length);
+    await wait(20_000);
+    expect(turn.result?.outcome).toBe("complete");
+    expect(last(other)).toMatchObject({
+      outcome: "complete",
+      content: last(one).content,
+      origin: "another-device",
+    });
+    expect(last(one).origin).toBeUndefined();
+    expect(other.chat.getSnapshot()).toMatchObject({ isRunningElsewhere: false, isSyncing: false });
+    expect(billed()).toHaveLength(1);
+  });
+
+  test("keeps both messages that two devices send at once as branches, and each shows its own", async () => {
+    const {
+      tabs: [one, other, third],
+    } = await devices({ clocks: [0, 12 * HOUR_MS, -5 * HOUR_MS] });
+    call(one, (chat) => chat.send("Hello"));
+    await wait(5000);
+    call(one, (chat) => chat.send("From one"));
+    call(other, (chat) => chat.send("From the other"));
+    await wait(10_000);
+    expect(contents(one)).toContain("From one");
+    expect(contents(other)).toContain("From the other");
+    for (const tab of [one, other, third]) {
+      const thread = tab.chat.getThread().map(({ message }) => message);
+      const sent = thread.filter(({ content }) => content.startsWith("From"));
+      expect(sent).toHaveLength(2);
+      expect(new Set(sent[0]?.branches)).toEqual(new Set(sent.map(({ id }) => id)));
+      expect(thread.filter(({ outcome }) => outcome === "complete")).toHaveLength(3);
+    }
+  });
+
+  test("runs a tool once that both devices approve at once", async () => {
+    const {
+      world,
+      tabs: [one, other],
+    } = await devices();
+    call(one, (chat) => chat.send("Go [guarded]"));
+    await wait(5000);
+    for (const tab of [one, other]) {
+      const [action] = tab.chat.getSnapshot().pendingActions;
+      call(tab, (chat) => chat.approve(action?.toolCallId ?? "none"));
+    }
+    await wait(10_000);
+    expect(world.toolRuns).toHaveLength(1);
+    expect(billed()).toHaveLength(2);
+    expect(last(other)).toMatchObject({ outcome: "complete", content: last(one).content });
+  });
+
+  test("repeats a failed answer once where both devices retry at once", async () => {
+    const {
+      world,
+      tabs: [one, other],
+    } = await devices({ proxy: "absent" });
+    world.network.arm("broken", 2);
+    call(one, (chat) => chat.send("Hello"));
+    await wait(5000);
+    const turns = [one, other].map((tab) => call(tab, (chat) => chat.retry()));
+    await wait(10_000);
+    expect(billed()).toHaveLength(2);
+    expect(turns.map(({ result }) => result?.outcome).sort()).toEqual(["complete", "not-sent"]);
+    const [own, foreign] = [one, other].map(({ chat }) =>
+      chat.getThread().map(({ message }) => message.content),
+    );
+    expect(foreign).toEqual(own);
+  });
+
+  test("sends a queued message once, whichever device is there", async () => {
+    const {
+      world,
+      tabs: [one, other],
+    } = await devices();
+    call(one, (chat) => chat.send(LONG));
+    call(one, (chat) => chat.send("Queued"));
+    await wait(500);
+    expect(other.chat.getSnapshot().queued).toEqual(["Queued"]);
+    world.close(one);
+    // the lock of the dead device ends, the answer is read on, and the queue follows
+    await wait(90_000);
+    expect(contents(other)).toEqual([
+      LONG,
+      expect.stringContaining(LONG),
+      "Queued",
+      expect.stringContaining("Queued"),
+    ]);
+    expect(billed()).toHaveLength(2);
+  });
+});
+
+describe("A stop from anywhere", () => {
+  test("ends the answer of another device, and what the proxy reads of it", async () => {
+    const {
+      world,
+      tabs: [one, other],
+    } = await devices();
+    const turn = call(one, (chat) => chat.send(LONG));
+    await until(() => !!last(other)?.content.startsWith("Answer"));
+    other.page.run(() => other.chat.stop());
+    await wait(5000);
+    expect(turn.result?.outcome).toBe("stopped");
+    expect(last(one)).toMatchObject({ outcome: "stopped", content: last(other).content });
+    expect(last(one).content).toMatch(/^Answer to/);
+    const deleted = world.network.exchanges.filter(({ method }) => method === "DELETE");
+    expect(deleted.length).toBeGreaterThan(0);
+  });
+
+  test("ends a tool that runs on another device, and requests nothing more", async () => {
+    const {
+      tabs: [one, other],
+    } = await devices();
+    const turn = call(one, (chat) => chat.send("Go [slow]"));
+    await wait(3000);
+    other.page.run(() => other.chat.stop());
+    await wait(20_000);
+    expect(turn.result?.outcome).toBe("stopped");
+    expect(last(one).toolCalls).toMatchObject([{ state: "cancelled" }]);
+    expect(billed()).toHaveLength(1);
+  });
+
+  test("holds where the device that began is gone: nobody reads the answer on", async () => {
+    const {
+      world,
+      tabs: [one, other],
+    } = await devices();
+    call(one, (chat) => chat.send(LONG));
+    await until(() => last(other)?.streamId !== undefined);
+    world.close(one);
+    other.page.run(() => other.chat.stop());
+    await wait(120_000);
+    expect(last(other).outcome).toBe("stopped");
+    expect(other.chat.getSnapshot().isRunningElsewhere).toBe(false);
+  });
+
+  test("is not asked for by a page that is closed", async () => {
+    const {
+      tabs: [one, other],
+    } = await devices();
+    const turn = call(one, (chat) => chat.send("Go [slow]"));
+    await wait(3000);
+    other.close();
+    await wait(20_000);
+    expect(turn.result?.outcome).toBe("complete");
+  });
+});
+
+describe("A device that is cut off", () => {
+  test("keeps its answer while its lock lasts, and another one reads it on after that", async () => {
+    const {
+      world,
+      tabs: [one, other],
+    } = await devices();
+    call(one, (chat) => chat.send(LONG));
+    await wait(400);
+    world.close(one);
+    const text = last(other).content;
+    await wait(20_000);
+    expect(last(other)).toMatchObject({ content: text });
+    expect(last(other).outcome).toBeUndefined();
+    await wait(30_000);
+    expect(last(other).outcome).toBe("complete");
+    expect(billed()).toHaveLength(1);
+  });
+
+  test("goes on with nothing that another one has gone on with", async () => {
+    const {
+      world,
+      tabs: [one, other],
+    } = await devices();
+    const turn = call(one, (chat) => chat.send("Go [quick]"));
+    await until(() => last(other)?.streamId !== undefined);
+    one.page.state = "frozen";
+    await wait(60_000);
+    expect(last(other).outcome).toBe("complete");
+    one.page.thaw();
+    one.device.goOnline();
+    await wait(60_000);
+    expect(turn.result?.outcome).not.toBe("complete");
+    expect(world.toolRuns).toHaveLength(1);
+    expect(billed()).toHaveLength(2);
+    expect(contents(one)).toEqual(contents(other));
+  });
+
+  test("shows its new message after a week, and its old copies replace nothing", async () => {
+    const {
+      tabs: [phone, laptop],
+    } = await devices({ clocks: [-9 * HOUR_MS, 0] });
+    call(laptop, (chat) => chat.send("Go [asked]"));
+    await wait(5000);
+    const [action] = laptop.chat.getSnapshot().pendingActions;
+    simulation.setOnline(world as DeviceWorld, phone.device, false);
+    call(laptop, (chat) => chat.addToolResult(action?.toolCallId ?? "none", "yes"));
+    await wait(5000);
+    call(phone, (chat) => chat.send("From the phone"));
+    await wait(7 * 24 * HOUR_MS);
+    call(laptop, (chat) => chat.send("From the laptop"));
+    await wait(5000);
+    simulation.setOnline(world as DeviceWorld, phone.device, true);
+    await wait(60_000);
+    for (const { chat } of [phone, laptop]) {
+      const thread = chat.getThread().map(({ message }) => message);
+      expect(thread.map(({ content }) => content)).toEqual(
+        expect.arrayContaining(["From the phone", "From the laptop"]),
+      );
+      expect(thread.flatMap(({ toolCalls = [] }) => toolCalls)).toMatchObject([
+        { state: "done", output: "yes" },
+      ]);
+    }
+  });
+
+  test("brings back nothing that another one has removed, and nothing comes back to it", async () => {
+    const {
+      tabs: [phone, laptop],
+    } = await devices();
+    call(phone, (chat) => chat.send("Hello"));
+    await wait(5000);
+    simulation.setOnline(world as DeviceWorld, phone.device, false);
+    laptop.page.run(() => laptop.chat.reset());
+    await wait(1000);
+    call(phone, (chat) => chat.send("Later"));
+    await wait(HOUR_MS);
+    simulation.setOnline(world as DeviceWorld, phone.device, true);
+    await wait(10_000);
+    expect(contents(phone)).toEqual(contents(laptop));
+    expect(contents(laptop)[0]).toBe("Later");
+  });
+});
+
+describe("The server of a chat", () => {
+  test("loses an answer about a lock, and the turn goes on", async () => {
+    const {
+      tabs: [one, other],
+    } = await devices();
+    one.device.answersLost = 3;
+    const turn = call(one, (chat) => chat.send(LONG));
+    await wait(20_000);
+    expect(turn.result?.outcome).toBe("complete");
+    expect(last(other).outcome).toBe("complete");
+    expect(billed()).toHaveLength(1);
+  });
+
+  test("can't be reached, and the chat works, says what is not sent, and sends it later", async () => {
+    const {
+      tabs: [one, other],
+    } = await devices();
+    one.device.isOnline = false;
+    const turn = call(one, (chat) => chat.send("Go [quick]"));
+    await wait(20_000);
+    expect(turn.result?.outcome).toBe("complete");
+    expect(one.chat.getSnapshot()).toMatchObject({
+      isSyncing: true,
+      unsaved: 0,
+      syncError: expect.any(Error),
+    });
+    expect(shown(other)).toEqual([]);
+    one.device.goOnline();
+    await wait(5000);
+    expect(one.chat.getSnapshot()).toMatchObject({ isSyncing: false, syncError: undefined });
+    expect(contents(other)).toEqual(contents(one));
+  });
+
+  test("is asked as often for a turn in a long thread as for one in an empty one", async () => {
+    const {
+      world,
+      tabs: [one],
+    } = await devices();
+    const count = async (question: string) => {
+      const before = world.server.version;
+      const asked = world.server.asked;
+      call(one, (chat) => chat.send(question));
+      await wait(10_000);
+      return { records: world.server.version - before, leases: world.server.asked - asked };
+    };
+    const first = await count("First");
+    one.page.run(() =>
+      one.chat.setMessages(Array.from({ length: 2000 }, (_, nth) => ({ role: "user", content: `${nth}` }))),
+    );
+    await wait(60_000);
+    expect(await count("Later")).toEqual(first);
+  });
+
+  test("writes a message of its own, which says so", async () => {
+    const {
+      world,
+      tabs: [one],
+    } = await devices();
+    const message = { role: "assistant", content: "By night", outcome: "complete", createdAt: 1 };
+    const text = JSON.stringify({ message, parent: null, revision: 1, by: "server" });
+    world.server.write(new Map([["night", { text, seen: 0 }]]));
+    await wait(1000);
+    expect(last(one)).toMatchObject({ content: "By night", origin: "server" });
+  });
+});
