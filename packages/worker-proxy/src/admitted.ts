@@ -126,10 +126,19 @@ export interface ExtensionRoute<Env = unknown> {
   readonly name: RouteName;
   /** The body of a `POST` is one JSON object, which the extension checks. */
   readonly method: "GET" | "POST" | "DELETE";
+  /** True for a `DELETE` that has a body as a `POST` has. @default false */
+  readonly takesBody?: boolean;
+  /** Names of the parameters that its query may have, each once; the extension checks their values. @default it takes none */
+  readonly query?: readonly string[];
   /** Below `basePath`; `{id}` stands for an id. */
   readonly path: string;
-  /** `task`: signed for its user, like a task's; `own`: given out by the extension, which knows whose it is. */
-  readonly id: "task" | "own";
+  /**
+   * `task`: signed for its user, like a task's; `own`: given out by the extension, which knows whose it is; `named`: any text
+   * of the app's, encoded as one part of an address, which the extension decodes and checks.
+   */
+  readonly id: "task" | "own" | "named";
+  /** True where it costs nothing and is used often: `rateLimit` counts it among polls, as each `GET`. @default false */
+  readonly isFree?: boolean;
   /**
    * Decides for whom a path of the group `admin` exists. A user for whom it does not return `true`, or throws, gets the
    * 404 of a path that is not served. It sees the request before its body is read. @default nobody
@@ -141,7 +150,7 @@ export interface ExtensionRoute<Env = unknown> {
   serve(admitted: Admitted<Env>): Promise<Response>;
 }
 
-/** An addition to a proxy; `@sluice/durable` has three. */
+/** An addition to a proxy, as those of `@sluice/durable`. */
 export interface Extension<Env = unknown> extends OperatorPart<Env> {
   readonly routes: readonly ExtensionRoute<Env>[];
   /**

@@ -37,9 +37,10 @@ export interface JobEvent {
    * - `watch`: a video task that `videoWatch` polls.
    * - `upload`, `copy`: a file of a user, and a file of the gateway's that the archive copies.
    * - `webhook`, `push`: a notice for the app, and one for a browser.
+   * - `conversation`: a record that `conversations` refuses, and a conversation that is removed because its time is over.
    */
-  readonly kind: "answer" | "create" | "watch" | "upload" | "copy" | "webhook" | "push";
-  /** The id of the stream, the request, the task, the file or the notice. */
+  readonly kind: "answer" | "create" | "watch" | "upload" | "copy" | "webhook" | "push" | "conversation";
+  /** The id of the stream, the request, the task, the file, the notice or the conversation. */
   readonly id: string;
   readonly outcome: JobOutcome;
   /** The id that `authenticate` returned. */

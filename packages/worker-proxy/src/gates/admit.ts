@@ -37,13 +37,17 @@ export async function admit<Env>(
   asked: Omit<Admitted<Env>, "id" | "sentId" | "model" | "body">,
   rules: BodyRules,
 ): Promise<Admitted<Env>> {
-  const body = await readBody(asked.request, rules.limits);
+  const body = await readBody(asked.request, rules.limits, route.extension?.takesBody);
+  if (route.extension && !route.ids) {
+    const id = idInPath !== undefined && { id: idInPath, sentId: idInPath };
+    return { ...asked, ...id, ...(body && { body }) };
+  }
   if (idInPath !== undefined || route.isLookup) {
     if (body) siftBody(body, lookupTable);
     const { admitId } = await import("./ids.js");
     return await admitId(route, idInPath, body, rules.tenancy, asked);
   }
-  if (!body || route.extension) return { ...asked, ...(body && { body }) };
+  if (!body) return asked;
 
   const { models, fieldsOf, tenancy } = rules;
   const names = admitModels(body, route.name, models, fieldsOf);

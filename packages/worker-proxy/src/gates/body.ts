@@ -8,7 +8,7 @@ import { misconfigured, Refusal } from "../refusals/refusal.js";
 const MOST = { values: 200_000, depth: 64 };
 
 /**
- * Reads the body of a POST as a JSON object; another method has none. What leaves for the gateway is written anew from
+ * Reads the body of a POST as a JSON object; another method has none, unless an extension takes one. What leaves for the gateway is written anew from
  * it, so that a duplicate key, a comment or a byte order mark can't mean one thing here and another there.
  *
  * @throws {Refusal} 408, 413, 415 or 400
@@ -16,9 +16,10 @@ const MOST = { values: 200_000, depth: 64 };
 export async function readBody(
   request: Request,
   { bodyBytes, bodyMs }: Required<Pick<Limits, "bodyBytes" | "bodyMs">>,
+  takesBody = request.method === "POST",
 ): Promise<Record<string, unknown> | undefined> {
-  const { method, body, headers } = request;
-  if (method !== "POST") return refuseBody(request);
+  const { body, headers } = request;
+  if (!takesBody) return refuseBody(request);
   const type = headers.get("content-type") ?? "";
   // a type that pages may send without a preflight would get around CORS
   if (!/^application\/json\s*(?:;\s*charset=utf-8\s*)?$/i.test(type)) throw new Refusal("type_not_json");

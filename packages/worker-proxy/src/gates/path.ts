@@ -19,6 +19,8 @@ export interface Route {
 
 /** An id of the gateway's, with or without a mark. */
 const SENT_ID = /^[A-Za-z0-9_-]{1,151}$/;
+/** An id of the app's: up to 128 letters of up to nine characters each. */
+const NAMED_ID = /^(?:[^/%]|%[0-9A-Fa-f]{2}){1,1152}$/;
 
 /** The table of one proxy: the rows of the open groups, from the gateway, the proxy itself and extensions. */
 export function tableOf(
@@ -36,9 +38,9 @@ export function tableOf(
   return table.filter(({ name }) => open.includes(name));
 }
 
-/** Returns true for a route that only polls a task or an asset: it is free, and used often. */
-export function isPoll({ method, isLookup }: Route): boolean {
-  return method === "GET" || isLookup === true;
+/** Returns true for a route that is free and used often: it polls a task or an asset, or an extension says so. */
+export function isPoll({ method, isLookup, extension }: Route): boolean {
+  return method === "GET" || isLookup === true || extension?.isFree === true;
 }
 
 /** A row that fits a request's path, with the id in it as it was sent. */
@@ -78,14 +80,26 @@ export function find(
   };
 }
 
-/** @throws {Refusal} 404 for a path that is not served, 400 for a query, 405 for a method that the path does not have */
-export function matchFor({ method }: Request, { matches, methods, hasQuery }: Found): Match {
+/**
+ * @throws {Refusal} 404 for a path that is not served, 400 for a query that it does not take, 405 for a method that the path
+ *   does not have
+ */
+export function matchFor({ method, url }: Request, { matches, methods, hasQuery }: Found): Match {
   if (methods === "") throw new Refusal("not_found");
-  if (hasQuery) throw new Refusal("query_not_allowed");
   const match = matches.find(({ route }) => route.method === method);
+  if (hasQuery && !takesQuery(match, url)) throw new Refusal("query_not_allowed");
   if (match) return match;
   const allow = `${methods}, OPTIONS`;
   throw new Refusal("method_not_allowed", { what: allow, headers: { allow } });
+}
+
+/** Returns true where an extension takes each parameter of the query, and none comes twice. */
+function takesQuery(match: Match | undefined, url: string): boolean {
+  const given = [...(URL.parse(url)?.searchParams.keys() ?? [])];
+  const taken = match?.route.extension?.query ?? [];
+  return (
+    new Set(given).size === given.length && taken.length > 0 && given.every((name) => taken.includes(name))
+  );
 }
 
 function matchOf(route: Route, path: string): Match | undefined {
@@ -93,5 +107,6 @@ function matchOf(route: Route, path: string): Match | undefined {
   const [before = "", after] = route.path.split("{id}");
   if (after === undefined || !path.startsWith(before) || !path.endsWith(after)) return undefined;
   const sentId = path.slice(before.length, path.length - after.length);
-  return SENT_ID.test(sentId) ? { route, sentId } : undefined;
+  const shape = route.extension?.id === "named" ? NAMED_ID : SENT_ID;
+  return shape.test(sentId) ? { route, sentId } : undefined;
 }

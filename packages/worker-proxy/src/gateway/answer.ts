@@ -24,11 +24,18 @@ export async function passOn<Env>(
     report.end(status);
     return new Response(null, { status, headers });
   }
+  const kept = isExtensions ? keptOf(response) : undefined;
+  if (kept?.isOwn && response.headers.get("content-type") !== "text/event-stream") {
+    call.close(true);
+    report.firstByte();
+    report.end(status);
+    headers["content-type"] = response.headers.get("content-type") ?? "application/json";
+    return new Response(response.body, { status, headers });
+  }
   const { type, body } = checkedType(response, route.name === "chat" || route.extension !== undefined);
   headers["content-type"] = type;
   const onEnd = (code?: string) => report.end(code?.startsWith("client_") ? 499 : status, code);
   // an extension's own stream has no content to wait for: a task may stay as it is for minutes
-  const kept = isExtensions ? keptOf(response) : undefined;
   if (kept?.streamId) report.known.streamId = kept.streamId;
   if (kept?.isReplayed) report.known.replayed = true;
   const isForeign = isExtensions && !kept;

@@ -4,6 +4,8 @@ export interface Kept {
   readonly streamId?: string;
   /** True where it was kept already. */
   readonly isReplayed: boolean;
+  /** True for JSON of the part's own making: it holds nothing of the gateway's, and passes unread, lines of JSON too. */
+  readonly isOwn?: boolean;
   /** Returns the `error.code` with which its stream has ended; undefined where it is whole. */
   readonly endCode?: () => Promise<string | undefined>;
 }
