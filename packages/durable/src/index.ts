@@ -19,6 +19,11 @@ export { type MostTokensOptions, mostTokens } from "./budget/most-tokens.js";
 
 export { type StreamLogOptions, streamLog, streamLogObject } from "./kept-answers/stream-log.js";
 
+// Conversations
+
+export { conversations, conversationsObject } from "./conversations/conversations.js";
+export type { ConversationsOptions } from "./conversations/options.js";
+
 // Exactly once
 
 export { type OnceOptions, once, onceObject } from "./once/once.js";

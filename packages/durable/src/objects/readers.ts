@@ -14,9 +14,10 @@ export interface Readers {
    * Opens an event stream.
    *
    * @param next called whenever the client can take more; it holds the reader's place
+   * @param left called once, when the stream is over
    * @throws {Refusal} 429 `too_many_readers`
    */
-  open(next: () => Next, signal: AbortSignal): Response;
+  open(next: () => Next, signal: AbortSignal, left?: () => void): Response;
   /** Makes each waiting reader call `next` again. */
   wake(): void;
   /** Writes to each reader that waits, and returns the number of those that are still there a second later. */
@@ -33,9 +34,10 @@ interface Reader {
   beat(): void;
   probe(): void;
   end(): void;
+  left?: (() => void) | undefined;
 }
 
-/** Longest silence in a stream, in milliseconds: shorter than the 60 s of networks, of the proxy and of clients. */
+/** Usual longest silence in a stream, in milliseconds: shorter than the 60 s of networks, of the proxy and of clients. */
 const BEAT_MS = 25_000;
 /** The most of one write, which a client has to take within two beats. */
 const WRITE_BYTES = 64 * 1024;
@@ -47,8 +49,10 @@ const COMMENT = new TextEncoder().encode(":\n\n");
  * Serves up to `most` readers, each at its own pace: each reader pulls what follows its own place, so that nothing is
  * buffered for a slow one, and no event is lost between stored and new ones. A reader that takes nothing for two beats is
  * ended; it can reconnect and go on.
+ *
+ * @param beatMs longest silence in a stream, in milliseconds
  */
-export function openReaders(most: number): Readers {
+export function openReaders(most: number, beatMs = BEAT_MS): Readers {
   const readers = new Set<Reader>();
   let aloneSince = Date.now();
   let timer: ReturnType<typeof setInterval> | undefined;
@@ -71,7 +75,7 @@ export function openReaders(most: number): Readers {
     close: () => all("end"),
   };
 
-  function all(act: keyof Reader): void {
+  function all(act: Exclude<keyof Reader, "left">): void {
     for (const reader of readers) reader[act]();
   }
 
@@ -81,7 +85,7 @@ export function openReaders(most: number): Readers {
     return reader.end;
   }
 
-  function open(next: () => Next, signal: AbortSignal): Response {
+  function open(next: () => Next, signal: AbortSignal, left?: () => void): Response {
     if (readers.size >= most) throw tooMany(most);
     const { readable, writable } = openPipe();
     const writer = writable.getWriter();
@@ -90,7 +94,7 @@ export function openReaders(most: number): Readers {
     let isWriting = false;
     /** Beats since the client has taken something. */
     let beats = 0;
-    const reader: Reader = { wake, beat, probe, end };
+    const reader: Reader = { wake, beat, probe, end, left };
     add(reader, signal);
     goOn();
     return new Response(readable, { headers: { "content-type": "text/event-stream" } });
@@ -134,7 +138,7 @@ export function openReaders(most: number): Readers {
 
   function add(reader: Reader, signal: AbortSignal): void {
     readers.add(reader);
-    timer ??= setInterval(() => all("beat"), BEAT_MS);
+    timer ??= setInterval(() => all("beat"), beatMs);
     // the platform reports here, and neither by `cancel` nor by a failing write, that a client has left
     signal.addEventListener("abort", reader.end);
     if (signal.aborted) reader.end();
@@ -143,6 +147,7 @@ export function openReaders(most: number): Readers {
   /** Returns false where the reader was removed before. */
   function remove(reader: Reader): boolean {
     if (!readers.delete(reader)) return false;
+    reader.left?.();
     if (readers.size === 0) {
       aloneSince = Date.now();
       clearInterval(timer);

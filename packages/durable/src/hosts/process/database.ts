@@ -28,15 +28,37 @@ export function openDatabase({ schema, rows }: Pick<StoredObject, "schema" | "ro
   const placesIn = new Map<string, readonly number[]>();
   fill();
   let version = schemaVersion();
+  let kept = keptTables();
   let session = database.createSession();
   return { sql: { exec }, clear, take, close: () => database.close() };
 
-  /** Creates the tables, fills them, and only then lets triggers see rows. */
+  /**
+   * Creates the tables, fills them, and only then lets triggers see rows. A full-text search is built anew from the table
+   * whose words it has: its own tables are not kept.
+   */
   function fill(): void {
     const isTable = (statement: string) => /^CREATE TABLE/i.test(statement);
     for (const statement of schema.filter(isTable)) database.exec(statement);
     for (const { table, values } of rows) insert(table, values);
     for (const statement of schema) if (!isTable(statement)) database.exec(statement);
+    for (const name of virtualTables())
+      database.exec(`INSERT INTO ${quoted(name)} (${quoted(name)}) VALUES ('rebuild')`);
+  }
+
+  function virtualTables(): readonly string[] {
+    const virtual = "SELECT name FROM sqlite_master WHERE sql LIKE 'CREATE VIRTUAL TABLE%'";
+    return database
+      .prepare(virtual)
+      .all()
+      .map(({ name }) => String(name));
+  }
+
+  /** The names of the tables whose rows are kept: neither a full-text search nor what SQLite makes for it. */
+  function keptTables(): ReadonlySet<string> {
+    const tables = database.prepare(
+      `SELECT name FROM pragma_table_list WHERE type = 'table' AND ${OF_SQLITE}`,
+    );
+    return new Set(tables.all().map(({ name }) => String(name)));
   }
 
   function insert(table: string, values: readonly RowValue[]): void {
@@ -69,8 +91,8 @@ export function openDatabase({ schema, rows }: Pick<StoredObject, "schema" | "ro
   }
 
   function clear(): void {
-    const found = database.prepare(`SELECT name FROM sqlite_master WHERE type = 'table' AND ${OF_SQLITE}`);
-    for (const { name } of found.all()) database.exec(`DROP TABLE ${quoted(String(name))}`);
+    // what belongs to a full-text search goes with it
+    for (const name of [...virtualTables(), ...keptTables()]) database.exec(`DROP TABLE ${quoted(name)}`);
   }
 
   function take(): Omit<Changes, "alarm"> | undefined {
@@ -80,7 +102,8 @@ export function openDatabase({ schema, rows }: Pick<StoredObject, "schema" | "ro
     begin();
     const put: StoredRow[] = [];
     const removed: string[] = [];
-    for (const changed of changedRows(changeset)) takeRows(changed, put, removed);
+    for (const changed of changedRows(changeset))
+      if (kept.has(changed.table)) takeRows(changed, put, removed);
     for (const row of sequences()) put.push(row);
     return { rows: put, removed };
   }
@@ -88,12 +111,16 @@ export function openDatabase({ schema, rows }: Pick<StoredObject, "schema" | "ro
   /** Takes all rows: after a change of the tables, those that a changeset has may look otherwise. */
   function takeAll(): Omit<Changes, "alarm"> {
     version = schemaVersion();
+    kept = keptTables();
     begin();
     const master = prepared(
       `SELECT type, name, sql FROM sqlite_master WHERE sql IS NOT NULL AND ${OF_SQLITE}`,
     );
-    const made = master.all();
-    const tables = made.filter(({ type }) => type === "table").map(({ name }) => String(name));
+    const isVirtual = (statement: unknown) => /^CREATE VIRTUAL TABLE/i.test(String(statement));
+    const isKept = ({ type, name, sql }: Record<string, unknown>) =>
+      type !== "table" || kept.has(String(name)) || isVirtual(sql);
+    const made = master.all().filter(isKept);
+    const tables = made.map(({ name }) => String(name)).filter((name) => kept.has(name));
     const rows = tables.flatMap((table) => {
       const keyPlaces = keyPlacesOf(table);
       const all = prepared(`SELECT * FROM ${quoted(table)}`).all();

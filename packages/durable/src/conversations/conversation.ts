@@ -1,0 +1,200 @@
+import { logError, notifyOf, readBinding } from "@sluice/worker-proxy/internal";
+import { type DurableObjectHandlers, type ObjectState, refusedBy } from "../objects/object.js";
+import { objectRefusal } from "../objects/refusals.js";
+import { createTables } from "../objects/tables.js";
+import { ERASE } from "../objects/user-objects.js";
+import { openAlarm } from "./alarm.js";
+import { answerFrom, openCollection } from "./collection.js";
+import type { ConversationsSetup } from "./options.js";
+import { readPage } from "./reading.js";
+import {
+  beginState,
+  type CollectionState,
+  type Owner,
+  RECORD_TABLES,
+  readState,
+  STATE_TABLE,
+  writeState,
+} from "./record-tables.js";
+import { conversationRefusal } from "./refusals.js";
+import { textsIn } from "./texts.js";
+import { askIndex, type IndexAnswer, type IndexRequest, ownerOf } from "./wire.js";
+import { forgetRemoved } from "./writing.js";
+
+export const CONVERSATION_TABLES = {
+  first: "records",
+  isShared: true,
+  steps: [[...RECORD_TABLES, STATE_TABLE]],
+} as const;
+
+/** Header of a removal by the index: it holds unless the conversation was changed after this time, in Unix milliseconds. */
+export const UNTOUCHED = "x-sluice-untouched";
+
+/** Least space that is set aside, in bytes, and how much more than is used. */
+const LEAST_BYTES = 2_048;
+const SPARE = 1.5;
+/** Time from a write to the note for the index, and after one that failed, in milliseconds. */
+const NOTE_MS = 10_000;
+const RETRY_MS = 60_000;
+/** Time for which a removed record is remembered, in milliseconds. */
+export const REMEMBER_MS = 30 * 86_400_000;
+/** Most records and bytes of one note, and most removed records that one alarm forgets. */
+const NOTE = { limit: 100, bytes: 1024 * 1024 };
+const BATCH = 500;
+
+/** Value of `noted` while the index does not know yet that the conversation is gone. */
+const UNTOLD = -1;
+
+/** Opens the object of one conversation. */
+export function openConversation<Env>(
+  state: ObjectState,
+  env: Env,
+  setup: ConversationsSetup<Env>,
+): DurableObjectHandlers {
+  const { storage } = state;
+  const { sql } = storage;
+  const tables = createTables({ sql, deleteAll: () => storage.deleteAll() }, CONVERSATION_TABLES);
+  const bell = openAlarm(storage);
+  const { wakeBy } = bell;
+  const collection = openCollection({
+    state,
+    tables,
+    mostRecords: setup.recordsPerConversation,
+    makeRoom,
+    changed: () => void wakeBy(Date.now() + NOTE_MS),
+    refused: (key, code, { user, conversation }) =>
+      notifyOf(
+        setup.onEvent,
+        { kind: "conversation", id: conversation, outcome: "refused", code, user },
+        env,
+      ),
+  });
+  const { current } = collection;
+  /** Number of erasures that this process has seen: what waits for the index meanwhile must not store anything. */
+  let erasures = 0;
+  return { fetch, alarm };
+
+  async function fetch(request: Request): Promise<Response> {
+    try {
+      if (request.url === ERASE) return await erase();
+      const owner = ownerOf(request);
+      const { pathname } = new URL(request.url);
+      if (request.method === "DELETE" && pathname === "/") return await remove(request, owner);
+      return await answerFrom(collection, request, owner);
+    } catch (error) {
+      return refusedBy(error);
+    }
+  }
+
+  /** Asks the index for space where what is set aside is used up. The index lists the conversation from then on. */
+  async function makeRoom(owner: Owner, more: number): Promise<() => number> {
+    await bell.ready();
+    const known = current();
+    if (known && known.goneAt !== null) throw conversationRefusal("conversation_gone");
+    const least = (known?.bytes ?? 0) + more;
+    if (known && least <= known.granted) return () => known.granted;
+    const before = erasures;
+    const wanted = Math.max(LEAST_BYTES, Math.ceil(SPARE * least));
+    const { granted = 0, isGone } = await ask(owner, { do: "claim", id: owner.conversation, wanted });
+    return () => {
+      if (before !== erasures) throw objectRefusal("user_erased");
+      if (isGone || current()?.goneAt) throw conversationRefusal("conversation_gone");
+      tables.create();
+      const now = current() ?? beginState(sql, owner, Date.now());
+      writeState(sql, { ...now, granted });
+      return granted;
+    };
+  }
+
+  async function ask(owner: Owner, asked: IndexRequest): Promise<IndexAnswer> {
+    return await askIndex(await readBinding("conversations", setup.namespace, env), owner, asked);
+  }
+
+  /** Removes the conversation for good. One that the index doesn't know either leaves nothing behind. */
+  async function remove(request: Request, owner: Owner): Promise<Response> {
+    await bell.ready();
+    const untouched = request.headers.get(UNTOUCHED);
+    const known = current();
+    if (untouched !== null && known && known.touchedAt > Number(untouched))
+      return Response.json({ touchedAt: known.touchedAt });
+    if (!known) {
+      const { isKnown } = await ask(owner, { do: "gone", id: owner.conversation });
+      if (!isKnown) return Response.json({});
+    }
+    tables.create();
+    await wakeBy(Date.now() + RETRY_MS);
+    empty(current() ?? beginState(sql, owner, Date.now()));
+    await tellGone(owner);
+    return Response.json({});
+  }
+
+  /** Deletes all records, and keeps a mark. The tables are made anew, which costs the same however many rows there were. */
+  function empty(known: CollectionState): void {
+    if (known.goneAt !== null) return;
+    for (const table of ["records", "removed", "leases"]) sql.exec(`DROP TABLE ${table}`);
+    for (const statement of RECORD_TABLES) sql.exec(statement);
+    const nothing = { bytes: 0, records: 0, removals: 0, granted: 0, noted: UNTOLD };
+    writeState(sql, { ...known, ...nothing, goneAt: Date.now() });
+    collection.end();
+  }
+
+  /** Tells the index that the conversation is gone; an alarm does where that fails. */
+  async function tellGone(owner: Owner): Promise<void> {
+    await ask(owner, { do: "gone", id: owner.conversation });
+    const known = current();
+    if (known?.noted === UNTOLD) writeState(sql, { ...known, noted: 0 });
+  }
+
+  async function erase(): Promise<Response> {
+    erasures += 1;
+    bell.forget();
+    collection.end();
+    await tables.deleteAll();
+    return new Response(null, { status: 204 });
+  }
+
+  async function alarm(): Promise<void> {
+    bell.forget();
+    const known = current();
+    if (!known) return await tables.deleteAll();
+    const now = Date.now();
+    let next: number | undefined;
+    try {
+      next = known.goneAt === null ? await tidy(known, now) : await tellAgain(known);
+    } catch (error) {
+      logError(`conversations: the index of a user can't be reached; it is told again: ${error}`);
+      next = now + RETRY_MS;
+    }
+    if (next !== undefined) await wakeBy(next);
+  }
+
+  async function tellAgain(known: CollectionState): Promise<undefined> {
+    if (known.noted === UNTOLD) await tellGone(known);
+  }
+
+  /** Forgets what was removed long ago, and tells the index of what is new. Returns the time of the next alarm. */
+  async function tidy(known: CollectionState, now: number): Promise<number | undefined> {
+    const noted = { ...known };
+    forgetRemoved(sql, noted, BATCH, now - REMEMBER_MS);
+    if (noted.removals !== known.removals) writeState(sql, noted);
+    if (noted.noted < noted.version) await note(noted);
+    const after = current();
+    if (!after || after.goneAt !== null) return undefined;
+    if (after.noted < after.version) return Date.now();
+    const [oldest] = sql.exec("SELECT at FROM removed ORDER BY version LIMIT 1").toArray();
+    return oldest && Math.max(now, Number(oldest["at"]) + REMEMBER_MS);
+  }
+
+  /** Sends the index the next texts. It is repeated until the index has them; sent twice they change nothing. */
+  async function note(known: CollectionState): Promise<void> {
+    const { bytes, touchedAt, conversation: id } = known;
+    const page = readPage(sql, true, { since: Math.max(known.noted, known.floor), ...NOTE });
+    const answer = await ask(known, { do: "note", id, bytes, touchedAt, ...textsIn(page.json) });
+    const now = current();
+    if (!now || now.goneAt !== null) return;
+    if (answer.isGone) return empty(now);
+    // an index that lost it lists it again, by the claim of the next write
+    const granted = answer.granted ?? 0;
+    writeState(sql, { ...now, noted: page.version, granted });
+  }
+}

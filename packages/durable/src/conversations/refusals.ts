@@ -1,0 +1,29 @@
+import { type Details, Refusal } from "@sluice/worker-proxy/internal";
+
+/** The refusals of conversations: status, message, and the code where that is not the name. */
+const refusals = {
+  id_invalid: [400, "id: send 1 to 128 visible characters, without ~ at the start", "invalid_request"],
+  field_invalid: [400, "{what}", "invalid_request"],
+  records_too_large: [413, "send at most {what} bytes at once", "body_too_large"],
+  conversation_gone: [410, "this conversation was removed"],
+  lease_lost: [409, "this device does not hold the lease {what}; read the newest records first"],
+  too_many_leases: [429, "this conversation has {what} leases; give one back, or try again in a minute"],
+} as const satisfies Record<string, readonly [status: number, message: string, code?: string]>;
+
+/** Makes a refusal of a conversation. */
+export function conversationRefusal(reason: keyof typeof refusals, details: Details = {}): Refusal {
+  const [status, message, code = reason]: readonly [number, string, string?] = refusals[reason];
+  const text = message.replace("{what}", String(details.what));
+  return new Refusal("said", { ...details, said: { status, code, message: text } });
+}
+
+/** The refusals of one record; the others of the same request are taken. */
+export const recordRefusals = {
+  key_too_long: "a key has 1 to 512 characters",
+  record_too_large: "a record has at most 1048576 bytes",
+  conversation_full: "this conversation has as many records as it may",
+  space_exceeded: "the space of this user is used up; remove conversations",
+} as const;
+
+/** The code of a refused record. */
+export type RecordRefusal = keyof typeof recordRefusals;

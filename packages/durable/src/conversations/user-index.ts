@@ -1,0 +1,160 @@
+import { notifyOf, readBinding } from "@sluice/worker-proxy/internal";
+import { type DurableObjectHandlers, type ObjectState, refusedBy } from "../objects/object.js";
+import { createTables } from "../objects/tables.js";
+import { openAlarm } from "./alarm.js";
+import { answerFrom, openCollection } from "./collection.js";
+import { REMEMBER_MS } from "./conversation.js";
+import { INDEX_TABLES } from "./index-tables.js";
+import type { ConversationsSetup } from "./options.js";
+import { beginState, type CollectionState, type Owner, readState } from "./record-tables.js";
+import { openSearch } from "./search.js";
+import { openSweep } from "./sweep.js";
+import { fieldsOf } from "./texts.js";
+import { openThreads } from "./threads.js";
+import { type IndexAnswer, type IndexRequest, ownerOf } from "./wire.js";
+import { type Taken, writeRecords } from "./writing.js";
+
+/** Most conversations in the list of a user. */
+const MOST_RECORDS = 100_000;
+
+/** Opens the index of a user: the list of conversations as records, their space, and the search. */
+export function openUserIndex<Env>(
+  state: ObjectState,
+  env: Env,
+  setup: ConversationsSetup<Env>,
+): DurableObjectHandlers & { readonly exists: () => boolean } {
+  const { storage } = state;
+  const { sql } = storage;
+  const tables = createTables({ sql, deleteAll: () => storage.deleteAll() }, INDEX_TABLES);
+  const threads = openThreads(sql, setup.bytesPerUser);
+  const search = openSearch(sql);
+  const bell = openAlarm(storage);
+  const { wakeBy } = bell;
+  const collection = openCollection({
+    state,
+    tables,
+    mostRecords: MOST_RECORDS,
+    makeRoom,
+    changed,
+    refused: (id, code, { user }) =>
+      notifyOf(setup.onEvent, { kind: "conversation", id, outcome: "refused", code, user }, env),
+  });
+  const sweep = openSweep({ sql, setup, env, threads, search, namespace: () => bound(env) });
+  return { fetch, alarm, exists: () => tables.exist() };
+
+  async function bound(of: Env) {
+    return await readBinding("conversations", setup.namespace, of);
+  }
+
+  async function fetch(request: Request): Promise<Response> {
+    try {
+      const owner = ownerOf(request);
+      const { pathname, search: question } = new URL(request.url);
+      if (pathname === "/index")
+        return Response.json(await enter((await request.json()) as IndexRequest, owner));
+      if (pathname === "/search")
+        return Response.json({ matches: found(decodeURIComponent(question.slice(1))) });
+      return await answerFrom(collection, request, owner);
+    } catch (error) {
+      return refusedBy(error);
+    }
+  }
+
+  function found(question: string) {
+    const { q, limit } = JSON.parse(question) as { q: string; limit: number };
+    return tables.exist() ? search.find(q, limit) : [];
+  }
+
+  async function makeRoom(owner: Owner): Promise<() => number> {
+    await bell.ready();
+    return () => {
+      begin(owner);
+      return setup.bytesPerUser - (readState(sql)?.granted ?? 0);
+    };
+  }
+
+  function begin(owner: Owner): void {
+    tables.create();
+    if (!readState(sql)) beginState(sql, owner, Date.now());
+  }
+
+  // nothing is awaited between a read and its write
+  async function enter(asked: IndexRequest, owner: Owner): Promise<IndexAnswer> {
+    await bell.ready();
+    const now = Date.now();
+    if (asked.do === "claim") {
+      begin(owner);
+      if (setup.keepMs !== undefined) await wakeBy(now + setup.keepMs);
+      return threads.claim(asked.id, asked.wanted, now);
+    }
+    if (asked.do === "erase") return await erase();
+    if (!tables.exist()) return asked.do === "list" ? { listed: [] } : { isKnown: false };
+    if (asked.do === "note") return note(asked);
+    if (asked.do === "list") return { listed: threads.list(asked.after) };
+    if (asked.do === "gone") return await bury(asked.id);
+    threads.forget(asked.listed);
+    return {};
+  }
+
+  function note({ id, texts, removed, bytes, touchedAt }: IndexRequest & { do: "note" }): IndexAnswer {
+    const answer = threads.note(id, bytes, touchedAt);
+    if (answer.granted === undefined) return answer;
+    for (const { key, text, at } of texts) search.put({ id, key, title: "", text, at });
+    for (const key of removed) search.remove(id, key);
+    return answer;
+  }
+
+  /** Takes a conversation off the list for good. Its texts are deleted by alarms, and are not found meanwhile. */
+  async function bury(id: string): Promise<IndexAnswer> {
+    const isListed = sql.exec("SELECT 1 FROM records WHERE key = ?", id).toArray().length > 0;
+    const known = threads.find(id);
+    if (!known && !isListed) return { isKnown: false };
+    if (known?.isGone && !isListed) return { isKnown: true };
+    const awake = wakeBy(Date.now());
+    threads.bury(id, Date.now());
+    sql.exec("INSERT OR REPLACE INTO leftovers VALUES (?)", id);
+    removeRecord(id);
+    await awake;
+    return { isKnown: true };
+  }
+
+  function removeRecord(id: string): void {
+    const bounds = { mostRecords: MOST_RECORDS, mostBytes: Number.MAX_SAFE_INTEGER };
+    const change = { value: null, seen: Number.MAX_SAFE_INTEGER };
+    const { changed: taken } = writeRecords(sql, Object.fromEntries([[id, change]]), bounds, Date.now());
+    changed(taken);
+    collection.wake();
+  }
+
+  /** Notes titles, and conversations that were put into the bin, in the turn of the write. */
+  function changed(taken: readonly Taken[]): void {
+    const now = Date.now();
+    for (const { key: id, value } of taken) {
+      const { title, removedAt, updatedAt } = fieldsOf(value);
+      if (typeof title === "string") {
+        const at = Number.isFinite(updatedAt) ? Number(updatedAt) : now;
+        search.put({ id, key: "", title, text: "", at });
+      } else search.remove(id, "");
+      if (typeof removedAt !== "number") sql.exec("DELETE FROM leaving WHERE id = ?", id);
+      // by this clock: that of a device may be wrong by years
+      else sql.exec("INSERT OR IGNORE INTO leaving VALUES (?, ?)", id, now);
+    }
+    void wakeBy(now + REMEMBER_MS);
+  }
+
+  async function erase(): Promise<IndexAnswer> {
+    const isEmpty = threads.list("").length === 0;
+    if (!isEmpty) return { isKnown: true };
+    bell.forget();
+    collection.end();
+    await tables.deleteAll();
+    return {};
+  }
+
+  async function alarm(): Promise<void> {
+    bell.forget();
+    if (!tables.exist()) return await tables.deleteAll();
+    const next = await sweep.run(readState(sql) as CollectionState, Date.now());
+    if (next !== undefined) await wakeBy(Math.max(next, Date.now()));
+  }
+}
