@@ -48,12 +48,24 @@ export interface CollectionParts {
 /** Opens what an index and a conversation share: records with versions, those that follow them, and leases. */
 export function openCollection({ state, tables, mostRecords, makeRoom, changed, refused }: CollectionParts) {
   const { sql } = state.storage;
-  const followers = openFollowers(sql, () => tables.exist());
+  const followers = openFollowers(state, () => tables.exist());
   const leases = openLeases(sql);
   /** Those who wait for a lease. */
   let waiting: (() => void)[] = [];
   const timers = new Map<string, ReturnType<typeof setTimeout>>();
-  return { read, write, follow, pass, take, release, exportAll, end, current, wake: followers.wake };
+  return {
+    read,
+    write,
+    follow,
+    pass,
+    take,
+    release,
+    exportAll,
+    end,
+    current,
+    wake: followers.wake,
+    message: followers.message,
+  };
 
   /** The state; undefined for an object that keeps nothing. */
   function current(): CollectionState | undefined {
@@ -87,8 +99,8 @@ export function openCollection({ state, tables, mostRecords, makeRoom, changed, 
     );
   }
 
-  function follow(asked: FollowAsked, signal: AbortSignal): Response {
-    return followers.follow(asked, tables.exist() ? leases.all(Date.now()) : new Map(), signal);
+  function follow(asked: FollowAsked, request: Request): Response {
+    return followers.follow(asked, tables.exist() ? leases.all(Date.now()) : new Map(), request);
   }
 
   function pass({ device, records }: PassAsked): Response {
@@ -192,7 +204,7 @@ export async function answerFrom(
     case "POST /records":
       return await write(asked as WriteAsked, owner);
     case "GET /follow":
-      return follow(question as FollowAsked, request.signal);
+      return follow(question as FollowAsked, request);
     case "POST /pass":
       return pass(asked as PassAsked);
     case "POST /leases":

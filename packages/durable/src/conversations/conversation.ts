@@ -17,6 +17,7 @@ import {
   writeState,
 } from "./record-tables.js";
 import { conversationRefusal } from "./refusals.js";
+import { closed } from "./sockets.js";
 import { textsIn } from "./texts.js";
 import { askIndex, type IndexAnswer, type IndexRequest, ownerOf } from "./wire.js";
 import { forgetRemoved } from "./writing.js";
@@ -72,7 +73,7 @@ export function openConversation<Env>(
   const { current } = collection;
   /** Number of erasures that this process has seen: what waits for the index meanwhile must not store anything. */
   let erasures = 0;
-  return { fetch, alarm };
+  return { fetch, alarm, webSocketMessage: collection.message, webSocketClose: closed };
 
   async function fetch(request: Request): Promise<Response> {
     try {

@@ -6,6 +6,7 @@ import { openConversation } from "./conversation.js";
 import { type ConversationsOptions, checkedConversations } from "./options.js";
 import type { Owner } from "./record-tables.js";
 import { conversationRefusal } from "./refusals.js";
+import { streamOf, upgradeHeaders } from "./sockets.js";
 import { createUserData } from "./user-data.js";
 import { openUserIndex } from "./user-index.js";
 import { INDEX_ID, objectOf, ownerOf, requestTo } from "./wire.js";
@@ -31,6 +32,10 @@ export function conversationsObject<Env = unknown>(
     return {
       fetch: (request) => (isIndex(request) ? index : conversation).fetch(request),
       alarm: () => (index.exists() ? index : conversation).alarm(),
+      // both find the place of a device in the socket
+      webSocketMessage: (socket, message) =>
+        (index.exists() ? index : conversation).webSocketMessage?.(socket, message),
+      webSocketClose: (socket) => conversation.webSocketClose?.(socket),
     };
   });
 }
@@ -108,7 +113,10 @@ export function conversations<Env = unknown>(options: ConversationsOptions<Env>)
         ...(body !== undefined && { body: JSON.stringify(body) }),
       };
       const object = objectOf(await bound(env), owner);
-      const answer = await askObject(object, requestTo(owner, address, init));
+      const isStream = path === "/follow";
+      const headers = isStream ? upgradeHeaders() : {};
+      const said = await askObject(object, requestTo(owner, address, { ...init, headers }));
+      const answer = isStream ? streamOf(said, request.signal) : said;
       if (path === "") {
         await answer.body?.cancel();
         return new Response(null, { status: 204 });

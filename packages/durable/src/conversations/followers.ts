@@ -1,118 +1,147 @@
-import type { ObjectSQL } from "../objects/object.js";
-import { type Next, openReaders } from "../objects/readers.js";
+import type { ObjectSocket, ObjectState } from "../objects/object.js";
+import { openReaders } from "../objects/readers.js";
+import { objectRefusal } from "../objects/refusals.js";
+import { BEAT_MS, openEventStream, PASSED } from "./event-stream.js";
 import type { Lease } from "./leases.js";
 import { readPage, USUALLY_LISTED } from "./reading.js";
 import { readState } from "./record-tables.js";
-import { bytesOf } from "./writing.js";
+import { attempt, GONE, openPair } from "./sockets.js";
 
 /** A device that follows a conversation, and where it begins. */
 export interface FollowAsked {
   /** The version that it has; 0 for nothing. */
   readonly since: number;
   /** The device, which does not get what it passes itself. */
+  readonly device?: string | undefined;
+}
+
+/** The place of a device in the changes. */
+interface Place {
   readonly device: string | undefined;
+  /** The version up to which it was told everything. */
+  readonly at: number;
+  /** True while it has taken everything, and waits. */
+  readonly isWaiting: boolean;
+}
+
+/** A device that follows, here or at the other end of a socket. */
+interface Follower {
+  place(): Place;
+  move(place: Place): void;
+  push(event: string): void;
+  end(): void;
 }
 
 /** Most streams of one conversation. */
 const MOST = 100;
-/** Longest silence of a stream, in milliseconds. */
-const BEAT_MS = 15_000;
-/** Time after which a stream ends, in milliseconds: who reads on has to sign in again. */
-const FOLLOW_MS = 3_600_000;
 /** Most records of one event, in bytes. */
 const EVENT_BYTES = 1024 * 1024;
-/** Most bytes of passed records that wait for one reader: beyond them the oldest are dropped. */
-const PASSED_BYTES = 256 * 1024;
-
-/** The part of a stream that waits for its reader. */
-interface Waiting {
-  readonly device: string | undefined;
-  passed: string[];
-  readonly leases: Map<string, Lease | null>;
-  /** True once the conversation is gone. */
-  isGone: boolean;
-}
-
-const encoder = new TextEncoder();
 
 /**
- * Opens the streams of one object. Each reader takes records from its own place when it can, so that nothing but a little
- * of what is passed waits for a slow one.
+ * Opens the streams of one object. Each device gets records from its own place when it has taken those before, so that
+ * none are buffered for a slow one. Where the platform has sockets, the stream is held by the proxy, and the object may
+ * sleep: the places are stored with the sockets.
  */
-export function openFollowers(sql: ObjectSQL, hasTables: () => boolean) {
+export function openFollowers(state: ObjectState, hasTables: () => boolean) {
+  const { sql } = state.storage;
   const readers = openReaders(MOST, BEAT_MS);
-  const waiting = new Set<Waiting>();
-  return { follow, pass, tell, wake: readers.wake, end };
+  const here = new Set<Follower>();
+  return { follow, pass, tell, wake, end, message };
 
   /** @throws {Refusal} 429 `too_many_readers` */
-  function follow(
-    { since, device }: FollowAsked,
-    leases: ReadonlyMap<string, Lease>,
-    signal: AbortSignal,
-  ): Response {
-    const isGone = hasTables() && readState(sql)?.goneAt != null;
-    const own: Waiting = { device, passed: [], leases: new Map(), isGone };
-    const endsAt = Date.now() + FOLLOW_MS;
-    let at = since;
-    let first: string | undefined = leaseEvent(leases);
-    let isOver = false;
-    waiting.add(own);
-    try {
-      return readers.open(next, signal, () => waiting.delete(own));
-    } catch (error) {
-      waiting.delete(own);
-      throw error;
-    }
+  function follow(asked: FollowAsked, leases: ReadonlyMap<string, Lease>, request: Request): Response {
+    if (all().length >= MOST)
+      throw objectRefusal("too_many_readers", { what: MOST, headers: { "retry-after": "60" } });
+    const { response, follower } = connect(asked, leaseEvent(leases), request);
+    if (hasTables() && readState(sql)?.goneAt != null) endOne(follower);
+    return response;
+  }
 
-    function next(): Next {
-      if (isOver || Date.now() >= endsAt) return "end";
-      isOver = own.isGone;
-      const text = isOver
-        ? "event: gone\ndata: {}\n\n"
-        : (firstEvent() ?? recordsEvent() ?? own.passed.shift());
-      return text === undefined ? "wait" : encoder.encode(text);
+  function connect({ since, device }: FollowAsked, first: string, request: Request) {
+    let place: Place = { device, at: since, isWaiting: false };
+    const pair = request.headers.has("upgrade") && state.acceptWebSocket ? openPair() : undefined;
+    if (pair) {
+      state.acceptWebSocket?.(pair.socket);
+      const follower = followerAt(pair.socket);
+      follower.move(place);
+      follower.push(first);
+      return { response: pair.response, follower };
     }
+    const { response, push, end } = openEventStream(readers, request.signal, {
+      first,
+      more: () => sendMore(follower),
+      left: () => here.delete(follower),
+    });
+    const follower: Follower = {
+      place: () => place,
+      move: (next) => {
+        place = next;
+      },
+      push,
+      end,
+    };
+    here.add(follower);
+    return { response, follower };
+  }
 
-    function firstEvent(): string | undefined {
-      const told = first ?? (own.leases.size > 0 ? leaseEvent(own.leases) : undefined);
-      first = undefined;
-      own.leases.clear();
-      return told;
-    }
+  function all(): readonly Follower[] {
+    return [...here, ...(state.getWebSockets?.() ?? []).map(followerAt)];
+  }
 
-    function recordsEvent(): string | undefined {
-      const hasAny = hasTables();
-      const version = (hasAny ? readState(sql)?.version : undefined) ?? 0;
-      if (version === at) return undefined;
-      const page = readPage(sql, hasAny, { since: at, limit: USUALLY_LISTED, bytes: EVENT_BYTES });
-      at = page.version;
-      return `event: records\nid: ${at}\ndata: ${page.json}\n\n`;
+  /** Called with a message of a socket: the device at its other end has taken everything. */
+  function message(socket: ObjectSocket): void {
+    sendMore(followerAt(socket));
+  }
+
+  /** Sends what follows the place of a device, or lets it wait. */
+  function sendMore(follower: Follower): void {
+    const place = follower.place();
+    const hasAny = hasTables();
+    const version = (hasAny ? readState(sql)?.version : undefined) ?? 0;
+    if (version === place.at) {
+      if (!place.isWaiting) follower.move({ ...place, isWaiting: true });
+      return;
     }
+    const page = readPage(sql, hasAny, { since: place.at, limit: USUALLY_LISTED, bytes: EVENT_BYTES });
+    follower.move({ ...place, at: page.version, isWaiting: false });
+    follower.push(`event: records\nid: ${page.version}\ndata: ${page.json}\n\n`);
+  }
+
+  /** Sends what is new to the devices that wait. */
+  function wake(): void {
+    for (const follower of all()) if (follower.place().isWaiting) sendMore(follower);
   }
 
   /** Passes records to all devices but the one that sends them. */
   function pass(device: string, records: string): void {
-    const event = `event: passed\ndata: {"records":${records},"device":${JSON.stringify(device)}}\n\n`;
-    for (const one of waiting) {
-      if (one.device === device) continue;
-      one.passed.push(event);
-      let bytes = one.passed.reduce((sum, text) => sum + bytesOf(text), 0);
-      while (bytes > PASSED_BYTES && one.passed.length > 1) bytes -= bytesOf(one.passed.shift() ?? "");
-    }
-    readers.wake();
+    const event = `${PASSED}data: {"records":${records},"device":${JSON.stringify(device)}}\n\n`;
+    for (const follower of all()) if (follower.place().device !== device) follower.push(event);
   }
 
   /** Tells all devices of a lease; null for one that is over. */
   function tell(name: string, lease: Lease | null): void {
-    for (const one of waiting) one.leases.set(name, lease);
-    readers.wake();
+    for (const follower of all()) follower.push(leaseEvent(new Map([[name, lease]])));
   }
 
   /** Ends all streams of a conversation that is gone. */
   function end(): void {
-    for (const one of waiting) one.isGone = true;
-    readers.wake();
+    all().forEach(endOne);
   }
+}
+
+function endOne(follower: Follower): void {
+  follower.push(GONE);
+  follower.end();
+}
+
+/** The device at the other end of a socket; its place is stored with it. */
+function followerAt(socket: ObjectSocket): Follower {
+  return {
+    place: () => socket.deserializeAttachment() as Place,
+    move: (place) => socket.serializeAttachment(place),
+    push: (event) => attempt(() => socket.send(event)),
+    end: () => attempt(() => socket.close(1000, "gone")),
+  };
 }
 
 function leaseEvent(leases: ReadonlyMap<string, Lease | null>): string {

@@ -8,6 +8,7 @@ import { INDEX_TABLES } from "./index-tables.js";
 import type { ConversationsSetup } from "./options.js";
 import { beginState, type CollectionState, type Owner, readState } from "./record-tables.js";
 import { openSearch } from "./search.js";
+import { closed } from "./sockets.js";
 import { openSweep } from "./sweep.js";
 import { fieldsOf } from "./texts.js";
 import { openThreads } from "./threads.js";
@@ -40,7 +41,8 @@ export function openUserIndex<Env>(
       notifyOf(setup.onEvent, { kind: "conversation", id, outcome: "refused", code, user }, env),
   });
   const sweep = openSweep({ sql, setup, env, threads, search, namespace: () => bound(env) });
-  return { fetch, alarm, exists: () => tables.exist() };
+  const handlers = { fetch, alarm, webSocketMessage: collection.message, webSocketClose: closed };
+  return { ...handlers, exists: () => tables.exist() };
 
   async function bound(of: Env) {
     return await readBinding("conversations", setup.namespace, of);

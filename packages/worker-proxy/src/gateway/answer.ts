@@ -25,7 +25,7 @@ export async function passOn<Env>(
     return new Response(null, { status, headers });
   }
   const kept = isExtensions ? keptOf(response) : undefined;
-  if (kept?.isOwn && response.headers.get("content-type") !== "text/event-stream") {
+  if (kept?.isOwn) {
     call.close(true);
     report.firstByte();
     report.end(status);

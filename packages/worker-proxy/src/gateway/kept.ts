@@ -4,7 +4,7 @@ export interface Kept {
   readonly streamId?: string;
   /** True where it was kept already. */
   readonly isReplayed: boolean;
-  /** True for JSON of the part's own making: it holds nothing of the gateway's, and passes unread, lines of JSON too. */
+  /** True for an answer of the part's own making: it holds nothing of the gateway's, and its body passes as it is. */
   readonly isOwn?: boolean;
   /** Returns the `error.code` with which its stream has ended; undefined where it is whole. */
   readonly endCode?: () => Promise<string | undefined>;
