@@ -2,6 +2,7 @@ import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { loadDevices, loadSimulation, loadUploads } from "../tests/simulation/bundle.ts";
 import { type KnownBug, knownBugs } from "../tests/simulation/known-bugs.ts";
+import { knownDeviceBugs } from "../tests/simulation/known-device-bugs.ts";
 import { knownUploadBugs } from "../tests/simulation/known-upload-bugs.ts";
 
 /*
@@ -104,6 +105,7 @@ async function putBack(seeds: number): Promise<void> {
   const isChosen = ({ name }: KnownBug) => name.includes(values.only);
   const bugs = [
     ...knownBugs.filter(isChosen).map((bug) => ({ ...bug, look: lookInWorlds })),
+    ...knownDeviceBugs.filter(isChosen).map((bug) => ({ ...bug, look: lookInDevices })),
     ...knownUploadBugs.filter(isChosen).map((bug) => ({ ...bug, look: lookInUploads })),
   ];
   let found = 0;
@@ -123,6 +125,15 @@ async function lookInWorlds(changes: KnownBug["changes"], seeds: number): Promis
   return seed === undefined
     ? undefined
     : `seed ${seed}, ${(await shortest(seed)).plan.steps.length} steps: ${kind}`;
+}
+
+async function lookInDevices(changes: KnownBug["changes"], seeds: number): Promise<string | undefined> {
+  const { searchDevices, shortestDevices } = await loadDevices(changes);
+  const { failing } = await searchDevices(first, seeds, () => true);
+  const [[kind, [seed]] = ["", []]] = [...failing];
+  return seed === undefined
+    ? undefined
+    : `seed ${seed}, ${(await shortestDevices(seed)).plan.steps.length} steps: ${kind}`;
 }
 
 async function lookInUploads(changes: KnownBug["changes"], seeds: number): Promise<string | undefined> {

@@ -1,8 +1,10 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
-import { loadSimulation } from "./simulation/bundle.ts";
+import { loadDevices, loadSimulation } from "./simulation/bundle.ts";
+import { deviceScenarios } from "./simulation/device-scenarios.js";
 import { knownBugs } from "./simulation/known-bugs.js";
+import { knownDeviceBugs } from "./simulation/known-device-bugs.js";
 import { knownUploadBugs } from "./simulation/known-upload-bugs.js";
 import { scenarios } from "./simulation/scenarios.js";
 
@@ -17,6 +19,29 @@ test("no rule is broken in worlds with faults at any step", async () => {
   const [first] = [...failing.values()].flat();
   if (first !== undefined) expect.fail(report(await shortest(first)));
 }, 600_000);
+
+test("no rule is broken in worlds of several devices", async () => {
+  const { searchDevices, shortestDevices } = await loadDevices();
+  const { failing } = await searchDevices(1, Number(process.env["SLUICE_RUNS"] ?? 200));
+  const [first] = [...failing.values()].flat();
+  if (first === undefined) return;
+  const { plan, run } = await shortestDevices(first);
+  expect.fail([JSON.stringify(plan), ...run.trace.filter((line) => !line.includes("s  · "))].join("\n"));
+}, 600_000);
+
+test("a world of devices runs twice in the same way", async () => {
+  const { devicePlanOf, simulateDevices } = await loadDevices();
+  const run = await simulateDevices(devicePlanOf(5));
+  expect(run.trace.length).toBeGreaterThan(10);
+  expect(await simulateDevices(devicePlanOf(5))).toEqual(run);
+});
+
+describe("what the worlds of devices have found does not come back:", () => {
+  test.each(deviceScenarios)("$name", async ({ plan }) => {
+    const { simulateDevices } = await loadDevices();
+    expect((await simulateDevices(plan)).failure).toBeUndefined();
+  });
+});
 
 test("a seed runs twice in the same way, also as the first one", async () => {
   const { planOf, simulate } = await loadSimulation();
@@ -36,9 +61,12 @@ describe("what the simulation has found does not come back:", () => {
   });
 });
 
-test.each([...knownBugs, ...knownUploadBugs])("it can be put back that $name", ({ changes }) => {
-  for (const { file, find } of changes) {
-    const source = readFileSync(join(import.meta.dirname, "..", file), "utf8");
-    expect(source.split(find), `${file}: ${find}`).toHaveLength(2);
-  }
-});
+test.each([...knownBugs, ...knownUploadBugs, ...knownDeviceBugs])(
+  "it can be put back that $name",
+  ({ changes }) => {
+    for (const { file, find } of changes) {
+      const source = readFileSync(join(import.meta.dirname, "..", file), "utf8");
+      expect(source.split(find), `${file}: ${find}`).toHaveLength(2);
+    }
+  },
+);

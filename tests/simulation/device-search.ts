@@ -85,12 +85,12 @@ async function comeToRest(world: DeviceWorld): Promise<string | undefined> {
   return undefined;
 }
 
-/** Runs the seeds from `first` on. `onFailure` gets each seed whose world broke a rule. */
-export async function searchDevices(
-  first: number,
-  count: number,
-  onFailure: (seed: number, failure: string) => void = () => {},
-) {
+/**
+ * Runs the seeds from `first` on.
+ *
+ * @param isEnough returns true to stop after a failing seed. @default stops never
+ */
+export async function searchDevices(first: number, count: number, isEnough: () => boolean = () => false) {
   const failing = new Map<string, number[]>();
   const counts = new Map<string, number>();
   let [steps, events, simulatedMs] = [0, 0, 0];
@@ -104,7 +104,7 @@ export async function searchDevices(
     const kind = kindOf(run);
     if (kind === undefined) continue;
     failing.set(kind, [...(failing.get(kind) ?? []), seed]);
-    onFailure(seed, run.failure as string);
+    if (isEnough()) break;
   }
   return { seeds: count, steps, events, simulatedMs, counts, failing };
 }

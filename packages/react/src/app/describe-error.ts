@@ -70,6 +70,9 @@ const actions: Readonly<Record<ErrorKind, ErrorAction>> = {
   videoExpired: "retry",
   videoLate: "wait",
   storageFull: "none",
+  serverFull: "none",
+  recordTooLarge: "none",
+  elsewhere: "none",
   stopped: "none",
   unexpected: "retry",
 };
@@ -90,6 +93,9 @@ const unbilled: ReadonlySet<ErrorKind> = new Set([
   "setup",
   "videoExpired",
   "storageFull",
+  "serverFull",
+  "recordTooLarge",
+  "elsewhere",
   "unexpected",
 ]);
 

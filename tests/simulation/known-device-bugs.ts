@@ -1,0 +1,56 @@
+import { change, type KnownBug } from "./known-bugs.ts";
+
+const conversation = "packages/core/src/chat/conversation";
+const locks = `${conversation}/persistence/device-locks.ts`;
+
+/** Bugs of chats on several devices. `pnpm simulate --put-back` looks for each in worlds of devices. */
+export const knownDeviceBugs: readonly KnownBug[] = [
+  {
+    name: "a device takes the work of another one for left, as it sees no Web Lock",
+    changes: [
+      change(
+        locks,
+        "const lock = await devices.lock(collection, id).catch(() => undefined);",
+        "const lock: DeviceLock = { isHeld: true, release: async () => {} };",
+      ),
+    ],
+  },
+  {
+    name: "a device that was cut off goes on with what another one has gone on with",
+    changes: [
+      change(locks, "return !hold || hold.lock?.isHeld ? undefined", "return hold || !hold ? undefined"),
+    ],
+  },
+  {
+    name: "a queued message is sent by two devices, as the server gave its lock only after the record",
+    changes: [
+      change(locks, "if (!isKnown) return hold.isRefused === true;", "return false;"),
+      change(
+        locks,
+        "await nextNews(ms, signal);\n    }\n    await work",
+        "await clock.sleep(ms, signal).catch(() => {});\n    }\n    await work",
+      ),
+    ],
+  },
+  {
+    name: "an old copy that is in flight replaces an end, as it has the higher revision",
+    changes: [change(`${conversation}/join.ts`, "Number(isFinal(copy)) - Number(isFinal(local)) ||", "")],
+  },
+  {
+    name: "two devices keep different texts of one answer",
+    changes: [
+      change(`${conversation}/join.ts`, "copy.message.content.length - local.message.content.length ||", ""),
+      change(`${conversation}/join.ts`, "compare(copy.message.content, local.message.content);", "0;"),
+    ],
+  },
+  {
+    name: "a page that is closed ends the calls of another device",
+    changes: [
+      change(
+        `${conversation}/store.ts`,
+        "stop(chat, storage.keeper?.stopElsewhere !== undefined);",
+        "stop(chat);",
+      ),
+    ],
+  },
+];
