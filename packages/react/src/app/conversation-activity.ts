@@ -7,7 +7,8 @@ import { chats } from "../chats.js";
  *
  * - `ready`: waits for the next message
  * - `answering`: this tab streams an answer
- * - `answering-elsewhere`: another tab does; known only where the browser has Web Locks
+ * - `answering-elsewhere`: another tab does, or another device in a chat that this tab shows; of other tabs it is known
+ *   only where the browser has Web Locks
  * - `requires-action`: a tool call waits for the user or the app
  * - `error`: the last turn failed
  */
@@ -69,9 +70,9 @@ export function createConversationActivity(
   };
 
   function statusOf(id: string): ConversationStatus {
-    const status = followed.get(id)?.chat.getSnapshot().status ?? "ready";
+    const { status = "ready", isRunningElsewhere = false } = followed.get(id)?.chat.getSnapshot() ?? {};
     if (status === "submitted" || status === "streaming") return "answering";
-    return elsewhere.has(id) ? "answering-elsewhere" : status;
+    return elsewhere.has(id) || isRunningElsewhere ? "answering-elsewhere" : status;
   }
 
   /** Follows the chat that this tab has now. One that is no longer kept is let go of, with its messages. */
@@ -91,8 +92,8 @@ export function createConversationActivity(
   /** A piece of an answer changes neither the status nor the number of messages. */
   function changed(id: string, entry: Followed): void {
     const state = entry.chat.getSnapshot();
-    const { status, messages, isRestoring } = state;
-    const seen = `${status} ${messages.length} ${isRestoring} ${messages[0]?.id}`;
+    const { status, messages, isRestoring, isRunningElsewhere } = state;
+    const seen = `${status} ${messages.length} ${isRestoring} ${isRunningElsewhere} ${messages[0]?.id}`;
     if (seen === entry.seen) return;
     entry.seen = seen;
     const isBusy = status === "submitted" || status === "streaming";

@@ -51,9 +51,9 @@ export const errorWords: ErrorWords = {
   storageFull: { title: "Der Speicher ist voll", hint: "Alte Chats löschen, um Platz zu schaffen." },
   serverFull: {
     title: "Auf dem Server ist kein Platz",
-    hint: "Alte Chats löschen: Neues bleibt auf diesem Gerät.",
+    hint: "Alte Chats löschen, um Platz zu schaffen.",
   },
-  recordTooLarge: { title: "Zu groß zum Teilen", hint: "Es bleibt auf diesem Gerät. Kleineres senden." },
+  recordTooLarge: { title: "Zu groß zum Teilen", hint: "Es bleibt auf diesem Gerät." },
   elsewhere: { title: "Auf anderem Gerät fortgesetzt", hint: "Die Antwort erscheint auch hier." },
   stopped: { title: "Angehalten", hint: "" },
   unexpected: { title: "Etwas ging schief", hint: "Noch einmal versuchen oder melden." },
