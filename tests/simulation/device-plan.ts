@@ -32,6 +32,68 @@ export interface DevicePlan extends DeviceWorldOptions {
   readonly steps: readonly DeviceStep[];
 }
 
+/** An action, the shortest and the longest time before it in milliseconds, and a number for it (any by default). */
+type Happening = readonly [DeviceAction, number, number, number?];
+
+/** Faults that have to meet an action in the same moment. All steps of one are done in one tab. */
+const mishaps: readonly (readonly Happening[])[] = [
+  // a page loses its lock while its turn goes on, and comes back when another device has taken over
+  [
+    ["send for a tool", 0, 3000, 0],
+    ["freeze", 300, 900],
+    ["thaw", 31_000, 90_000],
+  ],
+  [
+    ["send for a tool", 0, 3000, 1],
+    ["go offline", 300, 9000],
+    ["go online", 20_000, 60_000],
+  ],
+  [
+    ["send for a tool", 0, 3000, 0],
+    ["go offline", 300, 500],
+    ["go online", 31_000, 40_000],
+  ],
+  // the same while a message is queued
+  [
+    ["send", 0, 3000],
+    ["send", 0, 300],
+    ["freeze", 0, 900],
+    ["thaw", 31_000, 90_000],
+  ],
+  // a message is sent offline, and the connection comes back as its request is repeated
+  [
+    ["send", 0, 3000],
+    ["go offline", 0, 60],
+    ["send", 0, 60],
+    ["go online", 100, 900],
+    ["send", 0, 900],
+  ],
+  // an answer is stopped elsewhere while its own device comes back
+  [
+    ["send", 0, 3000],
+    ["go offline", 100, 500],
+    ["stop elsewhere", 0, 9000],
+    ["go online", 0, 40_000],
+  ],
+];
+
+/** Adds one of the mishaps to half of the worlds. The draws are their own. */
+function withMishap(seed: number, steps: readonly DeviceStep[]): readonly DeviceStep[] {
+  const random = randomOf(seed, "mishaps of devices");
+  if (random() < 0.5) return steps;
+  const tab = between(random, 0, 5);
+  const at = between(random, 0, steps.length);
+  const added = (nthOf(mishaps, between(random, 0, mishaps.length - 1)) ?? []).map(
+    ([action, least, most, nth = between(random, 0, 23)]): DeviceStep => ({
+      afterMs: between(random, least, most),
+      do: action,
+      tab: action === "stop elsewhere" ? tab + 1 : tab,
+      nth,
+    }),
+  );
+  return [...steps.slice(0, at), ...added, ...steps.slice(at)];
+}
+
 const HOUR_MS = 3_600_000;
 
 /** Makes the plan of a seed. */
@@ -63,7 +125,7 @@ export function devicePlanOf(seed: number): DevicePlan {
     clocks: Array.from({ length: between(random, 2, 3) }, () => between(random, -24, 24) * (HOUR_MS / 2)),
     whenBusy: nthOf(["reject", "queue", "replace"] as const, between(random, 0, 2)) as WhenBusy,
     proxy: weighted(random, { absent: 3, kept: 5 }),
-    steps,
+    steps: withMishap(seed, steps),
   };
 }
 

@@ -411,10 +411,11 @@ export function createDevice(
   }
 
   function tellStatus(): void {
+    const error = failure ?? offline();
     const next: SyncStatus = {
       isSyncing: working !== undefined || dirty.size > 0,
       unsent: dirty.size,
-      ...((failure ?? offline()) && { error: failure ?? offline() }),
+      ...(error && { error }),
     };
     if (JSON.stringify(next) === JSON.stringify(status) && next.error === status.error) return;
     status = next;

@@ -50,7 +50,7 @@ export const errorWords: ErrorWords = {
   videoLate: { title: "Das Video dauert zu lange", hint: "Es kann noch fertig werden. Später nachsehen." },
   storageFull: { title: "Der Speicher ist voll", hint: "Alte Chats löschen, um Platz zu schaffen." },
   serverFull: {
-    title: "Auf dem Server ist kein Platz",
+    title: "Kein Platz im Server",
     hint: "Alte Chats löschen, um Platz zu schaffen.",
   },
   recordTooLarge: { title: "Zu groß zum Teilen", hint: "Es bleibt auf diesem Gerät." },
