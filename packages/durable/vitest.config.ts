@@ -19,7 +19,7 @@ const ofPostgres = "test/postgres-*.test.ts";
 /** Tests that have their objects in workerd alone, and the reason. */
 const inWorkerdAlone = [
   // how many rows workerd reads and writes: bounds and figures of the guides
-  ...["capacity", "costs", "stream-cost"].map(inside),
+  ...["capacity", "conversations-growth", "costs", "stream-cost"].map(inside),
   // an object of workerd is lost while its process goes on. Others lose the process: `*-kill`, `bucket-folder`
   ...["media-fuzz", "watch-fuzz", "stream-fuzz"].map(inside),
   // alarms of workerd ring by themselves; those of a Node process do in `video-kill`, `notify` and `node-objects`

@@ -12,7 +12,6 @@ import {
   type CollectionState,
   type Owner,
   RECORD_TABLES,
-  readState,
   STATE_TABLE,
   writeState,
 } from "./record-tables.js";
@@ -63,7 +62,7 @@ export function openConversation<Env>(
     mostRecords: setup.recordsPerConversation,
     makeRoom,
     changed: () => void wakeBy(Date.now() + NOTE_MS),
-    refused: (key, code, { user, conversation }) =>
+    refused: (_, code, { user, conversation }) =>
       notifyOf(
         setup.onEvent,
         { kind: "conversation", id: conversation, outcome: "refused", code, user },
@@ -118,6 +117,7 @@ export function openConversation<Env>(
     const known = current();
     if (untouched !== null && known && known.touchedAt > Number(untouched))
       return Response.json({ touchedAt: known.touchedAt });
+    if (known && known.goneAt !== null && known.noted !== UNTOLD) return Response.json({});
     if (!known) {
       const { isKnown } = await ask(owner, { do: "gone", id: owner.conversation });
       if (!isKnown) return Response.json({});

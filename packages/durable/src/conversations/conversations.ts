@@ -1,5 +1,6 @@
 import type { Admitted, Extension, ExtensionRoute } from "@sluice/worker-proxy";
 import { hashOf, markKept, readBinding } from "@sluice/worker-proxy/internal";
+import { checkLeavingIsReported } from "../hosts/cloudflare.js";
 import { askObject, classOf, type DurableObjectClass } from "../objects/object.js";
 import { conversationIn, followIn, leaseIn, pageIn, passIn, releaseIn, searchIn, writeIn } from "./checks.js";
 import { openConversation } from "./conversation.js";
@@ -114,6 +115,7 @@ export function conversations<Env = unknown>(options: ConversationsOptions<Env>)
       };
       const object = objectOf(await bound(env), owner);
       const isStream = path === "/follow";
+      if (isStream) checkLeavingIsReported();
       const headers = isStream ? upgradeHeaders() : {};
       const said = await askObject(object, requestTo(owner, address, { ...init, headers }));
       const answer = isStream ? streamOf(said, request.signal) : said;

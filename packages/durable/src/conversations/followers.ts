@@ -97,7 +97,10 @@ export function openFollowers(state: ObjectState, hasTables: () => boolean) {
   function sendMore(follower: Follower): void {
     const place = follower.place();
     const hasAny = hasTables();
-    const version = (hasAny ? readState(sql)?.version : undefined) ?? 0;
+    const state = hasAny ? readState(sql) : undefined;
+    // a lease alone is nothing to read
+    const hasSome = state && (place.at > 0 || state.records > 0 || state.removals > 0);
+    const version = hasSome ? state.version : 0;
     if (version === place.at) {
       if (!place.isWaiting) follower.move({ ...place, isWaiting: true });
       return;

@@ -89,8 +89,8 @@ export function openUserIndex<Env>(
       if (setup.keepMs !== undefined) await wakeBy(now + setup.keepMs);
       return threads.claim(asked.id, asked.wanted, now);
     }
-    if (asked.do === "erase") return await erase();
     if (!tables.exist()) return asked.do === "list" ? { listed: [] } : { isKnown: false };
+    if (asked.do === "erase") return await erase();
     if (asked.do === "note") return note(asked);
     if (asked.do === "list") return { listed: threads.list(asked.after) };
     if (asked.do === "gone") return await bury(asked.id);

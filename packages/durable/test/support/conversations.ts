@@ -1,3 +1,4 @@
+import { evictDurableObject, runDurableObjectAlarm } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { conversations } from "@sluice/durable";
 import { createProxy, type ProxyOptions } from "@sluice/worker-proxy";
@@ -149,3 +150,37 @@ function openEvents({ body }: Response) {
     }
   }
 }
+
+/** The requests of one user. */
+export function openUser(user: string, options?: Parameters<typeof openConversations>[0]) {
+  const { read, write, follow, lease, ask, send } = openConversations(options);
+  const pathOf = (id: string, rest = "") => `/v1/conversations/${encodeURIComponent(id)}${rest}`;
+  return {
+    send,
+    ask: (path: string, sent: object = {}) => ask(path, { user, ...sent }),
+    read: (id: string, query?: string) => read(id, query, { user }),
+    write: (id: string, changes: object, sent: object = {}) => write(id, changes, { user, ...sent }),
+    follow: (id: string, query?: string, sent: object = {}) => follow(id, query, { user, ...sent }),
+    lease: (id: string, device: string, name?: string, more?: object) =>
+      lease(id, device, name, more, { user }),
+    release: (id: string, device: string, name = "m-1") =>
+      ask(pathOf(id, "/leases"), { user, method: "DELETE", body: { device, name } }),
+    pass: (id: string, device: string, records: object) =>
+      ask(pathOf(id, "/pass"), { user, method: "POST", body: { device, records } }),
+    remove: (id: string) => ask(pathOf(id), { user, method: "DELETE" }),
+    search: async (q: string, more = "") =>
+      (await ask(`/v1/conversations/~index/search?q=${encodeURIComponent(q)}${more}`, { user })).json.matches,
+    /** Lets the time of an object's alarm come, and rings it; false where there is none. */
+    ring: async (id: string) => runDurableObjectAlarm(await objectFor(id, user)),
+    evict: async (id: string) => evictDurableObject(await objectFor(id, user)),
+  };
+}
+
+/** The record of a conversation in the list of the app. */
+export const listed = (title: string, more: object = {}) => ({
+  title,
+  createdAt: 1_000,
+  updatedAt: 2_000,
+  revision: 1,
+  ...more,
+});
