@@ -11,6 +11,7 @@ const features: Readonly<Record<string, readonly string[]>> = {
   budget: ["objects"],
   "kept-answers": ["objects", "hosts"],
   once: ["objects", "hosts"],
+  conversations: ["objects", "hosts"],
   files: ["objects", "hosts", "archive"],
   archive: ["objects", "files"],
   "video-watch": ["objects", "hosts", "notices"],

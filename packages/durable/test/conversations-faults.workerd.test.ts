@@ -59,7 +59,7 @@ describe("while the index of a user can't be reached", () => {
     expect((await write("c-1", large)).json.taken.b).toBeGreaterThan(0);
   });
 
-  test("A removal holds, is told the index by an alarm, and can be asked again", async () => {
+  test("case 223: a removal holds, is told the index by an alarm, and can be asked again", async () => {
     const { write, remove, ring, read, search } = open();
     await write("~index", unseen({ "c-1": listed("Otters") }));
     await write("c-1", unseen({ a: message("An otter") }));
@@ -140,7 +140,7 @@ describe("a device that hangs", () => {
     leave();
   });
 
-  test("A reader that takes nothing loses what is passed, and no record", async () => {
+  test("case 226: a reader that takes nothing loses what is passed, and no record", async () => {
     const { write, pass, follow } = open();
     const { next, leave } = await follow("c-1");
     await next();
@@ -159,7 +159,7 @@ describe("a device that hangs", () => {
     leave();
   });
 
-  test("A stream ends after an hour, so that its session is checked again", async () => {
+  test("case 227: a stream ends after an hour, so that its session is checked again", async () => {
     const { follow, write } = open();
     const { next } = await follow("c-1");
     await next();
@@ -213,7 +213,7 @@ describe("the alarms of an index", () => {
   });
 });
 
-describe("a user who is erased", () => {
+describe("case 224: a user who is erased", () => {
   const left = async () => (await exportUser([part], env, user)).data["conversations"];
 
   test("Nothing is left, also of what was removed, and streams end", async () => {

@@ -184,7 +184,7 @@ describe("records of a conversation", () => {
   });
 });
 
-describe("one record that can't be kept", () => {
+describe("case 220: one record that can't be kept", () => {
   const codesOf = (refused: Record<string, { code: string }>) =>
     Object.fromEntries(Object.entries(refused).map(([key, { code }]) => [key, code]));
 
@@ -354,7 +354,7 @@ describe("a lease", () => {
   });
 });
 
-describe("a conversation that is removed", () => {
+describe("case 223: a conversation that is removed", () => {
   test("A conversation is off the list and out of the search, and a device that was away can't bring it back", async () => {
     const { write, remove, read, search, ring, follow } = open();
     await write("~index", unseen({ "c-1": listed("Otters") }));
@@ -466,7 +466,7 @@ describe("the search", () => {
     "a AND",
     "' ; DROP TABLE docs",
     "日本",
-  ])("The question %j is words and no command", async (question) => {
+  ])("case 225: the question %j is words and no command", async (question) => {
     const { write, search, ring } = open();
     await write("c-1", unseen({ a: message("something else") }));
     await ring("c-1");

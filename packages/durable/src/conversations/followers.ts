@@ -1,3 +1,4 @@
+import { openPair } from "../hosts/cloudflare.js";
 import type { ObjectSocket, ObjectState } from "../objects/object.js";
 import { openReaders } from "../objects/readers.js";
 import { objectRefusal } from "../objects/refusals.js";
@@ -5,7 +6,7 @@ import { BEAT_MS, openEventStream, PASSED } from "./event-stream.js";
 import type { Lease } from "./leases.js";
 import { readPage, USUALLY_LISTED } from "./reading.js";
 import { readState } from "./record-tables.js";
-import { attempt, GONE, openPair } from "./sockets.js";
+import { attempt, GONE } from "./sockets.js";
 
 /** A device that follows a conversation, and where it begins. */
 export interface FollowAsked {

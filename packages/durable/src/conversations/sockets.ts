@@ -1,3 +1,4 @@
+import { hasSockets } from "../hosts/cloudflare.js";
 import type { ObjectSocket } from "../objects/object.js";
 import { openReaders } from "../objects/readers.js";
 import { BEAT_MS, openEventStream } from "./event-stream.js";
@@ -21,20 +22,9 @@ interface ProxySocket {
   addEventListener(type: "close" | "error", listener: () => void): void;
 }
 
-type Pairs = new () => { readonly 0: object; readonly 1: ObjectSocket };
-const pairs = () => (globalThis as { WebSocketPair?: Pairs }).WebSocketPair;
-
 /** Headers of a request that asks for a socket; none on a host without them. */
 export function upgradeHeaders(): Record<string, string> {
-  return pairs() ? { upgrade: "websocket" } : {};
-}
-
-/** Makes a socket and the answer with its other end; undefined on a host without them. */
-export function openPair(): { readonly socket: ObjectSocket; readonly response: Response } | undefined {
-  const Pair = pairs();
-  if (!Pair) return undefined;
-  const { 0: webSocket, 1: socket } = new Pair();
-  return { socket, response: new Response(null, { status: 101, webSocket } as ResponseInit) };
+  return hasSockets() ? { upgrade: "websocket" } : {};
 }
 
 /** Makes the stream of a client from the socket in an object's answer; any other answer stays as it is. */

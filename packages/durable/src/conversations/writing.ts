@@ -15,7 +15,7 @@ const KEY_LETTERS = 512;
 /** Most changes of one request that are looked at, and the most bytes of its answer: the rest is sent again. */
 const MOST_CHANGES = 1_000;
 const KEPT_BYTES = 4 * 1024 * 1024;
-/** What a row takes beside its texts, in bytes. */
+/** Bytes of a row beside its texts. */
 const ROW_BYTES = 32;
 /** Most removed records that are remembered: beyond them the oldest is forgotten, and older devices read the whole. */
 const MOST_REMOVED = 10_000;

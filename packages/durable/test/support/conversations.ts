@@ -9,7 +9,7 @@ import { keptConversations } from "./kept-conversations.js";
 export const ORIGIN = "https://app.example";
 const BASE = "https://proxy.example";
 
-/** What a test sends for a user. */
+/** Fields of a request of a user. */
 interface Sent {
   readonly user?: string;
   readonly method?: string;

@@ -4,7 +4,7 @@ import type { JobEvent } from "@sluice/worker-proxy";
 /** Events of conversations. */
 export const told: JobEvent[] = [];
 
-/** What happens to a request to an object; `go` lets it through. */
+/** Way of a request to an object; `go` lets it through. */
 type Fault = (name: string, go: () => Promise<Response>) => Promise<Response>;
 
 /** The fault that a test makes; none by itself. */

@@ -24,6 +24,7 @@ declare module "cloudflare:workers" {
     readonly NOTICE_WATCH: TestNamespace;
     readonly NOTICE_PUSH: TestNamespace;
     readonly COUNTED_PUSH: TestNamespace;
+    readonly CONVERSATIONS: TestNamespace;
     readonly COUNTED_MEDIA: object;
   };
 }
