@@ -10,7 +10,7 @@ import {
 import { StrictMode } from "react";
 import { afterEach, describe, expect, test } from "vitest";
 import { z } from "zod";
-import { called, ended, openWorld, said, textStorage } from "./support/world.js";
+import { called, ended, openWorld, type PageOptions, said, textStorage } from "./support/world.js";
 
 afterEach(cleanup);
 
@@ -19,6 +19,7 @@ type Options = Partial<ChatTransportOptions> & {
   readonly messages?: UIMessage[];
   readonly resume?: boolean;
   readonly strict?: boolean;
+  readonly page?: PageOptions;
 };
 
 const until = (check: () => void) => waitFor(check, { timeout: 20_000 });
@@ -26,8 +27,11 @@ const textOf = (message: UIMessage | undefined) =>
   message?.parts.map((part) => (part.type === "text" ? part.text : "")).join("");
 
 /** Opens a page with a chat. */
-function openPage(world: World, { messages = [], resume = false, strict = false, ...options }: Options = {}) {
-  const { client, leave } = world.page();
+function openPage(
+  world: World,
+  { messages = [], resume = false, strict = false, page = {}, ...options }: Options = {},
+) {
+  const { client, leave } = world.page(page);
   const transport = createChatTransport(client, { model: "delta-5.3", ...options });
   const finished: { finishReason?: string | undefined; isError: boolean; isAbort: boolean }[] = [];
   const { result, unmount } = renderHook(
@@ -353,6 +357,52 @@ describe("a reload", () => {
     expect(world.asked).toHaveLength(1);
   });
 
+  describe("before the headers of an answer", () => {
+    /** Asks, and leaves when the gateway has the request and the page no answer. */
+    async function leftBehind(world: World) {
+      const { storage, page, answer } = await begun(world, { page: { isDeaf: true } });
+      answer.write(said("one answer") + ended());
+      answer.end();
+      const messages = page.leave();
+      expect(messages.map(({ role }) => role)).toEqual(["user"]);
+      const after = openPage(world, { storage, messages, resume: true });
+      await after.is("ready");
+      return { after, storage };
+    }
+
+    test("regenerate() brings the answer, and it is paid once; the next one is another", async () => {
+      const world = openWorld();
+      const { after, storage } = await leftBehind(world);
+      void after.chat().regenerate();
+      await after.shows("one answer");
+      await after.is("ready");
+      expect(world.asked).toHaveLength(1);
+      await until(() => expect([...storage.texts]).toEqual([]));
+      void after.chat().regenerate();
+      await until(() => expect(world.asked).toHaveLength(2));
+    });
+
+    test("another question is another request", async () => {
+      const world = openWorld();
+      const { after } = await leftBehind(world);
+      void after.chat().sendMessage({ text: "And now?" });
+      await until(() => expect(world.written).toHaveLength(2));
+      world.written[1]?.write(said("another answer") + ended());
+      await after.shows("another answer");
+      expect(world.asked).toHaveLength(2);
+    });
+
+    test("an answer that was stopped is not brought back", async () => {
+      const world = openWorld();
+      const { storage, page } = await begun(world, { page: { isDeaf: true } });
+      await page.chat().stop();
+      await until(() => expect([...storage.texts]).toEqual([]));
+      const after = openPage(world, { storage, messages: page.leave(), resume: true });
+      void after.chat().regenerate();
+      await until(() => expect(world.asked).toHaveLength(2));
+    });
+  });
+
   test("A second resumption takes the answer over from the first, and stops nothing", async () => {
     const world = openWorld();
     const { storage, page, answer } = await begun(world);
@@ -452,4 +502,30 @@ describe("a reload", () => {
     void page.chat().sendMessage({ text: "Hello" });
     await until(() => expect(page.finished).toMatchObject([{ isError: false }]));
   });
+
+  test("A storage that never answers costs no answer, and a warning says so", async () => {
+    const world = openWorld();
+    const warnings: string[] = [];
+    const page = openPage(world, {
+      storage: { getItem: never, setItem: never, removeItem: never },
+      resume: true,
+      page: {
+        // waits for a storage end at once, and those for the gateway never
+        clock: {
+          now: () => performance.now(),
+          sleep: (ms) => (ms <= 3000 ? Promise.resolve() : never()),
+        },
+        onEvent(event) {
+          if (event.type === "warning") warnings.push(event.issue.message);
+        },
+      },
+    });
+    await until(() => expect(warnings).toEqual([expect.stringContaining("did not answer within 3000 ms")]));
+    await page.is("ready");
+    void page.chat().sendMessage({ text: "Hello" });
+    await until(() => expect(page.finished).toMatchObject([{ isError: false }]));
+    expect(world.asked).toHaveLength(1);
+  });
 });
+
+const never = () => new Promise<never>(() => {});

@@ -44,8 +44,9 @@ export interface ChatTransportOptions {
   /** Makes `metadata` of the message from its whole answer: usage, timing, model. @default none */
   readonly messageMetadata?: (turn: ChatTurn) => unknown;
   /**
-   * Keeps the id of an answer in progress, so that `resume: true` of `useChat` continues it after a reload. Needs a proxy
-   * with a stream log. @default an answer ends with its page
+   * Keeps the id of an answer in progress, so that `resume: true` of `useChat` continues it after a reload. Before there is
+   * an id it keeps the key of the request, with which `regenerate()` gets the same answer. Needs a proxy with a stream log.
+   * A message waits at most 3.5 seconds for it. @default an answer ends with its page
    */
   readonly storage?: StreamStorage;
 }

@@ -8,6 +8,9 @@ import type { ChatTransportOptions } from "./options.js";
 import { replayed } from "./replay.js";
 import type { ToolContext } from "./tools.js";
 
+/** An answer in progress that has begun. */
+type Begun = Progress & { readonly streamId: string };
+
 type Reconnect = Parameters<ChatTransport<UIMessage>["reconnectToStream"]>[0];
 
 /** Creates the way to read on an answer that a reload has left behind; it returns null where there is none. */
@@ -20,8 +23,10 @@ export function createResumption(client: Client, options: ChatTransportOptions, 
     const { chatId, abortSignal } = asked;
     const turn = (resumptions.get(chatId) ?? 0) + 1;
     resumptions.set(chatId, turn);
-    const progress = await memory.read(chatId);
-    if (!progress) return null;
+    const known = await memory.read(chatId);
+    // an answer without an id had not begun: the same request brings it, under the same key
+    if (known?.streamId === undefined) return null;
+    const progress = { ...known, streamId: known.streamId };
     // a resumption that a later one replaces, as in React's strict mode, leaves the answer to it
     const stopUnlessReplaced = () => {
       if (resumptions.get(chatId) === turn) stop(asked, progress);
@@ -46,7 +51,7 @@ export function createResumption(client: Client, options: ChatTransportOptions, 
     return streamOf(withFirst(first, chunks), () => stream.abort());
   }
 
-  function follow({ chatId, headers, abortSignal }: Reconnect, { streamId, messageId, earlier }: Progress) {
+  function follow({ chatId, headers, abortSignal }: Reconnect, { streamId, messageId, earlier }: Begun) {
     let open = () => {};
     const opened = new Promise<void>((resolve) => {
       open = resolve;
@@ -61,7 +66,7 @@ export function createResumption(client: Client, options: ChatTransportOptions, 
   }
 
   /** Stops an answer at the gateway. */
-  function stop({ chatId, headers }: Reconnect, { streamId }: Progress): void {
+  function stop({ chatId, headers }: Reconnect, { streamId }: Begun): void {
     followChat(client, streamId, { headers: new Headers(headers), stopOnAbort: true }).abort();
     void memory.remove(chatId);
   }

@@ -1,4 +1,5 @@
-import { type Client, streamChat } from "@sluice/core";
+import { type ChatRequest, type Client, streamChat } from "@sluice/core";
+import { fingerprintOf, keepsKey, randomId } from "@sluice/core/internal";
 import {
   type ChatTransport,
   convertToModelMessages,
@@ -9,7 +10,7 @@ import {
 import { streamOf } from "../stream-of.js";
 import { chunksOf } from "./answer.js";
 import { settleApprovals, withDecided } from "./approvals.js";
-import { createMemory } from "./memory.js";
+import { createMemory, type SentRequest } from "./memory.js";
 import { noting } from "./noting.js";
 import type { ChatTransportOptions } from "./options.js";
 import { chatRequestOf } from "./request.js";
@@ -23,8 +24,8 @@ type Sent<Message extends UIMessage> = Parameters<ChatTransport<Message>["sendMe
  * and none of the SDK's streams on the way.
  *
  * An answer that breaks off is an error of the chat, and its text stays unfinished. `stop()` stops the answer at the
- * gateway. With `storage` and a stream log in the proxy, an answer continues after a reload, and is not paid again. The
- * chat's `error` is the client's own, so `describeError` of `@sluice/react/app` has its words.
+ * gateway. With `storage` and a stream log in the proxy, an answer continues after a reload, and is not paid again. One that
+ * was lost before it began is not continued: `regenerate()` brings it, and it is not paid again either. The chat's `error` is the client's own, so `describeError` of `@sluice/react/app` has its words.
  *
  * @example
  * ```tsx
@@ -68,7 +69,7 @@ export function createChatTransport<Message extends UIMessage = UIMessage>(
     const { chatId, headers, body } = sent;
     const continued = continuedIn(sent);
     assertStepLeft(continued, maxSteps);
-    await memory.remove(chatId);
+    const before = await memory.read(chatId);
     const context: ToolContext = { tools, needsApproval, abortSignal: signal, messages: [] };
     const decided = yield* settleApprovals(continued, context);
     const settled = continued && withDecided(continued, decided);
@@ -76,9 +77,16 @@ export function createChatTransport<Message extends UIMessage = UIMessage>(
     const sendable = await convertToModelMessages(messages, { tools, ignoreIncompleteToolCalls: true });
     const request = await chatRequestOf(client, options, sendable, body);
     const messageId = continued?.id ?? generateId();
-    const onId = (streamId: string) =>
-      void memory.write(chatId, { streamId, messageId, earlier: settled?.parts ?? [] });
-    const stream = streamChat(noting(client, { onId }), request, { signal, headers: new Headers(headers) });
+    const place = { messageId, earlier: settled?.parts ?? [] };
+    const key = keyOf(client, request, before?.sent);
+    // before the request: a page that is left right after it can ask for the same answer
+    await (key ? memory.write(chatId, { sent: key, ...place }) : memory.remove(chatId));
+    const onId = (streamId: string) => void memory.write(chatId, { streamId, ...place });
+    const stream = streamChat(noting(client, { onId }), request, {
+      signal,
+      headers: new Headers(headers),
+      idempotencyKey: key?.idempotencyKey,
+    });
     try {
       yield* chunksOf({
         stream,
@@ -88,11 +96,25 @@ export function createChatTransport<Message extends UIMessage = UIMessage>(
         onWhole: () => memory.remove(chatId),
       });
     } catch (error) {
-      // an answer that can't be reached now may still be kept
-      if (stream.streamId === undefined) await memory.remove(chatId);
+      // an answer that can't be reached now may still be kept, under its id or under the key of its request
+      if (stream.streamId === undefined && !keepsKey(error)) await memory.remove(chatId);
       throw error;
     }
   }
+}
+
+/**
+ * Makes the key of a request: that of the same request before, whose answer was lost. A request that was changed is another
+ * one. Undefined for a client that sends no keys.
+ */
+function keyOf(
+  client: Client,
+  request: ChatRequest,
+  before: SentRequest | undefined,
+): SentRequest | undefined {
+  const fingerprint = client.idempotencyKeys ? fingerprintOf(request) : undefined;
+  if (fingerprint === undefined) return undefined;
+  return before?.fingerprint === fingerprint ? before : { idempotencyKey: randomId(), fingerprint };
 }
 
 /** Creates the signal of an answer, which ends with the caller's or by `abort`. */

@@ -1,4 +1,4 @@
-import { createClient } from "@sluice/core";
+import { type ClientOptions, createClient } from "@sluice/core";
 import { streamLog, streamLogObject } from "@sluice/durable";
 import { createEmulator, type EmulatorOptions } from "@sluice/emulator";
 import { createProxy } from "@sluice/worker-proxy";
@@ -31,6 +31,12 @@ export const called = (name: string, given: object) =>
   });
 export const ended = (reason = "stop") =>
   `${frame({ index: 0, delta: {}, finish_reason: reason })}data: [DONE]\n\n`;
+
+/** Options of a page of a world. */
+export interface PageOptions extends Pick<ClientOptions, "clock" | "onEvent"> {
+  /** True if no answer to a chat request reaches it, not even its headers. @default false */
+  readonly isDeaf?: boolean;
+}
 
 /** The gateway behind a proxy with a stream log, and pages in front of it. */
 export function openWorld({
@@ -77,18 +83,20 @@ export function openWorld({
   };
 
   /** Opens a page: a client whose connections can be lost, as by a reload. */
-  function page() {
+  function page({ isDeaf = false, ...options }: PageOptions = {}) {
     const gone = new AbortController();
     const client = createClient({
       baseURL: "https://proxy.test",
       headers: { authorization: "user-1" },
       onEvent: () => {},
+      ...options,
       async fetch(request) {
         // a page that is gone sends nothing more
         if (gone.signal.aborted) return new Promise<never>(() => {});
         if (request.method === "DELETE") stopped.push(request.url);
         // a connection that is lost says nothing to the proxy: it only leaves
         const { body, ...head } = await responseOf(request);
+        if (isDeaf && request.method === "POST") return new Promise<never>(() => {});
         return new Response(body && leaving(body, gone.signal), head);
       },
     });
