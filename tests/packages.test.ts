@@ -115,7 +115,21 @@ test("the built packages work on Node 22: client, proxy and emulator over socket
   });
 });
 
-describe("the types compile with every check on", { tags: ["long"] }, () => {
+/** An app whose types come through from the AI SDK. */
+const chat = `import { createSluice } from "@sluice/ai-sdk";
+import { createChatTransport } from "@sluice/ai-sdk/transport";
+import { createClient } from "@sluice/core";
+import { streamText, type UIMessage } from "ai";
+
+type Message = UIMessage<{ tokens: number }>;
+const client = createClient({ baseURL: "/api" });
+export const transport = createChatTransport<Message>(client, { model: "delta-5.3", storage: sessionStorage });
+const { textStream } = streamText({ model: createSluice(client)("delta-5.3"), prompt: "Hello" });
+for await (const text of textStream) console.log(text.length);
+`;
+
+// the AI SDK's types alone take a busy machine minutes
+describe("the types compile with every check on", { tags: ["long"], timeout: 600_000 }, () => {
   const folder = `${root}tests/.tmp/types`;
   const entries = [
     "core",
@@ -142,6 +156,8 @@ describe("the types compile with every check on", { tags: ["long"] }, () => {
   const everywhere = [...entries, "worker-proxy/auth", "emulator"];
   /** Entries whose types name Node's. */
   const onNode = ["worker-proxy/node", "durable/postgres"];
+  /** Entries beside packages of others whose types name Node's and those of a page. */
+  const bridges = ["ai-sdk", "ai-sdk/transport", "mcp", "mcp/tools"];
   const project = (lib: readonly string[], types: readonly string[], files: readonly string[]) => ({
     compilerOptions: {
       target: "es2022",
@@ -159,7 +175,7 @@ describe("the types compile with every check on", { tags: ["long"] }, () => {
 
   beforeAll(() => {
     mkdirSync(folder, { recursive: true });
-    for (const [file, names] of Object.entries({ everywhere, onNode })) {
+    for (const [file, names] of Object.entries({ everywhere, onNode, bridges })) {
       const imports = names.map((entry, at) => `export * as name${at} from "@sluice/${entry}";\n`);
       writeFileSync(`${folder}/${file}.ts`, imports.join(""));
     }
@@ -167,8 +183,14 @@ describe("the types compile with every check on", { tags: ["long"] }, () => {
       `${folder}/page.ts`,
       `export * as react from "@sluice/react";\nexport * as app from "@sluice/react/app";\nexport * as german from "@sluice/react/app/de";\nexport * as notifications from "@sluice/react/notifications";\nexport * as devtools from "@sluice/react/devtools";\n`,
     );
-    const page = project(["dom", "dom.iterable"], [], ["everywhere.ts", "page.ts"]);
+    const dom = ["dom", "dom.iterable"];
+    const page = project(dom, [], ["everywhere.ts", "page.ts"]);
     writeFileSync(`${folder}/page.json`, JSON.stringify(page));
+    writeFileSync(`${folder}/bridges.json`, JSON.stringify(project(dom, ["node"], ["bridges.ts"])));
+    writeFileSync(`${folder}/chat.ts`, chat);
+    const asApps = project(dom, ["node"], ["chat.ts"]);
+    const compilerOptions = { ...asApps.compilerOptions, skipLibCheck: true };
+    writeFileSync(`${folder}/chat.json`, JSON.stringify({ ...asApps, compilerOptions }));
     writeFileSync(
       `${folder}/server.json`,
       JSON.stringify(project([], ["node"], ["everywhere.ts", "onNode.ts"])),
@@ -189,6 +211,21 @@ describe("the types compile with every check on", { tags: ["long"] }, () => {
     ["the oldest that is promised, on a server", oldest, "server.json"],
   ])("the types compile with %s", (_, tsc, config) => {
     expect(complaintsOf(tsc, config)).toBe("");
+  });
+
+  test("the types of the bridges compile with the newest TypeScript", () => {
+    expect(complaintsOf(newest, "bridges.json")).toBe("");
+  });
+
+  test("the types of the bridges compile with the oldest that is promised, where those of the AI SDK do", () => {
+    const complaints = complaintsOf(oldest, "bridges.json").split("\n").filter(Boolean);
+    const ofAISDK =
+      /^\S+\/node_modules\/(?:ai|@ai-sdk\/[\w-]+)\/dist\/index\.d\.ts\(.*error TS2315: Type 'Uint8Array'/;
+    expect(complaints.filter((line) => !ofAISDK.test(line))).toEqual([]);
+  });
+
+  test("an app on the AI SDK that does not check its libraries compiles with the oldest that is promised", () => {
+    expect(complaintsOf(oldest, "chat.json")).toBe("");
   });
 
   /** Output of TypeScript; empty without errors. */
