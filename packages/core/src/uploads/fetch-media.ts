@@ -35,7 +35,8 @@ const TOTAL_MS = 600_000;
  * its `timeouts`; a `fetch` that reaches one server alone reaches no files of others.
  *
  * @param url http(s) address of the file
- * @returns the file. Its `type` follows from its first bytes, or else from its server
+ * @returns the file, which `FormData`, `URL.createObjectURL` and the body of a request take as it is; `arrayBuffer()` has
+ * its content. Its `type` follows from its first bytes, or else from its server
  * @throws {ValidationError} for another address
  * @throws {APIError} for a status of failure; 403, 404 and 410 say that the link has ended
  * @throws {ResponseError} for a file larger than `maxBytes`, an empty one, and a text in its place
