@@ -1,4 +1,4 @@
-import { DatabaseSync } from "node:sqlite";
+import { readFileSync } from "node:fs";
 import {
   type ChatStore,
   createChatStore,
@@ -6,63 +6,104 @@ import {
   memoryStorage,
   type RecordStorage,
 } from "@sluice/core";
+import { createEventParser } from "@sluice/core/sse";
+import { storageContract } from "@sluice/core/testing";
 import { createEmulator } from "@sluice/emulator";
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import postgres, { type Sql } from "postgres";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import { type PostgresServer, startPostgres } from "../packages/durable/test/support/postgres-server.ts";
 import { filesOfPage } from "./support/page-files.ts";
 
 /*
- * The recipe "Chats on your server": its server on SQLite, which reads the same statements as Postgres, and two devices
- * of one user.
+ * The recipe "Chats on your server": two processes of its server on a real Postgres, and two devices of one user. Requests
+ * come to one process and the other in turn.
  */
 
 type Answer = (request: Request, owner: string) => Promise<Response>;
-type Query = (text: string, values: unknown[]) => Promise<Record<string, unknown>[]>;
+type Records = { createRecords(sql: Sql): Promise<Answer> };
+type Page = { serverStorage(drafts: RecordStorage): RecordStorage };
 
 const page = "docs/recipes/chats-on-your-server.md";
 const files = filesOfPage(page);
-const TABLE = `CREATE TABLE records (owner TEXT NOT NULL, collection TEXT NOT NULL, key TEXT NOT NULL, value TEXT,
-  PRIMARY KEY (owner, collection, key))`;
-let answer: Answer;
+let server: PostgresServer;
+const connections: Sql[] = [];
+const processes: Answer[] = [];
+let serverStorage: Page["serverStorage"];
 let emulator: ReturnType<typeof createEmulator>;
+let owner = "";
+let requests = 0;
+let isAway = false;
 const open: ChatStore[] = [];
 
-beforeEach(async () => {
-  const database = new DatabaseSync(":memory:");
-  database.exec(TABLE);
-  const query: Query = async (text, values) => {
-    const named = Object.fromEntries(values.map((value, at) => [`$${at + 1}`, value as string | null]));
-    return database.prepare(text).all(named) as Record<string, unknown>[];
+beforeAll(async () => {
+  server = await startPostgres();
+  const connect = () => {
+    const sql = postgres(server.url, { max: 4, onnotice: () => {} });
+    connections.push(sql);
+    return sql;
   };
-  const { createRecords } = await files<{ createRecords(query: Query): Answer }>("records.ts");
-  answer = createRecords(query);
+  await connect().unsafe(tableOfPage());
+  const { createRecords } = await files<Records>("records.ts");
+  for (let nth = 0; nth < 2; nth += 1) processes.push(await createRecords(connect()));
+  ({ serverStorage } = await files<Page>("storage.ts"));
+});
+afterAll(async () => {
+  await Promise.all(connections.map((sql) => sql.end({ timeout: 1 })));
+  await server.close();
+});
+
+beforeEach(() => {
+  owner = `ada ${crypto.randomUUID()}`;
+  isAway = false;
   let nth = 0;
   emulator = createEmulator({ speed: Number.POSITIVE_INFINITY, chat: () => `answer ${++nth}` });
-  const network = (input: string, init?: RequestInit) =>
-    answer(new Request(new URL(input, "https://app.example.com"), init), "ada");
   vi.stubGlobal("fetch", network);
-  vi.stubGlobal("EventSource", eventSourceOf(network));
+  vi.stubGlobal("EventSource", EventSourceOfTests);
 });
 afterEach(() => {
   for (const chat of open.splice(0)) chat.close();
   vi.unstubAllGlobals();
 });
 
+/** Answers as the framework of an app does: an error of its function is a 500. */
+async function network(input: string, init?: RequestInit): Promise<Response> {
+  const request = new Request(new URL(input, "https://app.example.com"), init);
+  if (isAway) throw new TypeError("fetch failed");
+  requests += 1;
+  const answer = processes[requests % processes.length] as Answer;
+  return answer(request, owner).catch(() => new Response(null, { status: 500 }));
+}
+
 /** A device: a chat that is shown, with drafts of its own. */
 async function openDevice(drafts = memoryStorage()) {
-  const { serverStorage } = await files<{ serverStorage(drafts: RecordStorage): RecordStorage }>(
-    "storage.ts",
-  );
   const client = createClient(emulator.clientOptions);
   const storage = serverStorage(drafts);
-  const chat = createChatStore(client, { id: "trip", model: "delta-5.3", storage });
-  open.push(chat);
-  chat.subscribe(() => {});
+  const chat = openChat(storage, client);
   await expect.poll(() => chat.getSnapshot().isRestoring).toBe(false);
   const texts = () => chat.getSnapshot().messages.map(({ content }) => content);
   return { chat, texts, client, storage };
 }
 
-test("a turn on the phone shows on the laptop, and the laptop's next message follows it", async () => {
+function openChat(storage: RecordStorage, client = createClient(emulator.clientOptions)): ChatStore {
+  const chat = createChatStore(client, { id: "trip", model: "delta-5.3", storage });
+  open.push(chat);
+  chat.subscribe(() => {});
+  return chat;
+}
+
+describe("The contract on the server of the recipe", () => {
+  const cases = storageContract({
+    create: () => serverStorage(memoryStorage()),
+    createUnreachable() {
+      isAway = true;
+      return serverStorage(memoryStorage());
+    },
+    deadlineMs: 30_000,
+  });
+  test.for(cases)("$title", ({ run }, context) => run(context));
+});
+
+test("A turn on the phone shows on the laptop, and the laptop's next message follows it", async () => {
   const laptop = await openDevice();
   await laptop.chat.send("I am going to Rome");
   const phone = await openDevice();
@@ -79,9 +120,52 @@ test("a turn on the phone shows on the laptop, and the laptop's next message fol
     "What is my name?",
   ]);
   await expect.poll(() => phone.texts()).toEqual(laptop.texts());
+  const later = await openDevice();
+  await expect.poll(() => later.texts()).toEqual(laptop.texts());
 });
 
-test("an answer that streams on one device is not ended by another that opens the chat", async () => {
+test("Without a watch the phone's turn is gone from view, as the page says", async () => {
+  const kept = serverStorage(memoryStorage());
+  const reads: Promise<unknown>[] = [];
+  const storage: RecordStorage = {
+    ...kept,
+    watch: () => () => {},
+    read(collection) {
+      const reading = kept.read(collection);
+      reads.push(reading);
+      return reading;
+    },
+  };
+  const [laptop, phone] = [openChat(storage), openChat(storage)];
+  await expect.poll(() => reads.length).toBe(2);
+  await Promise.all(reads);
+  for (const chat of [laptop, phone]) await expect.poll(() => chat.getSnapshot().isRestoring).toBe(false);
+  await phone.send("My name is Ada");
+  await laptop.send("What is my name?");
+  const later = await openDevice();
+  await expect.poll(() => later.texts()).toEqual(["What is my name?", "answer 2"]);
+});
+
+test("A change that is written while all processes have lost their listening is reported afterwards", async () => {
+  const [sql, storage] = [connections[0] as Sql, serverStorage(memoryStorage())];
+  const seen = new Map<string, unknown>();
+  const stop = storage.watch("notes", (changes) => {
+    for (const [key, record] of changes) seen.set(key, record);
+  });
+  await storage.write("notes", new Map([["a", 1]]));
+  await expect.poll(() => seen.get("a")).toBe(1);
+  await sql.begin(async (sql) => {
+    const ended =
+      await sql`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query ILIKE 'listen %'`;
+    expect(ended).toHaveLength(2);
+    await sql`INSERT INTO records (owner, collection, key, value) VALUES (${owner}, 'notes', 'b', '2')`;
+    await sql`SELECT pg_notify('records', ${owner})`;
+  });
+  await expect.poll(() => seen.get("b")).toBe(2);
+  stop();
+});
+
+test("An answer that streams on one device is not ended by another that opens the chat", async () => {
   const phone = await openDevice();
   const turn = phone.chat.send("Hello [[stall]]");
   await expect.poll(() => phone.chat.getSnapshot().status).not.toBe("ready");
@@ -92,7 +176,7 @@ test("an answer that streams on one device is not ended by another that opens th
   await expect.poll(() => laptop.chat.getSnapshot().messages.at(-1)?.outcome).toBe("stopped");
 });
 
-test("a chat is read again after a reload, and a removed one is gone on all devices", async () => {
+test("A chat is read again after a reload, and a removed one is gone on all devices", async () => {
   const laptop = await openDevice();
   await laptop.chat.send("Hello");
   const phone = await openDevice();
@@ -101,39 +185,68 @@ test("a chat is read again after a reload, and a removed one is gone on all devi
   await expect.poll(() => phone.texts()).toEqual([]);
 });
 
-test("a user reads no records of another", async () => {
+test("A user reads no records of another, and stores nothing that is no JSON", async () => {
   const laptop = await openDevice();
   await laptop.chat.send("Hello");
-  const url = `https://app.example.com/records/${encodeURIComponent("chat/trip")}`;
-  const keys = async (owner: string) => Object.keys(await (await answer(new Request(url), owner)).json());
-  expect(await keys("ada")).not.toEqual([]);
-  expect(await keys("bob")).toEqual([]);
+  const url = "https://app.example.com/records?collection=chat%2Ftrip";
+  const [answer] = processes as [Answer, Answer];
+  const keysOf = async (user: string) =>
+    ((await (await answer(new Request(url), user)).json()) as { key: string }[]).map(({ key }) => key);
+  expect(await keysOf(owner)).not.toEqual([]);
+  expect(await keysOf("bob")).toEqual([]);
+  const body = JSON.stringify([{ key: "a", value: "{cut" }]);
+  await expect(answer(new Request(url, { method: "PATCH", body }), owner)).rejects.toThrow(
+    "check constraint",
+  );
+  expect(await keysOf(owner)).not.toContain("a");
 });
 
-/** The part of a browser's `EventSource` that the page uses. */
-function eventSourceOf(network: (input: string, init: RequestInit) => Promise<Response>) {
-  return class {
-    onopen: () => void = () => {};
-    onmessage: (event: { data: string }) => void = () => {};
-    readonly #left = new AbortController();
+function tableOfPage(): string {
+  return /```sql\n(.*?)```/s.exec(readFileSync(`${import.meta.dirname}/../${page}`, "utf8"))?.[1] ?? "";
+}
 
-    constructor(url: string) {
-      void this.#read(url).catch(() => {});
-    }
+/** The part of a browser's `EventSource` that the page uses: it comes back with the last id where a stream ends. */
+class EventSourceOfTests {
+  static readonly CLOSED = 2;
+  readyState = 0;
+  onerror = () => {};
+  onmessage: (event: { data: string }) => void = () => {};
+  readonly #left = new AbortController();
 
-    async #read(url: string): Promise<void> {
-      const { body } = await network(url, { headers: { accept: "text/event-stream" } });
-      const reader = (body as ReadableStream<Uint8Array<ArrayBuffer>>)
-        .pipeThrough(new TextDecoderStream())
-        .getReader();
-      this.#left.signal.addEventListener("abort", () => void reader.cancel());
-      for (let piece = await reader.read(); !piece.done; piece = await reader.read())
-        if (piece.value.startsWith("data: ")) this.onmessage({ data: piece.value.slice(6) });
-        else this.onopen();
-    }
+  constructor(url: string) {
+    void this.#follow(url);
+  }
 
-    close(): void {
-      this.#left.abort();
+  async #follow(url: string): Promise<void> {
+    const headers: Record<string, string> = { accept: "text/event-stream" };
+    const { signal } = this.#left;
+    while (!signal.aborted) {
+      const response = await network(url, { headers }).catch(() => undefined);
+      if (response && !response.ok) {
+        this.readyState = EventSourceOfTests.CLOSED;
+        this.onerror();
+        return;
+      }
+      await this.#read(response, headers).catch(() => {});
+      await new Promise((resolve) => setTimeout(resolve, 10));
     }
-  };
+  }
+
+  async #read(response: Response | undefined, headers: Record<string, string>): Promise<void> {
+    const reader = response?.body?.getReader();
+    this.#left.signal.addEventListener("abort", () => void reader?.cancel().catch(() => {}));
+    const parser = createEventParser({
+      onId: (id) => {
+        headers["last-event-id"] = id;
+      },
+      onEvent: ({ data }) => !this.#left.signal.aborted && this.onmessage({ data }),
+    });
+    for (let piece = await reader?.read(); piece && !piece.done; piece = await reader?.read())
+      parser.push(piece.value);
+  }
+
+  close(): void {
+    this.readyState = EventSourceOfTests.CLOSED;
+    this.#left.abort();
+  }
 }

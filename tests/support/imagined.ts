@@ -78,5 +78,6 @@ export const imaginedFiles: Readonly<Record<string, string>> = {
   "sign-in.ts": `export const userOf = (_: Request) => ({ id: "ada" });\n`,
   "my-keeper.ts": `import type { Keeper } from "@sluice/durable/testing";\nexport declare const openMyKeeper: (store: string) => Promise<Keeper>;\n`,
   "my-storage.ts": `import type { RecordStorage } from "@sluice/core";\nexport declare const openMyStorage: () => RecordStorage;\n`,
+  "recorded.ts": `import type { RecordStorage } from "@sluice/core";\nexport declare const recorded: (calls: string[]) => RecordStorage;\n`,
   "auth.ts": `export const auth = async (): Promise<{ user?: { id?: string } } | null> => ({ user: { id: "ada" } });\n`,
 };
