@@ -10,6 +10,7 @@ import otel from "./packages/otel/vitest.config.ts";
 import proxy from "./packages/worker-proxy/vitest.config.ts";
 import { chromiumFlags, findChromium } from "./scripts/chromium.ts";
 import LongestFirst from "./scripts/longest-first.ts";
+import { frameworkPlugins } from "./tests/recipes/plugins.ts";
 import { conformanceData } from "./tests/support/conformance.ts";
 
 const chromium = findChromium();
@@ -232,6 +233,18 @@ export default defineConfig({
           name: "clients",
           environment: "node",
           include: ["tests/clients/*.test.ts"],
+        },
+      },
+      {
+        ...shared,
+        plugins: [conformanceData(), ...frameworkPlugins],
+        test: {
+          ...sharedWorkers,
+          name: "recipes",
+          root: "tests", // which has the frameworks
+          setupFiles: ["../packages/react/test/setup.ts"],
+          environment: "happy-dom",
+          include: ["recipes/*.test.{ts,tsx}"],
         },
       },
       {

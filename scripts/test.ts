@@ -16,7 +16,7 @@ import { closingLines, type Tally } from "./closing-line.ts";
  *   --long    what is left out of both: kills, long property runs, React 18, React's compiler rules, unused code, other
  *             people's clients, Next, package shapes
  *   --ci      (none) and then --long
- *   --clients other people's clients alone; --next a built Next app alone
+ *   --clients other people's clients alone; --recipes other people's frameworks alone; --next a built Next app alone
  *
  * `--seed <number>` and `--runs <number>` are for the properties: to repeat a run that failed, or for a longer one. All
  * other arguments go to each vitest.
@@ -59,7 +59,9 @@ const usual: Stage = {
     [
       {
         args: [
-          ...projects(...["clients", ...built, ...waiting, ...elsewhere].map((project) => `!${project}`)),
+          ...projects(
+            ...["clients", "recipes", ...built, ...waiting, ...elsewhere].map((project) => `!${project}`),
+          ),
           ...notLong,
           // a second worker would load all modules of each project again; the browsers and the other lanes fill the cores
           ...["--maxWorkers", "1"],
@@ -78,11 +80,11 @@ const long: Stage = {
   lanes: [
     [
       { args: [...projects(...elsewhere, ...platforms), ...notLong], env: { SLUICE_PORTABLE: "only" } },
-      { args: ["--project", "!clients", "--tags-filter", "long"], ...siteOf("site build") },
+      { args: [...projects("!clients", "!recipes"), "--tags-filter", "long"], ...siteOf("site build") },
       { args: ["--project", "worker-proxy", "fuzz"], env: { SLUICE_SEED: "7", SLUICE_RUNS: "2000" } },
       { args: ["--project", "together", "properties", "any-json"], env: { SLUICE_RUNS: "2000" } },
       { args: ["--project", "together", "simulation"], env: { SLUICE_RUNS: "400" } },
-      { args: ["--project", "clients"] },
+      { args: projects("clients", "recipes") },
     ],
   ],
 };
@@ -107,6 +109,7 @@ if (mode !== "quick" && !ensureChromium()) {
 if (mode === "quick") await run(quick);
 else if (mode === "long") await run(long);
 else if (mode === "clients") await run({ scripts: [], lanes: [[{ args: projects("clients") }]] });
+else if (mode === "recipes") await run({ scripts: [], lanes: [[{ args: projects("recipes") }]] });
 else if (mode === "next") await run(next);
 else await run(usual);
 if (mode === "ci" && process.exitCode === undefined) await run(long);
@@ -191,7 +194,7 @@ function end(reason?: string): never {
 
 function readArguments() {
   const args = process.argv.slice(2);
-  const modes = ["quick", "long", "ci", "clients", "next"] as const;
+  const modes = ["quick", "long", "ci", "clients", "recipes", "next"] as const;
   const { values, tokens } = parseArgs({
     args,
     options: {
@@ -201,6 +204,7 @@ function readArguments() {
       long: { type: "boolean" },
       ci: { type: "boolean" },
       clients: { type: "boolean" },
+      recipes: { type: "boolean" },
       next: { type: "boolean" },
     },
     strict: false,
