@@ -1,0 +1,88 @@
+import type { AbstractAgent } from "@ag-ui/client";
+import { afterAll, test as base, beforeAll, expect, vi } from "vitest";
+import { z } from "zod";
+import { filesOfPage } from "../support/page-files.ts";
+import { numbered, openGateway } from "./gateway.ts";
+import { newest } from "./newest.ts";
+
+/*
+ * The agent of the guide "AG-UI" in the core of CopilotKit, which its hooks for React are made on. It is installed by
+ * `scripts/newest.ts` alone, each week: beside it the lockfile would be another one. The hooks are 530 packages.
+ */
+
+interface Copilot {
+  subscribe(subscriber: { onError(event: { error: Error }): void }): unknown;
+  getAgent(id: string): AbstractAgent | undefined;
+  runAgent(options: { agent: AbstractAgent }): Promise<unknown>;
+  stopAgent(options: { agent: AbstractAgent }): void;
+}
+interface Installed {
+  CopilotKitCore: new (options: object) => Copilot;
+}
+interface Page {
+  SluiceAgent: new (...options: unknown[]) => AbstractAgent;
+}
+
+const installed = await newest<Installed>("@copilotkit/core");
+const test = base.skipIf(!installed);
+const files = filesOfPage("docs/guides/ag-ui.md");
+
+async function open() {
+  const gateway = openGateway({ chat: numbered() });
+  const { SluiceAgent } = await files<Page>("sluice-agent.ts");
+  const depths: unknown[] = [];
+  const errors: Error[] = [];
+  const copilot = new (installed as Installed).CopilotKitCore({
+    agents__unsafe_dev_only: { default: new SluiceAgent(gateway.client, "alpha-v4.1-flash") },
+    tools: [
+      {
+        name: "get_depth",
+        description: "Measures a depth",
+        parameters: z.object({ place: z.string() }),
+        handler: async (input) => {
+          depths.push(input);
+          return { metres: 11_000 };
+        },
+      },
+    ],
+  });
+  copilot.subscribe({ onError: ({ error }) => void errors.push(error) });
+  const agent = copilot.getAgent("default");
+  if (!agent) throw new Error("CopilotKit has no agent");
+  const ask = (content: string) => {
+    agent.addMessage({ id: crypto.randomUUID(), role: "user", content });
+    return copilot.runAgent({ agent });
+  };
+  return { agent, ask, copilot, depths, errors, requests: () => gateway.emulator.requests };
+}
+
+beforeAll(() => vi.stubEnv("DO_NOT_TRACK", "1"));
+afterAll(() => vi.unstubAllEnvs());
+
+test("CopilotKit asks, runs its own tool, and goes on with the result", async () => {
+  const { agent, ask, depths, errors, requests } = await open();
+  await ask('Use the tool for "Mariana"');
+  expect(errors).toEqual([]);
+  expect(depths).toEqual([{ place: "Mariana" }]);
+  expect(requests()).toHaveLength(2);
+  expect(agent.messages.at(-1)).toMatchObject({
+    role: "assistant",
+    content: expect.stringContaining("11000"),
+  });
+});
+
+test("CopilotKit is told of an answer that is cut, and keeps its text", async () => {
+  const { agent, ask, errors } = await open();
+  await ask("Tell me of lakes [[truncate]]");
+  expect(errors.map(({ message }) => message).join()).toContain("The answer was cut off");
+  expect(agent.messages.at(-1)).toMatchObject({ role: "assistant", content: expect.stringMatching(/./) });
+});
+
+test("CopilotKit stops a run, and the gateway sees it", async () => {
+  const { agent, ask, copilot, requests } = await open();
+  const run = ask("Tell me of rivers [[stall]]");
+  await expect.poll(() => agent.messages.at(-1)?.role).toBe("assistant");
+  copilot.stopAgent({ agent });
+  await run;
+  await expect.poll(() => requests()[0]?.aborted).toBe(true);
+});
