@@ -23,6 +23,7 @@ const alias = [
   { find: "@sluice/core/schemas", replacement: source("core/src/entries/schemas.ts") },
   { find: "@sluice/core/prices", replacement: source("core/src/entries/prices.ts") },
   { find: "@sluice/core/partial-json", replacement: source("core/src/entries/partial-json.ts") },
+  { find: "@sluice/core/remote", replacement: source("core/src/entries/remote.ts") },
   { find: "@sluice/core/node", replacement: source("core/src/entries/node.ts") },
   { find: "@sluice/core/testing", replacement: source("core/src/entries/testing.ts") },
   { find: "@sluice/core/internal", replacement: source("core/src/entries/internal.ts") },

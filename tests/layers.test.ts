@@ -11,7 +11,7 @@ const layers = {
   "core/src": `
     entries/
     prices/
-    batches/
+    batches/ remote/
     media-tools/
     assets/ chat/ epsilon/ images/ videos/
     tasks/ uploads/
@@ -23,7 +23,7 @@ const layers = {
     vocabulary/`,
   "core/src/entries": `
     browser
-    index internal media node partial-json prices schemas sse testing
+    index internal media node partial-json prices remote schemas sse testing
     apart`,
   "core/src/vocabulary": `
     events
@@ -71,6 +71,18 @@ const layers = {
     delta frame-reader schema stream-end stray-lines
     event-cursor field-reader frame-json message-schema tool-schema
     image-url reported-error`,
+  "core/src/remote": `
+    storage
+    collections
+    collection
+    first-read
+    shared
+    sender session
+    lanes locks passing replica
+    line outbox
+    follow join
+    place references status while-shown wire
+    answers`,
   "core/src/prices": `
     cost-of estimate
     usage-cost

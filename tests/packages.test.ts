@@ -139,6 +139,7 @@ describe("the types compile with every check on", { tags: ["long"], timeout: 600
     "core/media",
     "core/partial-json",
     "core/prices",
+    "core/remote",
     "core/node",
     "core/testing",
     "core/internal",

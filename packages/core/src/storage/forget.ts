@@ -11,7 +11,16 @@ import { openWebStorage } from "./web.js";
 /* Loaded when a user signs out. */
 
 /** Beginnings of the names of all collections, for a client without a scope. */
-const COLLECTIONS = ["batches", "chat", "conversations", "drafts", "uploads", "video-tasks", FORGOTTEN];
+const COLLECTIONS = [
+  "batches",
+  "chat",
+  "conversations",
+  "drafts",
+  "remote",
+  "uploads",
+  "video-tasks",
+  FORGOTTEN,
+];
 
 /**
  * Removes all that a client's scope has stored, in the storages that the client has used in this page, in those that are

@@ -1,0 +1,54 @@
+import { isSame } from "../base/same.js";
+import { joinCopies } from "../chat/conversation/join.js";
+import type { PlacedMessage } from "../chat/conversation/placement.js";
+import { nodesIn, recordOf } from "../chat/conversation/records.js";
+import { isRecord } from "../transport/error-response.js";
+import { CONVERSATIONS } from "./place.js";
+
+/** Two copies of a record in one. */
+export interface Joined {
+  /** The joined record; undefined for a removed one. */
+  readonly value: unknown;
+  /** True if it has something that the server's copy does not have. */
+  readonly isAhead: boolean;
+}
+
+/**
+ * Joins a record of this browser with the server's copy, by the rules that tabs have: messages as their chat joins them,
+ * conversations by their revision. A removal wins on either side.
+ *
+ * @param isDirty true for a record that was changed here and not sent yet: of those that can't be joined, it wins
+ */
+export function joinRecords(
+  collection: string,
+  key: string,
+  mine: unknown,
+  theirs: unknown,
+  isDirty: boolean,
+): Joined {
+  if (mine === undefined || theirs === undefined)
+    return { value: undefined, isAhead: theirs !== undefined && isDirty };
+  if (collection === CONVERSATIONS) return joinByRevision(mine, theirs);
+  const [ours] = nodesIn(new Map([[key, mine]]));
+  const [other] = nodesIn(new Map([[key, theirs]]));
+  if (ours && other) return joinMessages(mine, theirs, ours, other);
+  if (other || !(isDirty || ours)) return { value: theirs, isAhead: false };
+  return { value: mine, isAhead: !isSame(mine, theirs) };
+}
+
+function joinByRevision(mine: unknown, theirs: unknown): Joined {
+  const isAhead = revisionOf(mine) > revisionOf(theirs);
+  return { value: isAhead ? mine : theirs, isAhead };
+}
+
+function joinMessages(mine: unknown, theirs: unknown, ours: PlacedMessage, other: PlacedMessage): Joined {
+  const { joined, isAhead } = joinCopies(ours, other);
+  // a record as it was written has what this version does not know
+  const value = joined === ours ? mine : joined === other ? theirs : recordOf(joined);
+  return { value, isAhead };
+}
+
+function revisionOf(record: unknown): number {
+  const { revision } = isRecord(record) ? record : {};
+  return typeof revision === "number" ? revision : 0;
+}

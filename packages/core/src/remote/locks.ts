@@ -1,0 +1,121 @@
+import { idle } from "../base/clock.js";
+import type { Client } from "../client.js";
+import type { DeviceLock } from "../storage/devices.js";
+import type { Line } from "./line.js";
+import type { Wire } from "./wire.js";
+
+/** Life of a lease without a renewal, and the time between two renewals, in milliseconds. */
+const LEASE_MS = 30_000;
+const RENEW_MS = 10_000;
+/** Longest wait for the changes of a page before it gives a lock back, in milliseconds. */
+const FLUSH_MS = 5000;
+/** Longest time for which the changes of a page wait for the answer about a lock, in milliseconds. */
+const HOLD_MS = 3000;
+
+/** Parts that locks need. */
+interface LockOptions {
+  readonly client: Client;
+  readonly wire: Wire;
+  readonly line: Line;
+  /** Id of the conversation. */
+  readonly id: string;
+  /** Brings what was written before the lock was free into this page. */
+  readonly pull: (version: number | undefined) => Promise<void>;
+  /** Keeps the changes of this page back until the returned function is called. */
+  readonly hold: () => () => void;
+  /** Waits until the changes of this page are sent, or for some milliseconds. */
+  readonly flush: (ms: number) => Promise<void>;
+}
+
+/**
+ * Takes a lease of a conversation, and renews it until it is given back.
+ *
+ * @returns undefined while another page holds it
+ * @throws the error of the request
+ */
+export async function takeLock(options: LockOptions, name: string): Promise<DeviceLock | undefined> {
+  const { client, line, pull } = options;
+  if (line.isLocal) return ofThisBrowser;
+  const sentAt = client.clock.now();
+  const answer = await requestHeld(options, name);
+  if (answer === "local") return ofThisBrowser;
+  if (!answer.isHeld) return undefined;
+  const lock = keepRenewed(options, name, sentAt);
+  try {
+    await pull(answer.version);
+  } catch (error) {
+    await lock.release();
+    throw error;
+  }
+  return lock;
+}
+
+/** Where the proxy keeps no conversations, the Web Lock of the browser is all there is. */
+const ofThisBrowser: DeviceLock = { isHeld: true, release: async () => {} };
+
+/** Asks for the lease. Until the answer nothing of this page is sent: no other device may see work without its lock. */
+async function requestHeld({ client, wire, line, id, hold }: LockOptions, name: string) {
+  const release = hold();
+  const answered = new AbortController();
+  idle(client.clock).sleep(HOLD_MS, answered.signal).then(release, release);
+  try {
+    const answer = await wire.lease(id, name, LEASE_MS);
+    line.worked();
+    return answer;
+  } catch (error) {
+    await line.failed(error);
+    if (line.isLocal) return "local";
+    throw error;
+  } finally {
+    answered.abort(null);
+  }
+}
+
+function keepRenewed({ client, wire, id, flush }: LockOptions, name: string, sentAt: number): DeviceLock {
+  let granted = { at: sentAt, wallAt: Date.now() - (client.clock.now() - sentAt) };
+  let isLost = false;
+  const released = new AbortController();
+  const { addEventListener: listen } = globalThis as Partial<typeof globalThis>;
+  // a page that is closed, or frozen for later, works on nothing
+  listen?.("pagehide", () => void giveBack(), { signal: released.signal });
+  void renew();
+  return {
+    get isHeld() {
+      return isHeld();
+    },
+    async release() {
+      if (isHeld()) await flush(FLUSH_MS);
+      await giveBack();
+    },
+  };
+
+  function isHeld(): boolean {
+    // the clock of a page may stand still while the device sleeps
+    const ms = Math.max(client.clock.now() - granted.at, Date.now() - granted.wallAt);
+    isLost ||= ms >= LEASE_MS;
+    return !isLost;
+  }
+
+  async function giveBack(): Promise<void> {
+    if (released.signal.aborted) return;
+    isLost = true;
+    released.abort(null);
+    await wire.release(id, name).catch(() => {});
+  }
+
+  async function renew(): Promise<void> {
+    const { signal } = released;
+    while (!signal.aborted) {
+      await idle(client.clock)
+        .sleep(RENEW_MS, signal)
+        .catch(() => {});
+      if (signal.aborted || !isHeld()) return;
+      const asked = { at: client.clock.now(), wallAt: Date.now() };
+      const answer = await wire.lease(id, name, LEASE_MS).catch(() => undefined);
+      // a lease that ran out meanwhile may have been another page's
+      if (!isHeld() || signal.aborted) return;
+      if (answer?.isHeld) granted = asked;
+      else if (answer) isLost = true;
+    }
+  }
+}

@@ -1,0 +1,242 @@
+import { isolate } from "../base/isolate.js";
+import { isSame } from "../base/same.js";
+import type { RecordStorage } from "../storage/storage.js";
+import { recordsOf, textsOf } from "../storage/texts.js";
+import type { ServerRecord } from "./answers.js";
+import { joinRecords } from "./join.js";
+import type { Outbox, OutboxEntry } from "./outbox.js";
+import type { Place } from "./place.js";
+
+type Records = ReadonlyMap<string, unknown>;
+type Listener = (changes: Records) => void;
+
+/** The copy of one collection in this page: it joins what is written here with what comes from elsewhere. */
+export interface Replica {
+  readonly place: Place;
+  /** Number of watchers. The copy is in memory while there are any. */
+  readonly watchers: () => number;
+  /** Calls `listener` with what others change. */
+  watch(listener: Listener, onRefusal?: (error: unknown) => void): () => void;
+  /** Reads the local storage. The first time, for all parts of the page together. */
+  read(): Promise<Records>;
+  /** Returns the records as they are now, after the first read. */
+  load(): Promise<Records>;
+  /**
+   * Writes records, and puts them into the outbox.
+   *
+   * @param isLocal true where the proxy keeps no conversations: only removals are noted for a later one
+   */
+  write(changes: Records, isLocal: boolean): Promise<void>;
+  /** Takes the server's records, and writes what they change into the local storage. */
+  take(records: ReadonlyMap<string, ServerRecord>): Promise<void>;
+  /** Notes the versions of changes that the server has taken. */
+  noteTaken(taken: ReadonlyMap<string, number>): void;
+  /** Version up to which all records are in the copy; 0 where that is unknown. */
+  readonly version: () => number;
+  /** Notes that all records up to this version are in the copy. */
+  noteVersion(version: number): void;
+  /** Forgets what is known of the server's versions: it has lost them. */
+  forgetVersions(): void;
+  /** Puts all records into the outbox, as if the server had none of them. It takes those that it has as they are. */
+  sendAll(): Promise<void>;
+  /** Changes records in this browser alone. */
+  keep(changes: Records): Promise<void>;
+  /** Shows records that another device passes. Nothing is kept. */
+  show(records: Records): void;
+  /** Forgets the versions, and the copy in memory. */
+  reset(): void;
+}
+
+/** Parts that a replica needs. */
+interface ReplicaOptions {
+  readonly local: RecordStorage;
+  readonly outbox: Outbox;
+  readonly place: Place;
+  /** Called after something was put into the outbox. */
+  readonly onDue: () => void;
+  /** Called when the first watcher has come, and when the last one has left. */
+  readonly onUse: () => () => void;
+}
+
+/** Creates the copy of one collection. Nothing is read before `load`. */
+export function createReplica({ local, outbox, place, onDue, onUse }: ReplicaOptions): Replica {
+  const { name, collection } = place;
+  const listeners = new Set<Listener>();
+  let records = new Map<string, unknown>();
+  /** Keys that have changed since the copy was begun: what is read of them is older. */
+  let changed = new Set<string>();
+  let loading: Promise<Records> | undefined;
+  const versions = createVersions();
+  let stop: (() => void) | undefined;
+  return {
+    place,
+    watchers: () => listeners.size,
+    watch,
+    async read() {
+      if (loading || listeners.size === 0) return local.read(name);
+      return new Map(await load());
+    },
+    load,
+    write,
+    take,
+    noteTaken(taken) {
+      for (const [key, at] of taken) {
+        versions.note(key, at);
+        outbox.raise(collection, key, at);
+      }
+    },
+    version: versions.ofAll,
+    noteVersion: versions.noteAll,
+    async sendAll() {
+      const all = new Map<string, OutboxEntry>();
+      for (const [key, value] of await load()) all.set(key, { value, seen: 0, isCopy: true });
+      for (const [key, { value }] of outbox.of(collection)) all.set(key, { value, seen: 0 });
+      await outbox.put(collection, all);
+      onDue();
+    },
+    async keep(changes) {
+      for (const [key, value] of changes) set(key, value);
+      notify(changes);
+      if (changes.size > 0) await local.write(name, changes);
+    },
+    show: notify,
+    forgetVersions: versions.forget,
+    reset() {
+      versions.forget();
+      forgetCopy();
+    },
+  };
+
+  function watch(listener: Listener, onRefusal?: (error: unknown) => void): () => void {
+    // wrapped: a listener that is added twice is called twice
+    const entry: Listener = (changes) => listener(changes);
+    if (listeners.size === 0) {
+      const stopLocal = local.watch(name, onLocal, onRefusal);
+      const stopUse = onUse();
+      stop = () => {
+        stopLocal();
+        stopUse();
+        forgetCopy();
+        versions.noteAll(0);
+      };
+    }
+    listeners.add(entry);
+    return () => {
+      if (listeners.delete(entry) && listeners.size === 0) stop?.();
+    };
+  }
+
+  function forgetCopy(): void {
+    records = new Map();
+    changed = new Set();
+    loading = undefined;
+  }
+
+  function load(): Promise<Records> {
+    loading ??= fill();
+    loading.catch(() => {
+      loading = undefined;
+    });
+    return loading;
+  }
+
+  async function fill(): Promise<Records> {
+    const copy = records;
+    const stored = await local.read(name);
+    for (const [key, value] of stored) if (!changed.has(key)) copy.set(key, value);
+    return copy;
+  }
+
+  async function write(changes: Records, isLocal: boolean): Promise<void> {
+    const given = recordsOf(textsOf(changes));
+    const entries = new Map<string, OutboxEntry>();
+    const corrected = new Map<string, unknown>();
+    for (const [key, value] of given) {
+      const joined = joinedWithCopy(collection, key, value, records.get(key));
+      if (joined !== value) corrected.set(key, joined);
+      given.set(key, joined);
+      set(key, joined);
+      if (joined === undefined || !isLocal) entries.set(key, { value: joined, seen: seenOf(key) });
+    }
+    // in one task: a page that is closed now writes both
+    const kept = [outbox.put(collection, entries), local.write(name, given)];
+    onDue();
+    await Promise.all(kept);
+    notify(corrected);
+  }
+
+  function seenOf(key: string): number {
+    return Math.max(outbox.of(collection).get(key)?.seen ?? 0, versions.of(key), versions.ofAll());
+  }
+
+  async function take(incoming: ReadonlyMap<string, ServerRecord>): Promise<void> {
+    const changes = new Map<string, unknown>();
+    const ahead = new Map<string, OutboxEntry>();
+    const settled = new Map<string, OutboxEntry>();
+    for (const [key, { version: at, value: theirs }] of incoming) {
+      if (versions.of(key) >= at) continue;
+      versions.note(key, at);
+      const entry = outbox.of(collection).get(key);
+      const mine = entry ?? (records.has(key) ? { value: records.get(key) } : undefined);
+      const { value, isAhead } = mine
+        ? joinRecords(collection, key, mine.value, theirs, entry !== undefined)
+        : { value: theirs, isAhead: false };
+      if (isAhead) ahead.set(key, { value, seen: at });
+      else if (entry) settled.set(key, entry);
+      if (isSame(records.get(key), value) && (value !== undefined || !records.has(key))) continue;
+      set(key, value);
+      changes.set(key, value);
+    }
+    notify(changes);
+    await Promise.all([
+      outbox.put(collection, ahead),
+      outbox.sent(collection, settled),
+      changes.size > 0 && local.write(name, changes),
+    ]);
+    if (ahead.size > 0) onDue();
+  }
+
+  /** Other tabs have written. */
+  function onLocal(changes: Records): void {
+    for (const [key, value] of changes) if (!outbox.of(collection).has(key)) set(key, value);
+    notify(changes);
+  }
+
+  function set(key: string, value: unknown): void {
+    if (listeners.size === 0) return;
+    changed.add(key);
+    if (value === undefined) records.delete(key);
+    else records.set(key, value);
+  }
+
+  function notify(changes: Records): void {
+    if (changes.size === 0) return;
+    for (const listener of [...listeners])
+      if (listeners.has(listener)) isolate(() => listener(recordsOf(textsOf(changes))));
+  }
+}
+
+/** A write never replaces a newer copy. */
+function joinedWithCopy(collection: string, key: string, value: unknown, copy: unknown): unknown {
+  if (copy === undefined || value === undefined) return value;
+  return joinRecords(collection, key, value, copy, true).value;
+}
+
+/** Versions of records on the server, as far as this page knows them. */
+function createVersions() {
+  let known = new Map<string, number>();
+  let all = 0;
+  return {
+    of: (key: string) => known.get(key) ?? 0,
+    note: (key: string, version: number) => void known.set(key, Math.max(known.get(key) ?? 0, version)),
+    /** Version up to which everything is known; 0 for nothing. */
+    ofAll: () => all,
+    noteAll(version: number) {
+      all = version;
+    },
+    forget() {
+      known = new Map();
+      all = 0;
+    },
+  };
+}

@@ -1,0 +1,115 @@
+import {
+  type Client,
+  type ClientOptions,
+  createClient,
+  memoryStorage,
+  type RecordStorage,
+} from "@sluice/core";
+import { type RemoteStorage, type RemoteStorageOptions, remoteStorage } from "@sluice/core/remote";
+import { conversations, conversationsObject, type ObjectNamespace } from "@sluice/durable";
+import { openObjects } from "@sluice/durable/node";
+import { createProxy } from "@sluice/worker-proxy";
+
+interface Env {
+  readonly CONVERSATIONS: ObjectNamespace;
+}
+
+const ORIGIN = "https://app.example.com";
+
+/** A proxy that keeps conversations, in this process, and devices that use it. All of them are one user's. */
+export function openServer(extra: Partial<Parameters<typeof createProxy<Env>>[0]> = {}) {
+  const kept = { namespace: (env: Env) => env.CONVERSATIONS };
+  const objects = openObjects({
+    file: ":memory:",
+    env: {},
+    objects: { CONVERSATIONS: conversationsObject<Env>(kept) },
+  });
+  const proxy = createProxy<Env>({
+    baseURL: "https://gateway.example.com",
+    apiKey: () => "key-of-the-gateway",
+    authenticate: () => ({ id: "ada" }),
+    origins: [ORIGIN],
+    models: ["delta-5.3"],
+    routes: ["chat", "conversations"],
+    extensions: [conversations<Env>(kept)],
+    ...extra,
+  });
+  let devices = 0;
+  const cuts: (() => void)[] = [];
+  return {
+    answer: (request: Request) => proxy.fetch(request, objects.env as Env),
+    device,
+    close() {
+      for (const goOffline of cuts) goOffline();
+      return objects.close(0);
+    },
+  };
+
+  /** A browser of the user. Its scope keeps its locks apart from those of the other devices in this process. */
+  function device(options: Partial<ClientOptions> & RemoteStorageOptions = {}) {
+    const { local = memoryStorage(), onRefusal, ...clientOptions } = options;
+    const requests: string[] = [];
+    const state: { isOnline: boolean; before?: (path: string) => unknown } = { isOnline: true };
+    const open = new Set<AbortController>();
+    const client = createClient({
+      baseURL: "https://proxy.example.com",
+      scope: `device-${++devices}-${Math.random()}`,
+      async fetch(given) {
+        if (!state.isOnline) throw new TypeError("fetch failed");
+        const cut = new AbortController();
+        open.add(cut);
+        given.signal.addEventListener("abort", () => cut.abort());
+        const request = new Request(given, { signal: cut.signal });
+        request.headers.set("origin", ORIGIN);
+        const { pathname, search } = new URL(request.url);
+        requests.push(`${request.method} ${decodeURIComponent(pathname)}`);
+        await state.before?.(pathname + search);
+        return proxy.fetch(request, objects.env as Env);
+      },
+      ...clientOptions,
+    });
+    const tab = (): RemoteStorage => remoteStorage(client, { local, onRefusal });
+    const goOffline = () => {
+      state.isOnline = false;
+      for (const cut of open) cut.abort();
+    };
+    cuts.push(goOffline);
+    return {
+      client,
+      local,
+      requests,
+      tab,
+      storage: tab(),
+      /** Cuts the network: also what is open ends. */
+      goOffline,
+      goOnline() {
+        state.isOnline = true;
+      },
+      /** Called before each request; it waits for what is returned. */
+      onRequest(before: (path: string) => unknown) {
+        state.before = before;
+      },
+    };
+  }
+}
+
+export const chat = (client: Client, id = "trip") => `"${client.scope}"/chat/${id}`;
+export const list = (client: Client) => `"${client.scope}"/conversations`;
+
+/** A finished message, as a chat writes it. */
+export const message = (content: string, revision = 1, more: object = {}) => ({
+  message: { id: content, role: "user", content, createdAt: 1, ...more },
+  parent: null,
+  revision,
+});
+
+/** Everything that a watcher was told, put together. */
+export function watched(storage: RecordStorage, collection: string) {
+  const records = new Map<string, unknown>();
+  const stop = storage.watch(collection, (changes) => {
+    for (const [key, value] of changes)
+      if (value === undefined) records.delete(key);
+      else records.set(key, value);
+  });
+  return { records, stop };
+}
