@@ -119,7 +119,8 @@ export function createConversationStore(
   }
 
   async function read(): Promise<void> {
-    storage.watch(COLLECTION, merge);
+    // the clock of another device may be ahead: what was removed there can be restored as long as here
+    storage.watch(COLLECTION, (changes) => merge(changes, restoreMs + GRACE_MS));
     let isForgotten = false;
     // the list lives as long as its client
     onForget(client, () => {
@@ -132,7 +133,7 @@ export function createConversationStore(
       client,
       () => storage.read(COLLECTION),
       (stored) => {
-        if (!isForgotten) merge(stored);
+        if (!isForgotten) merge(stored, 0);
       },
       (error) => reportStorageFailure(client, error),
     );
@@ -146,15 +147,19 @@ export function createConversationStore(
     activity.follow([...records.all.keys(), ...tracked]);
   }
 
-  /** Takes what other tabs have written or removed. */
-  function merge(changes: ReadonlyMap<string, unknown>): void {
+  /**
+   * Takes what other tabs and devices have written or removed.
+   *
+   * @param leastMs shortest time until what they have removed is deleted
+   */
+  function merge(changes: ReadonlyMap<string, unknown>, leastMs: number): void {
     for (const [id, value] of changes) {
       const record = recordIn(value);
       if (!records.take(id, record)) continue;
       search.forget(id);
       if (record?.isAnswering) activity.watchElsewhere(id);
       if (record?.removedAt !== undefined)
-        endRemoved(id, record.removedAt + restoreMs + GRACE_MS - Date.now());
+        endRemoved(id, Math.max(leastMs, record.removedAt + restoreMs + GRACE_MS - Date.now()));
     }
     if (isRead) followAll();
     store.flush();

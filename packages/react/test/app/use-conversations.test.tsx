@@ -510,6 +510,19 @@ test("The next page load waits two seconds longer than the tab that removed a co
   await waitFor(async () => expect((await storage.read("chat/old")).size).toBe(0));
 });
 
+test("What another device removes can be restored as long as here, also if its clock is behind", async () => {
+  const storage = memoryStorage();
+  const page = await opened({ storage });
+  const record = { title: "Why?", createdAt: 1, updatedAt: 1, revision: 3 };
+  await storage.write("chat/old", new Map([["m", { message: { role: "user", content: "Why?" } }]]));
+  const removedAt = Date.now() - 3_600_000;
+  await storage.write("conversations", new Map([["old", { ...record, removedAt }]]));
+  await act(() => page.clock.advance(11_900));
+  expect((await storage.read("chat/old")).size).toBe(1);
+  await act(() => page.clock.advance(100));
+  await waitFor(async () => expect((await storage.read("chat/old")).size).toBe(0));
+});
+
 test("A conversation that is removed again can be brought back for its whole time", async () => {
   const storage = memoryStorage();
   const page = await opened({ storage });
