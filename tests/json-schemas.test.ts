@@ -55,6 +55,21 @@ function verdicts(request: { [key: string]: JSONValue }) {
   return { fits, issues, said: issues.filter(({ rule, message }) => !isUnsaid(rule, message)) };
 }
 
+test("The copy of a schema may be changed field by field: no part of it is another part, or the next copy's", () => {
+  for (const { model } of models) {
+    const parts = new Set<unknown>();
+    const twice = (part: unknown): boolean => {
+      if (typeof part !== "object" || part === null) return false;
+      const isKnown = parts.has(part);
+      parts.add(part);
+      return Object.values(part).some(twice) || isKnown;
+    };
+    expect(twice(jsonSchemaOf(model)), model).toBe(false);
+    expect(twice(jsonSchemaOf(model)), model).toBe(false);
+    expect(JSON.stringify(jsonSchemaOf(model)), model).not.toContain("$ref");
+  }
+});
+
 describe.each(models)("The JSON Schema of $model", ({ model }) => {
   const schema = jsonSchemaOf(model);
 

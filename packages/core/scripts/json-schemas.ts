@@ -178,11 +178,66 @@ export function jsonSchemas(): Readonly<Record<string, JSONSchema>> {
   return { ...Object.fromEntries(all), "gamma-asset": asset };
 }
 
+/** Length of JSON from which on a part that occurs again is a constant. */
+const LEAST_SHARED = 250;
+
+/** Writes schemas as source. A part that occurs more than once is a constant, which stands before those that use it. */
+function sourceOf(schemas: Readonly<Record<string, JSONSchema>>): string {
+  const counts = new Map<string, number>();
+  count(schemas);
+  const names = new Map<string, string>();
+  const taken = new Map<string, number>();
+  const constants: string[] = [];
+  // without the keywords that are undefined
+  const all = literalOf(JSON.parse(JSON.stringify(schemas)), "schemas");
+  return `${constants.join("\n")}
+
+/** The requests of all models as JSON Schema, by the id of the model. Models share parts: copy before a change. */
+export const jsonSchemas: Readonly<Record<string, unknown>> = ${all};
+`;
+
+  function count(part: unknown): void {
+    if (typeof part !== "object" || part === null) return;
+    const json = JSON.stringify(part);
+    const before = counts.get(json) ?? 0;
+    counts.set(json, before + 1);
+    // what is in a part that was seen is written once, with it
+    if (before === 0 || json.length < LEAST_SHARED) for (const inside of Object.values(part)) count(inside);
+  }
+
+  /** @param field name of the part, or of the nearest field that has one */
+  function write(part: unknown, field: string): string {
+    const json = JSON.stringify(part);
+    if (json.length < LEAST_SHARED || (counts.get(json) ?? 0) < 2) return literalOf(part, field);
+    const known = names.get(json);
+    if (known) return known;
+    const literal = literalOf(part, field);
+    const stem = `${field.replace(/\W+|_(\w)/g, (_, letter = "") => letter.toUpperCase())}Schema`;
+    const nth = (taken.get(stem) ?? 0) + 1;
+    taken.set(stem, nth);
+    const name = nth === 1 ? stem : `${stem}${nth}`;
+    names.set(json, name);
+    constants.push(`const ${name} = ${literal};`);
+    return name;
+  }
+
+  function literalOf(part: unknown, field: string): string {
+    if (Array.isArray(part)) return `[${part.map((item) => write(item, field)).join(", ")}]`;
+    if (typeof part !== "object" || part === null) return JSON.stringify(part);
+    const entries = Object.entries(part).map(([name, inside]) => {
+      const nearest = KEYWORDS.includes(name) ? field : name;
+      return `${JSON.stringify(name)}: ${write(inside, nearest)}`;
+    });
+    return `{ ${entries.join(", ")} }`;
+  }
+}
+
+/** Keywords that have schemas or lists, and name no field. */
+const KEYWORDS = ["properties", "items", "anyOf", "allOf", "contains", "enum", "required"];
+
 if (import.meta.main) {
   const text = `// Written by \`scripts/json-schemas.ts\` from the schemas and the docs of their fields: not changed by hand.
 
-/** The requests of all models as JSON Schema, by the id of the model. */
-export const jsonSchemas: Readonly<Record<string, unknown>> = ${JSON.stringify(jsonSchemas())};
-`;
+${sourceOf(jsonSchemas())}`;
   writeFileSync(join(import.meta.dirname, "../src/vocabulary/json-schemas.ts"), text);
 }

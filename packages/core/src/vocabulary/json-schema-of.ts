@@ -35,7 +35,7 @@ export type RequestJSONSchema = {
 export function jsonSchemaOf(model: ChatModel | ImageModel | VideoModel | AssetModel): RequestJSONSchema;
 export function jsonSchemaOf(model: string): RequestJSONSchema | undefined;
 export function jsonSchemaOf(model: string): RequestJSONSchema | undefined {
-  return Object.hasOwn(jsonSchemas, model)
-    ? (structuredClone(jsonSchemas[model]) as RequestJSONSchema)
-    : undefined;
+  if (!Object.hasOwn(jsonSchemas, model)) return undefined;
+  // not `structuredClone`: what two fields share would be one object in the copy, too
+  return JSON.parse(JSON.stringify(jsonSchemas[model])) as RequestJSONSchema;
 }

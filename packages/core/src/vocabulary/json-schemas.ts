@@ -1,6 +1,570 @@
 // Written by `scripts/json-schemas.ts` from the schemas and the docs of their fields: not changed by hand.
 
-/** The requests of all models as JSON Schema, by the id of the model. */
+const toolCallsSchema = {
+  anyOf: [
+    {
+      type: "array",
+      items: {
+        type: "object",
+        properties: {
+          id: {
+            type: "string",
+            description: "Id of the call; the `tool` message with its result carries it as `tool_call_id`.",
+          },
+          type: {
+            type: "string",
+            const: "function",
+            description: "Kind of tool; functions are the only kind.",
+          },
+          function: {
+            type: "object",
+            properties: {
+              name: { type: "string", description: "Name of the function, as in `tools`." },
+              arguments: {
+                type: "string",
+                description: "Arguments as JSON text. The text comes from the model and may be invalid JSON.",
+              },
+            },
+            required: ["name", "arguments"],
+            description: "The function to call and its arguments.",
+          },
+        },
+        required: ["id", "type", "function"],
+      },
+    },
+    { type: "null" },
+  ],
+  description: "Tool calls of an earlier answer. Each one needs a `tool` message with its result.",
+};
+const messagesSchema = {
+  type: "object",
+  properties: {
+    role: { type: "string", const: "system", description: "Author of the message. `system`: the app." },
+    content: {
+      anyOf: [
+        { type: "string" },
+        {
+          type: "array",
+          items: {
+            type: "object",
+            properties: {
+              type: { type: "string", const: "text", description: "Kind of the part." },
+              text: { type: "string", description: "The text itself." },
+            },
+            required: ["type", "text"],
+          },
+        },
+      ],
+      description: "Text of the message, or its text parts. Images are for user messages only.",
+    },
+    name: {
+      type: "string",
+      description: "Name of the participant, to tell participants with the same role apart.",
+    },
+    reasoning_content: {
+      anyOf: [{ type: "string" }, { type: "null" }],
+      description:
+        "Thinking of an earlier answer. Send it back unchanged in conversations of several turns with tools.",
+    },
+    tool_call_id: {
+      type: "string",
+      description: "Id of the tool call that a message answers. Required in `tool` messages.",
+    },
+    tool_calls: toolCallsSchema,
+  },
+  required: ["role", "content"],
+};
+const messagesSchema2 = {
+  type: "object",
+  properties: {
+    role: {
+      type: "string",
+      const: "assistant",
+      description: "Author of the message. `assistant`: the model.",
+    },
+    content: {
+      anyOf: [
+        {
+          anyOf: [
+            { type: "string" },
+            {
+              type: "array",
+              items: {
+                type: "object",
+                properties: {
+                  type: { type: "string", const: "text", description: "Kind of the part." },
+                  text: { type: "string", description: "The text itself." },
+                },
+                required: ["type", "text"],
+              },
+            },
+          ],
+        },
+        { type: "null" },
+      ],
+      description: "Text of the answer, or its text parts. `null` or absent only beside `tool_calls`.",
+    },
+    name: {
+      type: "string",
+      description: "Name of the participant, to tell participants with the same role apart.",
+    },
+    reasoning_content: {
+      anyOf: [{ type: "string" }, { type: "null" }],
+      description:
+        "Thinking of an earlier answer. Send it back unchanged in conversations of several turns with tools.",
+    },
+    tool_call_id: {
+      type: "string",
+      description: "Id of the tool call that a message answers. Required in `tool` messages.",
+    },
+    tool_calls: toolCallsSchema,
+  },
+  required: ["role"],
+};
+const messagesSchema3 = {
+  type: "object",
+  properties: {
+    role: {
+      type: "string",
+      const: "tool",
+      description: "Author of the message. `tool`: the function that the model called.",
+    },
+    content: {
+      anyOf: [
+        { type: "string" },
+        {
+          type: "array",
+          items: {
+            type: "object",
+            properties: {
+              type: { type: "string", const: "text", description: "Kind of the part." },
+              text: { type: "string", description: "The text itself." },
+            },
+            required: ["type", "text"],
+          },
+        },
+      ],
+      description: "Result of the call, as text or text parts.",
+    },
+    name: {
+      type: "string",
+      description: "Name of the participant, to tell participants with the same role apart.",
+    },
+    reasoning_content: {
+      anyOf: [{ type: "string" }, { type: "null" }],
+      description:
+        "Thinking of an earlier answer. Send it back unchanged in conversations of several turns with tools.",
+    },
+    tool_call_id: {
+      type: "string",
+      minLength: 1,
+      description: "Id of the tool call that this message answers. Not empty.",
+    },
+    tool_calls: toolCallsSchema,
+  },
+  required: ["role", "content", "tool_call_id"],
+};
+const streamOptionsSchema = {
+  type: "object",
+  properties: {
+    include_usage: {
+      type: "boolean",
+      description:
+        "Reports the tokens used, at the end of the stream. The gateway's default is `false`; `streamChat` sends `true` to `alpha-v4.1-flash`, or as `includeUsage` of the client says, unless this field is set.",
+    },
+  },
+  description: "Options of a streamed answer. The spec lists them for `alpha-v4.1-flash`.",
+};
+const toolsSchema = {
+  type: "object",
+  properties: {
+    type: { type: "string", const: "function", description: "Kind of tool; functions are the only kind." },
+    function: {
+      type: "object",
+      properties: {
+        name: { type: "string", minLength: 1, description: "Name of the function. Not empty." },
+        description: {
+          type: "string",
+          description: "Explanation for the model: what the function does and when to call it.",
+        },
+        parameters: {
+          type: "object",
+          description: "JSON Schema of the arguments. An object, not a JSON text.",
+        },
+        strict: {
+          type: "boolean",
+          description: "Requests arguments that follow `parameters` exactly. The spec shows no default.",
+        },
+      },
+      required: ["name", "parameters"],
+      description: "The function that the model may call.",
+    },
+  },
+  required: ["type", "function"],
+};
+const toolChoiceSchema = [
+  { type: "string", enum: ["none", "auto", "required"] },
+  {
+    type: "object",
+    properties: {
+      type: { type: "string", const: "function", description: "Kind of tool; functions are the only kind." },
+      function: {
+        type: "object",
+        properties: {
+          name: {
+            type: "string",
+            minLength: 1,
+            description: "Name of the function, as in `tools`. Not empty.",
+          },
+        },
+        required: ["name"],
+        description: "The function to call.",
+      },
+    },
+    required: ["type", "function"],
+  },
+];
+const messagesSchema4 = {
+  type: "array",
+  items: {
+    anyOf: [
+      messagesSchema,
+      {
+        type: "object",
+        properties: {
+          role: {
+            type: "string",
+            const: "user",
+            description: "Author of the message. `user`: the person who asks.",
+          },
+          content: {
+            anyOf: [
+              { type: "string" },
+              {
+                type: "array",
+                items: {
+                  type: "object",
+                  properties: {
+                    type: { type: "string", const: "text", description: "Kind of the part." },
+                    text: { type: "string", description: "The text itself." },
+                  },
+                  required: ["type", "text"],
+                },
+              },
+            ],
+            description: "Text of the message, or its text parts. This model accepts no images.",
+          },
+          name: {
+            type: "string",
+            description: "Name of the participant, to tell participants with the same role apart.",
+          },
+          reasoning_content: {
+            anyOf: [{ type: "string" }, { type: "null" }],
+            description:
+              "Thinking of an earlier answer. Send it back unchanged in conversations of several turns with tools.",
+          },
+          tool_call_id: {
+            type: "string",
+            description: "Id of the tool call that a message answers. Required in `tool` messages.",
+          },
+          tool_calls: toolCallsSchema,
+        },
+        required: ["role", "content"],
+      },
+      messagesSchema2,
+      messagesSchema3,
+    ],
+  },
+  minItems: 1,
+  description: "The conversation so far, oldest first. At least one message. This model reads text only.",
+};
+const sequentialImageGenerationOptionsSchema = {
+  type: "object",
+  properties: {
+    max_images: {
+      type: "integer",
+      minimum: 1,
+      description:
+        "Most images of the sequence. Whole number from 1. The spec shows no upper limit and no default.",
+    },
+  },
+  description: 'Options of a sequence. They need `sequential_image_generation: "auto"`.',
+};
+const logoInfoSchema = {
+  type: "object",
+  properties: {
+    add_logo: { type: "boolean", description: "Draws the logo. The spec shows no default." },
+    position: {
+      type: "integer",
+      description: "Place of the logo, as a whole number. The spec shows no list of places.",
+    },
+    language: {
+      type: "integer",
+      description: "Language of the logo's text, as a whole number. The spec shows no list of languages.",
+    },
+    opacity: {
+      type: "number",
+      minimum: 0,
+      maximum: 1,
+      description: "Opacity of the logo. From 0, invisible, to 1.",
+    },
+  },
+  description: "A logo on each image.",
+};
+const inputSchema = {
+  type: "object",
+  properties: {
+    prompt: {
+      type: "string",
+      maxLength: 5000,
+      description:
+        "Description of the video, in Chinese or English. At most 5,000 characters. Write references by kind and order: `Image 1`, `Video 1`, `Audio 1`. Required without `media`.",
+    },
+    media: {
+      type: "array",
+      items: {
+        anyOf: [
+          {
+            type: "object",
+            properties: {
+              type: {
+                type: "string",
+                enum: ["first_frame", "last_frame"],
+                description:
+                  "Place of the image in the video. At most one of each; a `last_frame` needs a `first_frame`.",
+              },
+              url: {
+                type: "string",
+                description:
+                  "http(s) URL, or Base64 data URI of a JPEG, PNG, BMP or WEBP image; at most 20 MB.",
+              },
+            },
+            required: ["type", "url"],
+          },
+          {
+            type: "object",
+            properties: {
+              type: {
+                type: "string",
+                const: "reference_image",
+                description: "Kind of the reference. At most 10 images.",
+              },
+              url: {
+                type: "string",
+                description:
+                  "http(s) URL, or Base64 data URI of a JPEG, PNG, BMP or WEBP image; at most 20 MB.",
+              },
+            },
+            required: ["type", "url"],
+          },
+          {
+            type: "object",
+            properties: {
+              type: {
+                type: "string",
+                enum: ["reference_video", "reference_audio", "file", "link"],
+                description:
+                  "Kind of the reference. At most 5 videos and 5 audios of 15 seconds in total each; one `file` or one `link`, not both.",
+              },
+              url: {
+                type: "string",
+                description:
+                  "Public http(s) URL. The gateway downloads it, so no data URI and no address of a private network.",
+              },
+            },
+            required: ["type", "url"],
+          },
+        ],
+      },
+      allOf: [
+        {
+          type: "array",
+          contains: { type: "object", properties: { type: { enum: ["file", "link"] } }, required: ["type"] },
+          minContains: 0,
+          maxContains: 1,
+        },
+        {
+          type: "array",
+          contains: { type: "object", properties: { type: { const: "first_frame" } }, required: ["type"] },
+          minContains: 0,
+          maxContains: 1,
+        },
+        {
+          type: "array",
+          contains: { type: "object", properties: { type: { const: "last_frame" } }, required: ["type"] },
+          minContains: 0,
+          maxContains: 1,
+        },
+        {
+          type: "array",
+          contains: {
+            type: "object",
+            properties: { type: { const: "reference_image" } },
+            required: ["type"],
+          },
+          minContains: 0,
+          maxContains: 10,
+        },
+        {
+          type: "array",
+          contains: {
+            type: "object",
+            properties: { type: { const: "reference_video" } },
+            required: ["type"],
+          },
+          minContains: 0,
+          maxContains: 5,
+        },
+        {
+          type: "array",
+          contains: {
+            type: "object",
+            properties: { type: { const: "reference_audio" } },
+            required: ["type"],
+          },
+          minContains: 0,
+          maxContains: 5,
+        },
+      ],
+      description:
+        "Frames, or references. Their types decide the mode. Leave it out for text to video. Required without `prompt`.",
+    },
+  },
+  description: "Content of the video: a prompt, media, or both.",
+};
+const parametersSchema = {
+  type: "object",
+  properties: {
+    resolution: {
+      type: "string",
+      enum: ["1080P", "720P", "480P"],
+      description: "Height of the video. Written with a capital P, unlike gamma models.",
+      default: "1080P",
+    },
+    ratio: {
+      type: "string",
+      enum: ["adaptive", "16:9", "4:3", "1:1", "3:4", "9:16"],
+      description: 'Width to height. `"adaptive"` takes it from the images and the prompt.',
+      default: "adaptive",
+    },
+    duration: {
+      type: "number",
+      anyOf: [{ const: -1 }, { type: "integer", minimum: 2, maximum: 30 }],
+      description:
+        "Length in seconds. Whole number from 2 to 30, or -1: the model chooses. With reference videos, their length and this one are at most 30 seconds together.",
+      default: 5,
+    },
+    audio: {
+      type: "boolean",
+      description: "Gives the video a sound track. The price is the same.",
+      default: true,
+    },
+    prompt_extend: {
+      type: "boolean",
+      description: "Lets the gateway expand the prompt with details.",
+      default: true,
+    },
+    seed: {
+      type: "integer",
+      minimum: 0,
+      maximum: 2147483647,
+      description:
+        "Whole number from 0 to 2,147,483,647; the same request with the same seed gives a similar video.",
+    },
+    watermark: { type: "boolean", description: "Marks the video with a watermark.", default: false },
+  },
+  description: "Size, length and other settings.",
+};
+const contentSchema = {
+  type: "array",
+  items: {
+    type: "object",
+    properties: {
+      type: { type: "string", const: "text", description: "Kind of the item." },
+      text: { type: "string", description: "Description of the motion, the scene and the camera." },
+    },
+    required: ["type", "text"],
+  },
+  contains: { type: "object", properties: { type: { const: "text" } }, required: ["type"] },
+  minContains: 1,
+  maxContains: 1,
+};
+const contentSchema2 = {
+  type: "array",
+  items: {
+    anyOf: [
+      {
+        type: "object",
+        properties: {
+          type: { type: "string", const: "text", description: "Kind of the item." },
+          text: { type: "string", description: "Description of the motion, the scene and the camera." },
+        },
+        required: ["type", "text"],
+      },
+      {
+        type: "object",
+        properties: {
+          type: { type: "string", const: "image_url", description: "Kind of the item." },
+          image_url: {
+            type: "object",
+            properties: {
+              url: {
+                type: "string",
+                description:
+                  "http(s) URL, Base64 data URI of an image, or `asset://<id>`: the `uri` of a registered asset.",
+              },
+            },
+            required: ["url"],
+            description: "The image.",
+          },
+          role: {
+            type: "string",
+            description:
+              "Use of the image: `first_frame`, `last_frame` or `reference_image`. The spec shows no list; other values are sent with a warning.",
+          },
+        },
+        required: ["type", "image_url"],
+      },
+      {
+        type: "object",
+        properties: {
+          type: { type: "string", const: "video_url", description: "Kind of the item." },
+          video_url: {
+            type: "object",
+            properties: {
+              url: { type: "string", description: "http(s) URL that the gateway can download." },
+            },
+            required: ["url"],
+            description: "The video.",
+          },
+          role: { type: "string", description: "Use of the video. The spec shows no list of roles." },
+        },
+        required: ["type", "video_url"],
+      },
+      {
+        type: "object",
+        properties: {
+          type: { type: "string", const: "audio_url", description: "Kind of the item." },
+          audio_url: {
+            type: "object",
+            properties: {
+              url: { type: "string", description: "http(s) URL that the gateway can download." },
+            },
+            required: ["url"],
+            description: "The sound.",
+          },
+          role: { type: "string", description: "Use of the sound. The spec shows no list of roles." },
+        },
+        required: ["type", "audio_url"],
+      },
+    ],
+  },
+  minItems: 1,
+  description:
+    "Content of the video: texts, images, videos and audios. At least one item; audios need an image or a video.",
+};
+
+/** The requests of all models as JSON Schema, by the id of the model. Models share parts: copy before a change. */
 export const jsonSchemas: Readonly<Record<string, unknown>> = {
   "alpha-v4.1-flash": {
     $schema: "https://json-schema.org/draft/2020-12/schema",
@@ -16,86 +580,7 @@ export const jsonSchemas: Readonly<Record<string, unknown>> = {
         type: "array",
         items: {
           anyOf: [
-            {
-              type: "object",
-              properties: {
-                role: {
-                  type: "string",
-                  const: "system",
-                  description: "Author of the message. `system`: the app.",
-                },
-                content: {
-                  anyOf: [
-                    { type: "string" },
-                    {
-                      type: "array",
-                      items: {
-                        type: "object",
-                        properties: {
-                          type: { type: "string", const: "text", description: "Kind of the part." },
-                          text: { type: "string", description: "The text itself." },
-                        },
-                        required: ["type", "text"],
-                      },
-                    },
-                  ],
-                  description: "Text of the message, or its text parts. Images are for user messages only.",
-                },
-                name: {
-                  type: "string",
-                  description: "Name of the participant, to tell participants with the same role apart.",
-                },
-                reasoning_content: {
-                  anyOf: [{ type: "string" }, { type: "null" }],
-                  description:
-                    "Thinking of an earlier answer. Send it back unchanged in conversations of several turns with tools.",
-                },
-                tool_call_id: {
-                  type: "string",
-                  description: "Id of the tool call that a message answers. Required in `tool` messages.",
-                },
-                tool_calls: {
-                  anyOf: [
-                    {
-                      type: "array",
-                      items: {
-                        type: "object",
-                        properties: {
-                          id: {
-                            type: "string",
-                            description:
-                              "Id of the call; the `tool` message with its result carries it as `tool_call_id`.",
-                          },
-                          type: {
-                            type: "string",
-                            const: "function",
-                            description: "Kind of tool; functions are the only kind.",
-                          },
-                          function: {
-                            type: "object",
-                            properties: {
-                              name: { type: "string", description: "Name of the function, as in `tools`." },
-                              arguments: {
-                                type: "string",
-                                description:
-                                  "Arguments as JSON text. The text comes from the model and may be invalid JSON.",
-                              },
-                            },
-                            required: ["name", "arguments"],
-                            description: "The function to call and its arguments.",
-                          },
-                        },
-                        required: ["id", "type", "function"],
-                      },
-                    },
-                    { type: "null" },
-                  ],
-                  description:
-                    "Tool calls of an earlier answer. Each one needs a `tool` message with its result.",
-                },
-              },
-              required: ["role", "content"],
-            },
+            messagesSchema,
             {
               type: "object",
               properties: {
@@ -163,215 +648,12 @@ export const jsonSchemas: Readonly<Record<string, unknown>> = {
                   type: "string",
                   description: "Id of the tool call that a message answers. Required in `tool` messages.",
                 },
-                tool_calls: {
-                  anyOf: [
-                    {
-                      type: "array",
-                      items: {
-                        type: "object",
-                        properties: {
-                          id: {
-                            type: "string",
-                            description:
-                              "Id of the call; the `tool` message with its result carries it as `tool_call_id`.",
-                          },
-                          type: {
-                            type: "string",
-                            const: "function",
-                            description: "Kind of tool; functions are the only kind.",
-                          },
-                          function: {
-                            type: "object",
-                            properties: {
-                              name: { type: "string", description: "Name of the function, as in `tools`." },
-                              arguments: {
-                                type: "string",
-                                description:
-                                  "Arguments as JSON text. The text comes from the model and may be invalid JSON.",
-                              },
-                            },
-                            required: ["name", "arguments"],
-                            description: "The function to call and its arguments.",
-                          },
-                        },
-                        required: ["id", "type", "function"],
-                      },
-                    },
-                    { type: "null" },
-                  ],
-                  description:
-                    "Tool calls of an earlier answer. Each one needs a `tool` message with its result.",
-                },
+                tool_calls: toolCallsSchema,
               },
               required: ["role", "content"],
             },
-            {
-              type: "object",
-              properties: {
-                role: {
-                  type: "string",
-                  const: "assistant",
-                  description: "Author of the message. `assistant`: the model.",
-                },
-                content: {
-                  anyOf: [
-                    {
-                      anyOf: [
-                        { type: "string" },
-                        {
-                          type: "array",
-                          items: {
-                            type: "object",
-                            properties: {
-                              type: { type: "string", const: "text", description: "Kind of the part." },
-                              text: { type: "string", description: "The text itself." },
-                            },
-                            required: ["type", "text"],
-                          },
-                        },
-                      ],
-                    },
-                    { type: "null" },
-                  ],
-                  description:
-                    "Text of the answer, or its text parts. `null` or absent only beside `tool_calls`.",
-                },
-                name: {
-                  type: "string",
-                  description: "Name of the participant, to tell participants with the same role apart.",
-                },
-                reasoning_content: {
-                  anyOf: [{ type: "string" }, { type: "null" }],
-                  description:
-                    "Thinking of an earlier answer. Send it back unchanged in conversations of several turns with tools.",
-                },
-                tool_call_id: {
-                  type: "string",
-                  description: "Id of the tool call that a message answers. Required in `tool` messages.",
-                },
-                tool_calls: {
-                  anyOf: [
-                    {
-                      type: "array",
-                      items: {
-                        type: "object",
-                        properties: {
-                          id: {
-                            type: "string",
-                            description:
-                              "Id of the call; the `tool` message with its result carries it as `tool_call_id`.",
-                          },
-                          type: {
-                            type: "string",
-                            const: "function",
-                            description: "Kind of tool; functions are the only kind.",
-                          },
-                          function: {
-                            type: "object",
-                            properties: {
-                              name: { type: "string", description: "Name of the function, as in `tools`." },
-                              arguments: {
-                                type: "string",
-                                description:
-                                  "Arguments as JSON text. The text comes from the model and may be invalid JSON.",
-                              },
-                            },
-                            required: ["name", "arguments"],
-                            description: "The function to call and its arguments.",
-                          },
-                        },
-                        required: ["id", "type", "function"],
-                      },
-                    },
-                    { type: "null" },
-                  ],
-                  description:
-                    "Tool calls of an earlier answer. Each one needs a `tool` message with its result.",
-                },
-              },
-              required: ["role"],
-            },
-            {
-              type: "object",
-              properties: {
-                role: {
-                  type: "string",
-                  const: "tool",
-                  description: "Author of the message. `tool`: the function that the model called.",
-                },
-                content: {
-                  anyOf: [
-                    { type: "string" },
-                    {
-                      type: "array",
-                      items: {
-                        type: "object",
-                        properties: {
-                          type: { type: "string", const: "text", description: "Kind of the part." },
-                          text: { type: "string", description: "The text itself." },
-                        },
-                        required: ["type", "text"],
-                      },
-                    },
-                  ],
-                  description: "Result of the call, as text or text parts.",
-                },
-                name: {
-                  type: "string",
-                  description: "Name of the participant, to tell participants with the same role apart.",
-                },
-                reasoning_content: {
-                  anyOf: [{ type: "string" }, { type: "null" }],
-                  description:
-                    "Thinking of an earlier answer. Send it back unchanged in conversations of several turns with tools.",
-                },
-                tool_call_id: {
-                  type: "string",
-                  minLength: 1,
-                  description: "Id of the tool call that this message answers. Not empty.",
-                },
-                tool_calls: {
-                  anyOf: [
-                    {
-                      type: "array",
-                      items: {
-                        type: "object",
-                        properties: {
-                          id: {
-                            type: "string",
-                            description:
-                              "Id of the call; the `tool` message with its result carries it as `tool_call_id`.",
-                          },
-                          type: {
-                            type: "string",
-                            const: "function",
-                            description: "Kind of tool; functions are the only kind.",
-                          },
-                          function: {
-                            type: "object",
-                            properties: {
-                              name: { type: "string", description: "Name of the function, as in `tools`." },
-                              arguments: {
-                                type: "string",
-                                description:
-                                  "Arguments as JSON text. The text comes from the model and may be invalid JSON.",
-                              },
-                            },
-                            required: ["name", "arguments"],
-                            description: "The function to call and its arguments.",
-                          },
-                        },
-                        required: ["id", "type", "function"],
-                      },
-                    },
-                    { type: "null" },
-                  ],
-                  description:
-                    "Tool calls of an earlier answer. Each one needs a `tool` message with its result.",
-                },
-              },
-              required: ["role", "content", "tool_call_id"],
-            },
+            messagesSchema2,
+            messagesSchema3,
           ],
         },
         minItems: 1,
@@ -429,17 +711,7 @@ export const jsonSchemas: Readonly<Record<string, unknown>> = {
         description: "Leave it out: `streamChat` sends `true`, and `completeChat` nothing.",
         default: false,
       },
-      stream_options: {
-        type: "object",
-        properties: {
-          include_usage: {
-            type: "boolean",
-            description:
-              "Reports the tokens used, at the end of the stream. The gateway's default is `false`; `streamChat` sends `true` to `alpha-v4.1-flash`, or as `includeUsage` of the client says, unless this field is set.",
-          },
-        },
-        description: "Options of a streamed answer. The spec lists them for `alpha-v4.1-flash`.",
-      },
+      stream_options: streamOptionsSchema,
       temperature: {
         type: "number",
         minimum: 0,
@@ -456,69 +728,9 @@ export const jsonSchemas: Readonly<Record<string, unknown>> = {
           "Share of the likeliest words that the model chooses from. From 0 to 1. While thinking is on, a value below 0.95 counts as 0.95; while it is off, the value counts as 1.",
         default: 1,
       },
-      tools: {
-        type: "array",
-        items: {
-          type: "object",
-          properties: {
-            type: {
-              type: "string",
-              const: "function",
-              description: "Kind of tool; functions are the only kind.",
-            },
-            function: {
-              type: "object",
-              properties: {
-                name: { type: "string", minLength: 1, description: "Name of the function. Not empty." },
-                description: {
-                  type: "string",
-                  description: "Explanation for the model: what the function does and when to call it.",
-                },
-                parameters: {
-                  type: "object",
-                  description: "JSON Schema of the arguments. An object, not a JSON text.",
-                },
-                strict: {
-                  type: "boolean",
-                  description:
-                    "Requests arguments that follow `parameters` exactly. The spec shows no default.",
-                },
-              },
-              required: ["name", "parameters"],
-              description: "The function that the model may call.",
-            },
-          },
-          required: ["type", "function"],
-        },
-        description: "Functions that the model may call.",
-      },
+      tools: { type: "array", items: toolsSchema, description: "Functions that the model may call." },
       tool_choice: {
-        anyOf: [
-          { type: "string", enum: ["none", "auto", "required"] },
-          {
-            type: "object",
-            properties: {
-              type: {
-                type: "string",
-                const: "function",
-                description: "Kind of tool; functions are the only kind.",
-              },
-              function: {
-                type: "object",
-                properties: {
-                  name: {
-                    type: "string",
-                    minLength: 1,
-                    description: "Name of the function, as in `tools`. Not empty.",
-                  },
-                },
-                required: ["name"],
-                description: "The function to call.",
-              },
-            },
-            required: ["type", "function"],
-          },
-        ],
+        anyOf: toolChoiceSchema,
         description:
           'Use of `tools`. `"none"`: no call; `"auto"`: the model decides; `"required"`: at least one call; an object: this function. The spec shows no default.',
       },
@@ -557,343 +769,7 @@ export const jsonSchemas: Readonly<Record<string, unknown>> = {
         const: "gamma-chat-1-6-251015",
         description: "The model that answers. It decides which other fields there are.",
       },
-      messages: {
-        type: "array",
-        items: {
-          anyOf: [
-            {
-              type: "object",
-              properties: {
-                role: {
-                  type: "string",
-                  const: "system",
-                  description: "Author of the message. `system`: the app.",
-                },
-                content: {
-                  anyOf: [
-                    { type: "string" },
-                    {
-                      type: "array",
-                      items: {
-                        type: "object",
-                        properties: {
-                          type: { type: "string", const: "text", description: "Kind of the part." },
-                          text: { type: "string", description: "The text itself." },
-                        },
-                        required: ["type", "text"],
-                      },
-                    },
-                  ],
-                  description: "Text of the message, or its text parts. Images are for user messages only.",
-                },
-                name: {
-                  type: "string",
-                  description: "Name of the participant, to tell participants with the same role apart.",
-                },
-                reasoning_content: {
-                  anyOf: [{ type: "string" }, { type: "null" }],
-                  description:
-                    "Thinking of an earlier answer. Send it back unchanged in conversations of several turns with tools.",
-                },
-                tool_call_id: {
-                  type: "string",
-                  description: "Id of the tool call that a message answers. Required in `tool` messages.",
-                },
-                tool_calls: {
-                  anyOf: [
-                    {
-                      type: "array",
-                      items: {
-                        type: "object",
-                        properties: {
-                          id: {
-                            type: "string",
-                            description:
-                              "Id of the call; the `tool` message with its result carries it as `tool_call_id`.",
-                          },
-                          type: {
-                            type: "string",
-                            const: "function",
-                            description: "Kind of tool; functions are the only kind.",
-                          },
-                          function: {
-                            type: "object",
-                            properties: {
-                              name: { type: "string", description: "Name of the function, as in `tools`." },
-                              arguments: {
-                                type: "string",
-                                description:
-                                  "Arguments as JSON text. The text comes from the model and may be invalid JSON.",
-                              },
-                            },
-                            required: ["name", "arguments"],
-                            description: "The function to call and its arguments.",
-                          },
-                        },
-                        required: ["id", "type", "function"],
-                      },
-                    },
-                    { type: "null" },
-                  ],
-                  description:
-                    "Tool calls of an earlier answer. Each one needs a `tool` message with its result.",
-                },
-              },
-              required: ["role", "content"],
-            },
-            {
-              type: "object",
-              properties: {
-                role: {
-                  type: "string",
-                  const: "user",
-                  description: "Author of the message. `user`: the person who asks.",
-                },
-                content: {
-                  anyOf: [
-                    { type: "string" },
-                    {
-                      type: "array",
-                      items: {
-                        type: "object",
-                        properties: {
-                          type: { type: "string", const: "text", description: "Kind of the part." },
-                          text: { type: "string", description: "The text itself." },
-                        },
-                        required: ["type", "text"],
-                      },
-                    },
-                  ],
-                  description: "Text of the message, or its text parts. This model accepts no images.",
-                },
-                name: {
-                  type: "string",
-                  description: "Name of the participant, to tell participants with the same role apart.",
-                },
-                reasoning_content: {
-                  anyOf: [{ type: "string" }, { type: "null" }],
-                  description:
-                    "Thinking of an earlier answer. Send it back unchanged in conversations of several turns with tools.",
-                },
-                tool_call_id: {
-                  type: "string",
-                  description: "Id of the tool call that a message answers. Required in `tool` messages.",
-                },
-                tool_calls: {
-                  anyOf: [
-                    {
-                      type: "array",
-                      items: {
-                        type: "object",
-                        properties: {
-                          id: {
-                            type: "string",
-                            description:
-                              "Id of the call; the `tool` message with its result carries it as `tool_call_id`.",
-                          },
-                          type: {
-                            type: "string",
-                            const: "function",
-                            description: "Kind of tool; functions are the only kind.",
-                          },
-                          function: {
-                            type: "object",
-                            properties: {
-                              name: { type: "string", description: "Name of the function, as in `tools`." },
-                              arguments: {
-                                type: "string",
-                                description:
-                                  "Arguments as JSON text. The text comes from the model and may be invalid JSON.",
-                              },
-                            },
-                            required: ["name", "arguments"],
-                            description: "The function to call and its arguments.",
-                          },
-                        },
-                        required: ["id", "type", "function"],
-                      },
-                    },
-                    { type: "null" },
-                  ],
-                  description:
-                    "Tool calls of an earlier answer. Each one needs a `tool` message with its result.",
-                },
-              },
-              required: ["role", "content"],
-            },
-            {
-              type: "object",
-              properties: {
-                role: {
-                  type: "string",
-                  const: "assistant",
-                  description: "Author of the message. `assistant`: the model.",
-                },
-                content: {
-                  anyOf: [
-                    {
-                      anyOf: [
-                        { type: "string" },
-                        {
-                          type: "array",
-                          items: {
-                            type: "object",
-                            properties: {
-                              type: { type: "string", const: "text", description: "Kind of the part." },
-                              text: { type: "string", description: "The text itself." },
-                            },
-                            required: ["type", "text"],
-                          },
-                        },
-                      ],
-                    },
-                    { type: "null" },
-                  ],
-                  description:
-                    "Text of the answer, or its text parts. `null` or absent only beside `tool_calls`.",
-                },
-                name: {
-                  type: "string",
-                  description: "Name of the participant, to tell participants with the same role apart.",
-                },
-                reasoning_content: {
-                  anyOf: [{ type: "string" }, { type: "null" }],
-                  description:
-                    "Thinking of an earlier answer. Send it back unchanged in conversations of several turns with tools.",
-                },
-                tool_call_id: {
-                  type: "string",
-                  description: "Id of the tool call that a message answers. Required in `tool` messages.",
-                },
-                tool_calls: {
-                  anyOf: [
-                    {
-                      type: "array",
-                      items: {
-                        type: "object",
-                        properties: {
-                          id: {
-                            type: "string",
-                            description:
-                              "Id of the call; the `tool` message with its result carries it as `tool_call_id`.",
-                          },
-                          type: {
-                            type: "string",
-                            const: "function",
-                            description: "Kind of tool; functions are the only kind.",
-                          },
-                          function: {
-                            type: "object",
-                            properties: {
-                              name: { type: "string", description: "Name of the function, as in `tools`." },
-                              arguments: {
-                                type: "string",
-                                description:
-                                  "Arguments as JSON text. The text comes from the model and may be invalid JSON.",
-                              },
-                            },
-                            required: ["name", "arguments"],
-                            description: "The function to call and its arguments.",
-                          },
-                        },
-                        required: ["id", "type", "function"],
-                      },
-                    },
-                    { type: "null" },
-                  ],
-                  description:
-                    "Tool calls of an earlier answer. Each one needs a `tool` message with its result.",
-                },
-              },
-              required: ["role"],
-            },
-            {
-              type: "object",
-              properties: {
-                role: {
-                  type: "string",
-                  const: "tool",
-                  description: "Author of the message. `tool`: the function that the model called.",
-                },
-                content: {
-                  anyOf: [
-                    { type: "string" },
-                    {
-                      type: "array",
-                      items: {
-                        type: "object",
-                        properties: {
-                          type: { type: "string", const: "text", description: "Kind of the part." },
-                          text: { type: "string", description: "The text itself." },
-                        },
-                        required: ["type", "text"],
-                      },
-                    },
-                  ],
-                  description: "Result of the call, as text or text parts.",
-                },
-                name: {
-                  type: "string",
-                  description: "Name of the participant, to tell participants with the same role apart.",
-                },
-                reasoning_content: {
-                  anyOf: [{ type: "string" }, { type: "null" }],
-                  description:
-                    "Thinking of an earlier answer. Send it back unchanged in conversations of several turns with tools.",
-                },
-                tool_call_id: {
-                  type: "string",
-                  minLength: 1,
-                  description: "Id of the tool call that this message answers. Not empty.",
-                },
-                tool_calls: {
-                  anyOf: [
-                    {
-                      type: "array",
-                      items: {
-                        type: "object",
-                        properties: {
-                          id: {
-                            type: "string",
-                            description:
-                              "Id of the call; the `tool` message with its result carries it as `tool_call_id`.",
-                          },
-                          type: {
-                            type: "string",
-                            const: "function",
-                            description: "Kind of tool; functions are the only kind.",
-                          },
-                          function: {
-                            type: "object",
-                            properties: {
-                              name: { type: "string", description: "Name of the function, as in `tools`." },
-                              arguments: {
-                                type: "string",
-                                description:
-                                  "Arguments as JSON text. The text comes from the model and may be invalid JSON.",
-                              },
-                            },
-                            required: ["name", "arguments"],
-                            description: "The function to call and its arguments.",
-                          },
-                        },
-                        required: ["id", "type", "function"],
-                      },
-                    },
-                    { type: "null" },
-                  ],
-                  description:
-                    "Tool calls of an earlier answer. Each one needs a `tool` message with its result.",
-                },
-              },
-              required: ["role", "content", "tool_call_id"],
-            },
-          ],
-        },
-        minItems: 1,
-        description:
-          "The conversation so far, oldest first. At least one message. This model reads text only.",
-      },
+      messages: messagesSchema4,
       max_tokens: {
         type: "integer",
         minimum: 1,
@@ -931,17 +807,7 @@ export const jsonSchemas: Readonly<Record<string, unknown>> = {
         description: "Leave it out: `streamChat` sends `true`, and `completeChat` nothing.",
         default: false,
       },
-      stream_options: {
-        type: "object",
-        properties: {
-          include_usage: {
-            type: "boolean",
-            description:
-              "Reports the tokens used, at the end of the stream. The gateway's default is `false`; `streamChat` sends `true` to `alpha-v4.1-flash`, or as `includeUsage` of the client says, unless this field is set.",
-          },
-        },
-        description: "Options of a streamed answer. The spec lists them for `alpha-v4.1-flash`.",
-      },
+      stream_options: streamOptionsSchema,
       stop: {
         type: "string",
         description: "Text that ends the answer where the model writes it. One text, not a list.",
@@ -959,343 +825,7 @@ export const jsonSchemas: Readonly<Record<string, unknown>> = {
         const: "delta-5.3",
         description: "The model that answers. It decides which other fields there are.",
       },
-      messages: {
-        type: "array",
-        items: {
-          anyOf: [
-            {
-              type: "object",
-              properties: {
-                role: {
-                  type: "string",
-                  const: "system",
-                  description: "Author of the message. `system`: the app.",
-                },
-                content: {
-                  anyOf: [
-                    { type: "string" },
-                    {
-                      type: "array",
-                      items: {
-                        type: "object",
-                        properties: {
-                          type: { type: "string", const: "text", description: "Kind of the part." },
-                          text: { type: "string", description: "The text itself." },
-                        },
-                        required: ["type", "text"],
-                      },
-                    },
-                  ],
-                  description: "Text of the message, or its text parts. Images are for user messages only.",
-                },
-                name: {
-                  type: "string",
-                  description: "Name of the participant, to tell participants with the same role apart.",
-                },
-                reasoning_content: {
-                  anyOf: [{ type: "string" }, { type: "null" }],
-                  description:
-                    "Thinking of an earlier answer. Send it back unchanged in conversations of several turns with tools.",
-                },
-                tool_call_id: {
-                  type: "string",
-                  description: "Id of the tool call that a message answers. Required in `tool` messages.",
-                },
-                tool_calls: {
-                  anyOf: [
-                    {
-                      type: "array",
-                      items: {
-                        type: "object",
-                        properties: {
-                          id: {
-                            type: "string",
-                            description:
-                              "Id of the call; the `tool` message with its result carries it as `tool_call_id`.",
-                          },
-                          type: {
-                            type: "string",
-                            const: "function",
-                            description: "Kind of tool; functions are the only kind.",
-                          },
-                          function: {
-                            type: "object",
-                            properties: {
-                              name: { type: "string", description: "Name of the function, as in `tools`." },
-                              arguments: {
-                                type: "string",
-                                description:
-                                  "Arguments as JSON text. The text comes from the model and may be invalid JSON.",
-                              },
-                            },
-                            required: ["name", "arguments"],
-                            description: "The function to call and its arguments.",
-                          },
-                        },
-                        required: ["id", "type", "function"],
-                      },
-                    },
-                    { type: "null" },
-                  ],
-                  description:
-                    "Tool calls of an earlier answer. Each one needs a `tool` message with its result.",
-                },
-              },
-              required: ["role", "content"],
-            },
-            {
-              type: "object",
-              properties: {
-                role: {
-                  type: "string",
-                  const: "user",
-                  description: "Author of the message. `user`: the person who asks.",
-                },
-                content: {
-                  anyOf: [
-                    { type: "string" },
-                    {
-                      type: "array",
-                      items: {
-                        type: "object",
-                        properties: {
-                          type: { type: "string", const: "text", description: "Kind of the part." },
-                          text: { type: "string", description: "The text itself." },
-                        },
-                        required: ["type", "text"],
-                      },
-                    },
-                  ],
-                  description: "Text of the message, or its text parts. This model accepts no images.",
-                },
-                name: {
-                  type: "string",
-                  description: "Name of the participant, to tell participants with the same role apart.",
-                },
-                reasoning_content: {
-                  anyOf: [{ type: "string" }, { type: "null" }],
-                  description:
-                    "Thinking of an earlier answer. Send it back unchanged in conversations of several turns with tools.",
-                },
-                tool_call_id: {
-                  type: "string",
-                  description: "Id of the tool call that a message answers. Required in `tool` messages.",
-                },
-                tool_calls: {
-                  anyOf: [
-                    {
-                      type: "array",
-                      items: {
-                        type: "object",
-                        properties: {
-                          id: {
-                            type: "string",
-                            description:
-                              "Id of the call; the `tool` message with its result carries it as `tool_call_id`.",
-                          },
-                          type: {
-                            type: "string",
-                            const: "function",
-                            description: "Kind of tool; functions are the only kind.",
-                          },
-                          function: {
-                            type: "object",
-                            properties: {
-                              name: { type: "string", description: "Name of the function, as in `tools`." },
-                              arguments: {
-                                type: "string",
-                                description:
-                                  "Arguments as JSON text. The text comes from the model and may be invalid JSON.",
-                              },
-                            },
-                            required: ["name", "arguments"],
-                            description: "The function to call and its arguments.",
-                          },
-                        },
-                        required: ["id", "type", "function"],
-                      },
-                    },
-                    { type: "null" },
-                  ],
-                  description:
-                    "Tool calls of an earlier answer. Each one needs a `tool` message with its result.",
-                },
-              },
-              required: ["role", "content"],
-            },
-            {
-              type: "object",
-              properties: {
-                role: {
-                  type: "string",
-                  const: "assistant",
-                  description: "Author of the message. `assistant`: the model.",
-                },
-                content: {
-                  anyOf: [
-                    {
-                      anyOf: [
-                        { type: "string" },
-                        {
-                          type: "array",
-                          items: {
-                            type: "object",
-                            properties: {
-                              type: { type: "string", const: "text", description: "Kind of the part." },
-                              text: { type: "string", description: "The text itself." },
-                            },
-                            required: ["type", "text"],
-                          },
-                        },
-                      ],
-                    },
-                    { type: "null" },
-                  ],
-                  description:
-                    "Text of the answer, or its text parts. `null` or absent only beside `tool_calls`.",
-                },
-                name: {
-                  type: "string",
-                  description: "Name of the participant, to tell participants with the same role apart.",
-                },
-                reasoning_content: {
-                  anyOf: [{ type: "string" }, { type: "null" }],
-                  description:
-                    "Thinking of an earlier answer. Send it back unchanged in conversations of several turns with tools.",
-                },
-                tool_call_id: {
-                  type: "string",
-                  description: "Id of the tool call that a message answers. Required in `tool` messages.",
-                },
-                tool_calls: {
-                  anyOf: [
-                    {
-                      type: "array",
-                      items: {
-                        type: "object",
-                        properties: {
-                          id: {
-                            type: "string",
-                            description:
-                              "Id of the call; the `tool` message with its result carries it as `tool_call_id`.",
-                          },
-                          type: {
-                            type: "string",
-                            const: "function",
-                            description: "Kind of tool; functions are the only kind.",
-                          },
-                          function: {
-                            type: "object",
-                            properties: {
-                              name: { type: "string", description: "Name of the function, as in `tools`." },
-                              arguments: {
-                                type: "string",
-                                description:
-                                  "Arguments as JSON text. The text comes from the model and may be invalid JSON.",
-                              },
-                            },
-                            required: ["name", "arguments"],
-                            description: "The function to call and its arguments.",
-                          },
-                        },
-                        required: ["id", "type", "function"],
-                      },
-                    },
-                    { type: "null" },
-                  ],
-                  description:
-                    "Tool calls of an earlier answer. Each one needs a `tool` message with its result.",
-                },
-              },
-              required: ["role"],
-            },
-            {
-              type: "object",
-              properties: {
-                role: {
-                  type: "string",
-                  const: "tool",
-                  description: "Author of the message. `tool`: the function that the model called.",
-                },
-                content: {
-                  anyOf: [
-                    { type: "string" },
-                    {
-                      type: "array",
-                      items: {
-                        type: "object",
-                        properties: {
-                          type: { type: "string", const: "text", description: "Kind of the part." },
-                          text: { type: "string", description: "The text itself." },
-                        },
-                        required: ["type", "text"],
-                      },
-                    },
-                  ],
-                  description: "Result of the call, as text or text parts.",
-                },
-                name: {
-                  type: "string",
-                  description: "Name of the participant, to tell participants with the same role apart.",
-                },
-                reasoning_content: {
-                  anyOf: [{ type: "string" }, { type: "null" }],
-                  description:
-                    "Thinking of an earlier answer. Send it back unchanged in conversations of several turns with tools.",
-                },
-                tool_call_id: {
-                  type: "string",
-                  minLength: 1,
-                  description: "Id of the tool call that this message answers. Not empty.",
-                },
-                tool_calls: {
-                  anyOf: [
-                    {
-                      type: "array",
-                      items: {
-                        type: "object",
-                        properties: {
-                          id: {
-                            type: "string",
-                            description:
-                              "Id of the call; the `tool` message with its result carries it as `tool_call_id`.",
-                          },
-                          type: {
-                            type: "string",
-                            const: "function",
-                            description: "Kind of tool; functions are the only kind.",
-                          },
-                          function: {
-                            type: "object",
-                            properties: {
-                              name: { type: "string", description: "Name of the function, as in `tools`." },
-                              arguments: {
-                                type: "string",
-                                description:
-                                  "Arguments as JSON text. The text comes from the model and may be invalid JSON.",
-                              },
-                            },
-                            required: ["name", "arguments"],
-                            description: "The function to call and its arguments.",
-                          },
-                        },
-                        required: ["id", "type", "function"],
-                      },
-                    },
-                    { type: "null" },
-                  ],
-                  description:
-                    "Tool calls of an earlier answer. Each one needs a `tool` message with its result.",
-                },
-              },
-              required: ["role", "content", "tool_call_id"],
-            },
-          ],
-        },
-        minItems: 1,
-        description:
-          "The conversation so far, oldest first. At least one message. This model reads text only.",
-      },
+      messages: messagesSchema4,
       thinking: {
         type: "object",
         properties: {
@@ -1340,81 +870,15 @@ export const jsonSchemas: Readonly<Record<string, unknown>> = {
         description: "Leave it out: `streamChat` sends `true`, and `completeChat` nothing.",
         default: false,
       },
-      stream_options: {
-        type: "object",
-        properties: {
-          include_usage: {
-            type: "boolean",
-            description:
-              "Reports the tokens used, at the end of the stream. The gateway's default is `false`; `streamChat` sends `true` to `alpha-v4.1-flash`, or as `includeUsage` of the client says, unless this field is set.",
-          },
-        },
-        description: "Options of a streamed answer. The spec lists them for `alpha-v4.1-flash`.",
-      },
+      stream_options: streamOptionsSchema,
       tools: {
         type: "array",
-        items: {
-          type: "object",
-          properties: {
-            type: {
-              type: "string",
-              const: "function",
-              description: "Kind of tool; functions are the only kind.",
-            },
-            function: {
-              type: "object",
-              properties: {
-                name: { type: "string", minLength: 1, description: "Name of the function. Not empty." },
-                description: {
-                  type: "string",
-                  description: "Explanation for the model: what the function does and when to call it.",
-                },
-                parameters: {
-                  type: "object",
-                  description: "JSON Schema of the arguments. An object, not a JSON text.",
-                },
-                strict: {
-                  type: "boolean",
-                  description:
-                    "Requests arguments that follow `parameters` exactly. The spec shows no default.",
-                },
-              },
-              required: ["name", "parameters"],
-              description: "The function that the model may call.",
-            },
-          },
-          required: ["type", "function"],
-        },
+        items: toolsSchema,
         description:
           "Functions that the model may call. The spec does not list them for this model, which may ignore them.",
       },
       tool_choice: {
-        anyOf: [
-          { type: "string", enum: ["none", "auto", "required"] },
-          {
-            type: "object",
-            properties: {
-              type: {
-                type: "string",
-                const: "function",
-                description: "Kind of tool; functions are the only kind.",
-              },
-              function: {
-                type: "object",
-                properties: {
-                  name: {
-                    type: "string",
-                    minLength: 1,
-                    description: "Name of the function, as in `tools`. Not empty.",
-                  },
-                },
-                required: ["name"],
-                description: "The function to call.",
-              },
-            },
-            required: ["type", "function"],
-          },
-        ],
+        anyOf: toolChoiceSchema,
         description:
           'Use of `tools`. `"none"`: no call; `"auto"`: the model decides; `"required"`: at least one call; an object: this function. The spec does not list it for this model.',
       },
@@ -1447,46 +911,14 @@ export const jsonSchemas: Readonly<Record<string, unknown>> = {
         description:
           '`"auto"` allows the model to make a sequence of several images. Without it the answer has one image.',
       },
-      sequential_image_generation_options: {
-        type: "object",
-        properties: {
-          max_images: {
-            type: "integer",
-            minimum: 1,
-            description:
-              "Most images of the sequence. Whole number from 1. The spec shows no upper limit and no default.",
-          },
-        },
-        description: 'Options of a sequence. They need `sequential_image_generation: "auto"`.',
-      },
+      sequential_image_generation_options: sequentialImageGenerationOptionsSchema,
       watermark: { type: "boolean", description: "Marks each image with a watermark.", default: false },
       seed: {
         type: "integer",
         description:
           "Whole number; the same request with the same seed gives similar images. The spec shows no range.",
       },
-      logo_info: {
-        type: "object",
-        properties: {
-          add_logo: { type: "boolean", description: "Draws the logo. The spec shows no default." },
-          position: {
-            type: "integer",
-            description: "Place of the logo, as a whole number. The spec shows no list of places.",
-          },
-          language: {
-            type: "integer",
-            description:
-              "Language of the logo's text, as a whole number. The spec shows no list of languages.",
-          },
-          opacity: {
-            type: "number",
-            minimum: 0,
-            maximum: 1,
-            description: "Opacity of the logo. From 0, invisible, to 1.",
-          },
-        },
-        description: "A logo on each image.",
-      },
+      logo_info: logoInfoSchema,
       size: {
         type: "string",
         enum: [
@@ -1546,46 +978,14 @@ export const jsonSchemas: Readonly<Record<string, unknown>> = {
         description:
           '`"auto"` allows the model to make a sequence of several images. Without it the answer has one image.',
       },
-      sequential_image_generation_options: {
-        type: "object",
-        properties: {
-          max_images: {
-            type: "integer",
-            minimum: 1,
-            description:
-              "Most images of the sequence. Whole number from 1. The spec shows no upper limit and no default.",
-          },
-        },
-        description: 'Options of a sequence. They need `sequential_image_generation: "auto"`.',
-      },
+      sequential_image_generation_options: sequentialImageGenerationOptionsSchema,
       watermark: { type: "boolean", description: "Marks each image with a watermark.", default: false },
       seed: {
         type: "integer",
         description:
           "Whole number; the same request with the same seed gives similar images. The spec shows no range.",
       },
-      logo_info: {
-        type: "object",
-        properties: {
-          add_logo: { type: "boolean", description: "Draws the logo. The spec shows no default." },
-          position: {
-            type: "integer",
-            description: "Place of the logo, as a whole number. The spec shows no list of places.",
-          },
-          language: {
-            type: "integer",
-            description:
-              "Language of the logo's text, as a whole number. The spec shows no list of languages.",
-          },
-          opacity: {
-            type: "number",
-            minimum: 0,
-            maximum: 1,
-            description: "Opacity of the logo. From 0, invisible, to 1.",
-          },
-        },
-        description: "A logo on each image.",
-      },
+      logo_info: logoInfoSchema,
       size: {
         type: "string",
         enum: [
@@ -1621,182 +1021,8 @@ export const jsonSchemas: Readonly<Record<string, unknown>> = {
         description: "The model that makes the video. Both accept the same fields.",
         const: "beta3.0-video",
       },
-      input: {
-        type: "object",
-        properties: {
-          prompt: {
-            type: "string",
-            maxLength: 5000,
-            description:
-              "Description of the video, in Chinese or English. At most 5,000 characters. Write references by kind and order: `Image 1`, `Video 1`, `Audio 1`. Required without `media`.",
-          },
-          media: {
-            type: "array",
-            items: {
-              anyOf: [
-                {
-                  type: "object",
-                  properties: {
-                    type: {
-                      type: "string",
-                      enum: ["first_frame", "last_frame"],
-                      description:
-                        "Place of the image in the video. At most one of each; a `last_frame` needs a `first_frame`.",
-                    },
-                    url: {
-                      type: "string",
-                      description:
-                        "http(s) URL, or Base64 data URI of a JPEG, PNG, BMP or WEBP image; at most 20 MB.",
-                    },
-                  },
-                  required: ["type", "url"],
-                },
-                {
-                  type: "object",
-                  properties: {
-                    type: {
-                      type: "string",
-                      const: "reference_image",
-                      description: "Kind of the reference. At most 10 images.",
-                    },
-                    url: {
-                      type: "string",
-                      description:
-                        "http(s) URL, or Base64 data URI of a JPEG, PNG, BMP or WEBP image; at most 20 MB.",
-                    },
-                  },
-                  required: ["type", "url"],
-                },
-                {
-                  type: "object",
-                  properties: {
-                    type: {
-                      type: "string",
-                      enum: ["reference_video", "reference_audio", "file", "link"],
-                      description:
-                        "Kind of the reference. At most 5 videos and 5 audios of 15 seconds in total each; one `file` or one `link`, not both.",
-                    },
-                    url: {
-                      type: "string",
-                      description:
-                        "Public http(s) URL. The gateway downloads it, so no data URI and no address of a private network.",
-                    },
-                  },
-                  required: ["type", "url"],
-                },
-              ],
-            },
-            allOf: [
-              {
-                type: "array",
-                contains: {
-                  type: "object",
-                  properties: { type: { enum: ["file", "link"] } },
-                  required: ["type"],
-                },
-                minContains: 0,
-                maxContains: 1,
-              },
-              {
-                type: "array",
-                contains: {
-                  type: "object",
-                  properties: { type: { const: "first_frame" } },
-                  required: ["type"],
-                },
-                minContains: 0,
-                maxContains: 1,
-              },
-              {
-                type: "array",
-                contains: {
-                  type: "object",
-                  properties: { type: { const: "last_frame" } },
-                  required: ["type"],
-                },
-                minContains: 0,
-                maxContains: 1,
-              },
-              {
-                type: "array",
-                contains: {
-                  type: "object",
-                  properties: { type: { const: "reference_image" } },
-                  required: ["type"],
-                },
-                minContains: 0,
-                maxContains: 10,
-              },
-              {
-                type: "array",
-                contains: {
-                  type: "object",
-                  properties: { type: { const: "reference_video" } },
-                  required: ["type"],
-                },
-                minContains: 0,
-                maxContains: 5,
-              },
-              {
-                type: "array",
-                contains: {
-                  type: "object",
-                  properties: { type: { const: "reference_audio" } },
-                  required: ["type"],
-                },
-                minContains: 0,
-                maxContains: 5,
-              },
-            ],
-            description:
-              "Frames, or references. Their types decide the mode. Leave it out for text to video. Required without `prompt`.",
-          },
-        },
-        description: "Content of the video: a prompt, media, or both.",
-      },
-      parameters: {
-        type: "object",
-        properties: {
-          resolution: {
-            type: "string",
-            enum: ["1080P", "720P", "480P"],
-            description: "Height of the video. Written with a capital P, unlike gamma models.",
-            default: "1080P",
-          },
-          ratio: {
-            type: "string",
-            enum: ["adaptive", "16:9", "4:3", "1:1", "3:4", "9:16"],
-            description: 'Width to height. `"adaptive"` takes it from the images and the prompt.',
-            default: "adaptive",
-          },
-          duration: {
-            type: "number",
-            anyOf: [{ const: -1 }, { type: "integer", minimum: 2, maximum: 30 }],
-            description:
-              "Length in seconds. Whole number from 2 to 30, or -1: the model chooses. With reference videos, their length and this one are at most 30 seconds together.",
-            default: 5,
-          },
-          audio: {
-            type: "boolean",
-            description: "Gives the video a sound track. The price is the same.",
-            default: true,
-          },
-          prompt_extend: {
-            type: "boolean",
-            description: "Lets the gateway expand the prompt with details.",
-            default: true,
-          },
-          seed: {
-            type: "integer",
-            minimum: 0,
-            maximum: 2147483647,
-            description:
-              "Whole number from 0 to 2,147,483,647; the same request with the same seed gives a similar video.",
-          },
-          watermark: { type: "boolean", description: "Marks the video with a watermark.", default: false },
-        },
-        description: "Size, length and other settings.",
-      },
+      input: inputSchema,
+      parameters: parametersSchema,
       content: { not: {}, description: "Not for this model: a field of the gamma models. Use `input`." },
       resolution: { not: {}, description: "Belongs in `parameters` for this model." },
       ratio: { not: {}, description: "Belongs in `parameters` for this model." },
@@ -1817,182 +1043,8 @@ export const jsonSchemas: Readonly<Record<string, unknown>> = {
         description: "The model that makes the video. Both accept the same fields.",
         const: "beta3.0-video-prime",
       },
-      input: {
-        type: "object",
-        properties: {
-          prompt: {
-            type: "string",
-            maxLength: 5000,
-            description:
-              "Description of the video, in Chinese or English. At most 5,000 characters. Write references by kind and order: `Image 1`, `Video 1`, `Audio 1`. Required without `media`.",
-          },
-          media: {
-            type: "array",
-            items: {
-              anyOf: [
-                {
-                  type: "object",
-                  properties: {
-                    type: {
-                      type: "string",
-                      enum: ["first_frame", "last_frame"],
-                      description:
-                        "Place of the image in the video. At most one of each; a `last_frame` needs a `first_frame`.",
-                    },
-                    url: {
-                      type: "string",
-                      description:
-                        "http(s) URL, or Base64 data URI of a JPEG, PNG, BMP or WEBP image; at most 20 MB.",
-                    },
-                  },
-                  required: ["type", "url"],
-                },
-                {
-                  type: "object",
-                  properties: {
-                    type: {
-                      type: "string",
-                      const: "reference_image",
-                      description: "Kind of the reference. At most 10 images.",
-                    },
-                    url: {
-                      type: "string",
-                      description:
-                        "http(s) URL, or Base64 data URI of a JPEG, PNG, BMP or WEBP image; at most 20 MB.",
-                    },
-                  },
-                  required: ["type", "url"],
-                },
-                {
-                  type: "object",
-                  properties: {
-                    type: {
-                      type: "string",
-                      enum: ["reference_video", "reference_audio", "file", "link"],
-                      description:
-                        "Kind of the reference. At most 5 videos and 5 audios of 15 seconds in total each; one `file` or one `link`, not both.",
-                    },
-                    url: {
-                      type: "string",
-                      description:
-                        "Public http(s) URL. The gateway downloads it, so no data URI and no address of a private network.",
-                    },
-                  },
-                  required: ["type", "url"],
-                },
-              ],
-            },
-            allOf: [
-              {
-                type: "array",
-                contains: {
-                  type: "object",
-                  properties: { type: { enum: ["file", "link"] } },
-                  required: ["type"],
-                },
-                minContains: 0,
-                maxContains: 1,
-              },
-              {
-                type: "array",
-                contains: {
-                  type: "object",
-                  properties: { type: { const: "first_frame" } },
-                  required: ["type"],
-                },
-                minContains: 0,
-                maxContains: 1,
-              },
-              {
-                type: "array",
-                contains: {
-                  type: "object",
-                  properties: { type: { const: "last_frame" } },
-                  required: ["type"],
-                },
-                minContains: 0,
-                maxContains: 1,
-              },
-              {
-                type: "array",
-                contains: {
-                  type: "object",
-                  properties: { type: { const: "reference_image" } },
-                  required: ["type"],
-                },
-                minContains: 0,
-                maxContains: 10,
-              },
-              {
-                type: "array",
-                contains: {
-                  type: "object",
-                  properties: { type: { const: "reference_video" } },
-                  required: ["type"],
-                },
-                minContains: 0,
-                maxContains: 5,
-              },
-              {
-                type: "array",
-                contains: {
-                  type: "object",
-                  properties: { type: { const: "reference_audio" } },
-                  required: ["type"],
-                },
-                minContains: 0,
-                maxContains: 5,
-              },
-            ],
-            description:
-              "Frames, or references. Their types decide the mode. Leave it out for text to video. Required without `prompt`.",
-          },
-        },
-        description: "Content of the video: a prompt, media, or both.",
-      },
-      parameters: {
-        type: "object",
-        properties: {
-          resolution: {
-            type: "string",
-            enum: ["1080P", "720P", "480P"],
-            description: "Height of the video. Written with a capital P, unlike gamma models.",
-            default: "1080P",
-          },
-          ratio: {
-            type: "string",
-            enum: ["adaptive", "16:9", "4:3", "1:1", "3:4", "9:16"],
-            description: 'Width to height. `"adaptive"` takes it from the images and the prompt.',
-            default: "adaptive",
-          },
-          duration: {
-            type: "number",
-            anyOf: [{ const: -1 }, { type: "integer", minimum: 2, maximum: 30 }],
-            description:
-              "Length in seconds. Whole number from 2 to 30, or -1: the model chooses. With reference videos, their length and this one are at most 30 seconds together.",
-            default: 5,
-          },
-          audio: {
-            type: "boolean",
-            description: "Gives the video a sound track. The price is the same.",
-            default: true,
-          },
-          prompt_extend: {
-            type: "boolean",
-            description: "Lets the gateway expand the prompt with details.",
-            default: true,
-          },
-          seed: {
-            type: "integer",
-            minimum: 0,
-            maximum: 2147483647,
-            description:
-              "Whole number from 0 to 2,147,483,647; the same request with the same seed gives a similar video.",
-          },
-          watermark: { type: "boolean", description: "Marks the video with a watermark.", default: false },
-        },
-        description: "Size, length and other settings.",
-      },
+      input: inputSchema,
+      parameters: parametersSchema,
       content: { not: {}, description: "Not for this model: a field of the gamma models. Use `input`." },
       resolution: { not: {}, description: "Belongs in `parameters` for this model." },
       ratio: { not: {}, description: "Belongs in `parameters` for this model." },
@@ -2053,20 +1105,7 @@ export const jsonSchemas: Readonly<Record<string, unknown>> = {
       return_last_frame: { not: {}, description: "Not for this model: a field of `gamma-video-2.0`." },
       content: {
         anyOf: [
-          {
-            type: "array",
-            items: {
-              type: "object",
-              properties: {
-                type: { type: "string", const: "text", description: "Kind of the item." },
-                text: { type: "string", description: "Description of the motion, the scene and the camera." },
-              },
-              required: ["type", "text"],
-            },
-            contains: { type: "object", properties: { type: { const: "text" } }, required: ["type"] },
-            minContains: 1,
-            maxContains: 1,
-          },
+          contentSchema,
           {
             type: "array",
             items: {
@@ -2189,20 +1228,7 @@ export const jsonSchemas: Readonly<Record<string, unknown>> = {
       generate_audio: { not: {}, description: "Not for this model, whose videos are silent." },
       content: {
         anyOf: [
-          {
-            type: "array",
-            items: {
-              type: "object",
-              properties: {
-                type: { type: "string", const: "text", description: "Kind of the item." },
-                text: { type: "string", description: "Description of the motion, the scene and the camera." },
-              },
-              required: ["type", "text"],
-            },
-            contains: { type: "object", properties: { type: { const: "text" } }, required: ["type"] },
-            minContains: 1,
-            maxContains: 1,
-          },
+          contentSchema,
           {
             type: "array",
             items: {
@@ -2291,80 +1317,7 @@ export const jsonSchemas: Readonly<Record<string, unknown>> = {
         const: "gamma-video-2.0",
         description: "The model that makes the video. It decides the other fields.",
       },
-      content: {
-        type: "array",
-        items: {
-          anyOf: [
-            {
-              type: "object",
-              properties: {
-                type: { type: "string", const: "text", description: "Kind of the item." },
-                text: { type: "string", description: "Description of the motion, the scene and the camera." },
-              },
-              required: ["type", "text"],
-            },
-            {
-              type: "object",
-              properties: {
-                type: { type: "string", const: "image_url", description: "Kind of the item." },
-                image_url: {
-                  type: "object",
-                  properties: {
-                    url: {
-                      type: "string",
-                      description:
-                        "http(s) URL, Base64 data URI of an image, or `asset://<id>`: the `uri` of a registered asset.",
-                    },
-                  },
-                  required: ["url"],
-                  description: "The image.",
-                },
-                role: {
-                  type: "string",
-                  description:
-                    "Use of the image: `first_frame`, `last_frame` or `reference_image`. The spec shows no list; other values are sent with a warning.",
-                },
-              },
-              required: ["type", "image_url"],
-            },
-            {
-              type: "object",
-              properties: {
-                type: { type: "string", const: "video_url", description: "Kind of the item." },
-                video_url: {
-                  type: "object",
-                  properties: {
-                    url: { type: "string", description: "http(s) URL that the gateway can download." },
-                  },
-                  required: ["url"],
-                  description: "The video.",
-                },
-                role: { type: "string", description: "Use of the video. The spec shows no list of roles." },
-              },
-              required: ["type", "video_url"],
-            },
-            {
-              type: "object",
-              properties: {
-                type: { type: "string", const: "audio_url", description: "Kind of the item." },
-                audio_url: {
-                  type: "object",
-                  properties: {
-                    url: { type: "string", description: "http(s) URL that the gateway can download." },
-                  },
-                  required: ["url"],
-                  description: "The sound.",
-                },
-                role: { type: "string", description: "Use of the sound. The spec shows no list of roles." },
-              },
-              required: ["type", "audio_url"],
-            },
-          ],
-        },
-        minItems: 1,
-        description:
-          "Content of the video: texts, images, videos and audios. At least one item; audios need an image or a video.",
-      },
+      content: contentSchema2,
       generate_audio: {
         type: "boolean",
         description:
@@ -2432,80 +1385,7 @@ export const jsonSchemas: Readonly<Record<string, unknown>> = {
         const: "gamma-video-fast",
         description: "The model that makes the video. It decides the other fields.",
       },
-      content: {
-        type: "array",
-        items: {
-          anyOf: [
-            {
-              type: "object",
-              properties: {
-                type: { type: "string", const: "text", description: "Kind of the item." },
-                text: { type: "string", description: "Description of the motion, the scene and the camera." },
-              },
-              required: ["type", "text"],
-            },
-            {
-              type: "object",
-              properties: {
-                type: { type: "string", const: "image_url", description: "Kind of the item." },
-                image_url: {
-                  type: "object",
-                  properties: {
-                    url: {
-                      type: "string",
-                      description:
-                        "http(s) URL, Base64 data URI of an image, or `asset://<id>`: the `uri` of a registered asset.",
-                    },
-                  },
-                  required: ["url"],
-                  description: "The image.",
-                },
-                role: {
-                  type: "string",
-                  description:
-                    "Use of the image: `first_frame`, `last_frame` or `reference_image`. The spec shows no list; other values are sent with a warning.",
-                },
-              },
-              required: ["type", "image_url"],
-            },
-            {
-              type: "object",
-              properties: {
-                type: { type: "string", const: "video_url", description: "Kind of the item." },
-                video_url: {
-                  type: "object",
-                  properties: {
-                    url: { type: "string", description: "http(s) URL that the gateway can download." },
-                  },
-                  required: ["url"],
-                  description: "The video.",
-                },
-                role: { type: "string", description: "Use of the video. The spec shows no list of roles." },
-              },
-              required: ["type", "video_url"],
-            },
-            {
-              type: "object",
-              properties: {
-                type: { type: "string", const: "audio_url", description: "Kind of the item." },
-                audio_url: {
-                  type: "object",
-                  properties: {
-                    url: { type: "string", description: "http(s) URL that the gateway can download." },
-                  },
-                  required: ["url"],
-                  description: "The sound.",
-                },
-                role: { type: "string", description: "Use of the sound. The spec shows no list of roles." },
-              },
-              required: ["type", "audio_url"],
-            },
-          ],
-        },
-        minItems: 1,
-        description:
-          "Content of the video: texts, images, videos and audios. At least one item; audios need an image or a video.",
-      },
+      content: contentSchema2,
       generate_audio: {
         type: "boolean",
         description:
