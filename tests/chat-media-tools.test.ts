@@ -96,6 +96,19 @@ async function left(storage: RecordStorage) {
   return { storage: copy, id };
 }
 
+/** A page that has asked for a film, and was left with its first poll. */
+async function leftWithFilm(...others: readonly ChatTool[]) {
+  const asked = [["make_video", { prompt: "A reef" }], ...others.map(({ name }) => [name, {}])];
+  const gateway = gatewayOf(Object.fromEntries(asked));
+  const tools = (client: Client) => [videoTool(client, short), ...others];
+  const before = page(gateway, tools, {
+    dies: ({ method, url }) => method === "GET" && url.includes(FILMS),
+  });
+  void before.chat.send("please");
+  await before.died;
+  return { gateway, tools, before };
+}
+
 function until(chat: ChatStore, isReached: (state: ChatState) => boolean): Promise<void> {
   return new Promise((resolve) => {
     const check = () => {
@@ -257,13 +270,7 @@ describe("videoTool", () => {
   });
 
   test("goes on from its handle after a reload, and makes no second film", async () => {
-    const gateway = gatewayOf({ make_video: { prompt: "A reef" } });
-    const tools = (client: Client) => [videoTool(client, short)];
-    const before = page(gateway, tools, {
-      dies: ({ method, url }) => method === "GET" && url.includes(FILMS),
-    });
-    void before.chat.send("please");
-    await before.died;
+    const { gateway, tools, before } = await leftWithFilm();
     const { chat } = page(gateway, tools, await left(before.storage));
     await until(chat, isOver);
     expect(callIn(chat)).toMatchObject({ state: "done" });
@@ -274,13 +281,7 @@ describe("videoTool", () => {
   });
 
   test("goes on in one of two tabs after a reload", async () => {
-    const gateway = gatewayOf({ make_video: { prompt: "A reef" } });
-    const tools = (client: Client) => [videoTool(client, short)];
-    const before = page(gateway, tools, {
-      dies: ({ method, url }) => method === "GET" && url.includes(FILMS),
-    });
-    void before.chat.send("please");
-    await before.died;
+    const { gateway, tools, before } = await leftWithFilm();
     const kept = await left(before.storage);
     const tabs = [page(gateway, tools, kept), page(gateway, tools, kept)];
     for (const { chat } of tabs) {
@@ -292,15 +293,9 @@ describe("videoTool", () => {
   });
 
   test("cancels the other calls of its answer after a reload: they may have acted", async () => {
-    const gateway = gatewayOf({ make_video: { prompt: "A reef" }, pay: {} });
     const paid = vi.fn(() => new Promise<string>(() => {}));
     const pay = defineTool({ name: "pay", parameters: { type: "object" }, execute: paid });
-    const tools = (client: Client) => [videoTool(client, short), pay];
-    const before = page(gateway, tools, {
-      dies: ({ method, url }) => method === "GET" && url.includes(FILMS),
-    });
-    void before.chat.send("please");
-    await before.died;
+    const { gateway, tools, before } = await leftWithFilm(pay);
     const { chat } = page(gateway, tools, await left(before.storage));
     await until(chat, isOver);
     expect(answerIn(chat)?.toolCalls).toMatchObject([{ state: "done" }, { state: "cancelled" }]);
@@ -310,13 +305,7 @@ describe("videoTool", () => {
 
   test("keeps its handle with the call where it can't go on: without Web Locks", async () => {
     vi.stubGlobal("navigator", {});
-    const gateway = gatewayOf({ make_video: { prompt: "A reef" } });
-    const tools = (client: Client) => [videoTool(client, short)];
-    const before = page(gateway, tools, {
-      dies: ({ method, url }) => method === "GET" && url.includes(FILMS),
-    });
-    void before.chat.send("please");
-    await before.died;
+    const { gateway, tools, before } = await leftWithFilm();
     const { chat } = page(gateway, tools, await left(before.storage));
     await until(chat, ({ messages }) => messages.length > 1);
     expect(callIn(chat)).toMatchObject({ state: "cancelled", kept: { handle: { id: expect.any(String) } } });

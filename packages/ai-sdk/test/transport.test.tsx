@@ -321,6 +321,16 @@ describe("a reload", () => {
     return { storage, page, answer: world.written[0] as World["written"][number] };
   }
 
+  /** Reloads in the middle of an answer, which goes on in the second page. */
+  async function resumed(world: World) {
+    const { storage, page, answer } = await begun(world);
+    answer.write(said("one "));
+    await page.shows("one ");
+    const after = openPage(world, { storage, messages: page.leave(), resume: true });
+    await after.shows("one ");
+    return { storage, answer, after };
+  }
+
   test.each([false, true])(
     "An answer goes on after a reload, and is paid once (strict mode: %s)",
     async (strict) => {
@@ -405,11 +415,7 @@ describe("a reload", () => {
 
   test("A second resumption takes the answer over from the first, and stops nothing", async () => {
     const world = openWorld();
-    const { storage, page, answer } = await begun(world);
-    answer.write(said("one "));
-    await page.shows("one ");
-    const after = openPage(world, { storage, messages: page.leave(), resume: true });
-    await after.shows("one ");
+    const { after, answer } = await resumed(world);
     void after.chat().resumeStream();
     answer.write(said("two ") + said("three") + ended());
     answer.end();
@@ -421,11 +427,7 @@ describe("a reload", () => {
 
   test("stop() stops an answer that was resumed", async () => {
     const world = openWorld();
-    const { storage, page, answer } = await begun(world);
-    answer.write(said("one "));
-    await page.shows("one ");
-    const after = openPage(world, { storage, messages: page.leave(), resume: true });
-    await after.shows("one ");
+    const { after, storage, answer } = await resumed(world);
     await after.is("streaming");
     await after.chat().stop();
     await until(() => {
