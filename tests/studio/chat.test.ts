@@ -408,6 +408,22 @@ describe.skipIf(!findChromium())("the studio's chat in Chromium (skipped where t
       await studio.answer().getByText("Stopped").waitFor();
     });
 
+    test("The cost of a conversation counts the versions that are not shown, too", async () => {
+      const words = page.locator("p", { hasText: /^Imaginary cost/ });
+      const amount = async () => Number(/[\d.]+/.exec((await words.textContent()) ?? "")?.[0]);
+      await askAndWait("Hello");
+      await words.waitFor();
+      const first = await amount();
+      await button("Regenerate").click();
+      await studio.answer().getByText("2/2").waitFor();
+      await expect.poll(amount).toBeGreaterThan(first);
+      await studio.settled();
+      const both = await amount();
+      await button("Previous version").press("Enter");
+      await studio.answer().getByText("1/2").waitFor();
+      expect(await amount()).toBe(both);
+    });
+
     test("Edit makes versions of a question, each with its own answer", async () => {
       await askAndWait("Hello");
       await button("Edit").press("Enter");

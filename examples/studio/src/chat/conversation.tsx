@@ -122,7 +122,7 @@ export function Conversation({ id, isNew, welcome, onCompare }: ConversationProp
   return (
     <>
       <RoomHeader title={title}>
-        <ChatCost messages={messages} />
+        <ChatCost thread={chat.getThread()} />
         <Notes />
         <IconButton label="Compare models" onClick={onCompare}>
           <Columns2 aria-hidden />

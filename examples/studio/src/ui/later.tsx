@@ -73,6 +73,7 @@ export function later<Props extends object>(
     if (isMissing || !isNeeded || !Loaded) return fallback;
     return (
       <ErrorBoundary fallbackRender={({ resetErrorBoundary }) => withText(resetErrorBoundary)}>
+        {/* TypeScript does not know that `Props` without those of `later` is the rest; a component in `memo` needs no others */}
         <Loaded {...(props as unknown as Props)} />
       </ErrorBoundary>
     );

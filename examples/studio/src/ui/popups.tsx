@@ -47,14 +47,7 @@ function popup<Props extends { readonly trigger?: Trigger; readonly isOpen?: boo
         onPointerEnter: preload,
         onFocus: preload,
       });
-    return (
-      <Part
-        {...(props as Props & LoadedProps)}
-        startsOpen={isPressed}
-        isNeeded={isPressed || isOpen}
-        fallback={standIn}
-      />
-    );
+    return <Part {...props} startsOpen={isPressed} isNeeded={isPressed || isOpen} fallback={standIn} />;
   }
   return Object.assign(Popup, { preload });
 }
@@ -139,16 +132,20 @@ export interface SelectProps<Value extends string> {
 export const selectButton =
   "control inline-flex items-center justify-between gap-2 rounded-lg border border-edge/50 bg-raised px-3 text-left text-sm hover:bg-hover data-disabled:opacity-50";
 
-// `later` forgets the type parameter
-const LoadedSelect = later<SelectProps<never>>(async () => (await import("./loaded-popups.js")).Select);
+const LoadedSelect = later<SelectProps<string>>(async () => (await import("./loaded-popups.js")).Select);
 
 /** One of several values, chosen from a list. */
 export function Select<Value extends string>(props: SelectProps<Value>) {
-  const { label, value, options, className } = props;
+  const { label, value, options, onChange, className } = props;
   const chosen = options.find((option) => option.value === value)?.label ?? "";
   return (
     <LoadedSelect
-      {...(props as unknown as SelectProps<never>)}
+      {...props}
+      // `later` forgets the type parameter
+      onChange={(next) => {
+        const option = options.find((one) => one.value === next);
+        if (option) onChange(option.value);
+      }}
       fallback={
         <Button
           aria-label={label && `${label}: ${chosen}`}

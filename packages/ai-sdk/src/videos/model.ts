@@ -1,6 +1,5 @@
 import {
   InvalidArgumentError,
-  type JSONObject,
   type JSONValue,
   type Experimental_VideoModelV4OperationStatusResult as StatusResult,
   type Experimental_VideoModelV4 as VideoModelV4,
@@ -13,6 +12,7 @@ import {
   type VideoTaskHandle,
   type VideoTaskReference,
 } from "@sluice/core";
+import { isRecord } from "@sluice/core/internal";
 import { type Call, callErrorOf } from "../call-error.js";
 import { requestOptionsOf } from "../call-options.js";
 import { NAME } from "../provider-options.js";
@@ -39,7 +39,7 @@ export function videoModelFor(
           throw callErrorOf(call, error);
         },
       );
-      return { operation: { ...handle } as JSONObject, warnings, response: responseOf(handle.model) };
+      return { operation: { ...handle }, warnings, response: responseOf(handle.model) };
     },
     async doStatus({ operation, ...options }) {
       const handle = handleOf(operation);
@@ -55,12 +55,15 @@ export function videoModelFor(
 
 /** Reads an operation, also of a storage. */
 function handleOf(operation: JSONValue): VideoTaskReference {
-  const { id } = (operation ?? {}) as Partial<VideoTaskReference>;
-  if (typeof id === "string") return operation as unknown as VideoTaskReference;
+  if (isReference(operation)) return operation;
   throw new InvalidArgumentError({
     argument: "operation",
     message: "operation: must be what startVideo returned, { id, model, … }",
   });
+}
+
+function isReference(operation: unknown): operation is VideoTaskReference {
+  return isRecord(operation) && typeof operation["id"] === "string";
 }
 
 function statusOf(task: VideoTask, model: string): StatusResult {
