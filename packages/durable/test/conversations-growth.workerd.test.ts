@@ -97,6 +97,40 @@ async function sideBySide(
 
 const json = JSON.stringify(message("number #"));
 
+/** Rows that a conversation reads and writes in one step, and those of the index of its user. */
+const FIGURES = {
+  "a lease": [3, 1, 0, 0],
+  "a new record": [4, 4, 0, 0],
+  "a change of a record": [7, 3, 0, 0],
+  "a read of the difference": [5, 0, 0, 0],
+  "a note of two texts": [21, 1, 6, 10],
+  "a search": [0, 0, 3, 0],
+};
+
+test("The rows of one step are those of the page on capacity", async () => {
+  const { write, lease, read, ring, search } = openUser(user);
+  const { json: first } = await write("c-1", unseen({ a: message("A first text of some words") }));
+  await ring("c-1");
+  const steps: Record<keyof typeof FIGURES, () => Promise<unknown>> = {
+    "a lease": () => lease("c-1", "device-a"),
+    "a new record": () => write("c-1", unseen({ b: message("A second text of some words") })),
+    "a change of a record": () =>
+      write("c-1", { a: { value: message("It was changed"), seen: first.version } }),
+    "a read of the difference": () => read("c-1", `?since=${first.version + 1}`),
+    "a note of two texts": () => ring("c-1"),
+    "a search": () => search("second"),
+  };
+  const counted: Record<string, unknown> = {};
+  for (const [name, step] of Object.entries(steps)) {
+    let index: Rows | undefined;
+    const own = await rowsOf("c-1", async () => {
+      index = await rowsOf("~index", step);
+    });
+    counted[name] = [own.read, own.written, index?.read, index?.written];
+  }
+  expect(counted).toEqual(FIGURES);
+});
+
 describe("beside a hundred thousand records", () => {
   const inConversation = (
     step: Parameters<typeof sideBySide>[1],
