@@ -19,6 +19,7 @@ declare global {
     TURNSTILE_SECRET_KEY: string; SESSION_SECRET: string;
     AI_GATEWAY_TOKEN: string; SETTINGS: { get<T>(name: string, options: object): Promise<T | null> };
     VIDEO_WATCH: ObjectNamespace; BUDGET: ObjectNamespace; STREAM_LOG: ObjectNamespace; ONCE: ObjectNamespace;
+    CONVERSATIONS: ObjectNamespace;
     MEDIA: MediaBucket; MEDIA_INDEX: ObjectNamespace;
     PUSH_SUBSCRIPTIONS: ObjectNamespace; WEBHOOK_URL: string; WEBHOOK_SECRET: string; METRICS_TOKEN: string; EVENTS: AnalyticsDataset;
   }

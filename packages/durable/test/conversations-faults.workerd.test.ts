@@ -86,6 +86,19 @@ describe("an object that is lost", () => {
     expect(await search("otter")).toHaveLength(1);
   });
 
+  test("An index that is lost finds what it found before", async () => {
+    const { write, evict, ring, search } = open();
+    await write("~index", unseen({ "c-1": listed("Otters") }));
+    await write("c-1", unseen({ a: message("An otter") }));
+    await ring("c-1");
+    await evict("~index");
+    expect(await search("otter")).toHaveLength(2);
+    await write("c-1", unseen({ b: message("Another otter") }));
+    await ring("c-1");
+    await evict("~index");
+    expect(await search("otter")).toHaveLength(3);
+  });
+
   test("A note whose answer was lost comes again, and each text is found once", async () => {
     const { write, ring, search } = open();
     await write("c-1", unseen({ a: message("An otter") }));

@@ -18,6 +18,7 @@ import {
 import { conversationRefusal } from "./refusals.js";
 import { closed } from "./sockets.js";
 import { textsIn } from "./texts.js";
+import { LEAST_BYTES, SPARE } from "./threads.js";
 import { askIndex, type IndexAnswer, type IndexRequest, ownerOf } from "./wire.js";
 import { forgetRemoved } from "./writing.js";
 
@@ -30,9 +31,6 @@ export const CONVERSATION_TABLES = {
 /** Header of a removal by the index: it holds unless the conversation was changed after this time, in Unix milliseconds. */
 export const UNTOUCHED = "x-sluice-untouched";
 
-/** Least space that is set aside, in bytes, and how much more than is used. */
-const LEAST_BYTES = 2_048;
-const SPARE = 1.5;
 /** Time from a write to the note for the index, and after one that failed, in milliseconds. */
 const NOTE_MS = 10_000;
 const RETRY_MS = 60_000;
@@ -62,12 +60,7 @@ export function openConversation<Env>(
     mostRecords: setup.recordsPerConversation,
     makeRoom,
     changed: () => void wakeBy(Date.now() + NOTE_MS),
-    refused: (_, code, { user, conversation }) =>
-      notifyOf(
-        setup.onEvent,
-        { kind: "conversation", id: conversation, outcome: "refused", code, user },
-        env,
-      ),
+    refused: (_, code, owner) => reportRefused(code, owner),
   });
   const { current } = collection;
   /** Number of erasures that this process has seen: what waits for the index meanwhile must not store anything. */
@@ -95,15 +88,23 @@ export function openConversation<Env>(
     if (known && least <= known.granted) return () => known.granted;
     const before = erasures;
     const wanted = Math.max(LEAST_BYTES, Math.ceil(SPARE * least));
-    const { granted = 0, isGone } = await ask(owner, { do: "claim", id: owner.conversation, wanted });
+    const { granted = 0, isFull, isGone } = await ask(owner, { do: "claim", id: owner.conversation, wanted });
     return () => {
       if (before !== erasures) throw objectRefusal("user_erased");
+      if (isFull) {
+        reportRefused("space_exceeded", owner);
+        throw conversationRefusal("space_exceeded");
+      }
       if (isGone || current()?.goneAt) throw conversationRefusal("conversation_gone");
       tables.create();
       const now = current() ?? beginState(sql, owner, Date.now());
       writeState(sql, { ...now, granted });
       return granted;
     };
+  }
+
+  function reportRefused(code: string, { user, conversation: id }: Owner): void {
+    notifyOf(setup.onEvent, { kind: "conversation", id, outcome: "refused", code, user }, env);
   }
 
   async function ask(owner: Owner, asked: IndexRequest): Promise<IndexAnswer> {

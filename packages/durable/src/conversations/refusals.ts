@@ -6,6 +6,7 @@ const refusals = {
   field_invalid: [400, "{what}", "invalid_request"],
   records_too_large: [413, "send at most {what} bytes at once", "body_too_large"],
   conversation_gone: [410, "this conversation was removed"],
+  space_exceeded: [413, "the space of this user is used up; remove conversations"],
   lease_lost: [409, "this device does not hold the lease {what}; read the newest records first"],
   too_many_leases: [429, "this conversation has {what} leases; give one back, or try again in a minute"],
 } as const satisfies Record<string, readonly [status: number, message: string, code?: string]>;

@@ -6,9 +6,9 @@ import type { IndexAnswer, Listed } from "./wire.js";
 const GONE_BYTES = 128;
 /** Most conversations of one list. */
 const PAGE = 100;
-/** Least space that a conversation keeps, in bytes, and the share of its size beyond which it gives space back. */
-const LEAST_BYTES = 2_048;
-const SPARE = 1.5;
+/** Least space that a conversation has, in bytes; how much more than it uses, and the share beyond which it gives some back. */
+export const LEAST_BYTES = 2_048;
+export const SPARE = 1.5;
 const MOST_SPARE = 4;
 
 interface Thread {
@@ -34,6 +34,8 @@ export function openThreads(sql: ObjectSQL, bytesPerUser: number) {
     const state = readState(sql) as CollectionState;
     const had = known?.granted ?? 0;
     const free = bytesPerUser - state.bytes - state.granted + had;
+    // a new one without any space would be one more row for nothing
+    if (!known && free < LEAST_BYTES) return { granted: 0, isFull: true };
     const granted = Math.max(had, Math.min(wanted, free), 0);
     const put = "INSERT OR REPLACE INTO threads VALUES (?, ?, ?, ?, 0)";
     sql.exec(put, id, granted, (known?.claims ?? 0) + 1, now);

@@ -48,6 +48,8 @@ export interface Listed {
 export interface IndexAnswer {
   /** Bytes that the conversation may use. */
   readonly granted?: number;
+  /** True where there is no space for one more conversation. */
+  readonly isFull?: boolean;
   readonly isGone?: boolean;
   /** False where the index knows no such conversation. */
   readonly isKnown?: boolean;
