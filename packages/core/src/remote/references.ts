@@ -110,7 +110,8 @@ function blobOf(url: string): Blob {
 const LINK = /\/v1\/media\/([\w-]{44})_([0-9a-z]{8,9})_[\w-]{22}$/;
 
 function hasRunOut(text: string): boolean {
-  if (text.length > 2000) return false;
+  // most texts are none: a conversation has thousands
+  if (text.length > 2000 || !text.includes("/v1/media/")) return false;
   const [, , end] = LINK.exec(text) ?? [];
   return end !== undefined && Number.parseInt(end, 36) < Date.now();
 }
