@@ -122,7 +122,7 @@ export function createCollections(
     else reportStorageFailure(client, error, collection === CONVERSATIONS ? undefined : key);
   }
 
-  /** What could not be sent is found again as that which the server lacks, once it keeps conversations. */
+  /** Empties the outbox. A server that keeps conversations later lacks these records, and they are found by that. */
   async function leaveServer(): Promise<void> {
     for (const collection of [...outbox.collections]) {
       const place = byName(collection);

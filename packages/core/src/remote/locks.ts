@@ -50,7 +50,7 @@ export async function takeLock(options: LockOptions, name: string): Promise<Devi
   return lock;
 }
 
-/** Where the proxy keeps no conversations, the Web Lock of the browser is all there is. */
+/** Lock where the proxy keeps no conversations: the Web Lock of the browser is all there is. */
 const ofThisBrowser: DeviceLock = { isHeld: true, release: async () => {} };
 
 /** Asks for the lease. Until the answer nothing of this page is sent: no other device may see work without its lock. */

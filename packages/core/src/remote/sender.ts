@@ -87,7 +87,7 @@ export function createSender(options: SenderOptions): Sender {
     },
   };
 
-  /** What is written in one task goes with one request. */
+  /** Begins to send after the task, so that all its changes go with one request. */
   function wake(): void {
     if (isRunning) return;
     isRunning = true;

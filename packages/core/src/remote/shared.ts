@@ -11,7 +11,7 @@ import type { Wire } from "./wire.js";
 /** Most chats of a page that have a connection of their own, beside the list. Browsers allow few to one host. */
 const MOST_FOLLOWED = 3;
 
-/** What the collections of a page share. */
+/** Parts that the collections of a page share. */
 export interface Shared {
   readonly client: Client;
   readonly local: RecordStorage;
