@@ -304,6 +304,60 @@ describe("a server that was restored from a backup", () => {
   });
 });
 
+describe("a conversation that was removed for good", () => {
+  const gone = ({ path, method }: { path: string; method: string }) =>
+    path === "/records" && method === "POST" ? refusal(410, "conversation_gone") : undefined;
+
+  test("Another one of the same id stays in this browser, which is said, and the server is left alone", async () => {
+    const page = openPage(gone);
+    const { shown, stop } = await page.open();
+    await page.write({ a: message("a") });
+    await page.write({ b: message("b") });
+    await rest();
+    await page.clock.advance(HOUR_MS);
+    await rest();
+    expect(page.asked.filter((one) => one === "POST /records")).toHaveLength(1);
+    expect([...shown.keys()]).toEqual(["a", "b"]);
+    expect((await page.local.read(page.collection)).size).toBe(2);
+    const failures = page.events.filter(({ type }) => type === "storage-failure");
+    expect(failures).toMatchObject([{ error: { message: expect.stringContaining("a new id") } }]);
+    stop();
+  });
+
+  test("A copy that has unsent changes is removed, and their number is said", async () => {
+    const page = openPage();
+    page.set("a", message("a"));
+    const { shown, stop } = await page.open();
+    await rest();
+    page.answerBy(gone);
+    await page.write({ b: message("b") });
+    await rest();
+    expect([shown.size, (await page.local.read(page.collection)).size]).toEqual([0, 0]);
+    const failures = page.events.filter(({ type }) => type === "storage-failure");
+    expect(failures).toMatchObject([{ error: { message: expect.stringContaining("1 unsent change") } }]);
+    stop();
+  });
+});
+
+describe("a full disk", () => {
+  test("A message that can't be kept here is on the server all the same, and the write says so", async () => {
+    const kept = memoryStorage();
+    const local: RecordStorage = {
+      ...kept,
+      async write() {
+        throw new DOMException("no room", "QuotaExceededError");
+      },
+    };
+    const page = openPage(undefined, local);
+    const written = page.write({ a: message("a") }).catch((error: Error) => error.name);
+    expect(await written).toBe("QuotaExceededError");
+    await rest();
+    expect(page.records.get("a")?.value).toEqual(message("a"));
+    expect(page.asked).toEqual(["POST /records"]);
+    expect(page.status()).toEqual({ isSyncing: false, unsent: 0 });
+  });
+});
+
 describe("pictures in messages", () => {
   const picture = `data:image/png;base64,${btoa("x".repeat(40_000))}`;
   const withPicture = (url: string) => message("look", 1, { images: [url] });

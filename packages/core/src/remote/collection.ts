@@ -200,9 +200,21 @@ export function createCollection(shared: Shared, place: Place): Collection {
   }
 }
 
-/** Removes the copy of a conversation that was removed for good, with what was not sent. */
+/**
+ * Removes the copy of a conversation that was removed for good, with what was not sent. What this browser has written
+ * without ever having read the conversation is another one of the same id, and stays here.
+ */
 async function removeCopy({ client, local, outbox }: Shared, replica: Replica): Promise<void> {
   const { name, collection, id } = replica.place;
+  const { size } = await local.read(stateNameOf(client, replica.place));
+  if (size === 0 && outbox.of(collection).size > 0) {
+    await outbox.clear(collection);
+    const remedy = "what is written to it stays in this browser; begin a conversation with a new id";
+    return reportStorageFailure(
+      client,
+      new Error(`the conversation ${id} was removed on the server: ${remedy}`),
+    );
+  }
   const unsent = [...outbox.of(collection)].filter(
     ([key, { value, isCopy }]) => key !== LEAF && value !== undefined && !isCopy,
   );
@@ -211,7 +223,7 @@ async function removeCopy({ client, local, outbox }: Shared, replica: Replica): 
   await replica.keep(new Map(keys.map((key) => [key, undefined])));
   await local.write(stateNameOf(client, replica.place), new Map([["state", undefined]]));
   if (unsent.length === 0) return;
-  const lost = `${unsent.length} unsent changes were not kept`;
+  const lost = `${unsent.length} unsent change${unsent.length === 1 ? " was" : "s were"} not kept`;
   reportStorageFailure(client, new Error(`the conversation ${id} was removed on another device: ${lost}`));
 }
 

@@ -113,7 +113,9 @@ export function createOutbox({ client, local, device, join, onAdopted }: OutboxO
     const own = all.get(collection);
     for (const key of keys) own?.delete(key);
     if (own?.size === 0) all.delete(collection);
-    await local.write(name, new Map(keys.map((key) => [nameOf(device, collection, key), undefined])));
+    const names = keys.map((key) => [nameOf(device, collection, key), undefined] as const);
+    // what stays there is sent once more by a later page, and taken as it is
+    await local.write(name, new Map(names)).catch(() => {});
     if (all.size === 0) leave?.();
   }
 

@@ -290,12 +290,13 @@ async function writeState(
   signal: AbortSignal,
 ): Promise<void> {
   signal.throwIfAborted();
-  await local.write(stateNameOf(client, replica.place), new Map([[STATE, state]]));
+  // a conversation that is not there is not known
+  if (state.version > 0) await local.write(stateNameOf(client, replica.place), new Map([[STATE, state]]));
 }
 
 async function forgetState({ client, local, replica }: SessionOptions): Promise<void> {
   replica.forgetVersions();
-  await local.write(stateNameOf(client, replica.place), new Map([[STATE, undefined]]));
+  await local.write(stateNameOf(client, replica.place), new Map([[STATE, { version: 0 }]]));
 }
 
 const STATE = "state";
