@@ -357,7 +357,7 @@ export const knownBugs: readonly KnownBug[] = [
       change(`${conversation}/join.ts`, "Number(isFinal(copy)) - Number(isFinal(local)) ||", ""),
       change(`${conversation}/join.ts`, "Number(isWhole(copy)) - Number(isWhole(local)) ||", ""),
       change(`${conversation}/join.ts`, "copy.message.content.length - local.message.content.length ||", ""),
-      change(`${conversation}/join.ts`, "compare(copy.message.content, local.message.content);", "0;"),
+      change(`${conversation}/join.ts`, "compare(copy.message.content, local.message.content) ||", ""),
     ],
   },
   {

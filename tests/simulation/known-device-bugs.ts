@@ -40,7 +40,7 @@ export const knownDeviceBugs: readonly KnownBug[] = [
     name: "two devices keep different texts of one answer",
     changes: [
       change(`${conversation}/join.ts`, "copy.message.content.length - local.message.content.length ||", ""),
-      change(`${conversation}/join.ts`, "compare(copy.message.content, local.message.content);", "0;"),
+      change(`${conversation}/join.ts`, "compare(copy.message.content, local.message.content) ||", ""),
     ],
   },
   {

@@ -1,4 +1,4 @@
-import { isOpen } from "./message.js";
+import { isOpen, type ThreadToolCall } from "./message.js";
 import type { JoinCopies } from "./message-tree.js";
 import type { PlacedMessage } from "./placement.js";
 
@@ -21,11 +21,13 @@ function join(local: PlacedMessage, copy: PlacedMessage): PlacedMessage {
     Number(isFinal(copy)) - Number(isFinal(local)) ||
     copy.revision - local.revision ||
     Number(isGuess(local)) - Number(isGuess(copy)) ||
-    compare(statesOf(copy), statesOf(local)) ||
     // two tabs have gone on from one state: a whole answer is worth more than a part that was read on
     Number(isWhole(copy)) - Number(isWhole(local)) ||
     copy.message.content.length - local.message.content.length ||
-    compare(copy.message.content, local.message.content);
+    compare(copy.message.content, local.message.content) ||
+    compare(restOf(copy), restOf(local)) ||
+    // last, because a joined copy differs from its parts in its calls alone
+    compare(callsOf(copy), callsOf(local));
   const [newer, older] = isNewer > 0 ? [copy, local] : [local, copy];
   const isStopped = newer.isStopped || older.isStopped;
   const node = isStopped && !newer.isStopped ? { ...newer, isStopped } : newer;
@@ -58,6 +60,22 @@ function isWhole({ message }: PlacedMessage): boolean {
 
 function statesOf({ message }: PlacedMessage): string {
   return String(message.toolCalls?.map(({ state }) => state));
+}
+
+/** Fields that may differ in two copies of one revision. */
+function restOf({ message, by }: PlacedMessage): string {
+  const { outcome, streamId, idempotencyKey, reasoning, toolCalls } = message;
+  return `${outcome} ${streamId} ${idempotencyKey} ${by} ${reasoning} ${toolCalls?.map(({ id }) => id)}`;
+}
+
+function callsOf({ message }: PlacedMessage): string {
+  return String(message.toolCalls?.map((call) => `${call.state} ${resultOf(call)}`));
+}
+
+function resultOf({ id, output, error, kept }: ThreadToolCall): string {
+  return output === undefined && error === undefined && kept === undefined
+    ? id
+    : JSON.stringify([id, output, error, kept]);
 }
 
 function compare(one: string, other: string): number {

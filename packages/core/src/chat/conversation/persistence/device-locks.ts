@@ -28,11 +28,11 @@ interface Hold {
   isOver?: boolean;
   /** The attempt to take the lock that is on its way. */
   taking?: Promise<boolean> | undefined;
-  /** What other devices had done to the message when the work began. */
+  /** State of the message when the work began, of {@link Progress}. */
   readonly since: unknown;
 }
 
-/** What other devices do in a thread. */
+/** Changes of a thread by other devices. */
 export interface Progress {
   /** Reads what other devices have written, while the lock of `id` is held. */
   readonly refresh: (id: string) => Promise<void>;
