@@ -58,6 +58,9 @@ export async function startDurableProxy({
       }),
     kill,
     start,
+    /** Gives the process no turn until `resume`: what comes meanwhile waits in its sockets. */
+    pause: () => void running.kill("SIGSTOP"),
+    resume: () => void running.kill("SIGCONT"),
     /** Starts one more process over the same storage, where several may have it. Returns its address. */
     async startAnother() {
       const other = await run();
