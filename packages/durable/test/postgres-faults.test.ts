@@ -235,3 +235,33 @@ test("case 187: a process whose clock is an hour off has its objects, and alarms
   expect(await right.tell("add")).toBe(2);
   await vi.waitFor(() => expect(rung).toEqual(["right"]), { timeout: 20_000, interval: 100 });
 });
+
+const HEAD = `'{"id":"1","tables":"[]"'`;
+test.each([
+  ["no row", "RETURN;"],
+  ["a row of nothing", "RETURN QUERY SELECT '', '', '', ''::bytea;"],
+  ["a text that is no JSON", `RETURN QUERY SELECT NULL::text, NULL::text, ${HEAD}, NULL::bytea;`],
+  ["JSON of another kind", "RETURN QUERY SELECT NULL::text, NULL::text, '[7]', NULL::bytea;"],
+  [
+    "a row that is no row of a table",
+    "RETURN QUERY SELECT * FROM sense(of_binding, of_name, me, new_token); RETURN QUERY SELECT 'a', 'counts', '{', NULL::bytea;",
+  ],
+])(
+  "A database that answers %s fails the request, and the same process goes on with the next answer",
+  async (_, body) => {
+    const { schema, tell, things } = await open(counting);
+    const sql = openSQL(server.url);
+    const quoted = `"${schema}"`;
+    const parameters = "of_binding text, of_name text, me uuid, new_token uuid";
+    expect(await tell("add")).toBe(1);
+    await sql.unsafe(`ALTER FUNCTION ${quoted}.claim RENAME TO sense;
+    CREATE FUNCTION ${quoted}.claim(${parameters})
+      RETURNS TABLE (place text, table_name text, "row" text, bytes bytea) LANGUAGE plpgsql AS $$
+      BEGIN ${body.replace("FROM sense", `FROM ${quoted}.sense`)} END $$`);
+    for (let nth = 0; nth < 3; nth += 1) await expect(ask(things, "add", "other")).rejects.toThrow();
+    await sql.unsafe(`DROP FUNCTION ${quoted}.claim; ALTER FUNCTION ${quoted}.sense RENAME TO claim`);
+    expect(await tell("add", "other")).toBe(1);
+    expect(await tell("add")).toBe(2);
+    expect(await storedIn(schema)).toHaveLength(2);
+  },
+);
