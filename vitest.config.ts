@@ -246,6 +246,8 @@ export default defineConfig({
           setupFiles: ["../packages/react/test/setup.ts"],
           environment: "happy-dom",
           include: ["recipes/*.test.{ts,tsx}"],
+          // its modules have no extensions, as bundlers of apps take them
+          server: { deps: { inline: [/async-storage/] } },
         },
       },
       {

@@ -39,7 +39,7 @@ async function open() {
         name: "get_depth",
         description: "Measures a depth",
         parameters: z.object({ place: z.string() }),
-        handler: async (input) => {
+        handler: async (input: unknown) => {
           depths.push(input);
           return { metres: 11_000 };
         },

@@ -1,0 +1,76 @@
+type Listener = (value?: unknown) => void;
+type Gateway = (request: Request) => Promise<Response>;
+
+/** The native half of Expo's `fetch`: an answer that tells its listeners of each piece. */
+export class NativeResponse {
+  private readonly listeners = new Map<string, Listener>();
+  answer: Response | undefined;
+
+  addListener(name: string, listener: Listener): void {
+    this.listeners.set(name, listener);
+  }
+  removeListener(name: string): void {
+    this.listeners.delete(name);
+  }
+  removeAllListeners(name: string): void {
+    this.listeners.delete(name);
+  }
+  private tell(name: string, value?: unknown): void {
+    this.listeners.get(name)?.(value);
+  }
+  get _rawHeaders(): [string, string][] {
+    return [...(this.answer?.headers ?? [])];
+  }
+  get status(): number {
+    return this.answer?.status ?? 0;
+  }
+  get statusText(): string {
+    return this.answer?.statusText ?? "";
+  }
+  get url(): string {
+    return this.answer?.url ?? "";
+  }
+  get redirected(): boolean {
+    return false;
+  }
+  async startStreaming(): Promise<null> {
+    void this.pump();
+    return null;
+  }
+  private async pump(): Promise<void> {
+    try {
+      for await (const piece of this.answer?.body ?? []) this.tell("didReceiveResponseData", piece);
+      this.tell("didComplete");
+    } catch (error) {
+      this.tell("didFailWithError", String(error));
+    }
+  }
+  cancelStreaming(): void {}
+  async text(): Promise<string> {
+    return (await this.answer?.text()) ?? "";
+  }
+  async arrayBuffer(): Promise<ArrayBuffer> {
+    return (await this.answer?.arrayBuffer()) ?? new ArrayBuffer(0);
+  }
+}
+
+/** A request to the handler that the test calls `gateway`. */
+export class NativeRequest {
+  private readonly gone = new AbortController();
+
+  constructor(private readonly response: NativeResponse) {}
+
+  async start(url: string, init: RequestInit, body: Uint8Array<ArrayBuffer> | null): Promise<void> {
+    const { method = "GET", headers } = init;
+    const request = new Request(url, {
+      method,
+      body,
+      ...(headers && { headers }),
+      signal: this.gone.signal,
+    });
+    this.response.answer = await (globalThis as unknown as { gateway: Gateway }).gateway(request);
+  }
+  cancel(): void {
+    this.gone.abort();
+  }
+}
