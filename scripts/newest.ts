@@ -5,7 +5,7 @@ import { spawnSync } from "node:child_process";
  * for that run alone. `minimumReleaseAge` holds here, too.
  */
 
-/** What `tests/package.json` has. rxjs is left out: AG-UI names its version. */
+/** Packages of `tests/package.json`. rxjs is left out: AG-UI names its version. */
 const known = [
   "@ag-ui/client",
   "@assistant-ui/react",
@@ -17,7 +17,7 @@ const known = [
   "vite-plugin-solid",
   "vue",
 ];
-/** What is too large for every install, or changes the versions of others: its tests are skipped where it is absent. */
+/** Packages that are too large for every install, or change the versions of others. Their tests are skipped where they are absent. */
 const large = ["@copilotkit/core", "@react-native-async-storage/async-storage", "expo"];
 
 const tests = ["--filter", "@sluice/tests"];

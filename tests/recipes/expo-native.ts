@@ -57,8 +57,11 @@ export class NativeResponse {
 /** A request to the handler that the test calls `gateway`. */
 export class NativeRequest {
   private readonly gone = new AbortController();
+  private readonly response: NativeResponse;
 
-  constructor(private readonly response: NativeResponse) {}
+  constructor(response: NativeResponse) {
+    this.response = response;
+  }
 
   async start(url: string, init: RequestInit, body: Uint8Array<ArrayBuffer> | null): Promise<void> {
     const { method = "GET", headers } = init;
