@@ -13,15 +13,15 @@ interface Page {
 }
 
 const files = filesOfPage("docs/guides/ag-ui.md");
+const { SluiceAgent } = await files<Page>("sluice-agent.ts");
 let gateway: ReturnType<typeof openGateway>;
 
 beforeEach(() => {
   gateway = openGateway({ chat: numbered() });
 });
 
-async function agentOf({ client }: { client: Client } = gateway, model = "alpha-v4.1-flash") {
-  const { SluiceAgent } = await files<Page>("sluice-agent.ts");
-  const agent = new SluiceAgent(client, model);
+function agentOf({ client }: { client: Client } = gateway) {
+  const agent = new SluiceAgent(client, "alpha-v4.1-flash");
   const events: AGUIEvent[] = [];
   agent.subscribe({ onEvent: ({ event }) => void events.push(event as AGUIEvent) });
   return { agent, events, types: () => events.map(({ type }) => type) };
@@ -41,7 +41,7 @@ const depth = {
 
 describe("an agent of AG-UI", () => {
   test("answers piece by piece, and the next run has the thread", async () => {
-    const { agent, events, types } = await agentOf();
+    const { agent, events, types } = agentOf();
     agent.addMessage(ask("How deep is the sea?"));
     const { newMessages } = await agent.runAgent();
     expect(newMessages.at(-1)).toMatchObject({
@@ -67,7 +67,7 @@ describe("an agent of AG-UI", () => {
 
   test("shows the thinking as a message of its own, before the answer", async () => {
     gateway = openGateway({ chat: () => ({ reasoning: "The user asks for depth.", content: "Deep." }) });
-    const { agent } = await agentOf();
+    const { agent } = agentOf();
     agent.addMessage(ask("How deep is the sea?"));
     const { newMessages } = await agent.runAgent();
     expect(newMessages).toMatchObject([
@@ -77,7 +77,7 @@ describe("an agent of AG-UI", () => {
   });
 
   test("calls a tool of the page, and goes on with its result and its thinking", async () => {
-    const { agent, types } = await agentOf();
+    const { agent, types } = agentOf();
     agent.addMessage(ask('Use the tool for "Mariana"'));
     const { newMessages } = await agent.runAgent({ tools: [depth] });
     const answer = newMessages.find((message) => message.role === "assistant");
@@ -100,7 +100,7 @@ describe("an agent of AG-UI", () => {
   });
 
   test("an answer that is cut ends as an error, with its text so far", async () => {
-    const { agent, events } = await agentOf();
+    const { agent, events } = agentOf();
     agent.addMessage(ask("Tell me of lakes [[truncate]]"));
     await agent.runAgent().catch(() => {});
     expect(events.at(-1)).toMatchObject({
@@ -112,14 +112,14 @@ describe("an agent of AG-UI", () => {
   });
 
   test("a refusal ends as an error", async () => {
-    const { agent, events } = await agentOf();
+    const { agent, events } = agentOf();
     agent.addMessage(ask("Tell me of wells [[429]]"));
     await agent.runAgent().catch(() => {});
     expect(events.at(-1)).toMatchObject({ type: "RUN_ERROR", code: "APIError" });
   });
 
   test("abortRun ends the run as cancelled, and reaches the gateway", async () => {
-    const { agent, events, types } = await agentOf();
+    const { agent, events, types } = agentOf();
     agent.addMessage(ask("Tell me of rivers [[stall]]"));
     const run = agent.runAgent();
     await expect.poll(types).toContain("TEXT_MESSAGE_CONTENT");
@@ -130,7 +130,7 @@ describe("an agent of AG-UI", () => {
   });
 
   test("sends images, and what the page tells of itself", async () => {
-    const { agent } = await agentOf();
+    const { agent } = agentOf();
     agent.addMessage(
       ask([
         { type: "text", text: "What is this?" },
@@ -150,7 +150,7 @@ describe("an agent of AG-UI", () => {
     const world = openWorld();
     world.answerByHand();
     const before = world.page();
-    const { agent, types } = await agentOf(before);
+    const { agent, types } = agentOf(before);
     agent.addMessage(ask("Tell me of rivers"));
     void agent.runAgent().catch(() => {});
     await expect.poll(() => world.written.length).toBe(1);
@@ -159,7 +159,7 @@ describe("an agent of AG-UI", () => {
     const { messages, streamId, threadId } = agent;
     before.leave();
 
-    const { agent: again, events } = await agentOf(world.page());
+    const { agent: again, events } = agentOf(world.page());
     Object.assign(again, { threadId, streamId, messages: messages.slice(0, 1) });
     const followed = again.connectAgent();
     world.written[0]?.write(said("runs.") + ended());
@@ -171,7 +171,7 @@ describe("an agent of AG-UI", () => {
   });
 
   test("a clone has the thread, and changes nothing in the first", async () => {
-    const { agent } = await agentOf();
+    const { agent } = agentOf();
     agent.addMessage(ask("How deep is the sea?"));
     const copy: Agent = agent.clone();
     await copy.runAgent();

@@ -9,6 +9,8 @@ import { numbered, openGateway } from "./gateway.ts";
 /* The files of the guide "assistant-ui", with its newest components. */
 
 const files = filesOfPage("docs/guides/assistant-ui.md");
+// loading its components takes seconds, which are no test's
+const { Chat } = await files<{ Chat: FunctionComponent<object> }>("chat.tsx");
 let gateway: ReturnType<typeof openGateway>;
 let nth = 0;
 
@@ -17,8 +19,7 @@ beforeEach(() => {
   gateway = openGateway({ chat: numbered() });
 });
 
-async function open(options: Partial<UseChatStreamOptions> = {}) {
-  const { Chat } = await files<{ Chat: FunctionComponent<object> }>("chat.tsx");
+function open(options: Partial<UseChatStreamOptions> = {}) {
   return render(
     <GatewayProvider client={gateway.client}>
       <Chat model="delta-5.3" id={`chat ${nth}`} {...options} />
@@ -53,14 +54,14 @@ const picked = () => screen.queryAllByText(/^\d+ of \d+$/).map(({ textContent })
 
 describe("a chat in assistant-ui", () => {
   test("shows a question and its answer", async () => {
-    await open();
+    open();
     await write("How deep is the sea?");
     await answers(/answer 1 to .*sea/);
     screen.getByText("How deep is the sea?");
   });
 
   test("shows an answer while it grows, and stop reaches the gateway", async () => {
-    const { container } = await open();
+    const { container } = open();
     await write("Tell me of rivers [[stall]]");
     await waitFor(() => expect(container.textContent?.length).toBeGreaterThan(60));
     await press("Stop");
@@ -71,8 +72,18 @@ describe("a chat in assistant-ui", () => {
     expect(field().value).toBe("");
   });
 
+  test("a question that is stopped before it is sent stays where it is", async () => {
+    open({ instructions: () => new Promise<string>(() => {}) });
+    await write("How deep is the sea?");
+    await screen.findByText("How deep is the sea?", { selector: "span" });
+    await press("Stop");
+    await waitFor(() => expect(button("Stop").disabled).toBe(true));
+    screen.getByText("How deep is the sea?", { selector: "span" });
+    expect(field().value).toBe("");
+  });
+
   test("keeps both answers after a reload of one, and switches between them", async () => {
-    await open();
+    open();
     await write("How deep is the sea?");
     await answers(/answer 1/);
     await press("Try again");
@@ -87,7 +98,7 @@ describe("a chat in assistant-ui", () => {
   });
 
   test("an edit makes a branch, with the old question and answer kept", async () => {
-    await open();
+    open();
     await write("How deep is the sea?");
     await answers(/answer 1/);
     await write("And the lake?");
@@ -106,7 +117,7 @@ describe("a chat in assistant-ui", () => {
   });
 
   test("shows a cut as an error of the answer, whose text stays, and tries again", async () => {
-    await open();
+    open();
     await write("Tell me of lakes [[truncate:1]]");
     const alert = await screen.findByRole("alert");
     expect(alert.textContent).toBe("The answer was cut off");
@@ -118,7 +129,7 @@ describe("a chat in assistant-ui", () => {
   });
 
   test("shows a refusal, which has no answer, and sends the question again", async () => {
-    await open();
+    open();
     await write("Tell me of wells [[500:1]]");
     expect((await screen.findByRole("alert")).textContent).toMatch(/./);
     expect(requests()).toHaveLength(1);
@@ -130,7 +141,7 @@ describe("a chat in assistant-ui", () => {
   });
 
   test("an answer that is too long is incomplete, without an error", async () => {
-    await open();
+    open();
     await write("Tell me of rain [[length]]");
     await waitFor(() => expect(requests()[0]?.finished).toBe(true));
     await screen.findByText("Try again");
@@ -139,7 +150,7 @@ describe("a chat in assistant-ui", () => {
 
   test("shows the thinking before the answer", async () => {
     gateway = openGateway({ chat: () => ({ reasoning: "The user asks for depth.", content: "Deep." }) });
-    await open({ model: "alpha-v4.1-flash" });
+    open({ model: "alpha-v4.1-flash" });
     await write("How deep is the sea?");
     await answers(/^Deep\.$/);
     expect(screen.getByText("The user asks for depth.").tagName).toBe("SMALL");
@@ -160,7 +171,7 @@ describe("tools in assistant-ui", () => {
   });
   beforeEach(() => depths.splice(0));
   const ask = async () => {
-    await open({ model: "alpha-v4.1-flash", tools: [tool] });
+    open({ model: "alpha-v4.1-flash", tools: [tool] });
     await write('Use the tool for "Mariana"');
     await screen.findByText(/^get_depth/);
     await screen.findByText("Allow");
@@ -187,7 +198,7 @@ describe("tools in assistant-ui", () => {
 
 describe("files and pages in assistant-ui", () => {
   test("an attached image goes to the gateway, and is beside its question", async () => {
-    await open({ model: "alpha-v4.1-flash" });
+    open({ model: "alpha-v4.1-flash" });
     await attach();
     await write("What is this?");
     await answers(/answer 1/);
@@ -208,7 +219,7 @@ describe("files and pages in assistant-ui", () => {
   });
 
   test("a question that cannot be sent comes back to its field, with its image", async () => {
-    await open({ model: "gamma-chat-1-6-251015" });
+    open({ model: "gamma-chat-1-6-251015" });
     await attach();
     await write("What is this?");
     await waitFor(() => expect(field().value).toBe("What is this?"));
@@ -219,7 +230,7 @@ describe("files and pages in assistant-ui", () => {
 
   test("a page that is loaded again has all branches, and goes on below the shown one", async () => {
     const storage: RecordStorage = memoryStorage();
-    const before = await open({ storage });
+    const before = open({ storage });
     await write("How deep is the sea?");
     await answers(/answer 1/);
     await press("Try again");
@@ -230,7 +241,7 @@ describe("files and pages in assistant-ui", () => {
     // another client has no chats in memory, as a page that was loaded again
     const { emulator } = gateway;
     gateway = { emulator, client: openGateway({}, emulator.clientOptions).client };
-    await open({ storage });
+    open({ storage });
     await answers(/answer 1/);
     expect(picked()).toEqual(["1 of 2"]);
     await press("Next");
