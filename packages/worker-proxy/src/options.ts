@@ -178,9 +178,9 @@ export interface ProxyOptions<Env = unknown> {
    */
   readonly includeUsage?: boolean | undefined;
   /**
-   * Takes `response_format` with a `json_schema`, which some clients always send: the schema becomes a system message
-   * before the others, and `json_object` is asked for where the model has it. The gateway does not hold the answer to the
-   * schema.
+   * Takes `response_format` as other clients send it: with a `json_schema`, with a `schema` beside `json_object`, and with
+   * `json_object` for a model without it. What is asked for becomes a system message before the others, and `json_object`
+   * stays where the model has it. The gateway does not hold the answer to the schema.
    * @default false: it is refused, with what to send instead
    */
   readonly adaptJSONSchema?: boolean | undefined;

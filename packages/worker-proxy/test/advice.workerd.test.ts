@@ -68,3 +68,14 @@ test("The list of models, which tools look for first, is answered with the way o
   expect(error?.["message"]).toContain("the gateway has no list of models; name the one to use");
   expect([lines(), reached]).toEqual([[], []]);
 });
+
+test.each(["/v1/responses", "/v1/completions"])(
+  "%s, which some clients ask first, is answered with the way out, and is no news",
+  async (path) => {
+    const { ask, reached } = openProxy();
+    const { status, error } = await ask(asked({ path }));
+    expect([status, error?.["code"]]).toEqual([404, "not_found"]);
+    expect(error?.["message"]).toContain("ask by chat completions: POST /v1/chat/completions");
+    expect([lines(), reached]).toEqual([[], []]);
+  },
+);

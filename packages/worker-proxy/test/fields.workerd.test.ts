@@ -96,6 +96,7 @@ describe("case 52: a field that is not in the model's table does not reach the g
     ],
     ["n", { n: 2 }, /one result/],
     ["functions", { functions: [] }, /`tools`/],
+    ["function_call", { function_call: { name: "x" } }, /`tools` and `tool_choice`/],
   ])("the refusal of %s names a way out that works, and advises no option", async (param, fields, wayOut) => {
     const log = vi.spyOn(console, "error").mockImplementation(() => {});
     const { error } = await chat({ model: "alpha-v4.1-flash", ...fields });
@@ -340,6 +341,21 @@ describe("fields that OpenAI clients send are dropped, and named in the answer",
     });
   });
 
+  test("a developer message reaches the gateway as a system message", async () => {
+    const { sent } = await chat({ messages: [{ role: "developer", content: "x" }, ...messages] as never });
+    expect(sent?.["messages"]).toEqual([{ role: "system", content: "x" }, ...messages]);
+    // what is no message is refused as ever
+    for (const odd of [null, "developer", [null], [1]])
+      expect((await chat({ messages: odd as never })).status).toBeLessThan(500);
+  });
+
+  test("a misspelt detail of an image is dropped", async () => {
+    const image_url = { url: "https://cdn.example/a.png", details: "auto" };
+    const content = [{ type: "image_url", image_url }];
+    const { dropped } = await chat({ model: "alpha-v4.1-flash", messages: [{ role: "user", content }] });
+    expect(dropped).toBe("messages.content.image_url.details");
+  });
+
   test("max_completion_tokens is refused by its name where the model has no tokens to limit", async () => {
     const image = { model: "gamma-image-5-0-260128", prompt: "a", max_completion_tokens: 9 };
     expect(await ask(image, paths.images)).toMatchObject({ status: 400, param: "max_completion_tokens" });
@@ -369,6 +385,30 @@ describe("a JSON Schema for the answer", () => {
     });
     const { sent } = await chat({ response_format, max_tokens: 9 }, taken);
     expect(sent).toEqual({ model: "delta-5.3", messages: [instruction, ...messages], max_tokens: 9 });
+  });
+
+  test("beside `json_object` becomes an instruction too", async () => {
+    const beside = { response_format: { type: "json_object", schema } };
+    expect((await chat({ model: "alpha-v4.1-flash", ...beside })).error?.["message"]).toMatch(
+      /write the schema into the messages, or let the proxy's operator set `adaptJSONSchema`/,
+    );
+    for (const model of ["alpha-v4.1-flash", "delta-5.3"])
+      expect(await chat({ model, ...beside, max_tokens: 9 }, taken)).toMatchObject({
+        sent: { model, messages: [instruction, ...messages] },
+      });
+  });
+
+  test("and JSON mode become an instruction for a model without JSON mode", async () => {
+    const asked = { model: "delta-5.3", response_format: { type: "json_object" }, max_tokens: 9 };
+    expect((await chat(asked)).error?.["message"]).toContain(
+      "ask for JSON, with its schema, in the messages",
+    );
+    const content = "Answer with JSON only, without any other text.";
+    expect((await chat(asked, taken)).sent).toEqual({
+      model: "delta-5.3",
+      messages: [{ role: "system", content }, ...messages],
+      max_tokens: 9,
+    });
   });
 
   test("stays what it is where it is none: the refusal is the usual one", async () => {

@@ -5,13 +5,15 @@ import { hasOwnFields } from "./field-table.js";
 const USER_ID = /^[\w-]{1,512}$/;
 
 /**
- * Writes what OpenAI clients send in the gateway's own way: the newer name of `max_tokens`, and a list of one `stop` for a
- * model that takes one text.
+ * Writes what OpenAI clients send in the gateway's own way: the newer names of `max_tokens` and of the role `system`, and a
+ * list of one `stop` for a model that takes one text.
  *
  * @throws {Refusal} 400 for two limits of tokens, or for a `user_id` that the gateway would refuse
  */
 export function adaptFields(body: Record<string, unknown>, model: string): void {
-  const { stop, user_id: userId } = body;
+  const { stop, messages, user_id: userId } = body;
+  for (const message of Array.isArray(messages) ? messages : [])
+    if (message?.role === "developer") message.role = "system";
   if (/^gamma-chat-/.test(model) && Array.isArray(stop) && stop.length === 1) body["stop"] = stop[0];
   // it is replaced by the proxy's own: the caller would never learn of a mistake
   if (hasOwnFields(model) && userId !== undefined && !(typeof userId === "string" && USER_ID.test(userId)))

@@ -23,7 +23,7 @@ export const leftOut: Partial<Record<RouteName, readonly string[]>> = {
     ),
     ...["messages.reasoning_details", "messages.cache_control", "messages.content.cache_control"],
     ...["messages.tool_calls.index", "messages.tool_calls.function.parsed_arguments", "tools.cache_control"],
-    "stream_options.include_obfuscation",
+    ...["messages.content.image_url.details", "stream_options.include_obfuscation"],
   ],
   images: ["user", "response_format", "quality", "style"],
 };

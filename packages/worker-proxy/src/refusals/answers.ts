@@ -75,6 +75,9 @@ function notServed(url: string, { basePath, table }: Paths): Refusal {
   const pathname = URL.parse(url)?.pathname ?? "";
   if (pathname.endsWith("/v1/models"))
     return new Refusal("not_found", { what: ": the gateway has no list of models; name the one to use" });
+  // the default of some clients, which have a setting for chat completions
+  if (pathname.endsWith("/v1/responses") || pathname.endsWith("/v1/completions"))
+    return new Refusal("not_found", { what: "; ask by chat completions: POST /v1/chat/completions" });
   const known = [...specRoutes, lookups].find(({ path }) => pathname.includes(path));
   const start = known && pathname.slice(0, pathname.indexOf(known.path) + known.path.length);
   let option = "";

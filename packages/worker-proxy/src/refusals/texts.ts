@@ -150,12 +150,19 @@ export function textOf({ reason, details }: Refused): ErrorText {
   return { code, message: text, type, ...said, status };
 }
 
+const LET_ADAPT = "let the proxy's operator set `adaptJSONSchema`";
+
 /** The way out for fields that no operator can allow: the gateway itself would refuse or ignore them. */
 export const waysOut: ReadonlyMap<string, string> = new Map([
-  ["response_format.json_schema", 'send { type: "json_object" } and write the schema into the messages'],
+  [
+    "response_format.json_schema",
+    `send { type: "json_object" } and write the schema into the messages, or ${LET_ADAPT}`,
+  ],
+  ["response_format", `ask for JSON, with its schema, in the messages, or ${LET_ADAPT}`],
   ["n", "one request has one result; for several images set `sequential_image_generation`"],
-  ["response_format.schema", "write the schema into the messages"],
+  ["response_format.schema", `write the schema into the messages, or ${LET_ADAPT}`],
   ["functions", "use `tools`"],
+  ["function_call", "use `tools` and `tool_choice`"],
 ]);
 const BY_OPERATOR = "leave it out, or let the proxy's operator add it to `allowFields`";
 
