@@ -226,7 +226,7 @@ test("options that can't work are refused at once", () => {
   expect(() => createFastEmulator({ speed: Number.NaN })).toThrow(/speed/);
 });
 
-test("The list of models, which tools look for first, is 404 with the ids of the models", async () => {
+test("The list of models and the responses endpoint, which tools ask first, are 404 with the way out", async () => {
   const { fetch } = createFastEmulator();
   const hintOf = async (path: string) => {
     const response = await fetch(`https://gateway.test${path}`);
@@ -235,4 +235,24 @@ test("The list of models, which tools look for first, is 404 with the ids of the
   };
   expect(await hintOf("/v1/models")).toMatch(/no list of models.* alpha-v4\.1-flash, .*gamma-video-fast\./);
   expect(await hintOf("/v1/modelling")).toBe("There is no endpoint at /v1/modelling.");
+  for (const path of ["/v1/responses", "/v1/completions"])
+    expect(await hintOf(path)).toMatch(/Ask by chat completions: POST \/v1\/chat\/completions\./);
+});
+
+describe("What other clients send for an answer that the gateway never gives is refused with the way out", () => {
+  const schema = { type: "object" };
+  test.each([
+    ["functions", "alpha-v4.1-flash", { functions: [{ name: "x" }] }, /use `tools`/],
+    ["response_format", "delta-5.3", { response_format: { type: "json_schema" } }, /in the messages/],
+    ["response_format", "gamma-chat-1-6-251015", { response_format: { schema } }, /in the messages/],
+  ])("%s for %s", async (param, model, fields, wayOut) => {
+    const response = await post(createFastEmulator(), { ...ask("hi"), model, ...fields });
+    expect(response.status).toBe(400);
+    expect(await refusalOf(response)).toMatchObject({ param, message: expect.stringMatching(wayOut) });
+  });
+
+  test("but JSON mode changes nothing where a model has none", async () => {
+    const fields = { model: "delta-5.3", response_format: { type: "json_object" }, functions: null };
+    expect((await post(createFastEmulator(), { ...ask("hi"), ...fields })).status).toBe(200);
+  });
 });

@@ -1,5 +1,5 @@
 import type { ChatRequest } from "@sluice/core";
-import { chatModels, checkChatRequest } from "@sluice/core/schemas";
+import { chatModels } from "@sluice/core/schemas";
 import type { EmulatorClock } from "../clock.js";
 import { checkBody } from "../server/check.js";
 import type { Exchange } from "../server/exchange.js";
@@ -8,6 +8,7 @@ import { hash } from "../server/hash.js";
 import { type Answer, eventStream } from "../server/http.js";
 import type { FailureOf, Refuse } from "../server/refusals.js";
 import { completionTokens, type Reply, withinBudget } from "./budget.js";
+import { checkForeign } from "./foreign.js";
 import { type ChatJob, readChatJob } from "./job.js";
 import { paceOf } from "./pace.js";
 import { type ChatScript, draftReply } from "./reply.js";
@@ -38,7 +39,7 @@ export function createChat({ clock, speed, refuse, failureOf, script }: ChatOpti
   return { answer, clear };
 
   async function answer(exchange: Exchange): Promise<Answer> {
-    const checked = checkBody<ChatRequest>(exchange, checkChatRequest, chatModels);
+    const checked = checkBody<ChatRequest>(exchange, checkForeign, chatModels);
     if ("refusal" in checked) return checked.refusal;
     const job = readChatJob(checked.body, exchange.scripted?.scenes);
     const refusal = refuse(job.scenes, exchange);

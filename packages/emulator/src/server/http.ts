@@ -50,7 +50,9 @@ export function unauthorized(): Answer {
 /** @param models the ids that are named where a list of models was asked for */
 export function notFound(path: string, models: readonly string[]): Answer {
   const list = `The gateway has no list of models; its models are ${models.join(", ")}.`;
-  const hint = path.endsWith("/v1/models") ? ` ${list}` : "";
+  const isOtherChat = path.endsWith("/v1/responses") || path.endsWith("/v1/completions");
+  const chat = isOtherChat ? " Ask by chat completions: POST /v1/chat/completions." : "";
+  const hint = path.endsWith("/v1/models") ? ` ${list}` : chat;
   return json(
     errorBody(`There is no endpoint at ${path}.${hint}`, "invalid_request_error", "not_found"),
     404,

@@ -1,0 +1,29 @@
+import { chatModels, checkChatRequest } from "@sluice/core/schemas";
+import type { Findings } from "../server/check.js";
+
+/** The fields of other clients that are looked at. */
+interface Foreign {
+  readonly model?: unknown;
+  readonly functions?: unknown;
+  readonly response_format?: { readonly type?: unknown; readonly schema?: unknown } | null;
+}
+
+/**
+ * Checks a request by the schemas of the core, and refuses what other clients send for an answer that this gateway never
+ * gives: a gateway that ignores it would answer with prose, which they can't read, and bill it.
+ */
+export function checkForeign(body: unknown): Findings {
+  const { issues, warnings } = checkChatRequest(body);
+  const { model, functions, response_format: format } = (body ?? {}) as Foreign;
+  const foreign: [path: string, message: string][] = [];
+  if (functions !== undefined && functions !== null)
+    foreign.push(["functions", "is no field of the gateway; use `tools`"]);
+  const hasField = Object.entries(chatModels).some(([id, { jsonMode }]) => id === model && jsonMode);
+  if (!hasField && (format?.type === "json_schema" || format?.schema))
+    foreign.push([
+      "response_format",
+      "is no field of this model; ask for JSON, with its schema, in the messages",
+    ]);
+  const found = foreign.map(([path, message]) => ({ path, message, rule: "chat.foreign" }));
+  return { issues: [...issues, ...found], warnings: found.length > 0 ? [] : warnings };
+}
