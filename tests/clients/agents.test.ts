@@ -1,53 +1,86 @@
-import { Agent, OpenAIProvider, Runner, setTracingDisabled, tool } from "@openai/agents";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { z } from "zod";
-import { chatModels, type Gateway, openGateway, places, prompt, toolModels, toolPrompt } from "./gateway.ts";
+import {
+  Agent,
+  type AgentInputItem,
+  OpenAIProvider,
+  Runner,
+  setTracingDisabled,
+  tool,
+  user,
+} from "@openai/agents";
+import type { Access, Ask, Client, RiverTool } from "./client.ts";
+import { riverSchema, toolInput } from "./rivers.ts";
+import { testClient } from "./test-client.ts";
 
 // traces would go to their maker
 setTracingDisabled(true);
 
-const getDepth = tool({
-  name: "get_depth",
-  description: "The depth of a river in metres",
-  parameters: z.object({ river: z.string() }),
-  execute: async () => "7 metres",
-});
+testClient("OpenAI Agents SDK", (access): Client => {
+  // the gateway has chat completions and no responses endpoint
+  const runner = runnerOf(access, false);
 
-describe.each(places)("the Agents SDK, by way of the %s", (place) => {
-  let gateway: Gateway;
-  let runner: Runner;
-  beforeAll(async () => {
-    gateway = await openGateway(place);
-    const { apiKey, baseURL } = gateway;
-    // the gateway has chat completions and no responses endpoint
-    runner = new Runner({ modelProvider: new OpenAIProvider({ apiKey, baseURL, useResponses: false }) });
-  });
-  afterAll(() => gateway.close());
-  const agent = (model: string, tools: [] | [typeof getDepth] = []) =>
-    new Agent({ name: "Guide", instructions: "You know rivers.", model, tools });
+  async function answer(ask: Ask, tools: readonly RiverTool[] = [], by = runner) {
+    const { finalOutput, state } = await by.run(agentOf(ask, tools), inputOf(ask));
+    return { text: finalOutput ?? "", tokens: state.usage.totalTokens };
+  }
 
-  test.each(chatModels)("%s answers whole", async (model) => {
-    const { finalOutput } = await runner.run(agent(model), prompt);
-    expect(finalOutput?.length).toBeGreaterThan(20);
-  });
-
-  test.each(chatModels)("%s streams", async (model) => {
-    const result = await runner.run(agent(model), prompt, { stream: true });
+  async function stream(ask: Ask, tools: readonly RiverTool[] = []) {
+    const { signal, onPiece } = ask;
+    const result = await runner.run(agentOf(ask, tools), inputOf(ask), {
+      stream: true,
+      ...(signal && { signal }),
+    });
     let text = "";
-    for await (const piece of result.toTextStream()) text += piece;
+    for await (const piece of result.toTextStream()) {
+      text += piece;
+      onPiece?.(piece);
+    }
     await result.completed;
-    expect(text.length).toBeGreaterThan(20);
-    expect(result.finalOutput).toBe(text);
-  });
+    if (result.error) throw result.error;
+    return { text, tokens: result.state.usage.totalTokens };
+  }
 
-  test.each(toolModels.flatMap((model) => [[model, false] as const, [model, true] as const]))(
-    "%s calls a tool and answers with its result, stream: %s",
-    async (model, stream) => {
-      const guide = agent(model, [getDepth]);
-      if (!stream) return expect((await runner.run(guide, toolPrompt)).finalOutput).toContain("7 metres");
-      const result = await runner.run(guide, toolPrompt, { stream: true });
-      await result.completed;
-      expect(result.finalOutput).toContain("7 metres");
+  return {
+    answer: (ask) => answer(ask),
+    stream: (ask) => stream(ask),
+    runTools: answer,
+    streamTools: stream,
+    async bySchema(ask) {
+      const agent = new Agent({ name: "Guide", model: ask.model, outputType: riverSchema });
+      return (await runner.run(agent, inputOf(ask))).finalOutput;
     },
-  );
+    respond: (ask) => answer(ask, [], runnerOf(access, true)),
+  };
 });
+
+function runnerOf({ apiKey, baseURL }: Access, useResponses: boolean): Runner {
+  return new Runner({ modelProvider: new OpenAIProvider({ apiKey, baseURL, useResponses }) });
+}
+
+function agentOf({ model, system, maxTokens, temperature, stop }: Ask, tools: readonly RiverTool[]) {
+  return new Agent({
+    name: "Guide",
+    model,
+    ...(system !== undefined && { instructions: system }),
+    modelSettings: {
+      ...(maxTokens !== undefined && { maxTokens }),
+      ...(temperature !== undefined && { temperature }),
+      // it has no setting for `stop` of its own
+      ...(stop && { providerData: { stop } }),
+    },
+    tools: tools.map(({ name, description, run }) =>
+      tool({ name, description, parameters: toolInput, execute: async ({ river }) => run(river) }),
+    ),
+  });
+}
+
+function inputOf({ turns, image }: Ask): AgentInputItem[] {
+  return turns.map(({ role, text }, at) => {
+    if (role === "assistant")
+      return { role, status: "completed" as const, content: [{ type: "output_text" as const, text }] };
+    if (!image || at < turns.length - 1) return user(text);
+    return user([
+      { type: "input_text", text },
+      { type: "input_image", image },
+    ]);
+  });
+}

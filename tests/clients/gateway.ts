@@ -1,25 +1,17 @@
 import { createEmulator, type RequestRecord } from "@sluice/emulator";
 import { serve } from "@sluice/emulator/serve";
 import { createProxy, type ProxyOptions } from "@sluice/worker-proxy";
+import type { Place } from "./places.ts";
 
 /** The models of the chat endpoint, as the specification writes them. */
 export const chatModels = ["alpha-v4.1-flash", "gamma-chat-1-6-251015", "delta-5.3"] as const;
 
 export const imageModels = ["gamma-image-4-0-250828", "gamma-image-5-0-260128"] as const;
 
-/** The models that call tools: `gamma` has none in its list, and what is not in its list changes nothing. */
-export const toolModels = chatModels.filter((model) => model !== "gamma-chat-1-6-251015");
-
-/** Address for other people's clients: the gateway itself, or the proxy that adds its key. */
-export const places = ["emulator", "proxy"] as const;
-
-export const prompt = "Tell me of rivers";
-export const toolPrompt = "Use get_depth for the Elbe";
-export const depthSchema = {
-  type: "object" as const,
-  properties: { river: { type: "string" as const } },
-  required: ["river"],
-  additionalProperties: false as const,
+const proxyOptions: Readonly<Record<Place, Pick<ProxyOptions, "adaptJSONSchema" | "limits">>> = {
+  emulator: {},
+  proxy: {},
+  "adapting proxy": { adaptJSONSchema: true, limits: { stallMs: 30_000 } },
 };
 
 export interface Gateway {
@@ -33,11 +25,8 @@ export interface Gateway {
 const KEY = "sk-gateway";
 const USER = "sk-user-1";
 
-/** The emulator on a port of its own, and in front of it, where that is asked for, the proxy on another. */
-export async function openGateway(
-  place: (typeof places)[number],
-  proxyOptions: Pick<ProxyOptions, "adaptJSONSchema"> = {},
-): Promise<Gateway> {
+/** The emulator on a port of its own, and in front of it, where that is asked for, a proxy on another. */
+export async function openGateway(place: Place): Promise<Gateway> {
   const options: { apiKeys: string[]; speed: number; origin?: string } = {
     apiKeys: [KEY],
     speed: Number.POSITIVE_INFINITY,
@@ -56,7 +45,7 @@ export async function openGateway(
     origins: [],
     models: [...chatModels, ...imageModels],
     routes: ["chat", "images"],
-    ...proxyOptions,
+    ...proxyOptions[place],
   });
   const front = await serve(
     {

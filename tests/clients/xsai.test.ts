@@ -1,83 +1,77 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { generateImage, generateText, rawTool, streamText } from "xsai";
-import {
-  chatModels,
-  depthSchema,
-  type Gateway,
-  imageModels,
-  openGateway,
-  places,
-  prompt,
-  toolModels,
-  toolPrompt,
-} from "./gateway.ts";
+import { generateImage, generateObject, generateText, listModels, rawTool, streamText } from "xsai";
+import type { Ask, Client, RiverTool } from "./client.ts";
+import { messagesOf, riverJSONSchema, riverSchema, toolSchema } from "./rivers.ts";
+import { testClient } from "./test-client.ts";
 
-const getDepth = rawTool({
-  name: "get_depth",
-  description: "The depth of a river in metres",
-  parameters: depthSchema,
-  execute: () => "7 metres",
-});
+testClient("xsAI", ({ baseURL, apiKey }): Client => {
+  const address = { baseURL: `${baseURL}/`, apiKey };
 
-describe.each(places)("xsAI, by way of the %s", (place) => {
-  let gateway: Gateway;
-  let address: { readonly baseURL: string; readonly apiKey: string };
-  beforeAll(async () => {
-    gateway = await openGateway(place);
-    const { baseURL, apiKey } = gateway;
-    address = { baseURL: `${baseURL}/`, apiKey };
-  });
-  afterAll(() => gateway.close());
-  const messages = [{ role: "user" as const, content: prompt }];
-  const asked = [{ role: "user" as const, content: toolPrompt }];
-
-  test.each(chatModels)("%s answers whole, with usage", async (model) => {
-    const { text, usage } = await generateText({ ...address, model, messages });
-    expect(text?.length).toBeGreaterThan(20);
-    expect(usage.total_tokens).toBeGreaterThan(0);
-  });
-
-  test.each(chatModels)("%s streams, with the usage that it asks for", async (model) => {
-    const { textStream, usage } = streamText({
+  function requestOf(ask: Ask, tools: readonly RiverTool[] = []) {
+    const { model, maxTokens, temperature, stop, signal } = ask;
+    return {
       ...address,
       model,
-      messages,
+      messages: messagesOf(ask) as Parameters<typeof generateText>[0]["messages"],
+      // it passes on what it does not know, in the wire's own name
+      ...(maxTokens !== undefined && { maxTokens }),
+      ...(temperature !== undefined && { temperature }),
+      ...(stop && { stop: [...stop] as [string] }),
+      ...(signal && { abortSignal: signal }),
+      ...(tools.length > 0 && { tools: tools.map(toolOf), maxSteps: 3 }),
+    };
+  }
+
+  async function answer(ask: Ask, tools?: readonly RiverTool[]) {
+    const { text, usage, reasoningText } = await generateText(requestOf(ask, tools));
+    return { text: text ?? "", tokens: usage.total_tokens, thinking: reasoningText };
+  }
+
+  async function stream(ask: Ask, tools?: readonly RiverTool[]) {
+    const { textStream, usage, steps, messages, totalUsage } = streamText({
+      ...requestOf(ask, tools),
       streamOptions: { includeUsage: true },
     });
+    // each of them fails with the stream
+    for (const promise of [usage, steps, messages, totalUsage]) promise.catch(() => undefined);
     let text = "";
-    for await (const piece of textStream) text += piece;
-    expect(text.length).toBeGreaterThan(20);
-    expect((await usage)?.total_tokens).toBeGreaterThan(0);
-  });
+    for await (const piece of textStream) {
+      text += piece;
+      ask.onPiece?.(piece);
+    }
+    return { text, tokens: (await usage)?.total_tokens };
+  }
 
-  test.each(toolModels)("%s calls a tool and answers with its result", async (model) => {
-    const { text } = await generateText({
-      ...address,
-      model,
-      messages: asked,
-      tools: [getDepth],
-      maxSteps: 3,
-    });
-    expect(text).toContain("7 metres");
-  });
-
-  test.each(toolModels)("%s calls a tool and answers with its result in a stream", async (model) => {
-    const { textStream, steps } = streamText({
-      ...address,
-      model,
-      messages: asked,
-      tools: [getDepth],
-      maxSteps: 3,
-    });
-    let text = "";
-    for await (const piece of textStream) text += piece;
-    expect(text).toContain("7 metres");
-    expect(await steps).toHaveLength(2);
-  });
-
-  test.each(imageModels)("%s draws; reading the file takes a browser's FileReader", async (model) => {
-    const drawn = generateImage({ ...address, model, prompt: "A lock on a canal" });
-    await expect(drawn).rejects.toThrow("Failed to parse response blob");
-    expect(gateway.requests.findLast(({ path }) => path === "/v1/images/generations")?.status).toBe(200);
-  });
+  return {
+    answer: (ask) => answer(ask),
+    stream: (ask) => stream(ask),
+    async callTool(ask, tool) {
+      const { steps } = await generateText({ ...requestOf(ask, [tool]) });
+      const [call] = steps[0]?.toolCalls ?? [];
+      return call && { name: call.toolName, input: JSON.parse(call.args) };
+    },
+    runTools: answer,
+    streamTools: stream,
+    bySchema: async (ask) => (await generateObject({ ...requestOf(ask), schema: riverSchema })).object,
+    async byTool(ask) {
+      const tools = [
+        rawTool({ name: "river", parameters: riverJSONSchema as never, execute: () => "noted" }),
+      ];
+      const { steps } = await generateText({ ...requestOf(ask), tools, toolChoice: "required", maxSteps: 2 });
+      return JSON.parse(steps[0]?.toolCalls[0]?.args ?? "null");
+    },
+    async byJSON(ask) {
+      const { text } = await generateText({ ...requestOf(ask), responseFormat: { type: "json_object" } });
+      return JSON.parse(text ?? "");
+    },
+    async draw(model, prompt, n) {
+      const { images } = await generateImage({ ...address, model, prompt, ...(n && { n }) });
+      return images.map((image) => JSON.stringify(image));
+    },
+    listModels: () => listModels(address),
+  };
 });
+
+function toolOf({ name, description, run }: RiverTool) {
+  const execute = (input: unknown) => run((input as { river: string }).river);
+  return rawTool({ name, description, parameters: toolSchema, execute });
+}

@@ -1,0 +1,84 @@
+/** One question, which each client puts in its own words. Fields that are left out are left to the client's defaults. */
+export interface Ask {
+  readonly model: string;
+  /** The turns so far, oldest first. The last is the user's. */
+  readonly turns: readonly Turn[];
+  readonly system?: string | undefined;
+  /** The address of an image that the last turn shows. */
+  readonly image?: string | undefined;
+  readonly maxTokens?: number | undefined;
+  readonly temperature?: number | undefined;
+  readonly stop?: readonly string[] | undefined;
+  readonly signal?: AbortSignal | undefined;
+  /** Called for each piece of a streamed answer. */
+  readonly onPiece?: ((text: string) => void) | undefined;
+}
+
+export interface Turn {
+  readonly role: "user" | "assistant";
+  readonly text: string;
+}
+
+/** What a client shows its user. */
+export interface Answer {
+  readonly text: string;
+  /** All tokens of the call. */
+  readonly tokens?: number | undefined;
+  readonly thinking?: string | undefined;
+}
+
+/** A call of a tool that the client hands to its user. */
+export interface Call {
+  readonly name: string;
+  readonly input: unknown;
+}
+
+/** A tool of the tests: a river in, an amount out. */
+export interface RiverTool {
+  readonly name: string;
+  readonly description: string;
+  readonly run: (river: string) => string;
+}
+
+/**
+ * A client of other people, with the settings that the guide names. A method that is missing is a thing that the client
+ * does not have.
+ */
+export interface Client {
+  readonly answer: (ask: Ask) => Promise<Answer>;
+  readonly stream?: (ask: Ask) => Promise<Answer>;
+  /** Asks for one tool, and returns its call without running it. */
+  readonly callTool?: (ask: Ask, tool: RiverTool) => Promise<Call | undefined>;
+  /** Lets the client run the tools until the answer is there. */
+  readonly runTools?: (ask: Ask, tools: readonly RiverTool[]) => Promise<Answer>;
+  readonly streamTools?: (ask: Ask, tools: readonly RiverTool[]) => Promise<Answer>;
+  /** Asks for an object of `riverSchema` in the way that the client takes by itself. */
+  readonly bySchema?: (ask: Ask) => Promise<unknown>;
+  /** Asks for an object of `riverSchema` as the input of a tool. */
+  readonly byTool?: (ask: Ask) => Promise<unknown>;
+  /** Asks for an object of `riverSchema` in JSON mode, with the schema in the messages. */
+  readonly byJSON?: (ask: Ask) => Promise<unknown>;
+  /** Asks with `functions`, the forerunner of tools. */
+  readonly byFunctions?: (ask: Ask) => Promise<unknown>;
+  /** Draws, and returns the bytes or the address of each image. */
+  readonly draw?: (
+    model: string,
+    prompt: string,
+    count?: number,
+  ) => Promise<readonly (Uint8Array | string)[]>;
+  /** Sends the instructions as a `developer` message. */
+  readonly asDeveloper?: (ask: Ask) => Promise<Answer>;
+  /** Asks for several answers at once. */
+  readonly several?: (ask: Ask, count: number) => Promise<unknown>;
+  /** Asks by the endpoint `/responses`. */
+  readonly respond?: (ask: Ask) => Promise<Answer>;
+  readonly listModels?: () => Promise<unknown>;
+}
+
+/** Address and key that a client is given. */
+export interface Access {
+  readonly baseURL: string;
+  readonly apiKey: string;
+}
+
+export type OpenClient = (access: Access) => Client;

@@ -1,0 +1,134 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { createInterface } from "node:readline";
+import type { Access, Ask, Client } from "./client.ts";
+import { messagesOf, riverJSONSchema, toolSchema } from "./rivers.ts";
+import { testClient } from "./test-client.ts";
+
+interface Choice {
+  readonly message: Message;
+  readonly delta: { readonly content?: string };
+}
+interface Message {
+  readonly content: string | null;
+  readonly reasoning_content?: string;
+  readonly tool_calls?: readonly {
+    readonly function: { readonly name: string; readonly arguments: string };
+  }[];
+}
+interface Body {
+  readonly choices: readonly Choice[];
+  readonly usage?: { readonly total_tokens: number };
+  readonly data?: readonly { readonly url: string }[];
+  readonly error?: { readonly message: string };
+}
+
+testClient("curl", (access): Client => {
+  async function create(ask: Ask, more: object = {}, role?: "developer"): Promise<Body> {
+    const lines: string[] = [];
+    for await (const line of run(access, "/chat/completions", bodyOf(ask, more, role))) lines.push(line);
+    return JSON.parse(lines.join("\n"));
+  }
+  const messageOf = async (asked: Promise<Body>) => (await asked).choices[0]?.message;
+  const jsonOf = async (asked: Promise<Body>) => JSON.parse((await messageOf(asked))?.content ?? "");
+  const callOf = async (asked: Promise<Body>) => {
+    const [call] = (await messageOf(asked))?.tool_calls ?? [];
+    return call && { name: call.function.name, input: JSON.parse(call.function.arguments) };
+  };
+  async function answer(ask: Ask, role?: "developer") {
+    const { choices, usage } = await create(ask, {}, role);
+    const { content = "", reasoning_content: thinking } = choices[0]?.message ?? {};
+    return { text: content ?? "", tokens: usage?.total_tokens, thinking };
+  }
+  async function bodyAt(path: string, body?: object): Promise<Body> {
+    const lines: string[] = [];
+    for await (const line of run(access, path, body)) lines.push(line);
+    return JSON.parse(lines.join("\n"));
+  }
+
+  return {
+    answer: (ask) => answer(ask),
+    asDeveloper: (ask) => answer(ask, "developer"),
+    async stream(ask) {
+      let text = "";
+      let tokens: number | undefined;
+      const body = bodyOf(ask, { stream: true, stream_options: { include_usage: true } });
+      for await (const line of run(access, "/chat/completions", body, ask.signal)) {
+        if (!line.startsWith("data: {")) continue;
+        const { choices, usage, error }: Partial<Body> = JSON.parse(line.slice("data: ".length));
+        if (error) throw new Error(error.message);
+        tokens = usage?.total_tokens ?? tokens;
+        const piece = choices?.[0]?.delta.content;
+        if (!piece) continue;
+        text += piece;
+        ask.onPiece?.(piece);
+      }
+      return { text, tokens };
+    },
+    callTool: (ask, { name, description }) =>
+      callOf(
+        create(ask, {
+          tools: [{ type: "function", function: { name, description, parameters: toolSchema } }],
+        }),
+      ),
+    bySchema: (ask) =>
+      jsonOf(
+        create(ask, {
+          response_format: { type: "json_schema", json_schema: { name: "river", schema: riverJSONSchema } },
+        }),
+      ),
+    async byTool(ask) {
+      const tools = [{ type: "function", function: { name: "river", parameters: riverJSONSchema } }];
+      return (await callOf(create(ask, { tools, tool_choice: "required" })))?.input;
+    },
+    byJSON: (ask) => jsonOf(create(ask, { response_format: { type: "json_object" } })),
+    async byFunctions(ask) {
+      const functions = [{ name: "river", parameters: riverJSONSchema }];
+      return jsonOf(create(ask, { functions, function_call: { name: "river" } }));
+    },
+    several: async (ask, n) => (await create(ask, { n })).choices,
+    async draw(model, prompt, n) {
+      const { data = [] } = await bodyAt("/images/generations", { model, prompt, ...(n && { n }) });
+      return data.map(({ url }) => url);
+    },
+    respond: async ({ model }) => ({
+      text: JSON.stringify(await bodyAt("/responses", { model, input: "x" })),
+    }),
+    listModels: () => bodyAt("/models"),
+  };
+});
+
+function bodyOf(ask: Ask, more: object, role?: "developer"): object {
+  const { model, maxTokens, temperature, stop } = ask;
+  const [only, ...others] = stop ?? [];
+  return {
+    model,
+    messages: messagesOf(ask, role),
+    ...(maxTokens !== undefined && { max_tokens: maxTokens }),
+    ...(temperature !== undefined && { temperature }),
+    ...(stop && { stop: others.length > 0 ? stop : only }),
+    ...more,
+  };
+}
+
+/** Runs curl, and returns the lines that it prints. Without a body it is a `GET`. */
+async function* run({ baseURL, apiKey }: Access, path: string, body?: object, signal?: AbortSignal) {
+  const sent = body ? ["-H", "content-type: application/json", "-d", "@-"] : [];
+  const options = ["-sS", "-N", "--fail-with-body", "--retry", "2", "-H", `authorization: Bearer ${apiKey}`];
+  const child = spawn("curl", [...options, ...sent, baseURL + path], { ...(signal && { signal }) });
+  // an abort kills it, and is reported by the end of its output
+  child.on("error", () => undefined);
+  const closed = once(child, "close");
+  child.stdin.end(body && JSON.stringify(body));
+  let said = "";
+  child.stderr.on("data", (piece) => {
+    said += piece;
+  });
+  let last = "";
+  for await (const line of createInterface({ input: child.stdout })) {
+    last = line;
+    yield line;
+  }
+  const [code] = await closed;
+  if (code !== 0) throw new Error(`${last} ${said}`);
+}

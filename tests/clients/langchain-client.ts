@@ -1,0 +1,39 @@
+import { AIMessage, type BaseMessage, HumanMessage, SystemMessage } from "@langchain/core/messages";
+import { tool } from "@langchain/core/tools";
+import { ChatOpenAI } from "@langchain/openai";
+import type { Access, Ask, RiverTool } from "./client.ts";
+import { toolInput } from "./rivers.ts";
+
+/* What LangChain and LangGraph have in common. */
+
+export function chatOf(
+  { apiKey, baseURL }: Access,
+  { model, maxTokens, temperature, stop }: Ask,
+): ChatOpenAI {
+  return new ChatOpenAI({
+    model,
+    apiKey,
+    configuration: { baseURL },
+    // 6 by default
+    maxRetries: 2,
+    ...(maxTokens !== undefined && { maxTokens }),
+    ...(temperature !== undefined && { temperature }),
+    ...(stop && { stop: [...stop] }),
+  });
+}
+
+export function langChainMessages({ turns, system, image }: Ask): BaseMessage[] {
+  const said = turns.map(({ role, text }, at) => {
+    if (role === "assistant") return new AIMessage(text);
+    if (!image || at < turns.length - 1) return new HumanMessage(text);
+    const picture = { type: "image_url", image_url: { url: image } };
+    return new HumanMessage({ content: [{ type: "text", text }, picture] });
+  });
+  return system === undefined ? said : [new SystemMessage(system), ...said];
+}
+
+export function toolsOf(tools: readonly RiverTool[]) {
+  return tools.map(({ name, description, run }) =>
+    tool(async ({ river }: { river: string }) => run(river), { name, description, schema: toolInput }),
+  );
+}

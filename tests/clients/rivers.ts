@@ -1,0 +1,66 @@
+import { z } from "zod";
+import type { Ask, RiverTool } from "./client.ts";
+
+/* What all scenarios ask about. */
+
+export const prompt = "Tell me of rivers";
+
+/** The smallest image, as the bytes that a user chooses on a disk. */
+export const dot =
+  "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+
+export const depth: RiverTool = {
+  name: "get_depth",
+  description: "The depth of a river in metres",
+  run: () => "7 metres",
+};
+
+export const width: RiverTool = {
+  name: "get_width",
+  description: "The width of a river in metres",
+  run: () => "300 metres",
+};
+
+export const toolInput = z.object({ river: z.string() });
+
+/** The input of a tool, for clients that take JSON Schema. */
+export const toolSchema = {
+  type: "object" as const,
+  properties: { river: { type: "string" as const } },
+  required: ["river"],
+  additionalProperties: false as const,
+};
+
+/** The object that structured answers are asked for. */
+export const riverSchema = z.object({ river: z.string().min(3), locks: z.int().min(0).max(7) });
+
+/** The same as JSON Schema, without the dialect that some clients refuse. */
+export const riverJSONSchema = {
+  type: "object" as const,
+  properties: { river: { type: "string", minLength: 3 }, locks: { type: "integer", minimum: 0, maximum: 7 } },
+  required: ["river", "locks"],
+  additionalProperties: false as const,
+};
+
+/** Instructions for clients whose JSON mode leaves the schema to their user. */
+export const schemaInWords = `Answer with JSON that fits this JSON Schema: ${JSON.stringify(riverJSONSchema)}`;
+
+/** The messages of a question, as the wire has them. */
+export function messagesOf({ turns, system, image }: Ask, role: "system" | "developer" = "system") {
+  const last = turns.length - 1;
+  return [
+    ...(system === undefined ? [] : [{ role, content: system }]),
+    ...turns.map(({ role: by, text }, at) =>
+      by === "assistant"
+        ? { role: "assistant" as const, content: text }
+        : { role: "user" as const, content: image && at === last ? partsOf(text, image) : text },
+    ),
+  ];
+}
+
+function partsOf(text: string, url: string) {
+  return [
+    { type: "text" as const, text },
+    { type: "image_url" as const, image_url: { url } },
+  ];
+}

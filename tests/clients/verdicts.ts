@@ -1,0 +1,206 @@
+import type { Client } from "./client.ts";
+import type { Place } from "./places.ts";
+import { type Scenario, type ScenarioName, scenarios } from "./scenarios.ts";
+
+export type ClientName = (typeof clientNames)[number];
+
+export const clientNames = [
+  "openai",
+  "openai 4",
+  "AI SDK, openai-compatible",
+  "AI SDK, openai",
+  "LangChain",
+  "LangGraph",
+  "OpenAI Agents SDK",
+  "Instructor",
+  "xsAI",
+  "TanStack AI",
+  "LlamaIndex",
+  "openai-fetch",
+  "Ax",
+  "Hugging Face",
+  "curl",
+] as const;
+
+/** What is particular to one client. All other scenarios pass, or are denied by the specification. */
+interface Verdicts {
+  /** The package whose version the table shows. */
+  readonly package: string;
+  /** Methods that the client does not have, and with them their scenarios. */
+  readonly without?: readonly (keyof Client)[];
+  /** Scenarios that the client does not have, though it has their methods. */
+  readonly lacks?: readonly ScenarioName[];
+  /** Denied scenarios that pass all the same, since the client asks in another way. */
+  readonly passes?: Partial<Record<ScenarioName, readonly Place[]>>;
+  /** Scenarios that fail by the client's own doing. */
+  readonly fails?: Partial<Record<ScenarioName, readonly Place[]>>;
+}
+
+const directly = ["emulator"] as const;
+const unlessAdapted = ["emulator", "proxy"] as const;
+
+export const verdicts: Readonly<Record<ClientName, Verdicts>> = {
+  openai: {
+    package: "openai",
+  },
+  "openai 4": {
+    package: "openai-4",
+  },
+  "AI SDK, openai-compatible": {
+    package: "@ai-sdk/openai-compatible",
+    without: ["asDeveloper", "byFunctions", "listModels", "respond", "several"],
+  },
+  "AI SDK, openai": {
+    package: "@ai-sdk/openai",
+    without: ["asDeveloper", "byFunctions", "listModels", "several"],
+    lacks: ["the thinking"],
+    fails: {
+      "a stream that ends early": unlessAdapted,
+      "an image drawn": unlessAdapted,
+    },
+  },
+  LangChain: {
+    package: "@langchain/openai",
+    without: ["asDeveloper", "byFunctions", "draw", "listModels", "several", "streamTools"],
+    fails: {
+      "a stream that ends early": unlessAdapted,
+    },
+  },
+  LangGraph: {
+    package: "@langchain/langgraph",
+    without: [
+      "asDeveloper",
+      "byFunctions",
+      "byJSON",
+      "byTool",
+      "callTool",
+      "draw",
+      "listModels",
+      "respond",
+      "several",
+    ],
+    lacks: ["the thinking"],
+    fails: {
+      "a stream that ends early": unlessAdapted,
+    },
+  },
+  "OpenAI Agents SDK": {
+    package: "@openai/agents",
+    without: ["asDeveloper", "byFunctions", "byJSON", "byTool", "callTool", "draw", "listModels", "several"],
+    lacks: ["the thinking"],
+    fails: {
+      "a stream that ends early": unlessAdapted,
+    },
+  },
+  Instructor: {
+    package: "@instructor-ai/instructor",
+    passes: { "an answer by a schema": directly },
+    without: [
+      "asDeveloper",
+      "callTool",
+      "draw",
+      "listModels",
+      "respond",
+      "runTools",
+      "several",
+      "streamTools",
+    ],
+  },
+  xsAI: {
+    package: "xsai",
+    without: ["asDeveloper", "byFunctions", "respond", "several"],
+    lacks: ["too many requests for a moment"],
+    fails: {
+      "a stream that ends early": unlessAdapted,
+      "an image drawn": unlessAdapted,
+    },
+  },
+  "TanStack AI": {
+    package: "@tanstack/ai-openai",
+    without: ["asDeveloper", "byFunctions", "byTool", "callTool", "draw", "listModels", "several"],
+    fails: {
+      "a stream that ends early": unlessAdapted,
+    },
+  },
+  LlamaIndex: {
+    package: "@llamaindex/openai",
+    without: ["asDeveloper", "byFunctions", "byTool", "draw", "listModels", "several"],
+    lacks: ["a stop by the user"],
+    fails: {
+      "a stream that ends early": unlessAdapted,
+    },
+  },
+  "openai-fetch": {
+    package: "openai-fetch",
+    without: ["draw", "listModels", "respond", "runTools", "streamTools"],
+    lacks: ["too many requests for a moment"],
+    fails: {
+      "a stop by the user": unlessAdapted,
+      "a stream that ends early": unlessAdapted,
+      "a stream whose connection breaks": directly,
+    },
+  },
+  Ax: {
+    package: "@ax-llm/ax",
+    without: [
+      "asDeveloper",
+      "byFunctions",
+      "byJSON",
+      "bySchema",
+      "draw",
+      "listModels",
+      "respond",
+      "several",
+      "streamTools",
+    ],
+    lacks: ["the thinking"],
+    fails: {
+      "a limit of tokens": directly,
+      "a stream that ends early": unlessAdapted,
+    },
+  },
+  "Hugging Face": {
+    package: "@huggingface/inference",
+    without: [
+      "asDeveloper",
+      "byFunctions",
+      "draw",
+      "listModels",
+      "respond",
+      "runTools",
+      "several",
+      "streamTools",
+    ],
+    lacks: ["too many requests for a moment"],
+    fails: {
+      "a stream that ends early": unlessAdapted,
+    },
+  },
+  curl: {
+    package: "curl",
+    passes: { "one stop text for gamma-chat-1-6-251015": directly },
+    without: ["runTools", "streamTools"],
+    lacks: ["too many requests for a moment"],
+    fails: {
+      "a stream that ends early": unlessAdapted,
+    },
+  },
+};
+
+export type Verdict = "passes" | "denied" | "fails";
+
+/** Returns true if a client has a scenario at all. */
+export function has(name: ClientName, title: ScenarioName): boolean {
+  const { without = [], lacks = [] } = verdicts[name];
+  const { needs }: Scenario = scenarios[title];
+  return !lacks.includes(title) && !needs.some((method) => without.includes(method));
+}
+
+/** Returns the outcome of a scenario; undefined where it is not tried. */
+export function verdictOf(name: ClientName, title: ScenarioName, place: Place): Verdict | undefined {
+  const { adapts, denial }: Scenario = scenarios[title];
+  if (!has(name, title) || (place === "adapting proxy" && !adapts)) return undefined;
+  const { passes = {}, fails = {} } = verdicts[name];
+  if (denial?.at.includes(place) && !passes[title]?.includes(place)) return "denied";
+  return fails[title]?.includes(place) ? "fails" : "passes";
+}
