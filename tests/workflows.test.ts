@@ -10,13 +10,12 @@ const textOf = (path: string) => readFileSync(join(root, path), "utf8");
 const workflows = globSync(".github/workflows/*.yml", { cwd: root });
 const { scripts } = JSON.parse(textOf("package.json")) as { scripts: Record<string, string> };
 
-test("there are workflows for tests, newer clients, the docs, the newest versions of others and a release", () => {
+test("there are workflows for tests, the docs, the newest versions of others and a release", () => {
   expect(workflows.map((path) => path.split("/").at(-1)).toSorted()).toEqual([
     "ci.yml",
     "docs.yml",
     "newest.yml",
     "release.yml",
-    "weekly.yml",
   ]);
 });
 
