@@ -25,13 +25,13 @@ const OFFLINE = new TypeError("fetch failed");
 
 type Texts = ReadonlyMap<string, string | undefined>;
 /** The side of a device that the server tells of changes. */
-interface Follower {
+export interface Follower {
   hear(act: () => void): void;
   told(what: "records" | "locks"): void;
   passed(texts: Texts): void;
 }
 
-interface Versioned {
+export interface Versioned {
   readonly version: number;
   readonly text: string | undefined;
 }
