@@ -445,13 +445,18 @@ describe("the search", () => {
     await ring("c-1");
     expect([await search("beaver"), await search("heron")]).toMatchObject([[], [{ key: "b" }]]);
     const ended = answer("a beaver dives", { outcome: "complete" });
-    await write("c-1", { a: { value: ended, seen: json.taken.a }, b: { value: null, seen: json.taken.b } });
+    const changes = { a: { value: ended, seen: json.taken.a }, b: { value: null, seen: json.taken.b } };
+    const { json: later } = await write("c-1", changes);
     await ring("c-1");
     expect([await search("beaver"), await search("heron"), await search("swims")]).toMatchObject([
       [{ key: "a" }],
       [],
       [],
     ]);
+    const edited = answer("a marten climbs", { outcome: "complete" });
+    await write("c-1", { a: { value: edited, seen: later.taken.a } });
+    await ring("c-1");
+    expect([await search("beaver"), await search("marten")]).toMatchObject([[], [{ key: "a" }]]);
   });
 
   test.each([

@@ -22,7 +22,7 @@ import { LEAST_BYTES, SPARE } from "./threads.js";
 import { askIndex, type IndexAnswer, type IndexRequest, ownerOf } from "./wire.js";
 import { forgetRemoved } from "./writing.js";
 
-export const CONVERSATION_TABLES = {
+const CONVERSATION_TABLES = {
   first: "records",
   isShared: true,
   steps: [[...RECORD_TABLES, STATE_TABLE]],

@@ -9,7 +9,7 @@ export interface Change {
 }
 
 /** Most of a record, its key included, in bytes. */
-export const RECORD_BYTES = 1024 * 1024;
+const RECORD_BYTES = 1024 * 1024;
 /** Most letters of a key. */
 const KEY_LETTERS = 512;
 /** Most changes of one request that are looked at, and the most bytes of its answer: the rest is sent again. */
