@@ -1,0 +1,71 @@
+import { createEmulator } from "@sluice/emulator";
+import { GatewayProvider, useChatStream } from "@sluice/react";
+import { type UseConversationsResult, useConversations } from "@sluice/react/app";
+import { act, cleanup, configure, render, waitFor } from "@testing-library/react";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { openServer } from "./support/conversations-server.ts";
+
+/* The hooks over a storage on a server: two devices of one user. */
+
+configure({ asyncUtilTimeout: 20_000 });
+
+let server: ReturnType<typeof openServer>;
+beforeEach(() => {
+  const emulator = createEmulator({ speed: Number.POSITIVE_INFINITY, chat: () => "Because" });
+  server = openServer({ fetch: (request) => emulator.clientOptions.fetch(request) });
+});
+afterEach(() => {
+  cleanup();
+  return server.close();
+});
+
+interface Held {
+  list?: UseConversationsResult;
+  chat?: ReturnType<typeof useChatStream>;
+}
+
+/** A page of the app on a device of its own. */
+function device(activeId: string, restoreMs = 60_000) {
+  const { client, storage, requests } = server.device();
+  const held: Held = {};
+  function App() {
+    held.list = useConversations({ storage, activeId, restoreMs });
+    held.chat = useChatStream({ id: activeId, model: "delta-5.3", storage });
+    return null;
+  }
+  render(
+    <GatewayProvider client={client}>
+      <App />
+    </GatewayProvider>,
+  );
+  const titles = () => held.list?.conversations.map(({ title }) => title);
+  const texts = () => held.chat?.messages.map(({ content }) => content);
+  return { held, titles, texts, requests };
+}
+
+test("A chat of one device is in the list of the other, is shown there, and is removed from both", async () => {
+  const [phone, laptop] = [device("trip", 300), device("trip", 300)];
+  await waitFor(() => expect(phone.held.chat?.isRestoring).toBe(false));
+  await act(async () => void (await phone.held.chat?.send("Why?")));
+  await waitFor(() => expect([laptop.titles(), laptop.texts()]).toEqual([["Why?"], ["Why?", "Because"]]));
+  act(() => laptop.held.list?.rename("trip", "The reason"));
+  await waitFor(() => expect(phone.titles()).toEqual(["The reason"]));
+  act(() => phone.held.list?.remove("trip"));
+  await waitFor(() => expect([phone.titles(), laptop.titles()]).toEqual([[], []]));
+  await waitFor(() => expect(phone.requests).toContain("DELETE /v1/conversations/trip"));
+  await waitFor(() => expect([phone.texts(), laptop.texts()]).toEqual([[], []]));
+  const fresh = device("trip");
+  await waitFor(() => expect(fresh.held.list?.isRestoring).toBe(false));
+  expect([fresh.titles(), fresh.held.list?.removed, fresh.texts()]).toEqual([[], [], []]);
+});
+
+test("A conversation that one device removed is brought back by the other", async () => {
+  const [phone, laptop] = [device("trip"), device("trip")];
+  await waitFor(() => expect(phone.held.chat?.isRestoring).toBe(false));
+  await act(async () => void (await phone.held.chat?.send("Why?")));
+  await waitFor(() => expect(laptop.titles()).toEqual(["Why?"]));
+  act(() => phone.held.list?.remove("trip"));
+  await waitFor(() => expect(laptop.titles()).toEqual([]));
+  act(() => laptop.held.list?.restore("trip"));
+  await waitFor(() => expect(phone.titles()).toEqual(["Why?"]));
+});
