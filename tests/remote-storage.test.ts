@@ -111,6 +111,25 @@ describe("a conversation on two devices", () => {
     expect(await stored(laptop, list)).toEqual({ trip: newest });
   });
 
+  test("A rename stays when another device changes something else of the conversation at the same time", async () => {
+    const [phone, laptop] = [server.device(), server.device()];
+    const [here, there] = [await open(phone, phone.storage, list), await open(laptop, laptop.storage, list)];
+    await here.write({ trip: { title: "Trip", isAnswering: true, revision: 1 } });
+    await expect.poll(there.texts).toEqual(["trip"]);
+    phone.goOffline();
+    await here.write({ trip: { title: "Trip to Rome", isAnswering: true, revision: 2 } });
+    await there.write({ trip: { title: "Trip", revision: 2 } });
+    await there.write({ trip: { title: "Trip", isPinned: true, revision: 3 } });
+    await expect.poll(() => laptop.storage.status("conversations").getSnapshot().unsent).toBe(0);
+    phone.goOnline();
+    // newer than both changes, however often they met
+    const both = { title: "Trip to Rome", isPinned: true, revision: expect.any(Number) };
+    await expect.poll(() => [here.records.get("trip"), there.records.get("trip")]).toEqual([both, both]);
+    await expect.poll(() => here.records.get("trip")).toEqual(there.records.get("trip"));
+    const { trip } = await stored(laptop, list);
+    expect(trip).toEqual(there.records.get("trip"));
+  });
+
   test("A passed answer is shown on the other device, and kept by none", async () => {
     const [phone, laptop] = [server.device(), server.device()];
     const there = await open(laptop);

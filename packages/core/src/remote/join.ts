@@ -17,6 +17,7 @@ export interface Joined {
  * Joins a record of this browser with the server's copy, by the rules that tabs have: messages as their chat joins them,
  * conversations by their revision. A removal wins on either side.
  *
+ * @param base record that the change here stands on, where that is known
  * @param isDirty true for a record that was changed here and not sent yet: of those that can't be joined, it wins
  */
 export function joinRecords(
@@ -25,10 +26,11 @@ export function joinRecords(
   mine: unknown,
   theirs: unknown,
   isDirty: boolean,
+  base?: unknown,
 ): Joined {
   if (mine === undefined || theirs === undefined)
     return { value: undefined, isAhead: theirs !== undefined && isDirty };
-  if (collection === CONVERSATIONS) return joinByRevision(mine, theirs);
+  if (collection === CONVERSATIONS) return joinConversations(mine, theirs, base);
   const [ours] = nodesIn(new Map([[key, mine]]));
   const [other] = nodesIn(new Map([[key, theirs]]));
   if (ours && other) return joinMessages(mine, theirs, ours, other);
@@ -36,9 +38,20 @@ export function joinRecords(
   return { value: mine, isAhead: !isSame(mine, theirs) };
 }
 
-function joinByRevision(mine: unknown, theirs: unknown): Joined {
-  const isAhead = revisionOf(mine) > revisionOf(theirs);
-  return { value: isAhead ? mine : theirs, isAhead };
+/** Takes the newer revision; of two changes to one record, the fields that each has changed. */
+function joinConversations(mine: unknown, theirs: unknown, base: unknown): Joined {
+  const isNewer = revisionOf(mine) > revisionOf(theirs);
+  if (!isRecord(mine) || !isRecord(theirs) || !isRecord(base))
+    return { value: isNewer ? mine : theirs, isAhead: isNewer };
+  const value: Record<string, unknown> = { ...theirs };
+  for (const field of new Set([...Object.keys(mine), ...Object.keys(base)])) {
+    const isMine = !isSame(mine[field], base[field]);
+    if (isMine && (isNewer || isSame(theirs[field], base[field]))) value[field] = mine[field];
+  }
+  const isAhead = !isSame({ ...value, revision: 0 }, { ...theirs, revision: 0 });
+  // newer than both, so that every device takes it
+  const revision = Math.max(revisionOf(mine), revisionOf(theirs)) + 1;
+  return isAhead ? { value: { ...value, revision }, isAhead } : { value: theirs, isAhead };
 }
 
 function joinMessages(mine: unknown, theirs: unknown, ours: PlacedMessage, other: PlacedMessage): Joined {

@@ -11,6 +11,8 @@ export interface OutboxEntry {
   readonly value: unknown;
   /** Version of the record that the change knows. */
   readonly seen: number;
+  /** Record that the change stands on, for those whose fields are joined: only memory knows it. */
+  readonly base?: unknown;
   /** True for a copy of all that is here, which the server may have: only memory knows it. */
   readonly isCopy?: boolean;
   /** Reason why the server does not take it. It is sent again after the next change, or the next reload. */

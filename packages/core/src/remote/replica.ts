@@ -155,8 +155,9 @@ export function createReplica({ local, outbox, place, onDue, onUse }: ReplicaOpt
       const joined = joinedWithCopy(collection, key, value, records.get(key));
       if (joined !== value) corrected.set(key, joined);
       given.set(key, joined);
+      const { base = records.get(key) } = outbox.of(collection).get(key) ?? {};
       set(key, joined);
-      if (joined === undefined || !isLocal) entries.set(key, { value: joined, seen: seenOf(key) });
+      if (joined === undefined || !isLocal) entries.set(key, { value: joined, seen: seenOf(key), base });
     }
     // in one task: a page that is closed now writes both
     const kept = [outbox.put(collection, entries), local.write(name, given)];
@@ -179,9 +180,9 @@ export function createReplica({ local, outbox, place, onDue, onUse }: ReplicaOpt
       const entry = outbox.of(collection).get(key);
       const mine = entry ?? (records.has(key) ? { value: records.get(key) } : undefined);
       const { value, isAhead } = mine
-        ? joinRecords(collection, key, mine.value, theirs, entry !== undefined)
+        ? joinRecords(collection, key, mine.value, theirs, entry !== undefined, entry?.base)
         : { value: theirs, isAhead: false };
-      if (isAhead) ahead.set(key, { value, seen: at });
+      if (isAhead) ahead.set(key, { value, seen: at, base: theirs });
       else if (entry) settled.set(key, entry);
       if (isSame(records.get(key), value) && (value !== undefined || !records.has(key))) continue;
       set(key, value);

@@ -38,7 +38,7 @@ export interface RemoteStorage extends RecordStorage, Pick<SharedDevices, "statu
  * Chats (`chat/…`) and their list (`conversations`) live on the server, too; all other collections in this browser
  * alone. Reads come from the local copy. Writes go there first, and to the server as soon as it can be reached, also
  * after a reload. What other devices write comes to `watch`. Changes to one record on two devices are joined as those of
- * two tabs: messages by their results, conversations by their revision. In these collections `null` removes a record, as
+ * two tabs: messages by their results, conversations by their fields and revision. In these collections `null` removes a record, as
  * `undefined` does.
  *
  * `client.forget()` forgets the local copy, with what was not sent yet, and deletes nothing on the server. Removing a
