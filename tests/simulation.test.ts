@@ -9,8 +9,10 @@ import { knownUploadBugs } from "./simulation/known-upload-bugs.js";
 import { scenarios } from "./simulation/scenarios.js";
 
 let simulation: Awaited<ReturnType<typeof loadSimulation>>;
+let devices: Awaited<ReturnType<typeof loadDevices>>;
 beforeAll(async () => {
   simulation = await loadSimulation();
+  devices = await loadDevices();
 });
 
 test("no rule is broken in worlds with faults at any step", async () => {
@@ -21,8 +23,8 @@ test("no rule is broken in worlds with faults at any step", async () => {
 }, 600_000);
 
 test("no rule is broken in worlds of several devices", async () => {
-  const { searchDevices, shortestDevices } = await loadDevices();
-  const { failing } = await searchDevices(1, Number(process.env["SLUICE_RUNS"] ?? 200));
+  const { searchDevices, shortestDevices } = devices;
+  const { failing } = await searchDevices(1, Number(process.env["SLUICE_RUNS"] ?? 100));
   const [first] = [...failing.values()].flat();
   if (first === undefined) return;
   const { plan, run } = await shortestDevices(first);
@@ -30,7 +32,7 @@ test("no rule is broken in worlds of several devices", async () => {
 }, 600_000);
 
 test("a world of devices runs twice in the same way", async () => {
-  const { devicePlanOf, simulateDevices } = await loadDevices();
+  const { devicePlanOf, simulateDevices } = devices;
   const run = await simulateDevices(devicePlanOf(5));
   expect(run.trace.length).toBeGreaterThan(10);
   expect(await simulateDevices(devicePlanOf(5))).toEqual(run);
@@ -38,8 +40,7 @@ test("a world of devices runs twice in the same way", async () => {
 
 describe("what the worlds of devices have found does not come back:", () => {
   test.each(deviceScenarios)("$name", async ({ plan }) => {
-    const { simulateDevices } = await loadDevices();
-    expect((await simulateDevices(plan)).failure).toBeUndefined();
+    expect((await devices.simulateDevices(plan)).failure).toBeUndefined();
   });
 });
 

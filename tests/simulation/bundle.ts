@@ -60,7 +60,10 @@ export async function loadDevices(
 ): Promise<typeof import("./device-search.js")> {
   return loadBuilt<typeof import("./device-search.js")>(changes, "device-search.ts", async (built) => {
     // what modules make once, such as the origin of ids, is there in all worlds then
-    await built.simulateDevices({ ...built.devicePlanOf(0), steps: [] });
+    await built.simulateDevices({
+      ...built.devicePlanOf(0),
+      steps: [{ afterMs: 0, do: "send", tab: 0, nth: 0 }],
+    });
   });
 }
 
