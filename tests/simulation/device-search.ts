@@ -7,10 +7,9 @@ import { quiet } from "./timeline.js";
 export { devicePlanOf } from "./device-plan.js";
 export { setOnline } from "./device-steps.js";
 export { createDeviceWorld } from "./device-world.js";
-export { quiet } from "./timeline.js";
 
 /** The run of one plan. */
-export interface DeviceRun {
+interface DeviceRun {
   /** The rule that was broken; undefined where all held. */
   readonly failure: string | undefined;
   readonly steps: number;
