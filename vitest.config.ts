@@ -243,7 +243,7 @@ export default defineConfig({
           ...sharedWorkers,
           name: "recipes",
           root: "tests", // which has the frameworks
-          setupFiles: ["../packages/react/test/setup.ts"],
+          setupFiles: [source("react/test/setup.ts")],
           environment: "happy-dom",
           include: ["recipes/*.test.{ts,tsx}"],
           // its modules have no extensions, as bundlers of apps take them
