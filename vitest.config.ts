@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { cloudflareTest } from "@cloudflare/vitest-plugin";
 import { playwright } from "@vitest/browser-playwright";
@@ -233,7 +234,11 @@ export default defineConfig({
           ...sharedWorkers,
           name: "clients",
           environment: "node",
-          include: ["tests/clients/*.test.ts"],
+          // those of large packages, where these are installed
+          include: ["tests/clients/*.test.ts", "tests/clients/apart/*.test.ts"],
+          exclude: existsSync(new URL("tests/clients/apart/node_modules", import.meta.url))
+            ? []
+            : ["tests/clients/apart/**"],
         },
       },
       {

@@ -1,12 +1,21 @@
-import type { ImageModelV4, LanguageModelV4 } from "@ai-sdk/provider";
-import { generateImage, generateText, type ModelMessage, Output, stepCountIs, streamText, tool } from "ai";
+import {
+  generateImage,
+  generateText,
+  type ImageModel,
+  type LanguageModel,
+  type ModelMessage,
+  Output,
+  stepCountIs,
+  streamText,
+  tool,
+} from "ai";
 import type { Ask, Client, RiverTool } from "./client.ts";
 import { riverSchema, toolInput } from "./rivers.ts";
 
 /** The models of one provider of the AI SDK. */
 interface Models {
-  readonly chat: (id: string) => LanguageModelV4;
-  readonly image: (id: string) => ImageModelV4;
+  readonly chat: (id: string) => LanguageModel;
+  readonly image: (id: string) => ImageModel;
 }
 
 /** The AI SDK, with one of its providers. */

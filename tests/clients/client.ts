@@ -14,13 +14,13 @@ export interface Ask {
   readonly onPiece?: ((text: string) => void) | undefined;
 }
 
-export interface Turn {
+interface Turn {
   readonly role: "user" | "assistant";
   readonly text: string;
 }
 
 /** What a client shows its user. */
-export interface Answer {
+interface Answer {
   readonly text: string;
   /** All tokens of the call. */
   readonly tokens?: number | undefined;
@@ -28,7 +28,7 @@ export interface Answer {
 }
 
 /** A call of a tool that the client hands to its user. */
-export interface Call {
+interface Call {
   readonly name: string;
   readonly input: unknown;
 }

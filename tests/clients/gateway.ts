@@ -6,7 +6,7 @@ import type { Place } from "./places.ts";
 /** The models of the chat endpoint, as the specification writes them. */
 export const chatModels = ["alpha-v4.1-flash", "gamma-chat-1-6-251015", "delta-5.3"] as const;
 
-export const imageModels = ["gamma-image-4-0-250828", "gamma-image-5-0-260128"] as const;
+const imageModels = ["gamma-image-4-0-250828", "gamma-image-5-0-260128"] as const;
 
 const proxyOptions: Readonly<Record<Place, Pick<ProxyOptions, "adaptJSONSchema" | "limits">>> = {
   emulator: {},

@@ -20,12 +20,12 @@ export const clientNames = [
   "Ax",
   "Hugging Face",
   "curl",
+  "Mastra",
+  "Genkit",
 ] as const;
 
 /** What is particular to one client. All other scenarios pass, or are denied by the specification. */
 interface Verdicts {
-  /** The package whose version the table shows. */
-  readonly package: string;
   /** Methods that the client does not have, and with them their scenarios. */
   readonly without?: readonly (keyof Client)[];
   /** Scenarios that the client does not have, though it has their methods. */
@@ -37,21 +37,16 @@ interface Verdicts {
 }
 
 const directly = ["emulator"] as const;
+const byProxy = ["proxy"] as const;
 const unlessAdapted = ["emulator", "proxy"] as const;
 
 export const verdicts: Readonly<Record<ClientName, Verdicts>> = {
-  openai: {
-    package: "openai",
-  },
-  "openai 4": {
-    package: "openai-4",
-  },
+  openai: {},
+  "openai 4": {},
   "AI SDK, openai-compatible": {
-    package: "@ai-sdk/openai-compatible",
     without: ["asDeveloper", "byFunctions", "listModels", "respond", "several"],
   },
   "AI SDK, openai": {
-    package: "@ai-sdk/openai",
     without: ["asDeveloper", "byFunctions", "listModels", "several"],
     lacks: ["the thinking"],
     fails: {
@@ -60,14 +55,12 @@ export const verdicts: Readonly<Record<ClientName, Verdicts>> = {
     },
   },
   LangChain: {
-    package: "@langchain/openai",
     without: ["asDeveloper", "byFunctions", "draw", "listModels", "several", "streamTools"],
     fails: {
       "a stream that ends early": unlessAdapted,
     },
   },
   LangGraph: {
-    package: "@langchain/langgraph",
     without: [
       "asDeveloper",
       "byFunctions",
@@ -85,7 +78,6 @@ export const verdicts: Readonly<Record<ClientName, Verdicts>> = {
     },
   },
   "OpenAI Agents SDK": {
-    package: "@openai/agents",
     without: ["asDeveloper", "byFunctions", "byJSON", "byTool", "callTool", "draw", "listModels", "several"],
     lacks: ["the thinking"],
     fails: {
@@ -93,7 +85,6 @@ export const verdicts: Readonly<Record<ClientName, Verdicts>> = {
     },
   },
   Instructor: {
-    package: "@instructor-ai/instructor",
     passes: { "an answer by a schema": directly },
     without: [
       "asDeveloper",
@@ -107,7 +98,6 @@ export const verdicts: Readonly<Record<ClientName, Verdicts>> = {
     ],
   },
   xsAI: {
-    package: "xsai",
     without: ["asDeveloper", "byFunctions", "respond", "several"],
     lacks: ["too many requests for a moment"],
     fails: {
@@ -116,14 +106,12 @@ export const verdicts: Readonly<Record<ClientName, Verdicts>> = {
     },
   },
   "TanStack AI": {
-    package: "@tanstack/ai-openai",
     without: ["asDeveloper", "byFunctions", "byTool", "callTool", "draw", "listModels", "several"],
     fails: {
       "a stream that ends early": unlessAdapted,
     },
   },
   LlamaIndex: {
-    package: "@llamaindex/openai",
     without: ["asDeveloper", "byFunctions", "byTool", "draw", "listModels", "several"],
     lacks: ["a stop by the user"],
     fails: {
@@ -131,7 +119,6 @@ export const verdicts: Readonly<Record<ClientName, Verdicts>> = {
     },
   },
   "openai-fetch": {
-    package: "openai-fetch",
     without: ["draw", "listModels", "respond", "runTools", "streamTools"],
     lacks: ["too many requests for a moment"],
     fails: {
@@ -141,7 +128,6 @@ export const verdicts: Readonly<Record<ClientName, Verdicts>> = {
     },
   },
   Ax: {
-    package: "@ax-llm/ax",
     without: [
       "asDeveloper",
       "byFunctions",
@@ -160,7 +146,6 @@ export const verdicts: Readonly<Record<ClientName, Verdicts>> = {
     },
   },
   "Hugging Face": {
-    package: "@huggingface/inference",
     without: [
       "asDeveloper",
       "byFunctions",
@@ -177,12 +162,25 @@ export const verdicts: Readonly<Record<ClientName, Verdicts>> = {
     },
   },
   curl: {
-    package: "curl",
     passes: { "one stop text for gamma-chat-1-6-251015": directly },
     without: ["runTools", "streamTools"],
     lacks: ["too many requests for a moment"],
     fails: {
       "a stream that ends early": unlessAdapted,
+    },
+  },
+  Mastra: {
+    without: ["asDeveloper", "byFunctions", "byTool", "callTool", "draw", "listModels", "respond", "several"],
+    lacks: ["the tokens of a stream"],
+    passes: { "an answer of delta-5.3 in JSON mode": byProxy },
+    fails: { "a stream that ends early": unlessAdapted },
+  },
+  Genkit: {
+    without: ["asDeveloper", "byFunctions", "byJSON", "byTool", "draw", "listModels", "respond", "several"],
+    passes: {
+      "an answer by a schema": unlessAdapted,
+      "an answer of delta-5.3 by a schema": unlessAdapted,
+      "an answer of gamma-chat-1-6-251015 by a schema": unlessAdapted,
     },
   },
 };
