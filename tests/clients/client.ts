@@ -1,4 +1,4 @@
-/** One question, which each client puts in its own words. Fields that are left out are left to the client's defaults. */
+/** A question, which each client puts in its own words. Fields that are left out are left to the client's defaults. */
 export interface Ask {
   readonly model: string;
   /** The turns so far, oldest first. The last is the user's. */
@@ -19,7 +19,7 @@ interface Turn {
   readonly text: string;
 }
 
-/** What a client shows its user. */
+/** The part of an answer that a client shows its user. */
 interface Answer {
   readonly text: string;
   /** All tokens of the call. */

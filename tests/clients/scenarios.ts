@@ -13,7 +13,7 @@ export interface Scenario {
   /** The methods without which a client does not have it. */
   readonly needs: readonly (keyof Client)[];
   readonly run: (world: World) => Promise<void>;
-  /** What the specification denies. */
+  /** The reason why the specification denies it, if it does. */
   readonly denial?: Denial;
   /** True where a proxy that adapts requests can change the outcome. */
   readonly adapts?: true;
@@ -22,7 +22,7 @@ export interface Scenario {
 interface Denial {
   /** The reason, as the specification has it. */
   readonly spec: string;
-  /** What the message that the user sees has to name as the way out. */
+  /** The way out that the message names, as the user sees it. */
   readonly wayOut: RegExp;
   /** The places that deny it. At the others it is adapted. */
   readonly at: readonly Place[];

@@ -31,7 +31,7 @@ export function clientsTable(): string {
   ]);
 }
 
-/** What a scenario that no option changes does at the proxy, it does at the one with options too. */
+/** Outcome at a place. A scenario that no option changes has the outcome of the proxy without them. */
 function outcomeOf(name: ClientName, title: ScenarioName, place: Place): Verdict | undefined {
   const { adapts }: Scenario = scenarios[title];
   return verdictOf(name, title, place === "adapting proxy" && !adapts ? "proxy" : place);

@@ -24,7 +24,7 @@ export const clientNames = [
   "Genkit",
 ] as const;
 
-/** What is particular to one client. All other scenarios pass, or are denied by the specification. */
+/** The peculiarities of one client. All other scenarios pass, or are denied by the specification. */
 interface Verdicts {
   /** Methods that the client does not have, and with them their scenarios. */
   readonly without?: readonly (keyof Client)[];
