@@ -88,6 +88,21 @@ describe.skipIf(!findChromium())("the developer tools in Chromium (skipped where
     await page.close();
   });
 
+  test("Second tab opens the app beside itself, with the same address", async () => {
+    const context = await browser.newContext();
+    const page = await context.newPage();
+    await page.goto(`${served.url}/#reef`);
+    await page.getByRole("button", { name: "Sluice Devtools" }).click();
+    await show(page, "Faults");
+    const opened = context.waitForEvent("page");
+    await page.getByRole("button", { name: "Second tab" }).click();
+    const second = await opened;
+    await second.getByRole("button", { name: "Ask" }).waitFor();
+    expect(second.url()).toBe(page.url());
+    await view(page).getByText("Both tabs share chats and tasks").waitFor();
+    await context.close();
+  });
+
   test("Chats, tasks, locks and records of the page are listed", async () => {
     const { page } = await open();
     await page.getByRole("button", { name: "Film" }).click();
