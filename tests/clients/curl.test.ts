@@ -116,9 +116,9 @@ async function* run({ baseURL, apiKey }: Access, path: string, body?: object, si
   const sent = body ? ["-H", "content-type: application/json", "-d", "@-"] : [];
   const options = ["-sS", "-N", "--fail-with-body", "--retry", "2", "-H", `authorization: Bearer ${apiKey}`];
   const child = spawn("curl", [...options, ...sent, baseURL + path], { ...(signal && { signal }) });
-  // an abort kills it, and is reported by the end of its output
-  child.on("error", () => undefined);
   const closed = once(child, "close");
+  // an abort kills it, and may come before its output is read to the end
+  closed.catch(() => undefined);
   child.stdin.end(body && JSON.stringify(body));
   let said = "";
   child.stderr.on("data", (piece) => {
