@@ -545,6 +545,33 @@ describe("cost", () => {
 });
 
 describe.skipIf(typeof document !== "undefined")(
+  "a network that is back (with events of the test's own)",
+  () => {
+    test("What could not be sent goes a second later, however long the wait had grown", async () => {
+      const window = new EventTarget();
+      vi.stubGlobal("addEventListener", window.addEventListener.bind(window));
+      let isDown = true;
+      const page = openPage(() => {
+        if (isDown) throw new TypeError("fetch failed");
+        return undefined;
+      });
+      await page.write({ a: message("a") });
+      await rest();
+      await page.clock.advance(120_000);
+      await rest();
+      isDown = false;
+      const before = page.asked.length;
+      window.dispatchEvent(new Event("online"));
+      await rest();
+      expect(page.asked.length).toBe(before);
+      await page.clock.advance(1000);
+      await rest();
+      expect(page.records.get("a")?.value).toEqual(message("a"));
+    });
+  },
+);
+
+describe.skipIf(typeof document !== "undefined")(
   "a page that is hidden (with a document of the test's own)",
   () => {
     test("It ends its connection after a minute, and catches up when it is shown", async () => {
