@@ -31,6 +31,7 @@ export { readAnswer, type StreamEnd } from "./gateway/relay.js";
 export { type Asked, ask, type Gateway } from "./gateway/request.js";
 export { isUnconnected } from "./gateway/unanswered.js";
 export { hashOf } from "./hash.js";
+export { type InnerWay, innerWay } from "./inside.js";
 export { notifyOf } from "./job-event.js";
 export { ensure, readBinding, readOption } from "./read-option.js";
 export { preflight, refuse } from "./refusals/answers.js";

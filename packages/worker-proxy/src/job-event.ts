@@ -36,11 +36,21 @@ export interface JobEvent {
    * - `create`: an image, video, asset or epsilon request that `once` remembers.
    * - `watch`: a video task that `videoWatch` polls.
    * - `upload`, `copy`: a file of a user, and a file of the gateway's that the archive copies.
+   * - `run`: a turn that a conversation on the server did without a page.
    * - `webhook`, `push`: a notice for the app, and one for a browser.
    * - `conversation`: a record that `conversations` refuses, and a conversation that is removed because its time is over.
    */
-  readonly kind: "answer" | "create" | "watch" | "upload" | "copy" | "webhook" | "push" | "conversation";
-  /** The id of the stream, the request, the task, the file, the notice or the conversation. */
+  readonly kind:
+    | "answer"
+    | "create"
+    | "watch"
+    | "upload"
+    | "copy"
+    | "webhook"
+    | "push"
+    | "conversation"
+    | "run";
+  /** The id of the stream, the request, the task, the file, the notice, the conversation or the turn. */
   readonly id: string;
   readonly outcome: JobOutcome;
   /** The id that `authenticate` returned. */

@@ -3,6 +3,7 @@ import { checkOrigin } from "./gates/origin.js";
 import { isPoll, type Match, matchFor } from "./gates/path.js";
 import type { Exchange } from "./gateway/exchange.js";
 import { ask } from "./gateway/request.js";
+import { isOpenInside, openInside } from "./inside.js";
 import { type Gates, type Incoming, openGates, type Setup } from "./open-gates.js";
 import type { ProxyOptions } from "./options.js";
 import { Refusal } from "./refusals/refusal.js";
@@ -34,14 +35,26 @@ export function createProxy<Env = unknown>(options: ProxyOptions<Env>): GatewayP
   import("./option-advice.js")
     .then(({ optionAdvice }) => optionAdvice(options).forEach(logError))
     .catch(() => {});
-  return { fetch: (request, env, context) => answer(gates, { request, env: env as Env, context }) };
+  const proxy: GatewayProxy<Env> = {
+    fetch: (request, env, context) => answer(gates, { request, env: env as Env, context }),
+  };
+  openInside(proxy, {
+    enter: (request, user, env, context) => answer(gates, { request, env: env as Env, context }, user),
+    basePath: options.basePath ?? "",
+    keepsChats: gates.offers("chat")["x-sluice-offers"]?.includes("chat-once") ?? false,
+  });
+  return proxy;
 }
 
 /** Headers of every answer: no cache keeps it, and no browser takes it for another type. */
 const own = { "cache-control": "no-store", "x-content-type-options": "nosniff" };
 
-/** Looks at path and origin, lets the other gates decide, and turns what they throw into an answer. */
-async function answer<Env>(gates: Gates<Env>, incoming: Incoming<Env>): Promise<Response> {
+/**
+ * Looks at path and origin, lets the other gates decide, and turns what they throw into an answer.
+ *
+ * @param inside the user of a request that comes from the operator's own code, see `innerWay`
+ */
+async function answer<Env>(gates: Gates<Env>, incoming: Incoming<Env>, inside?: User): Promise<Response> {
   const { request, env } = incoming;
   const report = gates.report(incoming);
   let cors: Record<string, string> = { vary: "Origin" };
@@ -59,7 +72,9 @@ async function answer<Env>(gates: Gates<Env>, incoming: Incoming<Env>): Promise<
 
     // a page can read the reason of a refusal only if its preflight was allowed
     let operator: User | undefined;
-    if (found.matches[0]?.route.name === "admin") {
+    const isClosed = inside && !found.matches.every(({ route }) => isOpenInside(route.name));
+    if (isClosed) found = { ...found, matches: [], methods: "" };
+    else if (found.matches[0]?.route.name === "admin") {
       operator = await gates.operator(incoming, found.matches[0], report);
       if (!operator) found = { ...found, matches: [], methods: "" };
     }
@@ -68,7 +83,7 @@ async function answer<Env>(gates: Gates<Env>, incoming: Incoming<Env>): Promise<
     checkOrigin(origin, allowed);
     // on refusals, too: a client decides by them if it may repeat a request
     offered = match ? gates.offers(match.route.name) : {};
-    if (match) response = await serve(gates, incoming, match, { host: found.host, report, operator });
+    if (match) response = await serve(gates, incoming, match, { host: found.host, report, operator, inside });
     else response = (await import("./refusals/answers.js")).preflight(request, found.methods);
   } catch (error) {
     response = await gates.refuse(error, incoming, report);
@@ -76,6 +91,14 @@ async function answer<Env>(gates: Gates<Env>, incoming: Incoming<Env>): Promise<
   const all = { ...cors, ...own, ...offered };
   for (const [name, value] of Object.entries(all)) response.headers.set(name, value);
   return response;
+}
+
+/** Facts about a request that the gates behind path and origin need. */
+interface Served {
+  readonly host: string;
+  readonly report: Report;
+  readonly operator: User | undefined;
+  readonly inside: User | undefined;
 }
 
 /**
@@ -87,13 +110,13 @@ async function serve<Env>(
   gates: Gates<Env>,
   incoming: Incoming<Env>,
   match: Match,
-  { host, report, operator }: { host: string; report: Report; operator: User | undefined },
+  { host, report, operator, inside }: Served,
 ): Promise<Response> {
   const { route } = match;
   const { known } = report;
   known.route = route.name;
   if (route.name === "health") return await gates.health(incoming, host, report);
-  const user = operator ?? (await gates.user(incoming));
+  const user = operator ?? inside ?? (await gates.user(incoming));
   known.user = user.id;
   // in an outage, operators must get through
   if (!operator) await gates.rate({ ...incoming, user }, route);

@@ -1,0 +1,117 @@
+import { createProxy, type User } from "@sluice/worker-proxy";
+import { innerWay } from "@sluice/worker-proxy/internal";
+import { describe, expect, test } from "vitest";
+import { asked, chat, fine } from "./support/in-process.js";
+import { expectNoKey, KEY, read } from "./support/key.js";
+import { SECRET } from "./support/sign.js";
+
+const env = { KEY };
+const ada: User = { id: "ada", session: "s-1" };
+
+/** A proxy that nobody can sign in to, so that only the inner way leads to its gateway. */
+function openClosedProxy(options: Partial<Parameters<typeof createProxy<typeof env>>[0]> = {}) {
+  const reached: Request[] = [];
+  const events: { readonly user?: string; readonly code?: string }[] = [];
+  const proxy = createProxy<typeof env>({
+    baseURL: "https://gateway.example",
+    apiKey: ({ KEY: key }) => key,
+    authenticate: () => null,
+    origins: ["https://app.example"],
+    models: { "delta-5.3": { max_tokens: 100 } },
+    fetch: async (request) => {
+      reached.push(request);
+      return fine(request);
+    },
+    onEvent: (event) => void events.push(event),
+    ...options,
+  });
+  return { proxy, reached, events };
+}
+
+const post = (path: string, body: unknown = chat) =>
+  new Request(path, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify(body),
+  });
+
+describe("case 240: the inner way into the proxy", () => {
+  test("An answer is given to the user that the caller names, with the key, and the event has the user", async () => {
+    const { proxy, reached, events } = openClosedProxy({ basePath: "/api" });
+    const { baseURL, fetch } = innerWay(proxy, ada, env);
+    const { status } = await read(await fetch(post(`${baseURL}/v1/chat/completions`)));
+    expect(status).toBe(200);
+    expect(reached[0]?.headers.get("authorization")).toBe(`Bearer ${KEY}`);
+    await expect.poll(() => events).toMatchObject([{ user: "ada" }]);
+  });
+
+  test.each([
+    ["a cap of a model", { ...chat, max_tokens: 101 }, {}, 400],
+    ["a model that is not listed", { ...chat, model: "alpha-v4.1-flash" }, {}, 403],
+    ["a rate limit", chat, { rateLimit: async () => ({ retryAfterMs: 1000 }) }, 429],
+    ["a meter that is used up", chat, { meter: { reserve: async () => ({ retryAfterMs: 1000 }) } }, 429],
+  ])("%s holds as for a session of the user", async (_, body, options, status) => {
+    const { proxy, reached } = openClosedProxy(options);
+    const { baseURL, fetch } = innerWay(proxy, ada, env);
+    expect((await fetch(post(`${baseURL}/v1/chat/completions`, body))).status).toBe(status);
+    expect(reached).toEqual([]);
+  });
+
+  test("No header, address or field of a request from outside opens it", async () => {
+    const { proxy, reached } = openClosedProxy();
+    const names = [
+      "x-sluice-user",
+      "x-sluice-caller",
+      "x-sluice-inside",
+      "x-sluice-object",
+      "x-user",
+      "user",
+    ];
+    for (const name of names) {
+      const { status } = await proxy.fetch(asked({ headers: { [name]: "ada" } }), env);
+      expect(status).toBe(401);
+    }
+    const there = post("https://inside.invalid/v1/chat/completions", { ...chat, user: "ada" });
+    expect((await proxy.fetch(there, env)).status).toBe(401);
+    expect(reached).toEqual([]);
+  });
+
+  test.each([[undefined], [null], [{}], [{ id: "" }], [{ id: 7 }]])(
+    "Without a user (%j) there is no way in",
+    (user) => {
+      const { proxy } = openClosedProxy();
+      expect(() => innerWay(proxy, user as unknown as User, env)).toThrow(TypeError);
+    },
+  );
+
+  test("What is no proxy of createProxy has no way in", () => {
+    const { proxy } = openClosedProxy();
+    expect(() => innerWay({ ...proxy }, ada, env)).toThrow("give the proxy that createProxy made");
+  });
+
+  test("Only routes of the gateway are open inside: no operator, no budget, no health, no path of a part", async () => {
+    const serve = async () => Response.json({});
+    const { proxy } = openClosedProxy({
+      routes: ["chat", "health", "admin"],
+      secret: () => SECRET,
+      extensions: [
+        {
+          routes: [
+            { name: "admin", method: "POST", path: "/v1/admin/all", id: "own", allows: () => true, serve },
+          ],
+        },
+      ],
+    });
+    const { baseURL, fetch } = innerWay(proxy, ada, env);
+    expect((await fetch(post(`${baseURL}/v1/admin/all`, {}))).status).toBe(404);
+    expect((await fetch(new Request(`${baseURL}/health`))).status).toBe(404);
+    expect((await fetch(new Request(`${baseURL}/v1/budget`))).status).toBe(404);
+  });
+
+  test("An answer has no part of the key", async () => {
+    const { proxy } = openClosedProxy({ fetch: async () => Response.json({ said: KEY }) });
+    const { baseURL, fetch } = innerWay(proxy, ada, env);
+    const response = await fetch(post(`${baseURL}/v1/chat/completions`));
+    expectNoKey(await response.text());
+  });
+});
