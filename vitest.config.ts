@@ -57,6 +57,7 @@ const alias = [
   { find: "@sluice/durable/s3", replacement: source("durable/src/hosts/s3/index.ts") },
   { find: "@sluice/durable/testing", replacement: source("durable/src/testing/index.ts") },
   { find: "@sluice/durable/push", replacement: source("durable/src/notices/push/index.ts") },
+  { find: "@sluice/durable/runner", replacement: source("durable/src/conversations/runner/index.ts") },
   { find: "@sluice/durable", replacement: source("durable/src/index.ts") },
 ];
 const bundledMediabunny = source("core/node_modules/mediabunny/dist/bundles/mediabunny.mjs");

@@ -149,6 +149,7 @@ describe("the types compile with every check on", { tags: ["long"], timeout: 600
     "durable",
     "durable/node",
     "durable/push",
+    "durable/runner",
     "durable/s3",
     "durable/testing",
     "otel",

@@ -7,6 +7,7 @@ export const sources = {
   "@sluice/core/sse": source("core/src/entries/sse.ts"),
   "@sluice/core/prices": source("core/src/entries/prices.ts"),
   "@sluice/core/internal": source("core/src/entries/internal.ts"),
+  "@sluice/core": source("core/src/entries/index.ts"),
   "@sluice/worker-proxy/auth": source("worker-proxy/src/auth/index.ts"),
   "@sluice/worker-proxy/analytics-engine": source("worker-proxy/src/analytics-engine.ts"),
   "@sluice/worker-proxy/metrics": source("worker-proxy/src/metrics/index.ts"),
@@ -18,5 +19,6 @@ export const sources = {
   "@sluice/durable/postgres": source("durable/src/hosts/postgres/index.ts"),
   "@sluice/durable/testing": source("durable/src/testing/index.ts"),
   "@sluice/durable/push": source("durable/src/notices/push/index.ts"),
+  "@sluice/durable/runner": source("durable/src/conversations/runner/index.ts"),
   "@sluice/durable": source("durable/src/index.ts"),
 };

@@ -1,0 +1,50 @@
+import type { ThreadTurn } from "@sluice/core";
+import type { EndedRun } from "./options.js";
+
+/** The end of a turn, before it is reported. */
+export interface TurnEnd {
+  readonly outcome: EndedRun["outcome"];
+  readonly code?: string | undefined;
+  /** Error that the page shows, where no message has it. */
+  readonly error?: object | undefined;
+  readonly upstreamStatus?: number | undefined;
+}
+
+const OUTCOMES: Readonly<Record<string, TurnEnd>> = {
+  complete: { outcome: "complete" },
+  length: { outcome: "complete", code: "length" },
+  "content-filter": { outcome: "complete", code: "content_filter" },
+  "step-limit": { outcome: "complete", code: "step_limit" },
+  stopped: { outcome: "stopped" },
+  truncated: { outcome: "cut", code: "stream_interrupted" },
+};
+
+/** Returns the end of a turn by the outcome of its last message alone. */
+export function endOf(outcome: string): TurnEnd {
+  return OUTCOMES[outcome] ?? { outcome: "failed", code: "unknown" };
+}
+
+/** Returns the end of a turn as the chat reports it. */
+export function endOfTurn({ outcome, error }: Pick<ThreadTurn, "outcome" | "error">): TurnEnd {
+  const facts = factsOf(error);
+  const code = facts["apiCode"] ?? facts["code"] ?? "error";
+  if (!error || outcome === "stopped") return endOf(outcome);
+  if (outcome === "truncated") return { ...endOf(outcome), ...(facts["apiCode"] && { code }) };
+  const status = Number(facts["status"]);
+  const isRefused = outcome === "not-sent" || (status >= 400 && status < 500);
+  return {
+    outcome: isRefused ? "refused" : "failed",
+    code,
+    ...(status > 0 && { upstreamStatus: status }),
+    ...(outcome === "not-sent" && { error: { ...facts, outcome: "not-sent", ...(status > 0 && { status }) } }),
+  };
+}
+
+/** The fields of an error that a record has. */
+function factsOf(error: unknown): Record<string, string> {
+  const names = ["name", "message", "code", "status", "reason", "phase", "type", "apiCode"];
+  const of = (error ?? {}) as Record<string, unknown>;
+  return Object.fromEntries(
+    names.flatMap((name) => (["string", "number"].includes(typeof of[name]) ? [[name, String(of[name])]] : [])),
+  );
+}

@@ -1,0 +1,3 @@
+export type { EndedRun, RunContext, RunnerOptions } from "./options.js";
+export type { Runner } from "./place.js";
+export { runner } from "./runner.js";

@@ -1,0 +1,56 @@
+import type { ObjectSQL } from "../../objects/object.js";
+import type { KeptUser } from "./place.js";
+
+/** A turn that has not ended, as it is stored. */
+export interface OpenTurn {
+  /** Id of the turn: that of its question, or of the repetition that a page asked for. */
+  readonly id: string;
+  readonly user: KeptUser;
+  readonly requestId?: string | undefined;
+  /** The message that the turn began below. */
+  readonly below: string;
+  /** The newest message of the turn. */
+  readonly tip: string;
+  /** Unix milliseconds. */
+  readonly startedAt: number;
+  /** Starts in a row that came to no new message. */
+  readonly tries: number;
+  /** Times at which pages took calls, by the key of the record. */
+  readonly claims: Readonly<Record<string, number>>;
+}
+
+/** Statements that make the table of turns. `run` is the JSON of an open turn, and null for one that has ended. */
+export const TURN_TABLES: readonly string[] = [
+  "CREATE TABLE turns (seq INTEGER PRIMARY KEY, id TEXT, run TEXT)",
+  "CREATE UNIQUE INDEX turnsById ON turns (id)",
+  "CREATE INDEX turnsOpen ON turns (seq) WHERE run IS NOT NULL",
+];
+
+/** Most turns whose ids are remembered: a turn that comes again is known among the last ones. */
+const MOST_TURNS = 1_000;
+
+/** Opens the turns of an object whose tables are there. At most one of them is open. */
+export function openTurnRows(sql: ObjectSQL) {
+  return {
+    has: (id: string) => sql.exec("SELECT 1 FROM turns WHERE id = ?", id).toArray().length > 0,
+    open(): OpenTurn | undefined {
+      const [row] = sql.exec("SELECT run FROM turns WHERE run IS NOT NULL LIMIT 1").toArray();
+      return row && (JSON.parse(String(row["run"])) as OpenTurn);
+    },
+    begin(turn: OpenTurn): void {
+      sql.exec("INSERT INTO turns (id, run) VALUES (?, ?)", turn.id, JSON.stringify(turn));
+      const [{ seq } = { seq: 0 }] = sql.exec("SELECT max(seq) AS seq FROM turns").toArray();
+      sql.exec("DELETE FROM turns WHERE seq <= ? AND run IS NULL", Number(seq) - MOST_TURNS);
+    },
+    keep(turn: OpenTurn): void {
+      const set = "UPDATE turns SET run = ? WHERE id = ? AND run IS NOT NULL";
+      sql.exec(set, JSON.stringify(turn), turn.id);
+    },
+    end(id: string): void {
+      sql.exec("UPDATE turns SET run = NULL WHERE id = ?", id);
+    },
+  };
+}
+
+/** The turns of one conversation. */
+export type TurnRows = ReturnType<typeof openTurnRows>;

@@ -1,0 +1,75 @@
+import {
+  changedRecord,
+  isInFlight,
+  isPendingCall,
+  type KeptCall,
+  type KeptMessage,
+  type MessageRecord,
+  stepsIn,
+} from "./records.js";
+
+/** The next thing to do for a turn, by the newest message of its thread. */
+export type NextStep =
+  /** The chat asks for the next answer, or reads the kept one. */
+  | { readonly do: "ask" }
+  /** The chat runs calls again that have kept how to go on. */
+  | { readonly do: "rerun"; readonly calls: readonly string[] }
+  /** A call waits for a device. */
+  | { readonly do: "wait" }
+  /** The turn is over. */
+  | { readonly do: "end"; readonly outcome: string };
+
+const LOST_CALL = "the server was restarted before the call had a result; it may have had its effect";
+export const LOST_ANSWER = "the server was restarted while this answer came; it may be billed";
+
+/**
+ * Ends what a process that is gone has left in flight.
+ *
+ * @param keepsChats true where the proxy gives the rest of an answer, and bills no request twice that has the same key
+ * @returns the message as it is now; the same object where nothing was left
+ */
+export function settledRecord(record: MessageRecord, keepsChats: boolean): MessageRecord {
+  const { message } = record;
+  if (isInFlight(message)) {
+    const { streamId, idempotencyKey, ...rest } = message;
+    const isThere = keepsChats && (streamId ?? idempotencyKey) !== undefined;
+    const end: Partial<KeptMessage> = isThere
+      ? { outcome: "interrupted" }
+      : { outcome: "interrupted", error: { name: "StreamError", message: LOST_ANSWER, outcome: "unknown" } };
+    return changedRecord(isThere ? record : { ...record, message: rest }, end);
+  }
+  const isLost = ({ state, kept }: KeptCall) => state === "running" && kept === undefined;
+  if (!message.toolCalls?.some(isLost)) return record;
+  const toolCalls = message.toolCalls.map((call) =>
+    isLost(call) ? { ...call, state: "cancelled", error: LOST_CALL } : call,
+  );
+  return changedRecord(record, { toolCalls });
+}
+
+/** Decides how a turn goes on. `below` is the message that it began below. */
+export function nextStep(path: readonly MessageRecord[], below: string, maxSteps: number): NextStep {
+  const message = path.at(-1)?.message;
+  if (!message) return { do: "end", outcome: "stopped" };
+  const { id, role, outcome = "", toolCalls = [], error } = message;
+  if (role !== "assistant") return { do: "ask" };
+  if (["complete", "length", "content-filter"].includes(outcome)) return { do: "end", outcome };
+  if (id === below) return { do: "ask" };
+  const running = toolCalls.filter(({ state }) => state === "running");
+  if (running.length > 0) return { do: "rerun", calls: running.map((call) => call.id) };
+  if (toolCalls.some(isPendingCall)) return { do: "wait" };
+  if (outcome === "tool-calls" && !error)
+    return stepsIn(path) < maxSteps ? { do: "ask" } : { do: "end", outcome: "step-limit" };
+  return outcome === "interrupted" && !error ? { do: "ask" } : { do: "end", outcome };
+}
+
+/** Lets the chat run calls again: as calls that the user approves once more, which no device gets to see. */
+export function withRerun(path: readonly MessageRecord[], calls: readonly string[]): MessageRecord[] {
+  return path.map((record, at) => {
+    const { toolCalls } = record.message;
+    if (at < path.length - 1 || !toolCalls) return record;
+    const again = toolCalls.map((call) =>
+      calls.includes(call.id) && call.state === "running" ? { ...call, state: "needs-approval" } : call,
+    );
+    return { ...record, message: { ...record.message, toolCalls: again } };
+  });
+}

@@ -1,0 +1,137 @@
+import type { RecordStorage } from "@sluice/core";
+import type { Hide } from "./hiding.js";
+import type { Changes, RunPlace } from "./place.js";
+import { isInFlight, LEAF, type MessageRecord, messageIn } from "./records.js";
+
+/** Storage of the chat of one run, over the records of the conversation's object. */
+export interface RunStorage extends RecordStorage {
+  /** Code of a write that was refused: nothing is sent after it. */
+  readonly failure: string | undefined;
+  /** Reports records that devices have removed. */
+  removed(ids: readonly string[]): void;
+  /** Resolves once `isThere` is true after a write, or a write was refused. */
+  until(isThere: () => boolean): Promise<void>;
+  /** Writes and passes nothing more. */
+  close(): void;
+}
+
+interface RunStorageOptions {
+  readonly place: Pick<RunPlace, "read" | "write" | "pass" | "state" | "conversation">;
+  readonly hide: Hide;
+  /** The messages that the chat begins with. */
+  readonly path: readonly MessageRecord[];
+  /** Called with the newest message in the turn of the write. */
+  readonly onTip: (id: string) => void;
+  /** Called at each sign of life. */
+  readonly onProgress: () => void;
+}
+
+/**
+ * Shortest time between two rows of an answer that grows, in milliseconds. Devices see it grow by what is passed, and the
+ * kept answer of the proxy has the rest after a crash.
+ */
+const LIVE_MS = 5_000;
+
+/**
+ * Opens the storage. It gives the chat no more than the messages of its own thread, so that a long conversation costs no
+ * more than a short one, and of the devices' writes only removals: an answer of the run belongs to the run.
+ */
+export function openRunStorage(options: RunStorageOptions): RunStorage {
+  const { place, hide, path, onTip, onProgress } = options;
+  const listeners = new Set<(changes: Changes) => void>();
+  const waits = new Set<() => void>();
+  const liveAt = new Map<string, number>();
+  let failure: string | undefined;
+  let isClosed = false;
+  const isChat = (collection: string) => collection.endsWith(`chat/${place.conversation}`);
+
+  return {
+    get failure() {
+      return failure;
+    },
+    async read(collection) {
+      if (!isChat(collection)) return new Map();
+      const records = path.map((record): [string, unknown] => [record.message.id, record]);
+      return new Map([...records, [LEAF, path.at(-1)?.message.id]]);
+    },
+    async write(collection, changes) {
+      if (isClosed || !isChat(collection)) return;
+      onProgress();
+      put(changes);
+      for (const look of waits) look();
+      if (failure !== undefined) throw new DOMException(failure, "QuotaExceededError");
+      // before the request that follows leaves: a process that is lost must find the key of that request
+      await place.state.storage.sync();
+    },
+    watch(collection, listener) {
+      if (!isChat(collection)) return () => {};
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
+    pass(collection, changes) {
+      if (isClosed || !isChat(collection)) return;
+      onProgress();
+      place.pass(new Map([...changes].map(([key, value]) => [key, owned(key, value)])));
+    },
+    removed(ids) {
+      const changes = new Map(ids.map((id) => [id, undefined]));
+      for (const listener of listeners) listener(changes);
+    },
+    until(isThere) {
+      return new Promise((resolve) => {
+        const look = () => {
+          if (!isThere() && failure === undefined) return;
+          waits.delete(look);
+          resolve();
+        };
+        waits.add(look);
+        look();
+      });
+    },
+    close() {
+      isClosed = true;
+    },
+  };
+
+  function put(changes: Changes): void {
+    const kept = new Map<string, unknown>();
+    const passed = new Map<string, unknown>();
+    let tip: string | undefined;
+    for (const [key, given] of changes) {
+      if (key === LEAF) tip = typeof given === "string" ? given : undefined;
+      else if (!key.startsWith("/")) {
+        const value = owned(key, given);
+        const isSame = JSON.stringify(value) === JSON.stringify(place.read(key));
+        if (!isSame) (isLive(key, value) ? passed : kept).set(key, value);
+      }
+    }
+    if (tip !== undefined && place.read(LEAF) !== tip) kept.set(LEAF, tip);
+    if (kept.size > 0) failure = place.write(kept) ?? failure;
+    if (passed.size > 0) place.pass(passed);
+    if (tip !== undefined && failure === undefined) onTip(tip);
+  }
+
+  /** Marks an answer of the run, and hides secrets. */
+  function owned(key: string, value: unknown): unknown {
+    const record = messageIn(value);
+    if (!record) return value;
+    const known = messageIn(place.read(key));
+    const isOwn =
+      record.message.role === "assistant" &&
+      (!known || known.message.origin === "server" || isInFlight(record.message));
+    return hide(isOwn ? { ...record, message: { ...record.message, origin: "server" } } : record);
+  }
+
+  /** True for an answer that has only grown since its last row. */
+  function isLive(key: string, value: unknown): boolean {
+    const next = messageIn(value)?.message;
+    const known = messageIn(place.read(key))?.message;
+    if (!next || !known || !isInFlight(next) || !isInFlight(known)) return false;
+    if (next.streamId !== known.streamId || next.idempotencyKey !== known.idempotencyKey) return false;
+    const now = Date.now();
+    if (now - (liveAt.get(key) ?? 0) < LIVE_MS) return true;
+    const isFirst = !liveAt.has(key);
+    liveAt.set(key, now);
+    return isFirst;
+  }
+}

@@ -1,0 +1,214 @@
+import { type ChatStore, type ChatStoreOptions, createChatStore, createClient, type ThreadTurn } from "@sluice/core";
+import { innerWay } from "@sluice/worker-proxy/internal";
+import { endOf, endOfTurn, type TurnEnd } from "./end.js";
+import { hiding, hidingTool } from "./hiding.js";
+import type { RunContext, RunnerSetup } from "./options.js";
+import type { RunPlace } from "./place.js";
+import { change, isPendingCall, type MessageRecord, messageIn, pathTo, reactionKey, stepsIn } from "./records.js";
+import type { OpenTurn } from "./rows.js";
+import { nextStep, settledRecord, withRerun } from "./settle.js";
+import { openRunStorage, type RunStorage } from "./storage.js";
+
+/** Work on one turn, from a start to its end or to a call that waits for a device. */
+export interface Work {
+  /** Unix milliseconds of the last sign of life. */
+  readonly aliveAt: number;
+  /** Resolves with the end of the turn; with undefined where it waits. Rejects where the work itself fails. */
+  readonly done: Promise<TurnEnd | undefined>;
+  /** Stops the turn. */
+  stop(): void;
+  /** Takes over what devices have said about calls. */
+  react(): void;
+  /** Reports removed messages. */
+  removed(ids: readonly string[]): void;
+}
+
+interface WorkOptions<Env> {
+  readonly place: RunPlace<Env>;
+  readonly setup: RunnerSetup<Env>;
+  readonly turn: OpenTurn;
+  /** Called with each new message of the turn, in the turn of its write. */
+  readonly onTip: (id: string) => void;
+}
+
+/** Parts of a work that has begun. */
+interface Begun {
+  readonly chat: ChatStore;
+  readonly storage: RunStorage;
+}
+
+/** Longest wait for the last write, in milliseconds. */
+const WRITE_MS = 5_000;
+
+/** Works on a turn: the core's own chat, over the records of this object, asks through the proxy as the user. */
+export function startWork<Env>({ place, setup, turn, onTip }: WorkOptions<Env>): Work {
+  const { env, conversation, state } = place;
+  const context = { waitUntil: (promise: Promise<unknown>) => state.waitUntil(promise) };
+  const way = innerWay(setup.proxy(), turn.user, env, context);
+  const hide = hiding(setup.secrets(env));
+  const known = new Set<string>();
+  let aliveAt = Date.now();
+  let tip = turn.tip;
+  let begun: Begun | undefined;
+  let isStopped = false;
+  let stepsBefore = 0;
+  const client = createClient({
+    baseURL: way.baseURL,
+    scope: turn.user.id,
+    // what a tool or a warning says stays out of the log
+    onEvent: () => {},
+    async fetch(request) {
+      // nothing is paid for that could not be kept
+      if (begun?.storage.failure !== undefined) throw new TypeError("the conversation is full");
+      aliveAt = Date.now();
+      return await way.fetch(request);
+    },
+  });
+  const run: RunContext<Env> = { env, user: turn.user, conversation, client };
+  const done = work();
+  return {
+    get aliveAt() {
+      return aliveAt;
+    },
+    done,
+    stop() {
+      isStopped = true;
+      begun?.chat.stop();
+    },
+    react: () => void reactions(),
+    removed: (ids) => begun?.storage.removed(ids),
+  };
+
+  async function work(): Promise<TurnEnd | undefined> {
+    // `done` is there before anything happens
+    await undefined;
+    const path = settledPath();
+    const next = nextStep(path, turn.below, setup.maxSteps);
+    if (isStopped) return endOf("stopped");
+    if (next.do === "end") return endOf(next.outcome);
+    const calls = next.do === "rerun" ? next.calls : [];
+    const hasReactions = next.do === "wait" && answered(path.at(-1)).length > 0;
+    if (next.do === "wait" && !hasReactions) return undefined;
+    stepsBefore = stepsIn(path);
+    begun = begin(withRerun(path, calls));
+    const { chat, storage } = begun;
+    try {
+      const first = calls.map((call) => chat.approve(call))[0] ?? reactions() ?? chat.retry();
+      return await toItsEnd(chat, storage, first);
+    } finally {
+      storage.close();
+      chat.close();
+      begun = undefined;
+    }
+  }
+
+  /** Reads the thread, and ends what a lost process has left in flight. */
+  function settledPath(): readonly MessageRecord[] {
+    const path = pathTo(place, tip, setup.mostMessages);
+    const last = path.at(-1);
+    const settled = last && settledRecord(last, way.keepsChats);
+    if (!settled || settled === last) return path;
+    place.write(change(settled.message.id, settled));
+    return [...path.slice(0, -1), settled];
+  }
+
+  function begin(path: readonly MessageRecord[]): Begun {
+    const storage = openRunStorage({
+      place,
+      hide,
+      path,
+      onTip(id) {
+        tip = id;
+        onTip(id);
+      },
+      onProgress() {
+        aliveAt = Date.now();
+      },
+    });
+    return { storage, chat: createChatStore(client, optionsOf(storage)) };
+  }
+
+  function optionsOf(storage: RunStorage): () => ChatStoreOptions {
+    const { proxy: _, onEvent: _e, onEnd: _o, instructions, tools = [], maxSteps, ...target } = setup;
+    const own = (typeof tools === "function" ? tools(run) : tools).map((tool) => hidingTool(tool, hide));
+    const options = {
+      ...target,
+      id: conversation,
+      storage,
+      tools: own,
+      ...(instructions !== undefined && { instructions: () => instructionsOf(instructions) }),
+    };
+    return () => ({ ...options, maxSteps: Math.max(1, maxSteps - stepsBefore) }) as unknown as ChatStoreOptions;
+  }
+
+  async function instructionsOf(given: NonNullable<RunnerSetup<Env>["instructions"]>): Promise<string> {
+    return typeof given === "function" ? await given(run) : given;
+  }
+
+  /** Takes part in the turn until it has ended, or waits for devices that have said nothing yet. */
+  async function toItsEnd(
+    chat: ChatStore,
+    storage: RunStorage,
+    first: Promise<ThreadTurn>,
+  ): Promise<TurnEnd | undefined> {
+    for (let turn = await first; ; ) {
+      await lastWrite(chat, storage);
+      if (storage.failure !== undefined) return { outcome: "failed", code: storage.failure };
+      if (isStopped) return endOf("stopped");
+      if (turn.outcome !== "tool-calls") return hide(endOfTurn(turn));
+      const next = reactions();
+      if (!next) return undefined;
+      turn = await next;
+    }
+  }
+
+  /** Waits until the records have the end that the chat shows. */
+  async function lastWrite(chat: ChatStore, storage: RunStorage): Promise<void> {
+    const shown = chat.getSnapshot().messages.at(-1);
+    if (!shown) return;
+    const isThere = () => {
+      const kept = messageIn(place.read(shown.id))?.message;
+      const statesOf = (calls: readonly { state: string }[] = []) => String(calls.map(({ state }) => state));
+      const isSame = kept?.outcome === shown.outcome && statesOf(kept?.toolCalls) === statesOf(shown.toolCalls);
+      return isSame && tip === shown.id;
+    };
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const late = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, WRITE_MS);
+    });
+    await Promise.race([storage.until(isThere), late]);
+    clearTimeout(timer);
+  }
+
+  /** Takes each reaction over once. Returns the turn that goes on with one; undefined where there is none. */
+  function reactions(): Promise<ThreadTurn> | undefined {
+    if (!begun) return undefined;
+    const { chat } = begun;
+    let next: Promise<ThreadTurn> | undefined;
+    for (const { key, id, record } of answered(messageIn(place.read(tip)))) {
+      known.add(key);
+      const { approved, denied, output } = record;
+      if (approved === true) next = chat.approve(id);
+      else if (typeof denied === "string") next = chat.deny(id, ...(denied === "" ? [] : [denied]));
+      else next = chat.addToolResult(id, output ?? null);
+    }
+    return next;
+  }
+
+  /** Lists the reactions to calls that wait, and that this work has not taken over yet. */
+  function answered(record: MessageRecord | undefined) {
+    const { id: messageId, toolCalls = [] } = record?.message ?? { id: "" };
+    return toolCalls.filter(isPendingCall).flatMap(({ id }) => {
+      const key = reactionKey(messageId, id);
+      const reaction = known.has(key) ? undefined : place.read(key);
+      const isOne = typeof reaction === "object" && reaction !== null;
+      return isOne ? [{ key, id, record: reaction as Reaction }] : [];
+    });
+  }
+}
+
+interface Reaction {
+  readonly approved?: unknown;
+  readonly denied?: unknown;
+  readonly output?: unknown;
+}
