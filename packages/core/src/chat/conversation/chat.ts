@@ -19,6 +19,10 @@ export interface Chat extends Shown {
   readonly getThread: () => readonly ThreadNode[];
   /** Options of the first caller. */
   readonly own: ReadOptions;
+  /** True where a server runs the turns. */
+  readonly isOnServer: boolean;
+  /** Number of turns that this page has handed to the server, and that have not ended. */
+  handedOver?: number;
   /** The turn in flight. */
   run?: Run | undefined;
   /** Error of the last turn; undefined while one is in flight. */

@@ -140,6 +140,15 @@ interface ChatBehaviour<Output> {
    */
   readonly storage?: RecordStorage;
   /**
+   * Place where turns run. `server` hands `send`, `retry`, `regenerate` and `edit` over to the `runner` of a proxy with
+   * `conversations()`, with the model, instructions and tools that it has there: a turn goes on with no page open. Needs
+   * `id`, and a `storage` that follows the server, as `remoteStorage`. Of `tools` those with `execute` run in this page
+   * where the runner has a tool of the name without one; at most one page runs a call. `model` is for the type alone then.
+   *
+   * @default "page"
+   */
+  readonly runsOn?: "page" | "server";
+  /**
    * Called once for each turn that ended, well or not. Not called for a turn that waits for the user or the
    * app.
    */
@@ -149,7 +158,7 @@ interface ChatBehaviour<Output> {
 }
 
 /**
- * Options of a chat. `id`, `initialMessages`, `throttleMs` and `storage` are read once; all others whenever
+ * Options of a chat. `id`, `initialMessages`, `throttleMs`, `storage` and `runsOn` are read once; all others whenever
  * they are used.
  */
 export type ChatStoreOptions<Output = unknown> =

@@ -13,6 +13,11 @@ export interface PlacedMessage {
   readonly isStopped?: boolean | undefined;
 }
 
+/** True for an answer that a server works on: no page ends it or goes on with it, whatever locks there are. */
+export function isServers({ by }: PlacedMessage): boolean {
+  return by === "server";
+}
+
 /** Places of all messages. */
 export interface ThreadTree {
   /** Id of the message before, for each message. */

@@ -1,5 +1,6 @@
 import type { Chat } from "./chat.js";
 import type { ThreadMessage } from "./message.js";
+import { isServing } from "./server-work.js";
 import { type ChatState, type ChatStatus, pendingActionsOf } from "./state.js";
 import { isRestoring } from "./storage-session.js";
 
@@ -40,7 +41,12 @@ function isAtWork({ role, outcome, toolCalls }: Partial<ThreadMessage> = {}): bo
   return role === "assistant" && (outcome === undefined || isRunning === true);
 }
 
-function statusOf({ run, error }: Pick<Chat, "run" | "error">, isWaiting: boolean): ChatStatus {
+function statusOf(chat: Omit<Chat, "store">, isWaiting: boolean): ChatStatus {
+  const { run, error, thread } = chat;
+  if (!run && !isWaiting && isServing(chat)) {
+    const { role, content } = thread.path.at(-1) ?? {};
+    return role === "assistant" && content ? "streaming" : "submitted";
+  }
   if (run?.phase.name === "requesting") return "submitted";
   if (run?.phase.name === "answering") return run.phase.answer.isWaiting ? "submitted" : "streaming";
   if (run) return "streaming";

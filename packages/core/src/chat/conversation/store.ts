@@ -4,7 +4,7 @@ import { createStore, readerOf } from "../../base/store.js";
 import type { Client } from "../../client.js";
 import { onForget } from "../../storage/in-use.js";
 import type { ChatModel } from "../../vocabulary/chat-models.js";
-import { ConfigurationError } from "../../vocabulary/errors.js";
+import { asError, ConfigurationError } from "../../vocabulary/errors.js";
 import { type CallChange, reactToCall } from "./call-reactions.js";
 import type { Chat, ReadOptions } from "./chat.js";
 import type { ChatStore } from "./chat-store.js";
@@ -53,9 +53,13 @@ export function createChatStore<Output = unknown, const Model extends string = C
 }
 
 function createChat(client: Client, own: ReadOptions): Chat {
-  const { id, initialMessages = [], storage: records, throttleMs = 50 } = own();
+  const { id, initialMessages = [], storage: records, throttleMs = 50, runsOn } = own();
   if (records && id === undefined)
     throw new ConfigurationError("id: a chat with `storage` needs an `id` to be found again");
+  if (runsOn === "server" && !records)
+    throw new ConfigurationError(
+      "runsOn: a chat that runs on the server needs `storage: remoteStorage(client)`",
+    );
   const storage = createStorageSession(
     client,
     records,
@@ -83,6 +87,7 @@ function createChat(client: Client, own: ReadOptions): Chat {
     queue,
     storage,
     own,
+    isOnServer: runsOn === "server",
     getThread: createThreadList(thread),
   };
   const chat: Chat = Object.assign(state, {
@@ -117,7 +122,7 @@ function verbsOf(chat: Chat, read: ReadOptions): ChatStore {
   const sendWhenReady = (message: QueuedMessage) => startWhenReady(questionOf(chat, read, message), message);
   const react = (toolCallId: string, state: ThreadToolCall["state"], change: CallChange) =>
     reactToCall(chat, read, toolCallId, state, change);
-  return {
+  const verbs: ChatStore = {
     getSnapshot: store.getSnapshot,
     subscribe(listener) {
       void storage.whenRestored(() => {});
@@ -178,6 +183,33 @@ function verbsOf(chat: Chat, read: ReadOptions): ChatStore {
     },
     withOptions: (options) => verbsOf(chat, readerOf(options)),
   };
+  return chat.isOnServer ? { ...verbs, ...serverVerbsOf(chat, read, verbs) } : verbs;
+}
+
+/** Makes the verbs that hand turns over. Their code is loaded with the first one. */
+function serverVerbsOf(chat: Chat, read: ReadOptions, verbs: ChatStore): Partial<ChatStore> {
+  const turns = () => import("./server-turns.js").then(({ serverTurns }) => serverTurns(chat, read));
+  type Turns = Awaited<ReturnType<typeof turns>>;
+  const handOver = (act: (turns: Turns) => ThreadTurn | Promise<ThreadTurn>) =>
+    chat.storage.whenReady(() =>
+      turns()
+        .then(act)
+        .catch((cause) => notSent(asError(cause))),
+    );
+  return {
+    send: (content, { images = [] } = {}) => handOver(({ send }) => send({ content, images })),
+    edit: (messageId, content, { images } = {}) =>
+      handOver(({ send }) => send({ content, images, versionOf: messageId })),
+    retry: () => handOver(({ again }) => again(lastMessage(chat)?.id)),
+    regenerate: (messageId) => handOver(({ again }) => again(placeOfVersion(chat.thread, messageId).below)),
+    approve: (id) => handOver(({ react }) => react(id, { approved: true })),
+    deny: (id, denied = "the user did not allow the call") => handOver(({ react }) => react(id, { denied })),
+    addToolResult: (id, output) => handOver(({ react }) => react(id, { output })),
+    stop: () =>
+      void turns()
+        .then(({ stop }) => stop())
+        .catch(verbs.stop),
+  };
 }
 
 /** Repeats the last request, unless another tab does so first. */
@@ -203,6 +235,8 @@ function showMerged(chat: Chat): void {
   // or stopped the answer, on another device
   if (run?.workedOn !== undefined && (!worked || worked.isStopped)) stopTurn(run);
   refresh(chat);
+  if (chat.isOnServer && chat.own().tools?.length)
+    import("./server-turns.js").then(({ runPageTools }) => runPageTools(chat)).catch(() => {});
 }
 
 /** Continues an answer, or its tools, that a closed tab has left; undefined where that is not possible now. */

@@ -36,7 +36,9 @@ export function endOfTurn({ outcome, error }: Pick<ThreadTurn, "outcome" | "erro
     outcome: isRefused ? "refused" : "failed",
     code,
     ...(status > 0 && { upstreamStatus: status }),
-    ...(outcome === "not-sent" && { error: { ...facts, outcome: "not-sent", ...(status > 0 && { status }) } }),
+    ...(outcome === "not-sent" && {
+      error: { ...facts, outcome: "not-sent", ...(status > 0 && { status }) },
+    }),
   };
 }
 
@@ -45,6 +47,8 @@ function factsOf(error: unknown): Record<string, string> {
   const names = ["name", "message", "code", "status", "reason", "phase", "type", "apiCode"];
   const of = (error ?? {}) as Record<string, unknown>;
   return Object.fromEntries(
-    names.flatMap((name) => (["string", "number"].includes(typeof of[name]) ? [[name, String(of[name])]] : [])),
+    names.flatMap((name) =>
+      ["string", "number"].includes(typeof of[name]) ? [[name, String(of[name])]] : [],
+    ),
   );
 }

@@ -8,7 +8,6 @@ export interface KeptMessage {
   readonly outcome?: string;
   readonly streamId?: string;
   readonly idempotencyKey?: string;
-  readonly origin?: string;
   readonly toolCalls?: readonly KeptCall[];
   readonly error?: object;
   readonly createdAt?: number;
@@ -28,7 +27,14 @@ export interface MessageRecord {
   readonly message: KeptMessage;
   readonly parent: string | null;
   readonly revision: number;
+  /** Device that added it; `server` for an answer of a run. */
+  readonly by?: string;
+  /** True once a device has stopped the answer. */
+  readonly isStopped?: boolean;
 }
+
+/** The device of a run: nobody but the run ends an answer that it has added. */
+export const SERVER = "server";
 
 /** Key of the record with the id of the last shown message. */
 export const LEAF = "/leaf";
@@ -47,8 +53,14 @@ export function claimKey(messageId: string, callId: string): string {
 export function messageIn(record: unknown): MessageRecord | undefined {
   const { message, revision } = (record ?? {}) as Partial<MessageRecord>;
   if (typeof message !== "object" || message === null || typeof message.role !== "string") return undefined;
-  const { parent = null } = record as MessageRecord;
-  return { message, parent, revision: Number.isSafeInteger(revision) ? Number(revision) : 0 };
+  const { parent = null, by, isStopped } = record as MessageRecord;
+  return {
+    message,
+    parent,
+    revision: Number.isSafeInteger(revision) ? Number(revision) : 0,
+    ...(typeof by === "string" && { by }),
+    ...(isStopped === true && { isStopped }),
+  };
 }
 
 /** Most characters of the messages before a question that a run reads. */

@@ -115,7 +115,11 @@ function openRuns<Env>(place: RunPlace<Env>, setup: RunnerSetup<Env>): Runs {
   function finish(turn: OpenTurn, { error, ...end }: TurnEnd): void {
     const last = messageIn(place.read(turn.tip));
     if (last && (error || isInFlight(last.message)))
-      place.write(new Map([[turn.tip, changedRecord(last, { ...endedFields(last.message.role), ...(error && { error }) })]]));
+      place.write(
+        new Map([
+          [turn.tip, changedRecord(last, { ...endedFields(last.message.role), ...(error && { error }) })],
+        ]),
+      );
     place.write(leftovers(turn));
     rows.end(turn.id);
     const { id, user, requestId, startedAt, tip } = turn;
@@ -131,7 +135,9 @@ function openRuns<Env>(place: RunPlace<Env>, setup: RunnerSetup<Env>): Runs {
   function leftovers({ tip, claims }: OpenTurn): Changes {
     const calls = messageIn(place.read(tip))?.message.toolCalls ?? [];
     const keys = calls.flatMap(({ id }) => [reactionKey(tip, id), claimKey(tip, id)]);
-    const all = [...new Set([...keys, ...Object.keys(claims)])].filter((key) => place.read(key) !== undefined);
+    const all = [...new Set([...keys, ...Object.keys(claims)])].filter(
+      (key) => place.read(key) !== undefined,
+    );
     return new Map(all.map((key) => [key, undefined]));
   }
 
@@ -159,10 +165,17 @@ function openRuns<Env>(place: RunPlace<Env>, setup: RunnerSetup<Env>): Runs {
   function changed(changes: Changes): void {
     const turn = rows.open();
     if (!turn) return;
-    const removed = [...changes].flatMap(([key, value]) => (value === undefined && !key.startsWith("/") ? key : []));
+    const stopped = messageIn(changes.get(turn.tip));
+    // a device that does not hand its turns over stops an answer by its record
+    if (stopped?.isStopped) stop();
+    const removed = [...changes].flatMap(([key, value]) =>
+      value === undefined && !key.startsWith("/") ? key : [],
+    );
     if (removed.length > 0) work?.removed(removed);
     if (!work && removed.includes(turn.tip)) return finish(turn, { outcome: "stopped" });
-    const claims = [...changes.keys()].filter((key) => key.startsWith("/claim/") && changes.get(key) !== undefined);
+    const claims = [...changes.keys()].filter(
+      (key) => key.startsWith("/claim/") && changes.get(key) !== undefined,
+    );
     if (claims.length > 0) noteClaims(turn, claims);
     if (![...changes.keys()].some((key) => key.startsWith("/reaction/"))) return;
     if (work) work.react();
@@ -221,7 +234,9 @@ function openRuns<Env>(place: RunPlace<Env>, setup: RunnerSetup<Env>): Runs {
 
   function hasReaction({ tip }: OpenTurn): boolean {
     const { toolCalls = [] } = messageIn(place.read(tip))?.message ?? {};
-    return toolCalls.some((call) => isPendingCall(call) && place.read(reactionKey(tip, call.id)) !== undefined);
+    return toolCalls.some(
+      (call) => isPendingCall(call) && place.read(reactionKey(tip, call.id)) !== undefined,
+    );
   }
 
   function keep(turn: OpenTurn): void {

@@ -1,7 +1,7 @@
 import type { RecordStorage } from "@sluice/core";
 import type { Hide } from "./hiding.js";
 import type { Changes, RunPlace } from "./place.js";
-import { isInFlight, LEAF, type MessageRecord, messageIn } from "./records.js";
+import { isInFlight, LEAF, type MessageRecord, messageIn, SERVER } from "./records.js";
 
 /** Storage of the chat of one run, over the records of the conversation's object. */
 export interface RunStorage extends RecordStorage {
@@ -117,9 +117,8 @@ export function openRunStorage(options: RunStorageOptions): RunStorage {
     if (!record) return value;
     const known = messageIn(place.read(key));
     const isOwn =
-      record.message.role === "assistant" &&
-      (!known || known.message.origin === "server" || isInFlight(record.message));
-    return hide(isOwn ? { ...record, message: { ...record.message, origin: "server" } } : record);
+      record.message.role === "assistant" && (!known || known.by === SERVER || isInFlight(record.message));
+    return hide(isOwn ? { ...(value as object), by: SERVER } : value);
   }
 
   /** True for an answer that has only grown since its last row. */

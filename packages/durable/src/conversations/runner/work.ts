@@ -1,10 +1,24 @@
-import { type ChatStore, type ChatStoreOptions, createChatStore, createClient, type ThreadTurn } from "@sluice/core";
+import {
+  type ChatStore,
+  type ChatStoreOptions,
+  createChatStore,
+  createClient,
+  type ThreadTurn,
+} from "@sluice/core";
 import { innerWay } from "@sluice/worker-proxy/internal";
 import { endOf, endOfTurn, type TurnEnd } from "./end.js";
 import { hiding, hidingTool } from "./hiding.js";
 import type { RunContext, RunnerSetup } from "./options.js";
 import type { RunPlace } from "./place.js";
-import { change, isPendingCall, type MessageRecord, messageIn, pathTo, reactionKey, stepsIn } from "./records.js";
+import {
+  change,
+  isPendingCall,
+  type MessageRecord,
+  messageIn,
+  pathTo,
+  reactionKey,
+  stepsIn,
+} from "./records.js";
 import type { OpenTurn } from "./rows.js";
 import { nextStep, settledRecord, withRerun } from "./settle.js";
 import { openRunStorage, type RunStorage } from "./storage.js";
@@ -138,7 +152,8 @@ export function startWork<Env>({ place, setup, turn, onTip }: WorkOptions<Env>):
       tools: own,
       ...(instructions !== undefined && { instructions: () => instructionsOf(instructions) }),
     };
-    return () => ({ ...options, maxSteps: Math.max(1, maxSteps - stepsBefore) }) as unknown as ChatStoreOptions;
+    return () =>
+      ({ ...options, maxSteps: Math.max(1, maxSteps - stepsBefore) }) as unknown as ChatStoreOptions;
   }
 
   async function instructionsOf(given: NonNullable<RunnerSetup<Env>["instructions"]>): Promise<string> {
@@ -169,7 +184,8 @@ export function startWork<Env>({ place, setup, turn, onTip }: WorkOptions<Env>):
     const isThere = () => {
       const kept = messageIn(place.read(shown.id))?.message;
       const statesOf = (calls: readonly { state: string }[] = []) => String(calls.map(({ state }) => state));
-      const isSame = kept?.outcome === shown.outcome && statesOf(kept?.toolCalls) === statesOf(shown.toolCalls);
+      const isSame =
+        kept?.outcome === shown.outcome && statesOf(kept?.toolCalls) === statesOf(shown.toolCalls);
       return isSame && tip === shown.id;
     };
     let timer: ReturnType<typeof setTimeout> | undefined;

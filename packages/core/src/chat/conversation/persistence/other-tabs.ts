@@ -1,5 +1,5 @@
 import { isResumable, QUEUED, type ThreadMessage } from "../message.js";
-import type { PlacedMessage } from "../placement.js";
+import { isServers, type PlacedMessage } from "../placement.js";
 import { afterReload, isInFlight, isUnderWay, stoppedElsewhere, withResumableCalls } from "../records.js";
 import type { ThreadKeeper } from "./keeper.js";
 import { type KeptThread, report } from "./parts.js";
@@ -64,7 +64,7 @@ export function createOtherTabs(
       }),
     async settleUnlessHeld(node) {
       const { message } = node;
-      if (!isInFlight(message)) return node;
+      if (!isInFlight(message) || isServers(node)) return node;
       const isHeld = isKept(message) || (await locks.mayBeHeld(message.id));
       return isHeld ? node : { ...node, message: afterReload(message) };
     },
@@ -117,13 +117,13 @@ export function createOtherTabs(
   /** Runs while the lock of the message is held: the tab that worked on it has left. */
   function endLeft(id: string): void {
     const { message, isStopped } = thread.node(id) ?? {};
-    if (message && isInFlight(message) && areSeen())
+    if (message && isOpenHere(id) && areSeen())
       thread.put(isStopped ? stoppedElsewhere(message) : afterReload(message));
   }
 
   function isOpenHere(id: string): boolean {
-    const message = thread.node(id)?.message;
-    return message !== undefined && isInFlight(message);
+    const node = thread.node(id);
+    return node !== undefined && isInFlight(node.message) && !isServers(node);
   }
 
   async function takeOver(id: string): Promise<void> {

@@ -4,7 +4,7 @@ import { waitForStorage } from "../../../storage/wait.js";
 import { prepareLocks } from "../../../tabs/locks.js";
 import { isRecord } from "../../../transport/error-response.js";
 import { joinCopies } from "../join.js";
-import type { PlacedMessage } from "../placement.js";
+import { isServers, type PlacedMessage } from "../placement.js";
 import { isInFlight, isUnderWay, LEAF, nodesIn } from "../records.js";
 import type { OtherDevices } from "./devices.js";
 import type { OtherTabs } from "./other-tabs.js";
@@ -123,7 +123,8 @@ export function createThreadReader(
     }
     // an answer in flight is shown only where other tabs can notice that its tab was closed
     const nodes = nodesIn(changes, kept.device).filter(
-      (node) => isThere(node) && (!isInFlight(node.message) || (areSeen() && !isOutrun(node))),
+      (node) =>
+        isThere(node) && (!isInFlight(node.message) || ((areSeen() || isServers(node)) && !isOutrun(node))),
     );
     const mergeAll = () => thread.merge(nodes, joinCopies);
     if (merging) merging(nodes, mergeAll);
