@@ -112,6 +112,7 @@ export default defineConfig({
                 NOTICE_PUSH: { className: "NoticePush", useSQLite: true },
                 COUNTED_PUSH: { className: "CountedPush", useSQLite: true },
                 CONVERSATIONS: { className: "Conversations", useSQLite: true },
+                RUN_CONVERSATIONS: { className: "RunConversations", useSQLite: true },
                 FUZZED_INDEX: { className: "FuzzedIndex", useSQLite: true },
               },
               r2Buckets: ["COUNTED_MEDIA", "FUZZED_MEDIA"],

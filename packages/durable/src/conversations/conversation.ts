@@ -16,6 +16,8 @@ import {
   writeState,
 } from "./record-tables.js";
 import { conversationRefusal } from "./refusals.js";
+import { TURN_TABLES } from "./runner/rows.js";
+import { openRunning } from "./running.js";
 import { closed } from "./sockets.js";
 import { textsIn } from "./texts.js";
 import { LEAST_BYTES, SPARE } from "./threads.js";
@@ -25,7 +27,7 @@ import { forgetRemoved } from "./writing.js";
 const CONVERSATION_TABLES = {
   first: "records",
   isShared: true,
-  steps: [[...RECORD_TABLES, STATE_TABLE]],
+  steps: [[...RECORD_TABLES, STATE_TABLE], TURN_TABLES],
 } as const;
 
 /** Header of a removal by the index: it holds unless the conversation was changed after this time, in Unix milliseconds. */
@@ -59,10 +61,14 @@ export function openConversation<Env>(
     tables,
     mostRecords: setup.recordsPerConversation,
     makeRoom,
-    changed: () => void wakeBy(Date.now() + NOTE_MS),
+    changed(taken) {
+      noteSoon();
+      running.runs?.changed(new Map(taken.map(({ key, value }) => [key, value ?? undefined])));
+    },
     refused: (_, code, owner) => reportRefused(code, owner),
   });
   const { current } = collection;
+  const running = openRunning({ state, env, setup, collection, makeRoom, wakeBy, changed: noteSoon });
   /** Number of erasures that this process has seen: what waits for the index meanwhile must not store anything. */
   let erasures = 0;
   return { fetch, alarm, webSocketMessage: collection.message, webSocketClose: closed };
@@ -71,12 +77,19 @@ export function openConversation<Env>(
     try {
       if (request.url === ERASE) return await erase();
       const owner = ownerOf(request);
+      await bell.ready();
+      running.runs?.resume();
       const { pathname } = new URL(request.url);
       if (request.method === "DELETE" && pathname === "/") return await remove(request, owner);
+      if (pathname === "/turns") return await running.answer(request, owner);
       return await answerFrom(collection, request, owner);
     } catch (error) {
       return refusedBy(error);
     }
+  }
+
+  function noteSoon(): void {
+    void wakeBy(Date.now() + NOTE_MS);
   }
 
   /** Asks the index for space where what is set aside is used up. The index lists the conversation from then on. */
@@ -133,6 +146,8 @@ export function openConversation<Env>(
   /** Deletes all records, and keeps a mark. The tables are made anew, which costs the same however many rows there were. */
   function empty(known: CollectionState): void {
     if (known.goneAt !== null) return;
+    running.runs?.drop();
+    sql.exec("DELETE FROM turns");
     for (const table of ["records", "removed", "leases"]) sql.exec(`DROP TABLE ${table}`);
     for (const statement of RECORD_TABLES) sql.exec(statement);
     const nothing = { bytes: 0, records: 0, removals: 0, granted: 0, noted: UNTOLD };
@@ -149,6 +164,7 @@ export function openConversation<Env>(
 
   async function erase(): Promise<Response> {
     erasures += 1;
+    running.runs?.drop();
     bell.forget();
     collection.end();
     await tables.deleteAll();
@@ -168,6 +184,7 @@ export function openConversation<Env>(
       next = now + RETRY_MS;
     }
     if (next !== undefined) await wakeBy(next);
+    running.runs?.alarm();
   }
 
   async function tellAgain(known: CollectionState): Promise<undefined> {

@@ -7,6 +7,7 @@ import { openConversation } from "./conversation.js";
 import { type ConversationsOptions, checkedConversations } from "./options.js";
 import type { Owner } from "./record-tables.js";
 import { conversationRefusal } from "./refusals.js";
+import type { TurnAsked } from "./running.js";
 import { streamOf, upgradeHeaders } from "./sockets.js";
 import { createUserData } from "./user-data.js";
 import { openUserIndex } from "./user-index.js";
@@ -70,7 +71,7 @@ const PATH = "/v1/conversations/{id}";
  * ```
  */
 export function conversations<Env = unknown>(options: ConversationsOptions<Env>): Extension<Env> {
-  const { namespace } = checkedConversations(options);
+  const { namespace, runner } = checkedConversations(options);
   const bound = (env: Env) => readBinding("conversations", namespace, env);
   const offer = "conversations";
   return {
@@ -87,8 +88,18 @@ export function conversations<Env = unknown>(options: ConversationsOptions<Env>)
       route("GET", "/search", ["q", "limit"], (asked) => [searchIn(asked)]),
       route("GET", "/export", [], () => []),
       route("DELETE", "", [], () => []),
+      ...(runner ? turns() : []),
     ],
   };
+
+  /** The paths of the runner. A turn costs: `rateLimit` counts it as a request. */
+  function turns(): readonly ExtensionRoute<Env>[] {
+    const begin = route("POST", "/turns", [], ({ body, user, headers }) => {
+      const asked: TurnAsked = { body: body ?? {}, user, requestId: headers?.["x-request-id"] };
+      return [undefined, asked];
+    });
+    return [{ ...begin, isFree: false }, route("DELETE", "/turns", [], () => [])];
+  }
 
   /** @param check reads the question and the body of what an object is asked */
   function route(
@@ -104,7 +115,8 @@ export function conversations<Env = unknown>(options: ConversationsOptions<Env>)
       const conversation = conversationIn(asked);
       const isIndex = conversation === INDEX_ID;
       // the index has no end, and nothing else has a search
-      if (isIndex ? path === "" : path === "/search") throw conversationRefusal("id_invalid");
+      if (isIndex ? path === "" || path === "/turns" : path === "/search")
+        throw conversationRefusal("id_invalid");
       const [question, body] = check(asked as Admitted<never>);
       const owner: Owner = { user: user.id, userName: await hashOf(user.id), conversation };
       const address = `${path || "/"}${question ? `?${encodeURIComponent(JSON.stringify(question))}` : ""}`;

@@ -2,6 +2,8 @@ import type { JobEvent, OnJobEvent } from "@sluice/worker-proxy";
 import { ensure } from "@sluice/worker-proxy/internal";
 import type { ObjectNamespace } from "../objects/object.js";
 
+import type { Runner } from "./runner/place.js";
+
 /** Options of `conversations` and `conversationsObject`: give both the same. */
 export interface ConversationsOptions<Env = unknown> {
   /** The binding to the class that `conversationsObject` made. */
@@ -20,6 +22,12 @@ export interface ConversationsOptions<Env = unknown> {
    */
   readonly keepMs?: number;
   /**
+   * The part that does turns without a page: `runner(…)` of `@sluice/durable/runner`. It opens `POST` and `DELETE` of
+   * `/v1/conversations/{id}/turns`.
+   * @default none
+   */
+  readonly runner?: Runner<Env> | undefined;
+  /**
    * Receives an event of kind `conversation` for each record that is refused, and for each conversation that is removed
    * because its time is over.
    * @default none
@@ -33,6 +41,7 @@ export interface ConversationsSetup<Env> {
   readonly bytesPerUser: number;
   readonly recordsPerConversation: number;
   readonly keepMs: number | undefined;
+  readonly runner: Runner<Env> | undefined;
   readonly onEvent: ((event: JobEvent, env: Env) => unknown) | undefined;
 }
 
@@ -45,6 +54,7 @@ export function checkedConversations<Env>({
   bytesPerUser = 256 * 1024 * 1024,
   recordsPerConversation = 10_000,
   keepMs,
+  runner,
   onEvent,
 }: ConversationsOptions<Env>): ConversationsSetup<Env> {
   const isWhole = (value: number, least: number) => Number.isSafeInteger(value) && value >= least;
@@ -53,5 +63,5 @@ export function checkedConversations<Env>({
   ensure(isWhole(bytesPerUser, 1), "bytesPerUser: give a whole number of bytes from 1 up");
   ensure(isWhole(recordsPerConversation, 1), "recordsPerConversation: give a whole number from 1 up");
   ensure(keepMs === undefined || isWhole(keepMs, HOUR_MS), "keepMs: give at least an hour, 3_600_000");
-  return { namespace, bytesPerUser, recordsPerConversation, keepMs, onEvent };
+  return { namespace, bytesPerUser, recordsPerConversation, keepMs, runner, onEvent };
 }

@@ -25,6 +25,7 @@ declare module "cloudflare:workers" {
     readonly NOTICE_PUSH: TestNamespace;
     readonly COUNTED_PUSH: TestNamespace;
     readonly CONVERSATIONS: TestNamespace;
+    readonly RUN_CONVERSATIONS: TestNamespace;
     readonly COUNTED_MEDIA: object;
   };
 }

@@ -11,6 +11,8 @@ export interface RunPlace<Env = unknown> {
   readonly conversation: string;
   /** Returns a record; undefined where there is none. */
   read(key: string): unknown;
+  /** Sets space aside. @throws {Refusal} where there is none */
+  room(bytes: number): Promise<void>;
   /**
    * Writes records for the device `server`, in one transaction, whatever versions they have. Those who follow get them.
    *
@@ -38,7 +40,9 @@ export interface Runs {
   /** Continues a turn whose object was lost. Called before anything else that the object does. */
   resume(): void;
   /** Does what is due, and asks for the next alarm. */
-  alarm(): Promise<void>;
+  alarm(): void;
+  /** Ends the turn, because the conversation is removed or its user erased. Nothing is written any more. */
+  drop(): void;
 }
 
 /** The sender of a turn. */

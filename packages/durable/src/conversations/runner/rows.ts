@@ -19,11 +19,9 @@ export interface OpenTurn {
   readonly claims: Readonly<Record<string, number>>;
 }
 
-/** Statements that make the table of turns. `run` is the JSON of an open turn, and null for one that has ended. */
+/** The table of turns. `run` is the JSON of an open turn, and null for one that has ended. Only the last one can be open. */
 export const TURN_TABLES: readonly string[] = [
-  "CREATE TABLE turns (seq INTEGER PRIMARY KEY, id TEXT, run TEXT)",
-  "CREATE UNIQUE INDEX turnsById ON turns (id)",
-  "CREATE INDEX turnsOpen ON turns (seq) WHERE run IS NOT NULL",
+  "CREATE TABLE turns (seq INTEGER PRIMARY KEY, id TEXT UNIQUE, run TEXT)",
 ];
 
 /** Most turns whose ids are remembered: a turn that comes again is known among the last ones. */
@@ -34,8 +32,9 @@ export function openTurnRows(sql: ObjectSQL) {
   return {
     has: (id: string) => sql.exec("SELECT 1 FROM turns WHERE id = ?", id).toArray().length > 0,
     open(): OpenTurn | undefined {
-      const [row] = sql.exec("SELECT run FROM turns WHERE run IS NOT NULL LIMIT 1").toArray();
-      return row && (JSON.parse(String(row["run"])) as OpenTurn);
+      const [row] = sql.exec("SELECT run FROM turns ORDER BY seq DESC LIMIT 1").toArray();
+      const run = row?.["run"];
+      return typeof run === "string" ? (JSON.parse(run) as OpenTurn) : undefined;
     },
     begin(turn: OpenTurn): void {
       sql.exec("INSERT INTO turns (id, run) VALUES (?, ?)", turn.id, JSON.stringify(turn));

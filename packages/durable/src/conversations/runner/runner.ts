@@ -47,7 +47,7 @@ function openRuns<Env>(place: RunPlace<Env>, setup: RunnerSetup<Env>): Runs {
   const rows = openTurnRows(place.state.storage.sql);
   let work: Work | undefined;
   let isStalled = false;
-  return { begin, stop, changed, resume, alarm };
+  return { begin, stop, changed, resume, alarm, drop };
 
   async function begin(body: Parameters<Runs["begin"]>[0], caller: RunCaller): Promise<BegunTurn> {
     const asked = askedTurn(body);
@@ -122,13 +122,18 @@ function openRuns<Env>(place: RunPlace<Env>, setup: RunnerSetup<Env>): Runs {
       );
     place.write(leftovers(turn));
     rows.end(turn.id);
-    const { id, user, requestId, startedAt, tip } = turn;
+    reportEnd(turn, end);
+    const { outcome, code } = end;
+    const { id, user, tip } = turn;
+    const told = { id, conversation: place.conversation, userId: user.id, messageId: tip, outcome, code };
+    const notified = new Promise((resolve) => resolve(setup.onEnd?.(told, place.env)));
+    place.state.waitUntil(notified.catch(() => {}));
+  }
+
+  function reportEnd(turn: OpenTurn, end: Omit<TurnEnd, "error">): void {
+    const { id, user, requestId, startedAt } = turn;
     const job = { id, user: user.id, userName: "", requestId, model: setup.model, startedAt };
     report(setup.onEvent, "run", job, end, place.env);
-    const { outcome, code } = end;
-    const told = { id, conversation: place.conversation, userId: user.id, messageId: tip, outcome, code };
-    const notified = new Promise((resolve) => resolve(setup.onEnd?.(told as never, place.env)));
-    place.state.waitUntil(notified.catch(() => {}));
   }
 
   /** Removes the reactions and claims of a turn that is over. */
@@ -195,7 +200,7 @@ function openRuns<Env>(place: RunPlace<Env>, setup: RunnerSetup<Env>): Runs {
     if (turn && !isWaiting(turn)) start(turn);
   }
 
-  async function alarm(): Promise<void> {
+  function alarm(): void {
     const turn = rows.open();
     if (!turn) return;
     endClaims(turn);
@@ -206,6 +211,15 @@ function openRuns<Env>(place: RunPlace<Env>, setup: RunnerSetup<Env>): Runs {
       work.stop();
     }
     place.wakeBy(Date.now() + BEAT_MS);
+  }
+
+  function drop(): void {
+    const turn = rows.open();
+    work?.drop();
+    work = undefined;
+    if (!turn) return;
+    rows.end(turn.id);
+    reportEnd(turn, { outcome: "stopped", code: "conversation_removed" });
   }
 
   /** Answers calls that a page has taken and not answered in time, in the page's place. */

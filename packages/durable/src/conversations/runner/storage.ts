@@ -1,4 +1,5 @@
 import type { RecordStorage } from "@sluice/core";
+import { Refusal, textOf } from "@sluice/worker-proxy/internal";
 import type { Hide } from "./hiding.js";
 import type { Changes, RunPlace } from "./place.js";
 import { isInFlight, LEAF, type MessageRecord, messageIn, SERVER } from "./records.js";
@@ -16,7 +17,7 @@ export interface RunStorage extends RecordStorage {
 }
 
 interface RunStorageOptions {
-  readonly place: Pick<RunPlace, "read" | "write" | "pass" | "state" | "conversation">;
+  readonly place: Pick<RunPlace, "read" | "room" | "write" | "pass" | "state" | "conversation">;
   readonly hide: Hide;
   /** The messages that the chat begins with. */
   readonly path: readonly MessageRecord[];
@@ -57,6 +58,8 @@ export function openRunStorage(options: RunStorageOptions): RunStorage {
     async write(collection, changes) {
       if (isClosed || !isChat(collection)) return;
       onProgress();
+      await makeRoom(changes);
+      if (isClosed) return;
       put(changes);
       for (const look of waits) look();
       if (failure !== undefined) throw new DOMException(failure, "QuotaExceededError");
@@ -93,7 +96,17 @@ export function openRunStorage(options: RunStorageOptions): RunStorage {
     },
   };
 
+  async function makeRoom(changes: Changes): Promise<void> {
+    try {
+      await place.room(JSON.stringify([...changes]).length * 3);
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      failure = textOf(error).code ?? "space_exceeded";
+    }
+  }
+
   function put(changes: Changes): void {
+    if (failure !== undefined) return;
     const kept = new Map<string, unknown>();
     const passed = new Map<string, unknown>();
     let tip: string | undefined;

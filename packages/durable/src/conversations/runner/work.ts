@@ -33,6 +33,8 @@ export interface Work {
   stop(): void;
   /** Takes over what devices have said about calls. */
   react(): void;
+  /** Ends the work at once, and writes nothing more. */
+  drop(): void;
   /** Reports removed messages. */
   removed(ids: readonly string[]): void;
 }
@@ -88,6 +90,11 @@ export function startWork<Env>({ place, setup, turn, onTip }: WorkOptions<Env>):
     stop() {
       isStopped = true;
       begun?.chat.stop();
+    },
+    drop() {
+      isStopped = true;
+      begun?.storage.close();
+      begun?.chat.close();
     },
     react: () => void reactions(),
     removed: (ids) => begun?.storage.removed(ids),

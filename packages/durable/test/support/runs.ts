@@ -1,0 +1,117 @@
+import { type ChatTool, defineTool } from "@sluice/core";
+import { conversations, type ConversationsOptions, type ObjectNamespace, streamLog } from "@sluice/durable";
+import { type EndedRun, type RunContext, runner } from "@sluice/durable/runner";
+import { createProxy, type JobEvent, type ProxyEvent } from "@sluice/worker-proxy";
+import { KEY } from "../../../worker-proxy/test/support/key.js";
+import { gateway } from "./durable-gateway.js";
+
+/** A secret of the Worker, which nothing may show. */
+export const CANARY = "canary-5f0c2d9b7a61-value";
+
+export interface RunEnv {
+  readonly RUN_CONVERSATIONS: ObjectNamespace;
+  readonly STREAM_LOG: ObjectNamespace;
+}
+
+/** The runs under test: what their tools do, and what they told. */
+export const runs = {
+  tools: [] as ChatTool[],
+  instructions: undefined as ((run: RunContext<RunEnv>) => string) | undefined,
+  /** What the meter says. */
+  budget: undefined as { readonly retryAfterMs: number } | undefined,
+  events: [] as JobEvent[],
+  requests: [] as ProxyEvent[],
+  ends: [] as EndedRun[],
+  /** Forgets everything. */
+  reset(): void {
+    runs.tools = [];
+    runs.instructions = undefined;
+    runs.budget = undefined;
+    runs.events.length = 0;
+    runs.requests.length = 0;
+    runs.ends.length = 0;
+  },
+};
+
+const kept: ConversationsOptions<RunEnv> = {
+  namespace: (env) => env.RUN_CONVERSATIONS,
+  recordsPerConversation: 11_000,
+  bytesPerUser: 64 * 1024 * 1024,
+  runner: runner<RunEnv>({
+    proxy: () => (isKeeping.value ? keepingProxy : plainProxy),
+    model: "delta-5.3",
+    instructions: (run) => runs.instructions?.(run) ?? "Be brief.",
+    tools: () => runs.tools,
+    maxSteps: 4,
+    mostMessages: 20,
+    stallMs: 120_000,
+    pageToolMs: 60_000,
+    secrets: () => [CANARY],
+    onEvent: (event) => void runs.events.push(event),
+    onEnd: (end) => void runs.ends.push(end),
+  }),
+};
+
+/** Whether the proxy of the runs keeps answers. */
+export const isKeeping = { value: true };
+
+const options = {
+  baseURL: "https://gateway.example",
+  apiKey: () => KEY,
+  authenticate: ({ headers }: Request) => {
+    const id = headers.get("authorization");
+    return id ? { id } : null;
+  },
+  fetch: (request: Request) => gateway.answer(request),
+  origins: [],
+  models: { "delta-5.3": { max_tokens: 100 } },
+  routes: ["chat", "conversations"] as const,
+  meter: {
+    reserve: async () => runs.budget ?? { settle: async () => {}, release: async () => {} },
+  },
+  onEvent: (event: ProxyEvent) => void runs.requests.push(event),
+};
+const keepingProxy = createProxy<RunEnv>({
+  ...options,
+  meter: undefined,
+  extensions: [streamLog((env) => env.STREAM_LOG), conversations(kept)],
+});
+const plainProxy = createProxy<RunEnv>({ ...options, extensions: [conversations(kept)] });
+/** The proxy of the devices. */
+export const proxy = keepingProxy;
+export const keptRuns = kept;
+
+interface Delta {
+  readonly content?: string;
+  readonly tool_calls?: readonly object[];
+}
+
+/** An answer of the gateway, as a stream. */
+export function streamed(deltas: readonly Delta[], finish = "stop"): Response {
+  const choices = [
+    ...deltas.map((delta) => ({ index: 0, delta })),
+    { index: 0, delta: {}, finish_reason: finish },
+  ];
+  const lines = choices.map((choice) => `data: ${JSON.stringify({ id: "1", choices: [choice] })}\n\n`);
+  return new Response(`${lines.join("")}data: [DONE]\n\n`, {
+    headers: { "content-type": "text/event-stream" },
+  });
+}
+
+export const says = (text: string) => streamed([{ content: text }]);
+
+export function calls(...names: readonly string[]): Response {
+  const tool_calls = names.map((name, index) => ({
+    index,
+    id: `call-${index}`,
+    type: "function",
+    function: { name, arguments: "{}" },
+  }));
+  return streamed([{ tool_calls }], "tool_calls");
+}
+
+/** A tool without arguments. Without `execute` a page has to run it. */
+export function tool(name: string, execute?: ChatTool["execute"], more: object = {}): ChatTool {
+  const parameters = { type: "object", properties: {} };
+  return defineTool({ name, parameters, ...(execute && { execute }), ...more } as never) as ChatTool;
+}
