@@ -4,7 +4,8 @@ import { hashOf } from "@sluice/worker-proxy/internal";
 import { afterEach, beforeEach, describe, expect, type MockInstance, test, vi } from "vitest";
 import { expectNoKey } from "../../worker-proxy/test/support/key.js";
 import { gateway, refusal } from "./support/durable-gateway.js";
-import { CANARY, calls, isKeeping, proxy, runs, says, streamed, tool } from "./support/runs.js";
+import { isWorkerd } from "./support/platform.js";
+import { bodies, CANARY, calls, isKeeping, proxy, runs, says, script, tool } from "./support/runs.js";
 
 const { RUN_CONVERSATIONS } = env;
 
@@ -17,7 +18,7 @@ beforeEach(() => {
   runs.reset();
   isKeeping.value = true;
   log = vi.spyOn(console, "error").mockImplementation(() => {});
-  gateway.answers(() => says("Hello"));
+  script(() => says("Hello"));
 });
 afterEach(() => {
   vi.restoreAllMocks();
@@ -86,11 +87,6 @@ async function last(seen: object): Promise<Message> {
   await expect.poll(async () => (await thread()).at(-1), { timeout: 20_000 }).toMatchObject(seen);
   return (await thread()).at(-1) as Message;
 }
-async function sentBodies() {
-  return await Promise.all(
-    gateway.requests.map(async (request) => JSON.parse(await request.clone().text())),
-  );
-}
 
 describe("a turn that a page hands over", () => {
   test("The server answers the question, and the event of the run has its end", async () => {
@@ -105,5 +101,553 @@ describe("a turn that a page hands over", () => {
     expect(runs.ends).toMatchObject([{ id: "q-1", userId: user, conversation: "c-1", outcome: "complete" }]);
     const answer = (await thread())[1] as Message;
     expect((await records())[answer.id]).toMatchObject({ parent: "q-1", by: "server" });
+  });
+
+  test("Several steps with tools of the server come one after the other, each with the results before it", async () => {
+    script(
+      () => calls("lookup", "lookup"),
+      () => calls("lookup"),
+      () => says("Done"),
+    );
+    let ran = 0;
+    runs.tools = [tool("lookup", async () => ({ found: ++ran }))];
+    await turn("q-1");
+    await ended();
+    expect((await thread()).map(({ role, content, outcome }) => [role, content, outcome])).toEqual([
+      ["user", "Hi", undefined],
+      ["assistant", "", "tool-calls"],
+      ["assistant", "", "tool-calls"],
+      ["assistant", "Done", "complete"],
+    ]);
+    expect(ran).toBe(3);
+    const [, , third] = bodies;
+    expect(third.messages.filter(({ role }: Message) => role === "tool")).toHaveLength(3);
+    expect(third.messages[0]).toEqual({ role: "system", content: "Be brief." });
+    expect(runs.requests.filter(({ route }) => route === "chat").every((one) => one.user === user)).toBe(
+      true,
+    );
+  });
+
+  test("The step limit of the runner ends a turn that calls tools for ever", async () => {
+    script(() => calls("lookup"));
+    runs.tools = [tool("lookup", async () => "x")];
+    await turn("q-1");
+    await ended();
+    expect(gateway.requests).toHaveLength(4);
+    expect((await thread()).at(-1)).toMatchObject({ outcome: "step-limit" });
+    expect(runs.events).toMatchObject([{ outcome: "complete", code: "step_limit" }]);
+  });
+
+  test("A second question follows the first one, and the model gets both", async () => {
+    await turn("q-1");
+    await ended();
+    const [, answer] = await thread();
+    await turn("q-2", answer?.id, "And now?");
+    await ended(2);
+    expect((await thread()).map(({ content }) => content)).toEqual(["Hi", "Hello", "And now?", "Hello"]);
+    const [, second] = bodies;
+    expect(second.messages.map(({ content }: Message) => content)).toEqual([
+      "Be brief.",
+      "Hi",
+      "Hello",
+      "And now?",
+    ]);
+  });
+
+  test("A failed answer that a page hands over again is asked for below its question", async () => {
+    script(() => refusal(400));
+    await turn("q-1");
+    await ended();
+    const [, failed] = await thread();
+    expect(failed).toMatchObject({ outcome: "error" });
+    script(() => says("Better"));
+    expect((await ask("POST", "/turns", { id: "again-1", parent: failed?.id })).status).toBe(202);
+    await ended(2);
+    expect(Object.values(await records()).map((record) => record.message?.content)).toContain("Better");
+    expect(await thread()).toHaveLength(2);
+  });
+
+  test.each([
+    ["no body", {}],
+    ["a question without text", { message: question("q-1", " ") }],
+    ["an id that is a key", { message: question("/leaf") }],
+    ["an image that is no address", { message: { ...question("q-1"), images: ["javascript:alert(1)"] } }],
+    ["a parent that is no id", { message: question("q-1"), parent: 7 }],
+    ["a repetition without an id", { parent: "q-1" }],
+  ])("%s is refused, and nothing is sent", async (_, body) => {
+    const { status } = await ask("POST", "/turns", body);
+    expect(status).toBe(400);
+    expect(gateway.requests).toHaveLength(0);
+  });
+
+  test("A turn below a message that is not there yet waits for its record at the page: 409", async () => {
+    const { status, json } = await turn("q-1", "unknown");
+    expect([status, json.error.code]).toEqual([409, "message_unknown"]);
+  });
+});
+
+describe("case 241: secrets of tools", () => {
+  test("No record, event, answer of a tool to the model or line of the log has a secret of the Worker", async () => {
+    const leaks = [
+      async () => ({ key: CANARY }),
+      async () => {
+        throw new Error(`401 for https://api.example/?key=${CANARY}`);
+      },
+    ];
+    script(
+      () => calls("one", "two"),
+      () => says("Done"),
+    );
+    runs.tools = [tool("one", leaks[0]), tool("two", leaks[1])];
+    runs.instructions = () => "You know nothing.";
+    await turn("q-1");
+    await ended();
+    const { json } = await ask("GET", "/export").catch(() => ({ json: "" }));
+    const seen = [json, await records(), runs.events, runs.ends, runs.requests, log.mock.calls, bodies];
+    expect(JSON.stringify(seen)).not.toContain(CANARY);
+    expect(JSON.stringify(await records())).toContain("[hidden]");
+  });
+
+  test("Instructions that fail with a secret in their error show it nowhere, and the question has the error", async () => {
+    runs.instructions = () => {
+      throw new Error(`no way with ${CANARY}`);
+    };
+    await turn("q-1");
+    await ended();
+    expect(JSON.stringify([await records(), runs.events, log.mock.calls])).not.toContain(CANARY);
+    expect(await thread()).toMatchObject([
+      { id: "q-1", error: { message: expect.stringContaining("[hidden]") } },
+    ]);
+    expect(gateway.requests).toHaveLength(0);
+  });
+});
+
+describe("case 242: calls that wait for a device", () => {
+  const approval = async (answer = "Paid") => {
+    script(
+      () => calls("pay"),
+      () => says(answer),
+    );
+    await turn("q-1");
+    return await last({ toolCalls: [{ state: "needs-approval" }] });
+  };
+
+  test("An approval that two devices give at once runs the call once", async () => {
+    let ran = 0;
+    runs.tools = [tool("pay", async () => ++ran, { needsApproval: true })];
+    const { id } = await approval();
+    const key = `/reaction/${id}/call-0`;
+    const [one, two] = await Promise.all([write(key, { approved: true }), write(key, { denied: "no" })]);
+    expect([one, two].filter(({ json }) => json.taken[key] !== undefined)).toHaveLength(1);
+    await ended();
+    expect(ran).toBeLessThanOrEqual(1);
+    expect((await thread()).at(-1)).toMatchObject({ content: "Paid", outcome: "complete" });
+    expect(Object.keys(await records()).filter((name) => name.startsWith("/reaction"))).toEqual([]);
+  });
+
+  test("A denial reaches the model, and the call does not run", async () => {
+    let ran = 0;
+    runs.tools = [tool("pay", async () => ++ran, { needsApproval: true })];
+    const { id } = await approval();
+    await write(`/reaction/${id}/call-0`, { denied: "too dear" });
+    await ended();
+    expect(ran).toBe(0);
+    const [, second] = bodies;
+    expect(JSON.stringify(second.messages)).toContain("too dear");
+  });
+
+  test("A reaction to a call that is unknown, or that is nonsense, changes nothing", async () => {
+    runs.tools = [tool("pay", async () => 1, { needsApproval: true })];
+    const { id } = await approval();
+    await write(`/reaction/${id}/call-9`, { approved: true });
+    await write(`/reaction/other/call-0`, { approved: true });
+    expect((await thread()).at(-1)).toMatchObject({ toolCalls: [{ state: "needs-approval" }] });
+    expect(gateway.requests).toHaveLength(1);
+  });
+
+  test("A turn that waits keeps no alarm of its own, and goes on after its object was lost", async () => {
+    runs.tools = [tool("pay", async () => "ok", { needsApproval: true })];
+    const { id } = await approval();
+    await drained();
+    const alarm = await runInDurableObject(await object(), (_, { storage }) => storage.getAlarm());
+    // only that of the notes for the index may be left
+    expect(alarm === null || alarm - Date.now() > 60_000).toBe(true);
+    await evictDurableObject(await object());
+    await write(`/reaction/${id}/call-0`, { approved: true });
+    await ended();
+    expect((await thread()).at(-1)).toMatchObject({ content: "Paid" });
+    expect(gateway.requests).toHaveLength(2);
+  });
+
+  test("A call of a page's tool waits; the page that takes it first answers it, and others are told so", async () => {
+    runs.tools = [tool("locate")];
+    script(
+      () => calls("locate"),
+      () => says("Here"),
+    );
+    await turn("q-1");
+    const { id } = await last({ toolCalls: [{ state: "needs-result" }] });
+    const claims = await Promise.all(["a", "b", "c"].map((page) => write(`/claim/${id}/call-0`, { page })));
+    expect(claims.filter(({ json }) => json.taken[`/claim/${id}/call-0`] !== undefined)).toHaveLength(1);
+    await write(`/reaction/${id}/call-0`, { output: { city: "Rome" } });
+    await ended();
+    const [, second] = bodies;
+    expect(JSON.stringify(second.messages)).toContain("Rome");
+    expect(Object.keys(await records()).filter((name) => /^.(claim|reaction)/.test(name))).toEqual([]);
+  });
+
+  test("A page that takes a call and is closed is not waited for: the model is told so", async () => {
+    runs.tools = [tool("locate")];
+    script(
+      () => calls("locate"),
+      () => says("Without it"),
+    );
+    await turn("q-1");
+    const { id } = await last({ toolCalls: [{ state: "needs-result" }] });
+    await write(`/claim/${id}/call-0`, { page: "a" });
+    vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 61_000 });
+    try {
+      await runDurableObjectAlarm(await object());
+      await ended();
+    } finally {
+      vi.useRealTimers();
+    }
+    const [, second] = bodies;
+    expect(JSON.stringify(second.messages)).toContain("the page that ran this call was closed");
+  });
+
+  test("A new question ends a turn that waits: its calls are cancelled", async () => {
+    runs.tools = [tool("pay", async () => 1, { needsApproval: true })];
+    const { id } = await approval("Never mind");
+    expect((await turn("q-2", id, "Forget it")).status).toBe(202);
+    await ended(2);
+    expect((await records())[id]?.message.toolCalls).toMatchObject([{ state: "cancelled" }]);
+    expect((await thread()).at(-1)).toMatchObject({ content: "Never mind" });
+  });
+});
+
+/** Rings the alarm until none is due soon. */
+async function drained(): Promise<void> {
+  for (let rings = 0; rings < 5; rings += 1) if (!(await runDurableObjectAlarm(await object()))) return;
+}
+
+describe("a turn that is stopped", () => {
+  test("Any device stops it: the text so far stays, and the event says so", async () => {
+    const live = openLive();
+    await turn("q-1");
+    live.send({ content: "Half an" });
+    await last({ content: "Half an" });
+    expect((await ask("DELETE", "/turns")).status).toBe(204);
+    await ended();
+    expect((await thread()).at(-1)).toMatchObject({ content: "Half an", outcome: "stopped" });
+    expect(runs.events).toMatchObject([{ outcome: "stopped" }]);
+    expect((await ask("DELETE", "/turns")).status).toBe(204);
+    live.end();
+  });
+
+  test("A record of a device that marks the answer as stopped stops it, too", async () => {
+    const live = openLive();
+    await turn("q-1");
+    live.send({ content: "Half an" });
+    const { id } = await last({ content: "Half an" });
+    const { json } = await ask("GET", "/records");
+    const { version, value } = json.records[id];
+    await write(id, { ...value, isStopped: true }, version);
+    await ended();
+    expect(runs.events).toMatchObject([{ outcome: "stopped" }]);
+    live.end();
+  });
+
+  test("A conversation that is removed ends its turn, and nothing is written any more", async () => {
+    const live = openLive();
+    await turn("q-1");
+    live.send({ content: "Half an" });
+    await last({ content: "Half an" });
+    expect((await ask("DELETE", "")).status).toBe(204);
+    await ended();
+    expect(runs.events).toMatchObject([{ outcome: "stopped", code: "conversation_removed" }]);
+    expect(await records()).toEqual({});
+    live.end();
+  });
+});
+
+/** Lets the gateway answer with a stream that the test sends. */
+function openLive() {
+  const parts: (string | undefined)[] = [];
+  gateway.answers(
+    ({ signal }) =>
+      new Response(
+        new ReadableStream(
+          {
+            async pull(controller) {
+              while (parts.length === 0 && !signal.aborted)
+                await new Promise((resolve) => setTimeout(resolve, 1));
+              const part = parts.shift();
+              if (part === undefined) controller.close();
+              else controller.enqueue(new TextEncoder().encode(part));
+            },
+          },
+          { highWaterMark: 0 },
+        ),
+        { headers: { "content-type": "text/event-stream" } },
+      ),
+  );
+  const chunk = (choice: object) =>
+    `data: ${JSON.stringify({ id: "1", choices: [{ index: 0, ...choice }] })}\n\n`;
+  return {
+    send: (delta: object) => void parts.push(chunk({ delta })),
+    finish: () => void parts.push(chunk({ delta: {}, finish_reason: "stop" }), "data: [DONE]\n\n", undefined),
+    end: () => void parts.push(undefined),
+  };
+}
+
+describe("devices that follow a turn", () => {
+  test("They see the answer grow, also one that joins in the middle", async () => {
+    const live = openLive();
+    const first = await follow();
+    await turn("q-1");
+    live.send({ content: "One" });
+    expect(await first.until("One")).toBe(true);
+    const second = await follow();
+    live.send({ content: " two" });
+    expect(await first.until("One two")).toBe(true);
+    expect(await second.until("One two")).toBe(true);
+    live.finish();
+    await ended();
+    expect(await second.until('"complete"')).toBe(true);
+    first.leave();
+    second.leave();
+  });
+});
+
+async function follow() {
+  const leaving = new AbortController();
+  const request = new Request("https://proxy.example/v1/conversations/c-1/follow?device=tablet", {
+    headers: { authorization: user },
+    signal: leaving.signal,
+  });
+  const reader = (await proxy.fetch(request, env)).body?.getReader();
+  let text = "";
+  return {
+    leave: () => leaving.abort(),
+    /** Reads until an event has a text. */
+    async until(wanted: string): Promise<boolean> {
+      while (!text.includes(wanted)) {
+        const { done, value } = (await reader?.read()) ?? { done: true, value: undefined };
+        if (done) return false;
+        text += new TextDecoder().decode(value);
+      }
+      return true;
+    },
+  };
+}
+
+describe("case 243: a turn that comes twice", () => {
+  test("From two devices at once, again later, and after its object was lost: one run", async () => {
+    const all = await Promise.all([turn("q-1"), turn("q-1"), turn("q-1")]);
+    expect(all.map(({ status }) => status)).toEqual([202, 202, 202]);
+    await ended();
+    expect((await turn("q-1")).status).toBe(202);
+    await evictDurableObject(await object());
+    expect((await turn("q-1")).status).toBe(202);
+    expect(gateway.requests).toHaveLength(1);
+    expect(runs.events).toHaveLength(1);
+  });
+
+  test("Another question while one is answered is refused with 409, and the first goes on", async () => {
+    const live = openLive();
+    await turn("q-1");
+    live.send({ content: "One" });
+    await last({ content: "One" });
+    const { status, json } = await turn("q-2", "q-1");
+    expect([status, json.error.code]).toEqual([409, "turn_in_progress"]);
+    live.finish();
+    await ended();
+    expect((await thread()).at(-1)).toMatchObject({ content: "One", outcome: "complete" });
+  });
+});
+
+describe("case 244: one bad answer", () => {
+  test.each([
+    ["404", () => refusal(404), { outcome: "refused", upstreamStatus: 404 }],
+    ["400", () => refusal(400), { outcome: "refused", upstreamStatus: 400 }],
+    ["402", () => refusal(402), { outcome: "failed" }],
+    ["429 with a day to wait", () => refusal(429, { "retry-after": "86400" }), { outcome: "refused" }],
+    [
+      "nonsense",
+      () => new Response("<html>", { headers: { "content-type": "text/html" } }),
+      { outcome: "failed" },
+    ],
+    ["a stream that breaks off", () => streamedCut(), {}],
+  ])("%s ends the turn with the error in the message, and the next turn works", async (_, bad, event) => {
+    script(() => bad());
+    await turn("q-1");
+    await ended();
+    expect(runs.events).toMatchObject([{ kind: "run", ...event }]);
+    const seen = (await thread()).at(-1);
+    expect(seen?.error).toMatchObject({ message: expect.any(String) });
+    expect(gateway.requests.length).toBeLessThanOrEqual(3);
+    script(() => says("Fine"));
+    await turn("q-2", seen?.id);
+    await ended(2);
+    expect((await thread()).at(-1)).toMatchObject({ content: "Fine" });
+  });
+
+  test("A step that fails after tools keeps the steps before it", async () => {
+    script(
+      () => calls("lookup"),
+      () => refusal(400),
+    );
+    runs.tools = [tool("lookup", async () => "found")];
+    await turn("q-1");
+    await ended();
+    const path = await thread();
+    expect(path[1]).toMatchObject({ toolCalls: [{ state: "done", output: "found" }] });
+    expect(path.at(-1)?.error ?? path[1]?.error).toBeDefined();
+    expect(runs.events).toMatchObject([{ outcome: "refused" }]);
+  });
+
+  test("A budget that is used up ends the turn with its error, and nothing reaches the gateway", async () => {
+    isKeeping.value = false;
+    runs.budget = { retryAfterMs: 86_400_000 };
+    await turn("q-1");
+    await ended();
+    expect(gateway.requests).toHaveLength(0);
+    expect(runs.events).toMatchObject([{ outcome: "refused", code: "budget_exhausted" }]);
+    const seen = (await thread()).at(-1);
+    expect(seen?.error).toMatchObject({ apiCode: "budget_exhausted", status: 429 });
+  });
+});
+
+function streamedCut(): Response {
+  const text = `data: ${JSON.stringify({ id: "1", choices: [{ index: 0, delta: { content: "Cut" } }] })}\n\n`;
+  return new Response(text, { headers: { "content-type": "text/event-stream" } });
+}
+
+describe("case 245: an object that is lost in its turn", () => {
+  /** Ends the object as a crash does, and has its alarm ring. */
+  async function lose(): Promise<void> {
+    await runInDurableObject(await object(), (_, state) =>
+      (state as unknown as { abort(reason: string): void }).abort("lost"),
+    ).catch(() => {});
+    await runDurableObjectAlarm(await object());
+  }
+
+  test.runIf(isWorkerd)("The kept answer is read on: the gateway is asked once", async () => {
+    const live = openLive();
+    await turn("q-1");
+    live.send({ content: "One" });
+    await last({ content: "One" });
+    await lose();
+    live.send({ content: " two" });
+    live.finish();
+    await ended();
+    expect((await thread()).at(-1)).toMatchObject({ content: "One two", outcome: "complete" });
+    expect(await thread()).toHaveLength(2);
+    expect(gateway.requests).toHaveLength(1);
+    expect(runs.events).toMatchObject([{ outcome: "complete" }]);
+  });
+
+  test.runIf(isWorkerd)(
+    "Without kept answers nothing is sent again, and the message says that it may be billed",
+    async () => {
+      isKeeping.value = false;
+      const live = openLive();
+      await turn("q-1");
+      live.send({ content: "One" });
+      await last({ content: "One" });
+      await lose();
+      await ended();
+      expect((await thread()).at(-1)).toMatchObject({
+        content: "One",
+        outcome: "interrupted",
+        error: { message: expect.stringContaining("may be billed") },
+      });
+      expect(gateway.requests).toHaveLength(1);
+      live.end();
+    },
+  );
+
+  test.runIf(isWorkerd)(
+    "A call that ran is told to the model as lost, and does not run again; one that has kept a handle does",
+    async () => {
+      let ran = 0;
+      const kept: unknown[] = [];
+      const forever = () => new Promise<never>(() => {});
+      runs.tools = [
+        tool("charge", async () => {
+          ran += 1;
+          return forever();
+        }),
+        tool("film", async (_, context) => {
+          kept.push(context.kept);
+          if (context.kept === undefined) {
+            await context.keep({ task: "t-1" });
+            return forever();
+          }
+          return { film: context.kept };
+        }),
+      ];
+      script(
+        () => calls("charge", "film"),
+        () => says("Done"),
+      );
+      await turn("q-1");
+      await last({ toolCalls: [{ state: "running" }, { kept: { task: "t-1" } }] });
+      await lose();
+      await ended();
+      expect(ran).toBe(1);
+      expect(kept).toEqual([undefined, { task: "t-1" }]);
+      expect((await thread())[1]).toMatchObject({
+        toolCalls: [
+          { state: "cancelled", error: expect.stringContaining("restarted") },
+          { state: "done", output: { film: { task: "t-1" } } },
+        ],
+      });
+      expect((await thread()).at(-1)).toMatchObject({ content: "Done" });
+    },
+  );
+});
+
+describe("case 246: a turn that comes to nothing", () => {
+  test("After `stallMs` without a sign of life it is stopped, and its message says so", async () => {
+    runs.tools = [tool("sleep", () => new Promise(() => {}), { timeoutMs: 86_400_000 })];
+    script(() => calls("sleep"));
+    await turn("q-1");
+    await last({ toolCalls: [{ state: "running" }] });
+    vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 121_000 });
+    try {
+      await runDurableObjectAlarm(await object());
+      await ended();
+    } finally {
+      vi.useRealTimers();
+    }
+    expect(runs.events).toMatchObject([{ outcome: "failed", code: "run_stalled" }]);
+    expect((await thread()).at(-1)).toMatchObject({ error: { code: "run_stalled" } });
+  });
+});
+
+describe("case 247: a step beside 10,000 messages", () => {
+  test.runIf(isWorkerd)("It reads no more rows than beside a few", async () => {
+    const many = Array.from({ length: 9_000 }, (_, at) => [`m-${at}`, at] as const);
+    for (let at = 0; at < many.length; at += 900) {
+      const part = many.slice(at, at + 900).map(([id, nth]) => [
+        id,
+        {
+          value: {
+            message: { id, role: nth % 2 ? "assistant" : "user", content: "x", outcome: "complete" },
+            parent: nth ? `m-${nth - 1}` : null,
+            revision: 0,
+          },
+          seen: 0,
+        },
+      ]);
+      expect((await ask("POST", "/records", { changes: Object.fromEntries(part) })).status).toBe(200);
+    }
+    await turn("q-1", "m-8999");
+    await ended();
+    const [sent] = bodies;
+    expect(sent.messages.length).toBeLessThanOrEqual(21);
+    expect(sent.messages.at(-1)).toMatchObject({ content: "Hi" });
   });
 });

@@ -1,9 +1,23 @@
 import { type ChatTool, defineTool } from "@sluice/core";
-import { conversations, type ConversationsOptions, type ObjectNamespace, streamLog } from "@sluice/durable";
+import { type ConversationsOptions, conversations, type ObjectNamespace, streamLog } from "@sluice/durable";
 import { type EndedRun, type RunContext, runner } from "@sluice/durable/runner";
 import { createProxy, type JobEvent, type ProxyEvent } from "@sluice/worker-proxy";
 import { KEY } from "../../../worker-proxy/test/support/key.js";
 import { gateway } from "./durable-gateway.js";
+
+/** Bodies of the requests that reached the gateway, as far as `script` answered them. */
+export const bodies: { readonly messages: readonly Record<string, unknown>[] }[] = [];
+
+/** Lets the gateway give these answers one after the other, the last one for ever. Each is made where it is asked for. */
+export function script(...answers: readonly (() => Response)[]): void {
+  bodies.length = 0;
+  let at = 0;
+  gateway.answers(async (request) => {
+    bodies.push(await request.json());
+    const next = answers[Math.min(at++, answers.length - 1)];
+    return next?.() ?? new Response();
+  });
+}
 
 /** A secret of the Worker, which nothing may show. */
 export const CANARY = "canary-5f0c2d9b7a61-value";

@@ -2,7 +2,16 @@ import type { RecordStorage } from "@sluice/core";
 import { Refusal, textOf } from "@sluice/worker-proxy/internal";
 import type { Hide } from "./hiding.js";
 import type { Changes, RunPlace } from "./place.js";
-import { isInFlight, LEAF, type MessageRecord, messageIn, SERVER } from "./records.js";
+import {
+  claimKey,
+  isInFlight,
+  isPendingCall,
+  LEAF,
+  type MessageRecord,
+  messageIn,
+  reactionKey,
+  SERVER,
+} from "./records.js";
 
 /** Storage of the chat of one run, over the records of the conversation's object. */
 export interface RunStorage extends RecordStorage {
@@ -116,12 +125,21 @@ export function openRunStorage(options: RunStorageOptions): RunStorage {
         const value = owned(key, given);
         const isSame = JSON.stringify(value) === JSON.stringify(place.read(key));
         if (!isSame) (isLive(key, value) ? passed : kept).set(key, value);
+        for (const gone of answeredIn(key, value)) kept.set(gone, undefined);
       }
     }
     if (tip !== undefined && place.read(LEAF) !== tip) kept.set(LEAF, tip);
     if (kept.size > 0) failure = place.write(kept) ?? failure;
     if (passed.size > 0) place.pass(passed);
     if (tip !== undefined && failure === undefined) onTip(tip);
+  }
+
+  /** Lists what devices have said about calls that do not wait any more: it goes in the same write. */
+  function answeredIn(id: string, value: unknown): string[] {
+    const { toolCalls = [] } = messageIn(value)?.message ?? {};
+    const ended = toolCalls.filter((call) => !isPendingCall(call));
+    const keys = ended.flatMap((call) => [reactionKey(id, call.id), claimKey(id, call.id)]);
+    return keys.filter((key) => place.read(key) !== undefined);
   }
 
   /** Marks an answer of the run, and hides secrets. */
@@ -142,8 +160,7 @@ export function openRunStorage(options: RunStorageOptions): RunStorage {
     if (next.streamId !== known.streamId || next.idempotencyKey !== known.idempotencyKey) return false;
     const now = Date.now();
     if (now - (liveAt.get(key) ?? 0) < LIVE_MS) return true;
-    const isFirst = !liveAt.has(key);
     liveAt.set(key, now);
-    return isFirst;
+    return false;
   }
 }

@@ -7,7 +7,7 @@ import {
 } from "@sluice/core";
 import { innerWay } from "@sluice/worker-proxy/internal";
 import { endOf, endOfTurn, type TurnEnd } from "./end.js";
-import { hiding, hidingTool } from "./hiding.js";
+import { type Hide, hiding, hidingTool } from "./hiding.js";
 import type { RunContext, RunnerSetup } from "./options.js";
 import type { RunPlace } from "./place.js";
 import {
@@ -146,25 +146,13 @@ export function startWork<Env>({ place, setup, turn, onTip }: WorkOptions<Env>):
         aliveAt = Date.now();
       },
     });
-    return { storage, chat: createChatStore(client, optionsOf(storage)) };
-  }
-
-  function optionsOf(storage: RunStorage): () => ChatStoreOptions {
-    const { proxy: _, onEvent: _e, onEnd: _o, instructions, tools = [], maxSteps, ...target } = setup;
-    const own = (typeof tools === "function" ? tools(run) : tools).map((tool) => hidingTool(tool, hide));
-    const options = {
-      ...target,
-      id: conversation,
+    return {
       storage,
-      tools: own,
-      ...(instructions !== undefined && { instructions: () => instructionsOf(instructions) }),
+      chat: createChatStore(
+        client,
+        chatOptionsOf(setup, run, { hide, storage, stepsBefore: () => stepsBefore }),
+      ),
     };
-    return () =>
-      ({ ...options, maxSteps: Math.max(1, maxSteps - stepsBefore) }) as unknown as ChatStoreOptions;
-  }
-
-  async function instructionsOf(given: NonNullable<RunnerSetup<Env>["instructions"]>): Promise<string> {
-    return typeof given === "function" ? await given(run) : given;
   }
 
   /** Takes part in the turn until it has ended, or waits for devices that have said nothing yet. */
@@ -174,7 +162,7 @@ export function startWork<Env>({ place, setup, turn, onTip }: WorkOptions<Env>):
     first: Promise<ThreadTurn>,
   ): Promise<TurnEnd | undefined> {
     for (let turn = await first; ; ) {
-      await lastWrite(chat, storage);
+      await lastWrite(chat, storage, place, () => tip);
       if (storage.failure !== undefined) return { outcome: "failed", code: storage.failure };
       if (isStopped) return endOf("stopped");
       if (turn.outcome !== "tool-calls") return hide(endOfTurn(turn));
@@ -182,25 +170,6 @@ export function startWork<Env>({ place, setup, turn, onTip }: WorkOptions<Env>):
       if (!next) return undefined;
       turn = await next;
     }
-  }
-
-  /** Waits until the records have the end that the chat shows. */
-  async function lastWrite(chat: ChatStore, storage: RunStorage): Promise<void> {
-    const shown = chat.getSnapshot().messages.at(-1);
-    if (!shown) return;
-    const isThere = () => {
-      const kept = messageIn(place.read(shown.id))?.message;
-      const statesOf = (calls: readonly { state: string }[] = []) => String(calls.map(({ state }) => state));
-      const isSame =
-        kept?.outcome === shown.outcome && statesOf(kept?.toolCalls) === statesOf(shown.toolCalls);
-      return isSame && tip === shown.id;
-    };
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    const late = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, WRITE_MS);
-    });
-    await Promise.race([storage.until(isThere), late]);
-    clearTimeout(timer);
   }
 
   /** Takes each reaction over once. Returns the turn that goes on with one; undefined where there is none. */
@@ -228,6 +197,58 @@ export function startWork<Env>({ place, setup, turn, onTip }: WorkOptions<Env>):
       return isOne ? [{ key, id, record: reaction as Reaction }] : [];
     });
   }
+}
+
+interface ChatParts {
+  readonly hide: Hide;
+  readonly storage: RunStorage;
+  readonly stepsBefore: () => number;
+}
+
+/** Makes the options of the chat of a run. */
+function chatOptionsOf<Env>(
+  setup: RunnerSetup<Env>,
+  run: RunContext<Env>,
+  { hide, storage, stepsBefore }: ChatParts,
+): () => ChatStoreOptions {
+  const { model, params, prepareMessages, instructions, tools = [], maxSteps } = setup;
+  const own = typeof tools === "function" ? tools(run) : tools;
+  const system = async () => (typeof instructions === "function" ? await instructions(run) : instructions);
+  const options = {
+    id: run.conversation,
+    storage,
+    model,
+    tools: own.map((tool) => hidingTool(tool, hide)),
+    ...(params !== undefined && { params }),
+    ...(prepareMessages && { prepareMessages }),
+    ...(instructions !== undefined && { instructions: system }),
+  };
+  // the options of one model, which the compiler can't follow through a union
+  return () => ({ ...options, maxSteps: Math.max(1, maxSteps - stepsBefore()) }) as ChatStoreOptions;
+}
+
+/** Waits until the records have the end that the chat shows. */
+async function lastWrite(
+  chat: ChatStore,
+  storage: RunStorage,
+  place: Pick<RunPlace, "read">,
+  tip: () => string,
+): Promise<void> {
+  const shown = chat.getSnapshot().messages.at(-1);
+  if (!shown) return;
+  const statesOf = (calls: readonly { readonly state: string }[] = []) =>
+    String(calls.map(({ state }) => state));
+  const isThere = () => {
+    const kept = messageIn(place.read(shown.id))?.message;
+    const isSame = kept?.outcome === shown.outcome && statesOf(kept?.toolCalls) === statesOf(shown.toolCalls);
+    return isSame && tip() === shown.id;
+  };
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, WRITE_MS);
+  });
+  await Promise.race([storage.until(isThere), late]);
+  clearTimeout(timer);
 }
 
 interface Reaction {
