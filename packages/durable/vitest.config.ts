@@ -37,7 +37,7 @@ const inWorkerdAlone = [
 const notInPostgres = ["notices", "stream-lost"].map(inside);
 /** Files whose objects may also live in a Node process: those that ask a process over sockets, and those inside one. */
 const onAnyHost = [
-  ...["once", "stream", "stream-kill", "video-kill"].map((name) => `test/${name}.test.ts`),
+  ...["once", "stream", "stream-kill", "video-kill", "runner-kill"].map((name) => `test/${name}.test.ts`),
   ...["test/media-*.test.ts", "test/notify*.test.ts", inside("*")],
 ];
 

@@ -63,13 +63,15 @@ export function serverTurns(chat: Chat, read: ReadOptions) {
     const busy = await whenFree();
     if (busy) return busy;
     const message = thread.node(below)?.message;
+    const isQuestion = message?.role === "user";
     // a question that never arrived goes along
-    const question = message?.role === "user" && {
-      message: { ...message, branches: undefined, error: undefined },
-    };
-    const parent = question ? (thread.parentOf(below) ?? null) : below;
-    const isKnown = message?.error !== undefined || message?.role !== "user";
-    const body = isKnown ? { id: randomId(), parent: below } : { ...question, parent };
+    const asked = isQuestion
+      ? {
+          message: { ...message, branches: undefined, error: undefined },
+          parent: thread.parentOf(below) ?? null,
+        }
+      : { parent: below };
+    const body = { id: randomId(), ...asked };
     return await handOver(body, below);
   }
 

@@ -3,7 +3,7 @@ import { turnRefusal } from "./refusals.js";
 
 /** A turn as a device asks for it. */
 export interface AskedTurn {
-  /** Id of the turn: that of the question, or the one of a repetition. */
+  /** Id of the turn: the one that the page gives it, or that of the question. */
   readonly id: string;
   /** The question; undefined for an answer below a message that is there. */
   readonly message: KeptMessage | undefined;
@@ -21,8 +21,9 @@ export function askedTurn(body: Readonly<Record<string, unknown>> = {}): AskedTu
   if (parent !== null && !isId(parent))
     throw turnRefusal("turn_invalid", "parent: send the id of a message, or null");
   const message = given === undefined ? undefined : questionIn(given);
-  const id = message?.id ?? body["id"];
-  if (!isId(id)) throw turnRefusal("turn_invalid", "id: send 1 to 128 visible ASCII characters");
+  const id = body["id"] ?? message?.id;
+  if (!isId(id) || (message && !isId(message.id)))
+    throw turnRefusal("turn_invalid", "id: send 1 to 128 visible ASCII characters");
   if (!message && parent === null)
     throw turnRefusal("turn_invalid", "message: send a question, or the parent of an answer");
   return { id, message, parent };

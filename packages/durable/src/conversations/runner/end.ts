@@ -10,12 +10,22 @@ export interface TurnEnd {
   readonly upstreamStatus?: number | undefined;
 }
 
+/** The error of an answer whose rest is lost with the process that read it. */
+export const LOST_ANSWER = {
+  name: "StreamError",
+  message: "the server was restarted while this answer came; it may be billed",
+  reason: "truncated",
+  apiCode: "stream_interrupted",
+  outcome: "unknown",
+};
+
 const OUTCOMES: Readonly<Record<string, TurnEnd>> = {
   complete: { outcome: "complete" },
   length: { outcome: "complete", code: "length" },
   "content-filter": { outcome: "complete", code: "content_filter" },
   "step-limit": { outcome: "complete", code: "step_limit" },
   stopped: { outcome: "stopped" },
+  interrupted: { outcome: "lost", code: "stream_interrupted", error: LOST_ANSWER },
   truncated: { outcome: "cut", code: "stream_interrupted" },
 };
 

@@ -1,3 +1,4 @@
+import { LOST_ANSWER } from "./end.js";
 import {
   changedRecord,
   isInFlight,
@@ -20,7 +21,6 @@ export type NextStep =
   | { readonly do: "end"; readonly outcome: string };
 
 const LOST_CALL = "the server was restarted before the call had a result; it may have had its effect";
-export const LOST_ANSWER = "the server was restarted while this answer came; it may be billed";
 
 /**
  * Ends what a process that is gone has left in flight.
@@ -35,7 +35,7 @@ export function settledRecord(record: MessageRecord, keepsChats: boolean): Messa
     const isThere = keepsChats && (streamId ?? idempotencyKey) !== undefined;
     const end: Partial<KeptMessage> = isThere
       ? { outcome: "interrupted" }
-      : { outcome: "interrupted", error: { name: "StreamError", message: LOST_ANSWER, outcome: "unknown" } };
+      : { outcome: "interrupted", error: LOST_ANSWER };
     return changedRecord(isThere ? record : { ...record, message: rest }, end);
   }
   const isLost = ({ state, kept }: KeptCall) => state === "running" && kept === undefined;

@@ -162,6 +162,9 @@ export function startWork<Env>({ place, setup, turn, onTip }: WorkOptions<Env>):
     first: Promise<ThreadTurn>,
   ): Promise<TurnEnd | undefined> {
     for (let turn = await first; ; ) {
+      // the chat's code or its records did not come in time: the alarm tries again
+      if (chat.getSnapshot().messages.length === 0 && !isStopped && messageIn(place.read(tip)))
+        throw new Error("the thread could not be restored");
       await lastWrite(chat, storage, place, () => tip);
       if (storage.failure !== undefined) return { outcome: "failed", code: storage.failure };
       if (isStopped) return endOf("stopped");

@@ -1,0 +1,138 @@
+import { env } from "cloudflare:workers";
+import { type ChatStore, type ChatTool, createChatStore, createClient } from "@sluice/core";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { gateway, refusal } from "./support/durable-gateway.js";
+import { pageStorage } from "./support/page-storage.js";
+import { calls, proxy, runs, says, script, tool } from "./support/runs.js";
+
+let users = 0;
+let user = "";
+let leave: (() => void)[] = [];
+
+beforeEach(() => {
+  user = `page-${++users}`;
+  runs.reset();
+  vi.spyOn(console, "error").mockImplementation(() => {});
+  script(() => says("Hello"));
+});
+afterEach(() => {
+  for (const close of leave) close();
+  leave = [];
+  vi.restoreAllMocks();
+});
+
+/** Opens a page of the user. */
+function openPage(device: string, tools: readonly ChatTool[] = []): ChatStore {
+  const send = (request: Request) => {
+    const signed = new Request(request);
+    signed.headers.set("authorization", user);
+    return proxy.fetch(signed, env);
+  };
+  const baseURL = "https://proxy.example";
+  const client = createClient({ baseURL, fetch: send, onEvent: () => {} });
+  const storage = pageStorage((path, init) => send(new Request(baseURL + path, init)), "c-1", device);
+  leave.push(() => storage.leave());
+  const chat = createChatStore(client, { model: "delta-5.3", id: "c-1", storage, tools, runsOn: "server" });
+  leave.push(chat.subscribe(() => {}));
+  return chat;
+}
+
+const texts = (chat: ChatStore) => chat.getSnapshot().messages.map(({ content }) => content);
+
+describe("a chat that runs on the server", () => {
+  test("`send` hands the message over, and resolves with the answer of the server", async () => {
+    const phone = openPage("phone");
+    const laptop = openPage("laptop");
+    const turn = await phone.send("Hi");
+    expect(turn).toMatchObject({ outcome: "complete", messages: [{ content: "Hi" }, { content: "Hello" }] });
+    expect(phone.getSnapshot()).toMatchObject({ status: "ready", error: undefined });
+    await expect.poll(() => texts(laptop)).toEqual(["Hi", "Hello"]);
+    expect(gateway.requests).toHaveLength(1);
+    expect((await laptop.send("And?")).outcome).toBe("complete");
+    expect(texts(laptop)).toEqual(["Hi", "Hello", "And?", "Hello"]);
+  });
+
+  test("An approval on another device continues the turn of the first", async () => {
+    runs.tools = [tool("pay", async () => "paid", { needsApproval: true })];
+    script(
+      () => calls("pay"),
+      () => says("Done"),
+    );
+    const phone = openPage("phone");
+    const laptop = openPage("laptop");
+    expect(await phone.send("Pay")).toMatchObject({ outcome: "tool-calls" });
+    expect(phone.getSnapshot().status).toBe("requires-action");
+    await expect.poll(() => laptop.getSnapshot().pendingActions).toHaveLength(1);
+    expect(await laptop.approve("call-0")).toMatchObject({ outcome: "complete" });
+    await expect.poll(() => texts(phone)).toEqual(["Pay", "", "Done"]);
+  });
+
+  test("A tool of the page runs in one of the open pages", async () => {
+    runs.tools = [tool("locate")];
+    script(
+      () => calls("locate"),
+      () => says("Rome"),
+    );
+    let ran = 0;
+    const locate = () => tool("locate", async () => ({ city: "Rome", ran: ++ran }));
+    const phone = openPage("phone", [locate()]);
+    openPage("laptop", [locate()]);
+    await phone.send("Where?");
+    await expect.poll(() => texts(phone)).toEqual(["Where?", "", "Rome"]);
+    expect(ran).toBe(1);
+  });
+
+  test("A failed answer ends the turn with its error, and `retry` asks the server again", async () => {
+    script(() => refusal(400));
+    const phone = openPage("phone");
+    const failed = await phone.send("Hi");
+    expect(failed).toMatchObject({ outcome: "error", error: { message: expect.any(String) } });
+    expect(phone.getSnapshot().status).toBe("error");
+    script(() => says("Better"));
+    expect(await phone.retry()).toMatchObject({ outcome: "complete" });
+    expect(texts(phone)).toEqual(["Hi", "Better"]);
+    expect(await phone.retry()).toMatchObject({ outcome: "not-sent" });
+  });
+
+  test("`regenerate` and `edit` add versions", async () => {
+    const phone = openPage("phone");
+    const { messages } = await phone.send("Hi");
+    script(() => says("Again"));
+    expect(await phone.regenerate()).toMatchObject({ outcome: "complete" });
+    expect(texts(phone)).toEqual(["Hi", "Again"]);
+    script(() => says("Edited"));
+    expect(await phone.edit(messages[0]?.id ?? "", "Hey")).toMatchObject({ outcome: "complete" });
+    expect(texts(phone)).toEqual(["Hey", "Edited"]);
+    expect(phone.branches(messages[0]?.id ?? "")).toHaveLength(2);
+  });
+
+  test("A message while the server answers another one is not sent, and is not in the chat", async () => {
+    let isOpen = true;
+    gateway.answers(async () => {
+      while (isOpen) await new Promise((resolve) => setTimeout(resolve, 1));
+      return says("Late");
+    });
+    const phone = openPage("phone");
+    const first = phone.send("One");
+    await expect.poll(() => gateway.requests.length).toBe(1);
+    expect(phone.getSnapshot().status).toBe("submitted");
+    expect(await phone.send("Two")).toMatchObject({ outcome: "not-sent", messages: [] });
+    isOpen = false;
+    expect(await first).toMatchObject({ outcome: "complete" });
+    expect(texts(phone)).toEqual(["One", "Late"]);
+  });
+
+  test("`stop` ends the turn from another device", async () => {
+    gateway.answers(
+      ({ signal }) =>
+        new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason))),
+    );
+    const phone = openPage("phone");
+    const laptop = openPage("laptop");
+    const turn = phone.send("One");
+    await expect.poll(() => texts(laptop)[0]).toBe("One");
+    await expect.poll(() => gateway.requests.length).toBe(1);
+    laptop.stop();
+    expect(await turn).toMatchObject({ outcome: "stopped" });
+  });
+});
