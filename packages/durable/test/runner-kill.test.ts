@@ -166,11 +166,14 @@ describe.runIf(host === "workerd")("case 245: an object that is lost in a turn",
     expect(chats()).toHaveLength(1);
   });
 
-  test("Lost again and again, at any time: each step is asked for once, and the turn ends whole", async () => {
+  test("Lost twice, wherever the turn is: each step is asked for once, and the turn ends whole", async () => {
     answers((response) => response.end(CALLS), says("Done"));
     await send();
-    // each loss comes wherever the turn is
-    for (let losses = 0; losses < 3; losses += 1) await lose();
+    for (let losses = 0; losses < 2; losses += 1) {
+      await lose();
+      // the next request continues it
+      await thread();
+    }
     await ended();
     const path = await thread();
     expect(path.at(-1)).toMatchObject({ content: "Done", outcome: "complete" });

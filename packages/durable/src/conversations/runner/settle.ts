@@ -20,6 +20,11 @@ export type NextStep =
   /** The turn is over. */
   | { readonly do: "end"; readonly outcome: string };
 
+/**
+ * Age of an answer up to which the proxy surely knows its key, in milliseconds: half of the usual `keepMs` of kept answers,
+ * which begins at their end. A key that is forgotten would be billed again.
+ */
+const REMEMBERED_MS = 300_000;
 const LOST_CALL = "the server was restarted before the call had a result; it may have had its effect";
 
 /**
@@ -32,7 +37,9 @@ export function settledRecord(record: MessageRecord, keepsChats: boolean): Messa
   const { message } = record;
   if (isInFlight(message)) {
     const { streamId, idempotencyKey, ...rest } = message;
-    const isThere = keepsChats && (streamId ?? idempotencyKey) !== undefined;
+    const { createdAt = 0 } = message;
+    const isRecent = Date.now() - createdAt < REMEMBERED_MS;
+    const isThere = keepsChats && isRecent && (streamId ?? idempotencyKey) !== undefined;
     const end: Partial<KeptMessage> = isThere
       ? { outcome: "interrupted" }
       : { outcome: "interrupted", error: LOST_ANSWER };

@@ -6,13 +6,14 @@ import {
   type ThreadTurn,
 } from "@sluice/core";
 import { innerWay } from "@sluice/worker-proxy/internal";
-import { endOf, endOfTurn, type TurnEnd } from "./end.js";
+import { endOf, endOfTurn, LOST_ANSWER, type TurnEnd } from "./end.js";
 import { type Hide, hiding, hidingTool } from "./hiding.js";
 import type { RunContext, RunnerSetup } from "./options.js";
 import type { RunPlace } from "./place.js";
 import {
   change,
   isPendingCall,
+  LEAF,
   type MessageRecord,
   messageIn,
   pathTo,
@@ -168,11 +169,26 @@ export function startWork<Env>({ place, setup, turn, onTip }: WorkOptions<Env>):
       await lastWrite(chat, storage, place, () => tip);
       if (storage.failure !== undefined) return { outcome: "failed", code: storage.failure };
       if (isStopped) return endOf("stopped");
-      if (turn.outcome !== "tool-calls") return hide(endOfTurn(turn));
+      if (turn.outcome !== "tool-calls") return withText(hide(endOfTurn(turn)));
       const next = reactions();
       if (!next) return undefined;
       turn = await next;
     }
+  }
+
+  /** Gives the end of an answer whose rest is lost to the message that has its text: the proxy had nothing but the error. */
+  function withText(end: TurnEnd): TurnEnd {
+    const [text, hollow] = [messageIn(place.read(turn.tip)), messageIn(place.read(tip))];
+    const isHollow = tip !== turn.tip && hollow?.parent === text?.parent && !hollow?.message.content;
+    if (end.code !== LOST_ANSWER.apiCode || !isHollow) return end;
+    place.write(
+      new Map<string, unknown>([
+        [tip, undefined],
+        [LEAF, turn.tip],
+      ]),
+    );
+    onTip(turn.tip);
+    return { outcome: "lost", code: end.code, error: LOST_ANSWER };
   }
 
   /** Takes each reaction over once. Returns the turn that goes on with one; undefined where there is none. */
