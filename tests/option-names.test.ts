@@ -63,6 +63,7 @@ const chat: Names<ChatStoreOptions> = {
   throttleMs: 1,
   request,
   storage: undefined,
+  runsOn: "page",
   onFinish: () => {},
   onError: () => {},
 };

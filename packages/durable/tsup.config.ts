@@ -16,7 +16,14 @@ export default defineConfig({
   platform: "neutral",
   // "node:sqlite" has no other name
   removeNodeProtocol: false,
-  external: [/^node:/, /^@sluice\/core$/, /^@sluice\/worker-proxy/, "@block65/webcrypto-web-push", "aws4fetch", "postgres"],
+  external: [
+    /^node:/,
+    /^@sluice\/core$/,
+    /^@sluice\/worker-proxy/,
+    "@block65/webcrypto-web-push",
+    "aws4fetch",
+    "postgres",
+  ],
   sourcemap: true,
   clean: true,
   plugins: [
