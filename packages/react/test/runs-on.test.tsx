@@ -1,0 +1,39 @@
+import { createClient, memoryStorage } from "@sluice/core";
+import { GatewayProvider, useChatStream } from "@sluice/react";
+import { act, render, screen } from "@testing-library/react";
+import { expect, test } from "vitest";
+
+test("A chat with `runsOn` posts its message to the server, and says that it is submitted", async () => {
+  const asked: { readonly url: string; readonly body: unknown }[] = [];
+  const client = createClient({
+    baseURL: "https://proxy.example",
+    async fetch(request) {
+      asked.push({ url: request.url, body: await request.json() });
+      return Response.json({ messageId: "q-1" }, { status: 202 });
+    },
+  });
+  const storage = memoryStorage();
+  function Chat() {
+    const { send, status } = useChatStream({ model: "delta-5.3", id: "c-1", storage, runsOn: "server" });
+    return (
+      <button type="button" onClick={() => void send("Hi")}>
+        {status}
+      </button>
+    );
+  }
+  render(
+    <GatewayProvider client={client}>
+      <Chat />
+    </GatewayProvider>,
+  );
+  await act(async () => (await screen.findByText("ready")).click());
+  await screen.findByText("submitted");
+  await expect
+    .poll(() => asked)
+    .toMatchObject([
+      {
+        url: "https://proxy.example/v1/conversations/c-1/turns",
+        body: { message: { role: "user", content: "Hi" }, parent: null },
+      },
+    ]);
+});
