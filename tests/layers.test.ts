@@ -41,9 +41,10 @@ const layers = {
     partial-json/ protocol/`,
   "core/src/chat/conversation": `
     store
-    call-reactions
+    call-reactions server-turns
     turns
     chat-store persistence snapshot stop
+    server-work
     chat turn-runner
     turn/
     storage-session

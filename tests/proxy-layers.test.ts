@@ -48,6 +48,7 @@ const rooms = [
   "internal",
   "proxy",
   "open-gates",
+  "inside",
   "health",
   "option-advice",
   "settings",
@@ -177,6 +178,7 @@ test("`durable` reaches the proxy by its public entries and `/internal`", () => 
   const packagesOf = (file: string) => importsOf("durable", file).filter(isPackage);
   expect([...new Set(filesOf("durable").flatMap(packagesOf))].sort()).toEqual([
     "@block65/webcrypto-web-push",
+    "@sluice/core",
     "@sluice/core/internal",
     "@sluice/core/prices",
     "@sluice/core/sse",

@@ -77,7 +77,7 @@ export function openConversation<Env>(
     try {
       if (request.url === ERASE) return await erase();
       const owner = ownerOf(request);
-      await bell.ready();
+      if (setup.runner) await bell.ready();
       running.runs?.resume();
       const { pathname } = new URL(request.url);
       if (request.method === "DELETE" && pathname === "/") return await remove(request, owner);

@@ -51,7 +51,7 @@ export function openRunning<Env>(parts: RunningParts<Env>) {
   };
 
   function opened(): Runs | undefined {
-    const owner = collection.current();
+    const owner = setup.runner && collection.current();
     if (!owner || owner.goneAt !== null) return undefined;
     runs ??= setup.runner?.open(placeOf(owner));
     return runs;

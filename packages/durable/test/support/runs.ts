@@ -27,11 +27,11 @@ export interface RunEnv {
   readonly STREAM_LOG: ObjectNamespace;
 }
 
-/** The runs under test: what their tools do, and what they told. */
+/** The runs under test: their tools, and their events. */
 export const runs = {
   tools: [] as ChatTool[],
   instructions: undefined as ((run: RunContext<RunEnv>) => string) | undefined,
-  /** What the meter says. */
+  /** Refusal of the meter. */
   budget: undefined as { readonly retryAfterMs: number } | undefined,
   events: [] as JobEvent[],
   requests: [] as ProxyEvent[],
@@ -66,7 +66,7 @@ const kept: ConversationsOptions<RunEnv> = {
   }),
 };
 
-/** Whether the proxy of the runs keeps answers. */
+/** True while the proxy of the runs keeps answers. */
 export const isKeeping = { value: true };
 
 const options = {
