@@ -1,4 +1,4 @@
-import { createClient, memoryStorage } from "@sluice/core";
+import { createClient, memoryStorage, type RecordStorage } from "@sluice/core";
 import { GatewayProvider, useChatStream } from "@sluice/react";
 import { act, render, screen } from "@testing-library/react";
 import { expect, test } from "vitest";
@@ -13,17 +13,9 @@ test("A chat with `runsOn` posts its message to the server, and says that it is 
     },
   });
   const storage = memoryStorage();
-  function Chat() {
-    const { send, status } = useChatStream({ model: "delta-5.3", id: "c-1", storage, runsOn: "server" });
-    return (
-      <button type="button" onClick={() => void send("Hi")}>
-        {status}
-      </button>
-    );
-  }
   render(
     <GatewayProvider client={client}>
-      <Chat />
+      <Chat storage={storage} />
     </GatewayProvider>,
   );
   await act(async () => (await screen.findByText("ready")).click());
@@ -37,3 +29,12 @@ test("A chat with `runsOn` posts its message to the server, and says that it is 
       },
     ]);
 });
+
+function Chat({ storage }: { readonly storage: RecordStorage }) {
+  const { send, status } = useChatStream({ model: "delta-5.3", id: "c-1", storage, runsOn: "server" });
+  return (
+    <button type="button" onClick={() => void send("Hi")}>
+      {status}
+    </button>
+  );
+}

@@ -3,7 +3,7 @@ import { ensure } from "./read-option.js";
 import { type RouteName, routeGroups } from "./routes.js";
 
 /** A request that the proxy's own parts send in the name of a user. */
-export type Enter = (request: Request, user: User, env: unknown, context?: ProxyContext) => Promise<Response>;
+type Enter = (request: Request, user: User, env: unknown, context?: ProxyContext) => Promise<Response>;
 
 /** The way into one proxy for code of the operator, without a session. */
 interface Inside {

@@ -5,8 +5,8 @@ import { createTables } from "../objects/tables.js";
 import { ERASE } from "../objects/user-objects.js";
 import { openAlarm } from "./alarm.js";
 import { answerFrom, openCollection } from "./collection.js";
+import { openIndexNotes, UNTOLD } from "./index-notes.js";
 import type { ConversationsSetup } from "./options.js";
-import { readPage } from "./reading.js";
 import {
   beginState,
   type CollectionState,
@@ -19,10 +19,8 @@ import { conversationRefusal } from "./refusals.js";
 import { TURN_TABLES } from "./runner/rows.js";
 import { openRunning } from "./running.js";
 import { closed } from "./sockets.js";
-import { textsIn } from "./texts.js";
 import { LEAST_BYTES, SPARE } from "./threads.js";
 import { askIndex, type IndexAnswer, type IndexRequest, ownerOf } from "./wire.js";
-import { forgetRemoved } from "./writing.js";
 
 const CONVERSATION_TABLES = {
   first: "records",
@@ -36,15 +34,6 @@ export const UNTOUCHED = "x-sluice-untouched";
 /** Time from a write to the note for the index, and after one that failed, in milliseconds. */
 const NOTE_MS = 10_000;
 const RETRY_MS = 60_000;
-/** Time for which a removed record is remembered, in milliseconds. */
-export const REMEMBER_MS = 30 * 86_400_000;
-/** Most records and bytes of one note, and most removed records that one alarm forgets. */
-const NOTE = { limit: 100, bytes: 1024 * 1024 };
-const BATCH = 500;
-
-/** Value of `noted` while the index does not know yet that the conversation is gone. */
-const UNTOLD = -1;
-
 /** Opens the object of one conversation. */
 export function openConversation<Env>(
   state: ObjectState,
@@ -68,6 +57,7 @@ export function openConversation<Env>(
     refused: (_, code, owner) => reportRefused(code, owner),
   });
   const { current } = collection;
+  const notes = openIndexNotes({ sql, current, ask, empty });
   const running = openRunning({ state, env, setup, collection, makeRoom, wakeBy, changed: noteSoon });
   /** Number of erasures that this process has seen: what waits for the index meanwhile must not store anything. */
   let erasures = 0;
@@ -139,7 +129,7 @@ export function openConversation<Env>(
     tables.create();
     await wakeBy(Date.now() + RETRY_MS);
     empty(current() ?? beginState(sql, owner, Date.now()));
-    await tellGone(owner);
+    await notes.tellGone(owner);
     return Response.json({});
   }
 
@@ -153,13 +143,6 @@ export function openConversation<Env>(
     const nothing = { bytes: 0, records: 0, removals: 0, granted: 0, noted: UNTOLD };
     writeState(sql, { ...known, ...nothing, goneAt: Date.now() });
     collection.end();
-  }
-
-  /** Tells the index that the conversation is gone; an alarm does where that fails. */
-  async function tellGone(owner: Owner): Promise<void> {
-    await ask(owner, { do: "gone", id: owner.conversation });
-    const known = current();
-    if (known?.noted === UNTOLD) writeState(sql, { ...known, noted: 0 });
   }
 
   async function erase(): Promise<Response> {
@@ -178,42 +161,12 @@ export function openConversation<Env>(
     const now = Date.now();
     let next: number | undefined;
     try {
-      next = known.goneAt === null ? await tidy(known, now) : await tellAgain(known);
+      next = await notes.tell(known, now);
     } catch (error) {
       logError(`conversations: the index of a user can't be reached; it is told again: ${error}`);
       next = now + RETRY_MS;
     }
     if (next !== undefined) await wakeBy(next);
     running.runs?.alarm();
-  }
-
-  async function tellAgain(known: CollectionState): Promise<undefined> {
-    if (known.noted === UNTOLD) await tellGone(known);
-  }
-
-  /** Forgets what was removed long ago, and tells the index of what is new. Returns the time of the next alarm. */
-  async function tidy(known: CollectionState, now: number): Promise<number | undefined> {
-    const noted = { ...known };
-    forgetRemoved(sql, noted, BATCH, now - REMEMBER_MS);
-    if (noted.removals !== known.removals) writeState(sql, noted);
-    if (noted.noted < noted.version) await note(noted);
-    const after = current();
-    if (!after || after.goneAt !== null) return undefined;
-    if (after.noted < after.version) return Date.now();
-    const [oldest] = sql.exec("SELECT at FROM removed ORDER BY version LIMIT 1").toArray();
-    return oldest && Math.max(now, Number(oldest["at"]) + REMEMBER_MS);
-  }
-
-  /** Sends the index the next texts. It is repeated until the index has them; sent twice they change nothing. */
-  async function note(known: CollectionState): Promise<void> {
-    const { bytes, touchedAt, conversation: id } = known;
-    const page = readPage(sql, true, { since: Math.max(known.noted, known.floor), ...NOTE });
-    const answer = await ask(known, { do: "note", id, bytes, touchedAt, ...textsIn(page.json) });
-    const now = current();
-    if (!now || now.goneAt !== null) return;
-    if (answer.isGone) return empty(now);
-    // an index that lost it lists it again, by the claim of the next write
-    const granted = answer.granted ?? 0;
-    writeState(sql, { ...now, noted: page.version, granted });
   }
 }

@@ -1,7 +1,8 @@
 import type { JobEvent } from "@sluice/worker-proxy";
 import { logError, notifyOf } from "@sluice/worker-proxy/internal";
 import type { ObjectNamespace, ObjectSQL } from "../objects/object.js";
-import { REMEMBER_MS, UNTOUCHED } from "./conversation.js";
+import { UNTOUCHED } from "./conversation.js";
+import { REMEMBER_MS } from "./index-notes.js";
 import type { ConversationsSetup } from "./options.js";
 import { type CollectionState, type Owner, writeState } from "./record-tables.js";
 import type { openSearch } from "./search.js";

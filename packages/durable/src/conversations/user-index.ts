@@ -3,7 +3,7 @@ import { type DurableObjectHandlers, type ObjectState, refusedBy } from "../obje
 import { createTables } from "../objects/tables.js";
 import { openAlarm } from "./alarm.js";
 import { answerFrom, openCollection } from "./collection.js";
-import { REMEMBER_MS } from "./conversation.js";
+import { REMEMBER_MS } from "./index-notes.js";
 import { INDEX_TABLES } from "./index-tables.js";
 import type { ConversationsSetup } from "./options.js";
 import { beginState, type CollectionState, type Owner, readState } from "./record-tables.js";
