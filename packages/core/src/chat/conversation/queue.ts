@@ -1,7 +1,7 @@
 import { randomId } from "../../base/random-id.js";
 import type { ImageInput } from "./attachments.js";
 import { QUEUED, type ThreadTurn } from "./message.js";
-import { notSent } from "./not-sent.js";
+import { elsewhere, notSent } from "./not-sent.js";
 
 /** Message that is sent when the answer in flight has ended. */
 export interface QueuedMessage {
@@ -114,7 +114,12 @@ export function createQueue<Options>(
     },
     remove,
     prune() {
-      for (const { id } of entries.values()) if (isSent(id)) leave(id);
+      for (const entry of entries.values()) {
+        if (!isSent(entry.id)) continue;
+        // what this page does not send itself, another device has sent
+        if (entry.phase === "starting") leave(entry.id);
+        else remove(entry, elsewhere());
+      }
     },
     tried(entry) {
       if (!entries.has(entry.id)) return;
