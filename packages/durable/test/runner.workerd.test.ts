@@ -26,6 +26,7 @@ afterEach(() => {
 });
 
 interface Message {
+  readonly createdAt?: number;
   readonly id: string;
   readonly role: string;
   readonly content: string;
@@ -68,6 +69,7 @@ async function records(): Promise<Record<string, Kept>> {
 /** The messages from the first to the last one, by their parents. */
 async function thread(): Promise<Message[]> {
   const all = Object.values(await records()).filter((record) => record?.message);
+  all.sort((one, other) => (one.message.createdAt ?? 0) - (other.message.createdAt ?? 0));
   const path: Message[] = [];
   for (let at: string | null = null; ; ) {
     const next = all.filter(({ parent }) => parent === at).at(-1);
