@@ -50,6 +50,7 @@ const layers = {
     storage-session
     persistence/
     queue-records shown thread-list tool-calls
+    join-records
     insertion-point join prepare prompt running-call
     message-tree options queue records state
     draft history initial-messages placement tools
@@ -57,9 +58,9 @@ const layers = {
     message tool-report turn-error`,
   "core/src/chat/conversation/persistence": `
     reading
-    other-tabs
-    writing
-    keeper parts`,
+    devices other-tabs
+    device-locks writing
+    keeper parts work-locks`,
   "core/src/chat/conversation/turn": `
     answer end
     tools

@@ -33,8 +33,9 @@ export interface SharedDevices {
    * back. Returns a function that ends the watching.
    */
   watchLocks(collection: string, listener: () => void): () => void;
-  /** Returns the state of a collection. `getSnapshot` returns the same object until it changes. */
+  /** Returns the state of a collection. */
   status(collection: string): {
+    /** Returns the same object until it changes. */
     getSnapshot(): SyncStatus;
     /** Calls `listener` after each change. Returns a function that ends the subscription. */
     subscribe(listener: () => void): () => void;

@@ -1,3 +1,4 @@
+import { openSpan, unlessAborted } from "../../base/clock.js";
 import { randomId } from "../../base/random-id.js";
 import { connectionError } from "../../transport/failure.js";
 import { errorOf } from "../../transport/refusal.js";
@@ -10,6 +11,7 @@ import { notSent } from "./not-sent.js";
 import type { QueuedMessage } from "./queue.js";
 import { isServing } from "./server-work.js";
 import { lastMessage } from "./shown.js";
+import type { ChatTool } from "./tools.js";
 import { BUSY } from "./turns.js";
 
 // loaded with the first turn of a chat that runs on the server
@@ -190,20 +192,32 @@ async function runPageTool(chat: Chat, message: ThreadMessage, call: ThreadToolC
   const tool = chat.own().tools?.find(({ name }) => name === call.name);
   try {
     if (!tool?.execute || !(await claim(chat, `/claim/${message.id}/${call.id}`, {}))) return;
-    const signal = AbortSignal.timeout(tool.timeoutMs);
-    const context = {
-      signal,
-      toolCallId: call.id,
-      messages: chat.thread.pathTo(message.id),
-      kept: undefined,
-    };
-    const nothing = { keep: async () => {}, progress() {}, show() {} };
-    const output = await Promise.resolve(tool.execute(call.input, { ...context, ...nothing })).catch(
-      (cause) => ({ error: asError(cause).message }),
-    );
+    const output = await outputOf(chat, tool, message, call);
     await claim(chat, `/reaction/${message.id}/${call.id}`, { output: output ?? null });
   } catch {
     // the server asks no other page: it tells the model after a while that there is no result
+  }
+}
+
+/** Runs a tool of the page. An error, also one of a slow tool, is its output: the model reads it. */
+async function outputOf(
+  { client, thread }: Chat,
+  { execute, timeoutMs }: ChatTool,
+  message: ThreadMessage,
+  { id: toolCallId, input }: ThreadToolCall,
+): Promise<unknown> {
+  const late = () => new Error(`no result after ${timeoutMs} ms`);
+  const span = openSpan(client.clock, undefined, timeoutMs, late);
+  const { signal } = span;
+  const context = { signal, toolCallId, messages: thread.pathTo(message.id), kept: undefined };
+  const nothing = { keep: async () => {}, progress() {}, show() {} };
+  const run = async () => execute?.(input, { ...context, ...nothing });
+  try {
+    return await unlessAborted(run(), signal);
+  } catch (cause) {
+    return { error: asError(cause).message };
+  } finally {
+    span.end();
   }
 }
 
