@@ -18,6 +18,30 @@ export const deviceScenarios: readonly { readonly name: string; readonly plan: D
       ],
     },
   },
+  {
+    name: "a page that was frozen shows what a device has cleared, as it was only passed to it",
+    plan: {
+      seed: 4394,
+      clocks: [-27_000_000, 5_400_000, -19_800_000],
+      whenBusy: "replace",
+      proxy: "kept",
+      steps: [
+        step(86_055, "send twice", 0, 14),
+        step(4010, "retry", 3, 13),
+        step(19, "send", 0, 20),
+        step(38, "send for a tool", 3, 19),
+        step(2080, "freeze", 4, 12),
+        step(1381, "send for a tool", 0, 21),
+        step(510, "reset chat", 2, 9),
+        step(1689, "send in all tabs", 5, 12),
+        step(38_391, "answer in all tabs", 0, 14),
+        step(2085, "edit", 0, 3),
+        step(38, "send", 5, 3),
+        step(56_835, "switch branch", 2, 3),
+        step(31_258, "send in all tabs", 0, 10),
+      ],
+    },
+  },
 ];
 
 function step(afterMs: number, action: DeviceAction, tab: number, nth: number): DeviceStep {

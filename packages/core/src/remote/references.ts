@@ -64,7 +64,7 @@ export function createReferences(client: Client, local: RecordStorage): Referenc
     const known = (await local.read(name)).get(key);
     if (isRecord(known) && typeof known.url === "string" && Number(known.until) > Date.now() + VALID_MS)
       return known.url;
-    const { uploadMedia } = await import("../uploads/upload.js");
+    const { uploadMedia } = await import("../uploads/upload-later.js");
     try {
       const stored = await uploadMedia(client, blobOf(url));
       await local.write(name, new Map([[key, { url: stored.url, until: stored.expiresAt }]])).catch(() => {});

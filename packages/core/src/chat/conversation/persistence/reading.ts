@@ -115,9 +115,11 @@ export function createThreadReader(
   function merge(changes: Records): void {
     for (const [key, record] of changes) {
       if (record === undefined) removedElsewhere(key);
-      else if (!isRecord(record) || !record["isPassed"]) {
-        stored.add(key);
-        removeAgain(key);
+      else {
+        const isPassed = isRecord(record) && record["isPassed"] === true;
+        // a lock of devices is free only when the records of its holder can be read: what is passed is stored by then
+        if (!isPassed || kept.device !== undefined) stored.add(key);
+        if (!isPassed) removeAgain(key);
       }
       removedMeanwhile?.[record === undefined ? "add" : "delete"](key);
     }
