@@ -1,4 +1,4 @@
-import { type Details, Refusal } from "@sluice/worker-proxy/internal";
+import { type RefusalTable, refusalsOf } from "../objects/refusals.js";
 
 /** The refusals of conversations: status, message, and the code where that is not the name. */
 const refusals = {
@@ -9,14 +9,10 @@ const refusals = {
   space_exceeded: [413, "the space of this user is used up; remove conversations"],
   lease_lost: [409, "this device does not hold the lease {what}; read the newest records first"],
   too_many_leases: [429, "this conversation has {what} leases; give one back, or try again in a minute"],
-} as const satisfies Record<string, readonly [status: number, message: string, code?: string]>;
+} as const satisfies RefusalTable;
 
 /** Makes a refusal of a conversation. */
-export function conversationRefusal(reason: keyof typeof refusals, details: Details = {}): Refusal {
-  const [status, message, code = reason]: readonly [number, string, string?] = refusals[reason];
-  const text = message.replace("{what}", String(details.what));
-  return new Refusal("said", { ...details, said: { status, code, message: text } });
-}
+export const conversationRefusal = refusalsOf(refusals);
 
 /** The refusals of one record; the others of the same request are taken. */
 export const recordRefusals = {

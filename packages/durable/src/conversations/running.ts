@@ -90,6 +90,7 @@ export function openRunning<Env>(parts: RunningParts<Env>) {
   async function room(owner: Owner, bytes: number): Promise<void> {
     const granted = (await makeRoom(owner, bytes))();
     const known = collection.current();
-    if (known && known.bytes + bytes > granted) throw turnRefusal("turn_not_kept", "space_exceeded");
+    if (known && known.bytes + bytes > granted)
+      throw turnRefusal("turn_not_kept", { what: "space_exceeded" });
   }
 }

@@ -1,5 +1,5 @@
-import type { Details } from "@sluice/worker-proxy/internal";
 import { Refusal } from "@sluice/worker-proxy/internal";
+import { type RefusalTable, refusalsOf } from "../objects/refusals.js";
 
 /** The refusals of uploads and media: status, message, and the code where that is not the name. */
 const refusals = {
@@ -27,17 +27,13 @@ const refusals = {
   too_many_files: [413, "you have {what} files; delete some"],
   storage_full_for_all: [503, "there is no space for files now; try again later", "storage_full"],
   media_unavailable: [503, "files can't be stored or read now; try again"],
-} as const satisfies Record<string, readonly [status: number, message: string, code?: string]>;
+} as const satisfies RefusalTable;
 
 /** Reason of a refusal of uploads and media. */
 export type MediaReason = keyof typeof refusals;
 
 /** Makes a refusal of this extension's own. */
-export function mediaRefusal(reason: MediaReason, details: Details = {}): Refusal {
-  const [status, message, code = reason]: readonly [number, string, string?] = refusals[reason];
-  const text = message.replace("{what}", () => String(details.what));
-  return new Refusal("said", { ...details, said: { status, code, message: text } });
-}
+export const mediaRefusal = refusalsOf(refusals);
 
 /**
  * Runs a call of the bucket or the index.

@@ -15,11 +15,23 @@ const refusals = {
   task_unknown: [404, "the gateway does not know this task", "task_not_found"],
   upstream_unreadable: [502, "the gateway's answers show no task; ask it yourself"],
   watch_timeout: [504, "the task was not over after 24 hours"],
-} as const satisfies Record<string, readonly [status: number, message: string, code?: string]>;
+} as const satisfies RefusalTable;
 
 /** Makes a refusal of an object's own. */
-export function objectRefusal(reason: keyof typeof refusals, details: Details = {}): Refusal {
-  const [status, message, code = reason]: readonly [number, string, string?] = refusals[reason];
-  const text = message.replace("{what}", String(details.what));
-  return new Refusal("said", { ...details, said: { status, code, message: text } });
+export const objectRefusal = refusalsOf(refusals);
+
+/** Refusals by name: status, message with `{what}` in it, and the code where that is not the name. */
+export type RefusalTable = Readonly<
+  Record<string, readonly [status: number, message: string, code?: string]>
+>;
+
+/** Returns the function that makes the refusals of a table. */
+export function refusalsOf<Table extends RefusalTable>(
+  table: Table,
+): (reason: keyof Table & string, details?: Details) => Refusal {
+  return (reason, details = {}) => {
+    const [status, message, code = reason]: RefusalTable[string] = table[reason] as RefusalTable[string];
+    const text = message.replace("{what}", () => String(details.what));
+    return new Refusal("said", { ...details, said: { status, code, message: text } });
+  };
 }

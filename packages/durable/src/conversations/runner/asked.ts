@@ -19,28 +19,27 @@ export function askedTurn(body: Readonly<Record<string, unknown>> = {}): AskedTu
   const { message: given, parent = null } = body;
   const isId = (value: unknown): value is string => typeof value === "string" && ID.test(value);
   if (parent !== null && !isId(parent))
-    throw turnRefusal("turn_invalid", "parent: send the id of a message, or null");
+    throw turnRefusal("turn_invalid", { what: "parent: send the id of a message, or null" });
   const message = given === undefined ? undefined : questionIn(given);
   const id = body["id"] ?? message?.id;
   if (!isId(id) || (message && !isId(message.id)))
-    throw turnRefusal("turn_invalid", "id: send 1 to 128 visible ASCII characters");
+    throw turnRefusal("turn_invalid", { what: "id: send 1 to 128 visible ASCII characters" });
   if (!message && parent === null)
-    throw turnRefusal("turn_invalid", "message: send a question, or the parent of an answer");
+    throw turnRefusal("turn_invalid", { what: "message: send a question, or the parent of an answer" });
   return { id, message, parent };
 }
 
 function questionIn(given: unknown): KeptMessage {
   const { id, content, images, createdAt } = (given ?? {}) as Record<string, unknown>;
-  if (typeof content !== "string") throw turnRefusal("turn_invalid", "message.content: send text");
+  if (typeof content !== "string") throw turnRefusal("turn_invalid", { what: "message.content: send text" });
   const areImages =
     Array.isArray(images) && images.every((url) => typeof url === "string" && IMAGE.test(url));
   if (images !== undefined && !areImages)
-    throw turnRefusal("turn_invalid", "message.images: send http(s) URLs or data URLs of images");
+    throw turnRefusal("turn_invalid", { what: "message.images: send http(s) URLs or data URLs of images" });
   if (content.trim() === "" && !(areImages && images.length > 0))
-    throw turnRefusal(
-      "turn_invalid",
-      "message.content: must be text that is not empty, unless there are images",
-    );
+    throw turnRefusal("turn_invalid", {
+      what: "message.content: must be text that is not empty, unless there are images",
+    });
   const at = Number.isFinite(createdAt) ? (createdAt as number) : Date.now();
   return { id: id as string, role: "user", content, ...(areImages && { images }), createdAt: at };
 }

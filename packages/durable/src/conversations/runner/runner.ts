@@ -59,7 +59,7 @@ function openRuns<Env>(place: RunPlace<Env>, setup: RunnerSetup<Env>): Runs {
     // nothing is awaited up to the start: of two devices with one turn, one begins it
     if (open) finishAs(open, WENT_ON);
     const refused = place.write(beginning(below, message && { message, parent, revision: 0 }));
-    if (refused !== undefined) throw turnRefusal("turn_not_kept", refused);
+    if (refused !== undefined) throw turnRefusal("turn_not_kept", { what: refused });
     const turn: OpenTurn = { id, ...caller, below, tip: below, startedAt: Date.now(), tries: 0, claims: {} };
     rows.begin(turn);
     start(turn);
