@@ -1,17 +1,8 @@
 import { isSame } from "../base/same.js";
-import { joinCopies } from "../chat/conversation/join.js";
-import type { PlacedMessage } from "../chat/conversation/placement.js";
-import { nodesIn, recordOf } from "../chat/conversation/records.js";
+import { type JoinedRecord, joinMessages } from "../chat/conversation/join-records.js";
+import { nodeOf } from "../chat/conversation/records.js";
 import { isRecord } from "../transport/error-response.js";
 import { CONVERSATIONS } from "./place.js";
-
-/** Two copies of a record in one. */
-export interface Joined {
-  /** The joined record; undefined for a removed one. */
-  readonly value: unknown;
-  /** True if it has something that the server's copy does not have. */
-  readonly isAhead: boolean;
-}
 
 /**
  * Joins a record of this browser with the server's copy, by the rules that tabs have: messages as their chat joins them,
@@ -27,19 +18,18 @@ export function joinRecords(
   theirs: unknown,
   isDirty: boolean,
   base?: unknown,
-): Joined {
+): JoinedRecord {
   if (mine === undefined || theirs === undefined)
     return { value: undefined, isAhead: theirs !== undefined && isDirty };
   if (collection === CONVERSATIONS) return joinConversations(mine, theirs, base);
-  const [ours] = nodesIn(new Map([[key, mine]]));
-  const [other] = nodesIn(new Map([[key, theirs]]));
-  if (ours && other) return joinMessages(mine, theirs, ours, other);
-  if (other || !(isDirty || ours)) return { value: theirs, isAhead: false };
+  const joined = joinMessages(key, mine, theirs);
+  if (joined) return joined;
+  if (nodeOf(key, theirs) || !(isDirty || nodeOf(key, mine))) return { value: theirs, isAhead: false };
   return { value: mine, isAhead: !isSame(mine, theirs) };
 }
 
 /** Takes the newer revision; of two changes to one record, the fields that each has changed. */
-function joinConversations(mine: unknown, theirs: unknown, base: unknown): Joined {
+function joinConversations(mine: unknown, theirs: unknown, base: unknown): JoinedRecord {
   const isNewer = revisionOf(mine) > revisionOf(theirs);
   if (!isRecord(mine) || !isRecord(theirs) || !isRecord(base))
     return { value: isNewer ? mine : theirs, isAhead: isNewer };
@@ -52,13 +42,6 @@ function joinConversations(mine: unknown, theirs: unknown, base: unknown): Joine
   // newer than both, so that every device takes it
   const revision = Math.max(revisionOf(mine), revisionOf(theirs)) + 1;
   return isAhead ? { value: { ...value, revision }, isAhead } : { value: theirs, isAhead };
-}
-
-function joinMessages(mine: unknown, theirs: unknown, ours: PlacedMessage, other: PlacedMessage): Joined {
-  const { joined, isAhead } = joinCopies(ours, other);
-  // a record as it was written has what this version does not know
-  const value = joined === ours ? mine : joined === other ? theirs : recordOf(joined);
-  return { value, isAhead };
 }
 
 function revisionOf(record: unknown): number {
