@@ -42,12 +42,12 @@ function runIn(kept: unknown): PaidRun | undefined {
   if (!isRecord(kept)) return undefined;
   const { key, at, isOnce, handle } = kept;
   if (typeof key !== "string" || !/^[\x21-\x7e]{1,255}$/.test(key)) return undefined;
-  const isHandle = isRecord(handle) && typeof handle["id"] === "string";
+  const id = isRecord(handle) ? handle["id"] : undefined;
   return {
     key,
     at: Number(at),
     isOnce: isOnce === true,
-    ...(isHandle && { handle: handle as unknown as { id: string } }),
+    ...(isRecord(handle) && typeof id === "string" && { handle: { ...handle, id } }),
   };
 }
 
