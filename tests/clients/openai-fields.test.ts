@@ -56,7 +56,7 @@ describe.each(["emulator", "proxy"] as const)("The fields of openai, by way of t
     });
   });
 
-  test("and a wrong key is an AuthenticationError", async () => {
+  test("A wrong key is an AuthenticationError", async () => {
     const wrong = new OpenAI({ baseURL: gateway.baseURL, apiKey: "sk-wrong" });
     await expect(wrong.chat.completions.create({ model: "delta-5.3", messages })).rejects.toBeInstanceOf(
       OpenAI.AuthenticationError,

@@ -222,7 +222,9 @@ export const knownBugs: readonly KnownBug[] = [
   },
   {
     name: "a removed message comes back with the last write of a closed tab",
-    changes: [change(`${conversation}/persistence/reading.ts`, "        if (!isPassed) removeAgain(key);\n", "")],
+    changes: [
+      change(`${conversation}/persistence/reading.ts`, "        if (!isPassed) removeAgain(key);\n", ""),
+    ],
   },
   {
     name: "a retry that waits for another tab repeats what that tab has done",

@@ -251,7 +251,7 @@ describe("What other clients send for an answer that the gateway never gives is 
     expect(await refusalOf(response)).toMatchObject({ param, message: expect.stringMatching(wayOut) });
   });
 
-  test("but JSON mode changes nothing where a model has none", async () => {
+  test("JSON mode changes nothing where a model has none", async () => {
     const fields = { model: "delta-5.3", response_format: { type: "json_object" }, functions: null };
     expect((await post(createFastEmulator(), { ...ask("hi"), ...fields })).status).toBe(200);
   });

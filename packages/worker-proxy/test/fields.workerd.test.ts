@@ -387,7 +387,7 @@ describe("a JSON Schema for the answer", () => {
     expect(sent).toEqual({ model: "delta-5.3", messages: [instruction, ...messages], max_tokens: 9 });
   });
 
-  test("beside `json_object` becomes an instruction too", async () => {
+  test("A schema beside `json_object` becomes an instruction, too", async () => {
     const beside = { response_format: { type: "json_object", schema } };
     expect((await chat({ model: "alpha-v4.1-flash", ...beside })).error?.["message"]).toMatch(
       /write the schema into the messages, or let the proxy's operator set `adaptJSONSchema`/,
@@ -398,7 +398,7 @@ describe("a JSON Schema for the answer", () => {
       });
   });
 
-  test("and JSON mode become an instruction for a model without JSON mode", async () => {
+  test("JSON mode becomes an instruction for a model without it", async () => {
     const asked = { model: "delta-5.3", response_format: { type: "json_object" }, max_tokens: 9 };
     expect((await chat(asked)).error?.["message"]).toContain(
       "ask for JSON, with its schema, in the messages",
