@@ -29,9 +29,6 @@ const refusals = {
   media_unavailable: [503, "files can't be stored or read now; try again"],
 } as const satisfies RefusalTable;
 
-/** Reason of a refusal of uploads and media. */
-export type MediaReason = keyof typeof refusals;
-
 /** Makes a refusal of this extension's own. */
 export const mediaRefusal = refusalsOf(refusals);
 
