@@ -52,7 +52,7 @@ const layers = {
     queue-records shown thread-list tool-calls
     join-records
     insertion-point join prepare prompt running-call
-    message-tree options queue records state
+    message-tree options queue records state tool-input
     draft history initial-messages placement tools
     attachments files json-schema not-sent repair
     message tool-report turn-error`,

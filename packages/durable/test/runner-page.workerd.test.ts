@@ -82,6 +82,35 @@ describe("a chat that runs on the server", () => {
     expect(ran).toBe(1);
   });
 
+  test("A tool of the page gets what its schema makes of the arguments, and does not run for others", async () => {
+    runs.tools = [tool("locate")];
+    script(
+      () => calls("locate"),
+      () => says("Rome"),
+    );
+    const inputs: unknown[] = [];
+    const schemaOf = (validate: (value: unknown) => object) =>
+      ({ "~standard": { version: 1, vendor: "test", validate } }) as never;
+    const locate = (validate: (value: unknown) => object) => ({
+      ...tool("locate", async (input) => ({ city: "Rome", number: inputs.push(input) })),
+      schema: schemaOf(validate),
+    });
+    const phone = openPage("phone", [locate(() => ({ value: { near: "Rome" } }))]);
+    await phone.send("Where?");
+    await expect.poll(() => texts(phone)).toEqual(["Where?", "", "Rome"]);
+    expect(inputs).toEqual([{ near: "Rome" }]);
+    phone.close();
+    script(
+      () => calls("locate"),
+      () => says("Nowhere"),
+    );
+    const laptop = openPage("laptop", [locate(() => ({ issues: [{ message: "not a place" }] }))]);
+    await laptop.send("And now?");
+    await expect.poll(() => texts(laptop).at(-1)).toBe("Nowhere");
+    expect(inputs).toHaveLength(1);
+    expect(JSON.stringify(laptop.getSnapshot().messages)).toContain("the arguments do not fit: not a place");
+  });
+
   test("A failed answer ends the turn with its error, and `retry` asks the server again", async () => {
     script(() => refusal(400));
     const phone = openPage("phone");

@@ -11,6 +11,7 @@ import { notSent } from "./not-sent.js";
 import type { QueuedMessage } from "./queue.js";
 import { isServing } from "./server-work.js";
 import { lastMessage } from "./shown.js";
+import { checkedInput, inputOf } from "./tool-input.js";
 import type { ChatTool } from "./tools.js";
 import { BUSY } from "./turns.js";
 
@@ -202,16 +203,22 @@ async function runPageTool(chat: Chat, message: ThreadMessage, call: ThreadToolC
 /** Runs a tool of the page. An error, also one of a slow tool, is its output: the model reads it. */
 async function outputOf(
   { client, thread }: Chat,
-  { execute, timeoutMs }: ChatTool,
+  tool: ChatTool,
   message: ThreadMessage,
-  { id: toolCallId, input }: ThreadToolCall,
+  call: ThreadToolCall,
 ): Promise<unknown> {
+  const { timeoutMs } = tool;
   const late = () => new Error(`no result after ${timeoutMs} ms`);
   const span = openSpan(client.clock, undefined, timeoutMs, late);
   const { signal } = span;
-  const context = { signal, toolCallId, messages: thread.pathTo(message.id), kept: undefined };
+  const context = { signal, toolCallId: call.id, messages: thread.pathTo(message.id), kept: undefined };
   const nothing = { keep: async () => {}, progress() {}, show() {} };
-  const run = async () => execute?.(input, { ...context, ...nothing });
+  const run = async () => {
+    const input = await checkedInput(tool, inputOf(call));
+    // a slow check may be over after the limit
+    signal.throwIfAborted();
+    return tool.execute?.(input, { ...context, ...nothing });
+  };
   try {
     return await unlessAborted(run(), signal);
   } catch (cause) {

@@ -1,5 +1,4 @@
 import { type Clock, openSpan, unlessAborted } from "../../base/clock.js";
-import { checkBySchema, issuesText } from "../../base/standard-schema.js";
 import type { Client } from "../../client.js";
 import { parseJSON } from "../../transport/error-response.js";
 import { asError } from "../../vocabulary/errors.js";
@@ -13,6 +12,7 @@ import {
 } from "./message.js";
 import type { Thread } from "./message-tree.js";
 import { createRunningCall, type RunningCall, withoutRun } from "./running-call.js";
+import { checkedInput, inputOf } from "./tool-input.js";
 import { createToolReport, type ToolReport } from "./tool-report.js";
 import type { ChatTool, ToolContext } from "./tools.js";
 
@@ -218,15 +218,13 @@ async function withTool(
   const work = async () => {
     const input = inputOf(call);
     known = { ...call, input };
-    await assertType(tool, input);
-    const checked = tool.schema ? await checkBySchema(tool.schema, input) : { value: input };
-    if (checked.issues) throw new Error(`the arguments do not fit: ${issuesText(checked.issues)}`);
+    const checked = await checkedInput(tool, input);
     // a storage needs JSON, and the output of a schema may be any value
-    if (!problemOf(checked.value)) known = { ...call, input: checked.value };
+    if (!problemOf(checked)) known = { ...call, input: checked };
     isChecked = true;
     // a slow check may be over after the chat was stopped
     span.signal.throwIfAborted();
-    return run(tool, checked.value, known, span.signal);
+    return run(tool, checked, known, span.signal);
   };
   try {
     const next = await unlessAborted(work(), span.signal);
@@ -247,24 +245,4 @@ async function withTool(
     // the words of a schema may quote the arguments
     else report.end("invalid-arguments", new Error("the arguments do not fit the tool"));
   }
-}
-
-function inputOf({ arguments: text }: ThreadToolCall): unknown {
-  const input = text.trim() === "" ? {} : parseJSON(text);
-  const problem = input === undefined ? text.slice(0, 200) : problemOf(input);
-  if (problem) throw new Error(`the arguments are no JSON: ${problem}`);
-  return input;
-}
-
-/**
- * Refuses arguments of another type than the tool's JSON Schema names. Nearly all arguments are objects, and the schema
- * is read for others alone.
- */
-async function assertType(tool: ChatTool, input: unknown): Promise<void> {
-  const found = input === null ? "null" : Array.isArray(input) ? "array" : typeof input;
-  if (found === "object") return;
-  const { type = "object" } = (await tool.definition()).function.parameters ?? {};
-  const types = [type].flat();
-  if (types.includes(found) || (Number.isInteger(input) && types.includes("integer"))) return;
-  throw new Error(`the arguments do not fit: they are of type ${found}, not ${types.join(" or ")}`);
 }
