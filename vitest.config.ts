@@ -145,6 +145,9 @@ const reactSuite = {
 const react18 = (name: string) =>
   fileURLToPath(new URL(`./packages/react/node_modules/${name}-18`, import.meta.url));
 
+/** Files with simulated worlds. */
+const worlds = ["simulation", "upload-simulation", "chat-devices"].map((name) => `tests/${name}.test.ts`);
+
 /** Made anew for each project: vitest writes the project's name into it. */
 const inChromium = (executablePath: string) => ({
   enabled: true,
@@ -227,7 +230,13 @@ export default defineConfig({
           name: "together",
           environment: "node",
           include: ["tests/*.test.ts", "tests/studio/*.test.ts"],
+          exclude: worlds,
         },
+      },
+      {
+        ...shared,
+        // a world replaces the clock of its process: timers that another file has left would run in it
+        test: { ...sharedWorkers, isolate: true, name: "worlds", environment: "node", include: worlds },
       },
       {
         ...shared,

@@ -45,7 +45,7 @@ const quick: Stage = {
   ],
 };
 /** Projects that test what is built. */
-const built = ["together", "readme"];
+const built = ["together", "worlds", "readme"];
 /** Project that waits a lot, for the alarms of Workers. */
 const waiting = ["worker-proxy", "durable"];
 /** Projects of the long run: the same tests as another project's, on another platform. */
@@ -83,7 +83,7 @@ const long: Stage = {
       { args: [...projects("!clients", "!recipes"), "--tags-filter", "long"], ...siteOf("site build") },
       { args: ["--project", "worker-proxy", "fuzz"], env: { SLUICE_SEED: "7", SLUICE_RUNS: "2000" } },
       { args: ["--project", "together", "properties", "any-json"], env: { SLUICE_RUNS: "2000" } },
-      { args: ["--project", "together", "simulation"], env: { SLUICE_RUNS: "400" } },
+      { args: ["--project", "worlds"], env: { SLUICE_RUNS: "400" } },
       { args: projects("clients", "recipes") },
     ],
   ],
