@@ -54,11 +54,26 @@ export async function loadUploads(
   return loadBuilt<typeof import("./upload-world.js")>(changes, "upload-world.ts");
 }
 
+/** Lines of a stream that nothing happens on come less often: a week of them would be all that a world does. */
+const quieter: readonly SourceChange[] = [
+  {
+    file: "packages/durable/src/conversations/event-stream.ts",
+    find: "BEAT_MS = 15_000",
+    replace: "BEAT_MS = 300_000",
+  },
+  {
+    file: "packages/core/src/remote/follow.ts",
+    find: "SILENCE_MS = 45_000",
+    replace: "SILENCE_MS = 900_000",
+  },
+];
+
 /** Builds the worlds of devices, and loads them. */
 export async function loadDevices(
   changes: readonly SourceChange[] = [],
 ): Promise<typeof import("./device-search.js")> {
-  return loadBuilt<typeof import("./device-search.js")>(changes, "device-search.ts", async (built) => {
+  const all = [...quieter, ...changes];
+  return loadBuilt<typeof import("./device-search.js")>(all, "device-search.ts", async (built) => {
     // what modules make once, such as the origin of ids, is there in all worlds then
     await built.simulateDevices({
       ...built.devicePlanOf(0),
@@ -148,6 +163,7 @@ function aliases() {
   const ours = Object.entries({
     ...entries,
     "@sluice/core/internal": "core/src/entries/internal.ts",
+    "@sluice/core/remote": "core/src/entries/remote.ts",
     "@sluice/worker-proxy/internal": "worker-proxy/src/internal.ts",
   })
     .sort(([a], [b]) => b.length - a.length)

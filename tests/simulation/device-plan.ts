@@ -99,6 +99,8 @@ const HOUR_MS = 3_600_000;
 /** Makes the plan of a seed. */
 export function devicePlanOf(seed: number): DevicePlan {
   const random = randomOf(seed, "devices");
+  // a page renews its leases and reads each hour: a week of that is all that a real one would do
+  const storage = randomOf(seed, "storage")() < 0.5 ? "real" : "model";
   const chosen = Object.entries(families).filter(
     ([name]) => name === "talk" || random() < (name === "devices" ? 0.7 : name === "clears" ? 0.15 : 0.4),
   );
@@ -112,7 +114,7 @@ export function devicePlanOf(seed: number): DevicePlan {
           [between(random, 50, 3000)]: 8,
           [between(random, 4000, 90_000)]: 3,
           [HOUR_MS * between(random, 1, 5)]: 0.2,
-          [24 * HOUR_MS * between(random, 1, 7)]: 0.05,
+          [(storage === "real" ? 1 : 24) * HOUR_MS * between(random, 1, 7)]: 0.05,
         }),
       ),
       do: weighted(random, weights),
@@ -125,6 +127,7 @@ export function devicePlanOf(seed: number): DevicePlan {
     clocks: Array.from({ length: between(random, 2, 3) }, () => between(random, -24, 24) * (HOUR_MS / 2)),
     whenBusy: nthOf(["reject", "queue", "replace"] as const, between(random, 0, 2)) as WhenBusy,
     proxy: weighted(random, { absent: 3, kept: 5 }),
+    storage,
     steps: withMishap(seed, steps),
   };
 }

@@ -1,10 +1,13 @@
+import { isDeepStrictEqual } from "node:util";
 import type { DeviceTab, DeviceWorld } from "./device-world.js";
 import { billsAnswersOnce, billsForAReason, contentOf, isFilled, sendsSoundHistories } from "./invariants.js";
+import type { Versioned } from "./shared-server.js";
 import { reachable } from "./world.js";
 
 /* Rules of worlds of devices. Each returns the broken rule, if it is. */
 
 const QUEUED = "/queued/";
+const none: ReadonlyMap<string, Versioned> = new Map();
 
 /** Returns the first rule that is broken now, whatever may still come. */
 export function brokenDeviceRule(world: DeviceWorld): string | undefined {
@@ -38,13 +41,13 @@ export function brokenDeviceRuleAtRest(world: DeviceWorld): string | undefined {
 }
 
 /** Returns what a tab has left after its app was closed. */
-export function leftByDevice({ network, locks, server }: DeviceWorld, tab: DeviceTab): string | undefined {
+export function leftByDevice({ network, locks, kept }: DeviceWorld, tab: DeviceTab): string | undefined {
   const { page, pending, device } = tab;
   const left = {
     timers: page.timers.size,
     connections: network.countOf(page),
     locks: locks.flatMap((each) => each.namesOf(page)).length,
-    leases: [...server.leases.values()].filter((lease) => lease.page === page).length,
+    leases: kept.leasesOf(page),
     watchers: device.watchersOf(page),
     promises: pending.size,
   };
@@ -61,12 +64,13 @@ function first(tabs: readonly DeviceTab[], rule: (tab: DeviceTab) => string | un
 }
 
 /** Notes what devices and the server have. */
-function note({ devices, server, queued, cleared, gone }: DeviceWorld): void {
+function note({ devices, kept, queued, cleared, gone }: DeviceWorld): void {
   for (const { local } of devices)
     for (const [key, text] of local)
       if (key.startsWith(QUEUED)) queued.set(key.slice(QUEUED.length), JSON.parse(text).content);
+  const { records } = cleared.size > 0 ? kept : { records: none };
   for (const id of cleared) {
-    const record = server.records.get(id);
+    const record = records.get(id);
     if (record && record.text === undefined) gone.add(id);
   }
 }
@@ -134,10 +138,10 @@ function losesNoQueued({ tabs, queued, dropped, cleared, turns }: DeviceWorld): 
   });
 }
 
-function keepsCleared({ tabs, gone, server }: DeviceWorld): string | undefined {
+function keepsCleared({ tabs, gone, kept }: DeviceWorld): string | undefined {
+  const { records } = kept;
   for (const id of gone)
-    if (server.records.get(id)?.text !== undefined)
-      return "a message that was cleared is on the server again";
+    if (records.get(id)?.text !== undefined) return "a message that was cleared is on the server again";
   return first(tabs, (tab) => {
     const messages = reachable(tab);
     return [...gone].some((id) => messages.has(id)) ? "a message that was cleared is shown again" : undefined;
@@ -145,14 +149,20 @@ function keepsCleared({ tabs, gone, server }: DeviceWorld): string | undefined {
 }
 
 /** The server and all devices have the same records. */
-function hasOneState({ devices, server }: DeviceWorld): string | undefined {
+function hasOneState({ devices, kept }: DeviceWorld): string | undefined {
+  const { records } = kept;
   for (const { id, local, dirty } of devices) {
     if (dirty.size > 0) return `${id} has not sent ${[...dirty]}`;
-    for (const key of new Set([...local.keys(), ...server.records.keys()]))
-      if (local.get(key) !== server.records.get(key)?.text)
-        return `${id} has another record of ${key}: ${local.get(key)} / ${server.records.get(key)?.text}`;
+    for (const key of new Set([...local.keys(), ...records.keys()]))
+      if (!isDeepStrictEqual(parsed(local.get(key)), parsed(records.get(key)?.text)))
+        return `${id} has another record of ${key}: ${local.get(key)} / ${records.get(key)?.text}`;
   }
   return undefined;
+}
+
+/** A record, whatever the order of its fields. */
+function parsed(text: string | undefined): unknown {
+  return text === undefined ? undefined : JSON.parse(text);
 }
 
 /** All tabs of all devices show the same messages. */

@@ -42,6 +42,35 @@ export const deviceScenarios: readonly { readonly name: string; readonly plan: D
       ],
     },
   },
+  {
+    name: "what a tab has removed comes back to its browser, as another tab reads it from the server meanwhile",
+    plan: {
+      seed: 12,
+      clocks: [-10_800_000, -30_600_000],
+      whenBusy: "replace",
+      proxy: "absent",
+      storage: "real",
+      steps: [
+        step(2775, "go offline", 3, 9),
+        step(88_754, "send", 2, 11),
+        step(16, "kill device", 2, 8),
+        step(196, "send", 2, 15),
+        step(24, "reset chat", 3, 20),
+        step(83_612, "wait", 0, 14),
+      ],
+    },
+  },
+  {
+    name: "an end of an answer that differs from the server's stays on one device",
+    plan: {
+      seed: 106,
+      clocks: [1_800_000, -23_400_000],
+      whenBusy: "queue",
+      proxy: "kept",
+      storage: "real",
+      steps: [step(70_475, "send for a tool", 0, 9), step(692, "freeze", 4, 12), step(54_091, "thaw", 4, 12)],
+    },
+  },
 ];
 
 function step(afterMs: number, action: DeviceAction, tab: number, nth: number): DeviceStep {

@@ -3,6 +3,7 @@ import { type DeviceAction, type DeviceStep, describedStep } from "./device-plan
 import type { DeviceTab, DeviceWorld } from "./device-world.js";
 import { networkFaults } from "./network.js";
 import { nthOf } from "./random.js";
+import { isOfStorage } from "./remote-devices.js";
 import { reachable } from "./world.js";
 
 /** Steps after which a request may be sent once more, since an answer was lost or was asked for again. */
@@ -191,7 +192,9 @@ function stop({ withdrawn, network }: DeviceWorld, { page, chat, pending }: Devi
   page.run(() => chat.stop());
   const shown = new Set(chat.getSnapshot().messages.map(({ content }: ThreadMessage) => content));
   const isSent = (name: string) =>
-    network.exchanges.some((each) => each.page === page && each.body?.includes(`"${name}"`));
+    network.exchanges.some(
+      (each) => each.page === page && !isOfStorage(each) && each.body?.includes(`"${name}"`),
+    );
   for (const name of pending.values())
     if (name.startsWith("question") && !shown.has(name) && !isSent(name)) withdrawn.add(name);
 }

@@ -1,12 +1,14 @@
 import { type ChatStore, createChatStore, createClient, type WhenBusy } from "@sluice/core";
+import { createChannels } from "./channels.js";
 import { createGateway } from "./gateway.js";
 import { createLocks } from "./locks.js";
-import { createNetwork } from "./network.js";
-import { openPage, type Page } from "./page.js";
+import { createNetwork, type Exchange } from "./network.js";
+import { currentPage, openPage, type Page } from "./page.js";
 import { installPlatform } from "./platform.js";
 import { createProxyServer, type ProxyMode } from "./proxy.js";
 import { randomOf } from "./random.js";
-import { createDevice, createSharedServer, type Device } from "./shared-server.js";
+import { createRemoteDevice, isOfStorage, keptByObjects, storageFaultOf } from "./remote-devices.js";
+import { createDevice, createSharedServer, type Device, type KeptChat } from "./shared-server.js";
 import { toolsOf } from "./tab.js";
 import { createTimeline } from "./timeline.js";
 
@@ -28,23 +30,37 @@ export interface DeviceWorldOptions {
   readonly clocks: readonly number[];
   readonly whenBusy: WhenBusy;
   readonly proxy: ProxyMode;
+  /** `model`: a storage that keeps the contract, without HTTP. `real`: `remoteStorage`, and `conversations()` at the proxy. */
+  readonly storage?: "model" | "real" | undefined;
 }
 
 /** A user with several devices, the server that keeps the chat, the proxy and the gateway. */
 export type DeviceWorld = ReturnType<typeof createDeviceWorld>;
 
-/** Events of a world: a lease is renewed as long as a page works. */
-const MOST_EVENTS = 200_000;
+type Channels = ReturnType<typeof createChannels>;
+
+/** Events of a world: a lease is renewed as long as a page works, or has a message in its queue. */
+const MOST_EVENTS = 600_000;
 
 /** Creates a world of devices. `restore` brings the globals back. */
-export function createDeviceWorld({ seed, clocks, whenBusy, proxy: mode }: DeviceWorldOptions) {
+export function createDeviceWorld({
+  seed,
+  clocks,
+  whenBusy,
+  proxy: mode,
+  storage = "model",
+}: DeviceWorldOptions) {
   const timeline = createTimeline(MOST_EVENTS);
   const trace: string[] = [];
   const gateway = createGateway(timeline);
   const server = createSharedServer(timeline, detail);
-  const devices = clocks.map((_, nth) =>
-    createDevice(`device-${nth}`, server, timeline, randomOf(seed, `device ${nth}`), detail),
-  );
+  const channels = clocks.map((_, nth) => createChannels(timeline, randomOf(seed, `channels ${nth}`)));
+  const devices = clocks.map((_, nth): Device => {
+    const random = randomOf(seed, `device ${nth}`);
+    return storage === "real"
+      ? createRemoteDevice(`device-${nth}`, timeline, random, channels[nth] as Channels, detail)
+      : createDevice(`device-${nth}`, server, timeline, random, detail);
+  });
   const locks = clocks.map((_, nth) =>
     createLocks(timeline, randomOf(seed, `locks ${nth}`), "sound", detail),
   );
@@ -53,14 +69,26 @@ export function createDeviceWorld({ seed, clocks, whenBusy, proxy: mode }: Devic
     timeline,
     random: randomOf(seed, "ids"),
     locksOf: (page) => locks[homes.get(page) ?? -1]?.managerOf(),
-    openChannel: () => Object.assign(new EventTarget(), { postMessage() {}, close() {} }),
+    openChannel: (name) =>
+      storage === "real"
+        ? (channels[homes.get(currentPage() as Page) ?? 0] as Channels).open(name)
+        : Object.assign(new EventTarget(), { postMessage() {}, close() {} }),
     logError: detail,
   });
+  const keepsConversations = storage === "real";
+  const parts = { seed, budget: 10_000_000, keepsConversations };
   const proxy =
-    mode === "absent"
+    mode === "absent" && !keepsConversations
       ? undefined
-      : createProxyServer({ seed, proxy: mode, budget: 10_000_000 }, timeline, gateway.fetch, detail);
-  const network = createNetwork(timeline, randomOf(seed, "network"), (proxy ?? gateway).fetch, detail);
+      : createProxyServer(
+          { ...parts, proxy: mode === "absent" ? "metered" : mode },
+          timeline,
+          gateway.fetch,
+          detail,
+        );
+  const network = createNetwork(timeline, randomOf(seed, "network"), serve, detail, (page, path) =>
+    storageFaultOf(devices[homes.get(page) ?? -1], path),
+  );
   const jitter = randomOf(seed, "jitter");
   const tabs: DeviceTab[] = [];
   let opened = 0;
@@ -69,8 +97,10 @@ export function createDeviceWorld({ seed, clocks, whenBusy, proxy: mode }: Devic
     trace,
     gateway,
     server,
+    kept: keepsConversations && proxy ? keptByObjects(proxy, timeline) : (server as KeptChat),
     devices,
     locks,
+    channels,
     proxy,
     network,
     tabs,
@@ -101,6 +131,11 @@ export function createDeviceWorld({ seed, clocks, whenBusy, proxy: mode }: Devic
   };
   return world;
 
+  function serve(request: Request, exchange: Exchange): Promise<Response> {
+    const isDirect = mode === "absent" && !isOfStorage(exchange);
+    return (isDirect ? gateway : (proxy ?? gateway)).fetch(request, exchange);
+  }
+
   function log(text: string): void {
     trace.push(`${(timeline.now() / 1000).toFixed(3).padStart(10)} s  ${text}`);
   }
@@ -115,7 +150,6 @@ export function createDeviceWorld({ seed, clocks, whenBusy, proxy: mode }: Devic
     homes.set(page, nth);
     page.clockErrorMs = clocks[nth] as number;
     page.isOnline = device.isOnline;
-    const storage = device.storageOf(page);
     const pending = new Map<object, string>();
     const chat = page.run(() => {
       const client = createClient({
@@ -132,7 +166,7 @@ export function createDeviceWorld({ seed, clocks, whenBusy, proxy: mode }: Devic
         tools,
         whenBusy,
         maxSteps: 4,
-        storage,
+        storage: device.storageOf(page, client),
       });
       store.subscribe(() => {});
       return store;
@@ -164,5 +198,6 @@ export function createDeviceWorld({ seed, clocks, whenBusy, proxy: mode }: Devic
     device.pages.delete(page);
     network.drop(page);
     locks[homes.get(page) as number]?.drop(page);
+    channels[homes.get(page) as number]?.drop(page);
   }
 }

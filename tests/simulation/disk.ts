@@ -61,6 +61,7 @@ export function createDisk(timeline: Timeline, random: Random, log: (detail: str
 
   function storageOf(page: Page): RecordStorage {
     let busyUntil = 0;
+    let isLost = false;
     return { read, write, watch };
 
     function read(collection: string): Promise<ReadonlyMap<string, unknown>> {
@@ -120,8 +121,9 @@ export function createDisk(timeline: Timeline, random: Random, log: (detail: str
         busyUntil = Math.max(busyUntil, timeline.now()) + ms;
         const isKept = random() < 0.5;
         timeline.after(busyUntil - timeline.now(), () => {
-          // a closing tab's last writes may come to their end, or not
-          if (page.state === "gone" && !isKept) return;
+          // a closing tab's last writes may come to their end, or not; they do in their order
+          if (page.state === "gone") isLost ||= !isKept;
+          if (isLost) return;
           try {
             if (disk.mode === "fails") throw new DOMException(`could not ${what}`, "UnknownError");
             const result = work();

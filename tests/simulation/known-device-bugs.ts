@@ -53,4 +53,18 @@ export const knownDeviceBugs: readonly KnownBug[] = [
       ),
     ],
   },
+  {
+    name: "what a tab has removed is in its browser again, as another tab has read it meanwhile",
+    changes: [change("packages/core/src/remote/replica.ts", "writtenOver.add(key);", "{}")],
+  },
+  {
+    name: "an end of an answer that differs from the server's is not sent to it",
+    changes: [
+      change(
+        `${conversation}/join.ts`,
+        "stateOf(joined) !== stateOf(copy)",
+        "joined.revision !== copy.revision || isWhole(joined) !== isWhole(copy)",
+      ),
+    ],
+  },
 ];

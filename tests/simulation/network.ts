@@ -49,12 +49,17 @@ export interface Exchange {
   isWhole: boolean;
 }
 
-/** Creates the network between the pages and a server. */
+/**
+ * Creates the network between the pages and a server.
+ *
+ * @param faultOf returns the fault of a connection to which none was given
+ */
 export function createNetwork(
   timeline: Timeline,
   random: Random,
   serve: (request: Request, exchange: Exchange) => Promise<Response>,
   log: (detail: string) => void,
+  faultOf: (page: Page, path: string) => NetworkFault | undefined = () => undefined,
 ) {
   const exchanges: Exchange[] = [];
   const open = new Map<Exchange, (error: TypeError) => void>();
@@ -86,13 +91,14 @@ export function createNetwork(
     body: string | undefined,
   ): Promise<Response> {
     const { page, to } = sender;
-    const { fault, pieces = 0 } = armed.shift() ?? {};
     const { method, url, headers } = request;
+    const path = new URL(url).pathname;
+    const { fault = faultOf(page, path), pieces = 0 } = armed.shift() ?? {};
     const exchange: Exchange = {
       ...sender,
       at: timeline.now(),
       method,
-      path: new URL(url).pathname,
+      path,
       body,
       fault,
       hasArrived: false,
@@ -138,7 +144,10 @@ export function createNetwork(
         if (!page.isOnline || network.isDown || fault === "refused") return lose(refused());
         if (fault === "lost") return;
         exchange.hasArrived = true;
-        const answer = await serve(arrive(), exchange).catch(reset);
+        const answer = await serve(arrive(), exchange).catch((error) => {
+          log(`${place}: the server fails: ${error}`);
+          return reset();
+        });
         exchange.isAnswered = !(answer instanceof Error);
         if (fault === "reset" || answer instanceof Error) return lose(reset());
         if (fault === "silent") return;
@@ -211,7 +220,7 @@ export function createNetwork(
 const decoder = new TextDecoder();
 
 async function bodyOf(request: Request): Promise<string | undefined> {
-  return request.method === "POST" ? request.text() : undefined;
+  return request.method === "GET" ? undefined : (await request.text()) || undefined;
 }
 
 function refused(): TypeError {

@@ -44,7 +44,7 @@ export function createObjects<Name extends string>(
   log: (detail: string) => void,
 ) {
   const objects = new Map<string, SimulatedObject>();
-  const now = () => BEGINNING + timeline.now();
+  const now = () => Math.floor(BEGINNING + timeline.now());
   let started = 0;
   const network = createNetwork(timeline, random, serve, log);
   return {

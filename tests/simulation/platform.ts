@@ -46,7 +46,7 @@ export function installPlatform(parts: PlatformParts): () => void {
   for (const name of ["clearTimeout", "clearInterval"])
     replace(name, { value: (cancel?: () => void) => cancel?.() });
   replace("crypto", { value: { getRandomValues, randomUUID, subtle: { digest, importKey, sign } } });
-  Date.now = () => BEGINNING + timeline.now() + (currentPage()?.clockErrorMs ?? 0);
+  Date.now = () => Math.floor(BEGINNING + timeline.now() + (currentPage()?.clockErrorMs ?? 0));
   Math.random = random;
 
   return () => {

@@ -1,6 +1,9 @@
 import {
   Budget,
   budget,
+  type ConversationsOptions,
+  conversations,
+  conversationsObject,
   type ObjectNamespace,
   once,
   onceObject,
@@ -32,7 +35,7 @@ interface Env {
   readonly purpose: string;
 }
 
-type ClassName = "BUDGET" | "ONCE" | "STREAM_LOG" | "VIDEO_WATCH";
+type ClassName = "BUDGET" | "ONCE" | "STREAM_LOG" | "VIDEO_WATCH" | "CONVERSATIONS";
 
 /** Length of the windows of the budgets, in milliseconds. */
 export const WINDOW_MS = 3_600_000;
@@ -43,7 +46,8 @@ const RATE = 30;
  * Creates the proxy between the tabs and the gateway: its process, its Durable Objects, and the network behind it. What
  * it does for one request of a tab has the number of that request as its purpose.
  *
- * @param plan its `budget` is what the user may spend in one window, in tokens
+ * @param plan its `budget` is what the user may spend in one window, in tokens; with `keepsConversations` the proxy has
+ *   `conversations()`, and lets devices ask more often
  */
 export function createProxyServer(
   {
@@ -52,7 +56,8 @@ export function createProxyServer(
     once: isOnce,
     budget: most,
     log: logFault,
-  }: Pick<Plan, "seed" | "proxy" | "once" | "budget" | "log">,
+    keepsConversations = false,
+  }: Pick<Plan, "seed" | "proxy" | "once" | "budget" | "log"> & { readonly keepsConversations?: boolean },
   timeline: Timeline,
   gateway: (request: Request, exchange: Exchange) => Promise<Response>,
   log: (detail: string) => void,
@@ -84,6 +89,10 @@ export function createProxyServer(
     meter,
   });
   const VideoWatch = videoWatch<Env>(way);
+  const kept: ConversationsOptions<Env> = {
+    namespace: ({ purpose }) => bindingOf("CONVERSATIONS", purpose),
+  };
+  const Conversations = conversationsObject<Env>(kept);
   const objects = createObjects<ClassName>(
     timeline,
     randomOf(seed, "objects"),
@@ -92,6 +101,7 @@ export function createProxyServer(
       ONCE: (state, page) => new Once(state, { purpose: page.name }),
       STREAM_LOG: (state, page) => new StreamLog(state, { purpose: page.name }),
       VIDEO_WATCH: (state, page) => new VideoWatch(state, { purpose: page.name }),
+      CONVERSATIONS: (state, page) => new Conversations(state, { purpose: page.name }),
     },
     upstream.drop,
     log,
@@ -142,17 +152,22 @@ export function createProxyServer(
           "gamma-image-5-0-260128": {},
           "gamma-asset": { GroupId: ["group"] },
         },
-        routes: ["chat", "images", "videos", "assets", "budget"],
+        routes: [
+          ...(["chat", "images", "videos", "assets", "budget"] as const),
+          ...(keepsConversations ? (["conversations"] as const) : []),
+        ],
         assetLookup: "/gamma/asset/GetAsset",
         rateLimit: workersRateLimit<Env>(() => ({ limit })),
-        extensions:
-          mode === "kept"
+        extensions: [
+          ...(mode === "kept"
             ? [
                 ...(isOnce ? [once<Env>(({ purpose }) => bindingOf("ONCE", purpose))] : []),
                 streamLog<Env>(({ purpose }) => bindingOf("STREAM_LOG", purpose)),
                 videoEvents<Env>(({ purpose }) => bindingOf("VIDEO_WATCH", purpose)),
               ]
-            : [],
+            : []),
+          ...(keepsConversations ? [conversations<Env>(kept)] : []),
+        ],
       }),
     );
     return { process, proxy };
@@ -166,7 +181,7 @@ export function createProxyServer(
     const minute = Math.floor(timeline.now() / 60_000);
     if (minute !== counted.minute) counted = { minute, requests: 0 };
     counted.requests += 1;
-    return { success: counted.requests <= RATE };
+    return { success: counted.requests <= (keepsConversations ? 100 * RATE : RATE) };
   }
 }
 

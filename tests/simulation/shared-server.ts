@@ -1,4 +1,4 @@
-import type { DeviceLock, RecordStorage, SyncStatus } from "@sluice/core";
+import type { Client, DeviceLock, RecordStorage, SyncStatus } from "@sluice/core";
 import { joinRecords } from "@sluice/core/internal";
 import type { Page } from "./page.js";
 import { between, type Random } from "./random.js";
@@ -48,6 +48,7 @@ export function createSharedServer(timeline: Timeline, log: (detail: string) => 
     devices,
     /** Number of requests for a lease, renewals among them. */
     asked: 0,
+    leasesOf: (page: Page) => [...leases.values()].filter((lease) => lease.page === page).length,
     get version() {
       return version;
     },
@@ -116,7 +117,33 @@ export function createSharedServer(timeline: Timeline, log: (detail: string) => 
 }
 
 export type SharedServer = ReturnType<typeof createSharedServer>;
-export type Device = ReturnType<typeof createDevice>;
+
+/** A device, whatever its storage. */
+export interface Device {
+  readonly id: string;
+  /** Records of the chat that it keeps. */
+  readonly local: ReadonlyMap<string, string>;
+  /** Keys of what it has not sent. */
+  readonly dirty: ReadonlySet<string>;
+  readonly pages: Set<Page>;
+  /** True while the server can be reached. */
+  isOnline: boolean;
+  /** Number of the next requests whose answers are lost. */
+  answersLost: number;
+  /** True while each request takes seconds. */
+  isSlow: boolean;
+  goOnline(): void;
+  storageOf(page: Page, client: Client): RecordStorage;
+  /** Number of listeners of a page. */
+  watchersOf(page: Page): number;
+}
+
+/** The chat as the server has it. */
+export interface KeptChat {
+  readonly records: ReadonlyMap<string, Versioned>;
+  /** Number of leases that a page may hold. */
+  leasesOf(page: Page): number;
+}
 
 interface Watcher {
   readonly page: Page;
@@ -151,11 +178,8 @@ export function createDevice(
     local,
     dirty,
     pages,
-    /** True while the server can be reached. */
     isOnline: true,
-    /** Number of the next requests whose answers are lost. */
     answersLost: 0,
-    /** True while each request takes seconds. */
     isSlow: false,
     hear(act: () => void): void {
       if (device.isOnline) timeline.after(delay(), () => device.isOnline && act());
@@ -174,7 +198,6 @@ export function createDevice(
       device.told("records");
     },
     storageOf,
-    /** Number of listeners of a page. */
     watchersOf: (page: Page) =>
       [...watchers, ...lockListeners, ...statusListeners].filter((each) => each.page === page).length,
   };

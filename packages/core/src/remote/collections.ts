@@ -9,7 +9,7 @@ import { isWithin } from "../storage/texts.js";
 import { type Collection, createCollection } from "./collection.js";
 import { joinRecords } from "./join.js";
 import { createLine } from "./line.js";
-import { createOutbox } from "./outbox.js";
+import { createOutbox, type OutboxEntry } from "./outbox.js";
 import { CONVERSATIONS, type Place, placeOf, placeOfChat, stateNameOf } from "./place.js";
 import { createReferences } from "./references.js";
 import { createSender } from "./sender.js";
@@ -55,7 +55,7 @@ export function createCollections(
     local,
     device: wire.device,
     join: (collection, key, mine, theirs) => joinRecords(collection, key, mine, theirs, true).value,
-    onAdopted: () => sender.wake(),
+    onAdopted,
   });
   const references = createReferences(client, local);
   const all = new Map<string, Collection>();
@@ -67,7 +67,7 @@ export function createCollections(
     outbox,
     references,
     placeOf: byName,
-    onTaken: (place, taken) => of(place).replica.noteTaken(taken),
+    onTaken: (place, taken) => void of(place).replica.noteTaken(taken).catch(report),
     onKept: (place, kept) => of(place).take(kept),
     onGone: (place) => of(place).gone(),
     onRefused: refuse,
@@ -115,6 +115,14 @@ export function createCollections(
     const known = all.get(place.collection) ?? createCollection(shared, place);
     all.set(place.collection, known);
     return known;
+  }
+
+  function onAdopted(taken: ReadonlyMap<string, ReadonlyMap<string, OutboxEntry>>): void {
+    for (const [collection, entries] of taken) {
+      const place = byName(collection);
+      if (place) of(place).replica.adopt(entries).catch(report);
+    }
+    sender.wake();
   }
 
   function refuse({ collection }: Place, key: string, error: Error): void {

@@ -47,8 +47,8 @@ interface OutboxOptions {
   readonly device: string;
   /** Joins the change of a closed page with one of this page. */
   readonly join: (collection: string, key: string, mine: unknown, theirs: unknown) => unknown;
-  /** Called after changes of closed pages were taken. */
-  readonly onAdopted: () => void;
+  /** Called with the changes of a closed page, by collection, once they are those of this page. */
+  readonly onAdopted: (taken: ReadonlyMap<string, ReadonlyMap<string, OutboxEntry>>) => void;
 }
 
 /**
@@ -159,7 +159,7 @@ export function createOutbox({ client, local, device, join, onAdopted }: OutboxO
     }
     for (const [collection, entries] of taken) await put(collection, entries);
     await local.write(name, new Map(left.map((key) => [key, undefined])));
-    if (taken.size > 0) onAdopted();
+    if (taken.size > 0) onAdopted(taken);
   }
 
   function withOwn(collection: string, key: string, entry: OutboxEntry): OutboxEntry {

@@ -1,14 +1,13 @@
-import { isolate } from "../base/isolate.js";
 import { isSame } from "../base/same.js";
 import type { RecordStorage } from "../storage/storage.js";
 import { recordsOf, textsOf } from "../storage/texts.js";
 import type { ServerRecord } from "./answers.js";
+import { createCopy, type Listener } from "./copy.js";
 import { joinRecords } from "./join.js";
 import type { Outbox, OutboxEntry } from "./outbox.js";
 import type { Place } from "./place.js";
 
 type Records = ReadonlyMap<string, unknown>;
-type Listener = (changes: Records) => void;
 
 /** The copy of one collection in this page: it joins what is written here with what comes from elsewhere. */
 export interface Replica {
@@ -30,7 +29,9 @@ export interface Replica {
   /** Takes the server's records, and writes what they change into the local storage. */
   take(records: ReadonlyMap<string, ServerRecord>): Promise<void>;
   /** Notes the versions of changes that the server has taken. */
-  noteTaken(taken: ReadonlyMap<string, number>): void;
+  noteTaken(taken: ReadonlyMap<string, number>): Promise<void>;
+  /** Takes over the changes of a closed page, which another tab may have written over in the local storage. */
+  adopt(entries: ReadonlyMap<string, OutboxEntry>): Promise<void>;
   /** Version up to which all records are in the copy; 0 where that is unknown. */
   readonly version: () => number;
   /** Notes that all records up to this version are in the copy. */
@@ -58,48 +59,51 @@ interface ReplicaOptions {
   readonly onUse: () => () => void;
 }
 
-/** Creates the copy of one collection. Nothing is read before `load`. */
+/** Creates the copy of one collection, and its place on the server. Nothing is read before `load`. */
 export function createReplica({ local, outbox, place, onDue, onUse }: ReplicaOptions): Replica {
   const { name, collection } = place;
-  const listeners = new Set<Listener>();
-  let records = new Map<string, unknown>();
-  /** Keys that have changed since the copy was begun: what is read of them is older. */
-  let changed = new Set<string>();
-  let loading: Promise<Records> | undefined;
+  const copy = createCopy(local, name);
+  /** Keys of changes on their way that another tab has written over in the local storage. */
+  const writtenOver = new Set<string>();
   const versions = createVersions();
   let stop: (() => void) | undefined;
   return {
     place,
-    watchers: () => listeners.size,
+    watchers: copy.watchers,
     watch,
-    async read() {
-      if (loading || listeners.size === 0) return local.read(name);
-      return new Map(await load());
-    },
-    load,
+    read: copy.read,
+    load: copy.load,
     write,
     take,
-    noteTaken(taken) {
+    async noteTaken(taken) {
+      const again = new Map<string, unknown>();
       for (const [key, at] of taken) {
         versions.note(key, at);
         outbox.raise(collection, key, at);
+        if (writtenOver.delete(key)) again.set(key, copy.get(key));
       }
+      if (again.size > 0) await local.write(name, again);
+    },
+    async adopt(entries) {
+      const here = await (copy.watchers() > 0 ? copy.load() : local.read(name));
+      const changes = new Map<string, unknown>();
+      for (const [key, { value }] of entries) {
+        const joined = joinedWithCopy(collection, key, value, here.get(key));
+        if (!isSame(joined, here.get(key))) changes.set(key, joined);
+      }
+      await copy.keep(changes);
     },
     version: versions.ofAll,
     noteVersion: versions.noteAll,
     async sendAll() {
       const all = new Map<string, OutboxEntry>();
-      for (const [key, value] of await load()) all.set(key, { value, seen: 0, isCopy: true });
+      for (const [key, value] of await copy.load()) all.set(key, { value, seen: 0, isCopy: true });
       for (const [key, { value }] of outbox.of(collection)) all.set(key, { value, seen: 0 });
       await outbox.put(collection, all);
       onDue();
     },
-    async keep(changes) {
-      for (const [key, value] of changes) set(key, value);
-      notify(changes);
-      if (changes.size > 0) await local.write(name, changes);
-    },
-    show: notify,
+    keep: copy.keep,
+    show: copy.notify,
     forgetVersions: versions.forget,
     reset() {
       versions.forget();
@@ -108,43 +112,27 @@ export function createReplica({ local, outbox, place, onDue, onUse }: ReplicaOpt
   };
 
   function watch(listener: Listener, onRefusal?: (error: unknown) => void): () => void {
-    // wrapped: a listener that is added twice is called twice
-    const entry: Listener = (changes) => listener(changes);
-    if (listeners.size === 0) {
+    if (copy.watchers() === 0) {
       const stopLocal = local.watch(name, onLocal, onRefusal);
       const stopUse = onUse();
       stop = () => {
+        stop = undefined;
         stopLocal();
         stopUse();
         forgetCopy();
         versions.noteAll(0);
       };
     }
-    listeners.add(entry);
+    const leave = copy.subscribe(listener);
     return () => {
-      if (listeners.delete(entry) && listeners.size === 0) stop?.();
+      leave();
+      if (copy.watchers() === 0) stop?.();
     };
   }
 
   function forgetCopy(): void {
-    records = new Map();
-    changed = new Set();
-    loading = undefined;
-  }
-
-  function load(): Promise<Records> {
-    loading ??= fill();
-    loading.catch(() => {
-      loading = undefined;
-    });
-    return loading;
-  }
-
-  async function fill(): Promise<Records> {
-    const copy = records;
-    const stored = await local.read(name);
-    for (const [key, value] of stored) if (!changed.has(key)) copy.set(key, value);
-    return copy;
+    copy.forget();
+    writtenOver.clear();
   }
 
   async function write(changes: Records, isLocal: boolean): Promise<void> {
@@ -152,18 +140,18 @@ export function createReplica({ local, outbox, place, onDue, onUse }: ReplicaOpt
     const entries = new Map<string, OutboxEntry>();
     const corrected = new Map<string, unknown>();
     for (const [key, value] of given) {
-      const joined = joinedWithCopy(collection, key, value, records.get(key));
+      const joined = joinedWithCopy(collection, key, value, copy.get(key));
       if (joined !== value) corrected.set(key, joined);
       given.set(key, joined);
-      const { base = records.get(key) } = outbox.of(collection).get(key) ?? {};
-      set(key, joined);
+      const { base = copy.get(key) } = outbox.of(collection).get(key) ?? {};
+      copy.set(key, joined);
       if (joined === undefined || !isLocal) entries.set(key, { value: joined, seen: seenOf(key), base });
     }
     // in one task: a page that is closed now writes both
     const kept = [outbox.put(collection, entries), local.write(name, given)];
     onDue();
     await Promise.all(kept);
-    notify(corrected);
+    copy.notify(corrected);
   }
 
   function seenOf(key: string): number {
@@ -178,17 +166,17 @@ export function createReplica({ local, outbox, place, onDue, onUse }: ReplicaOpt
       if (versions.of(key) >= at) continue;
       versions.note(key, at);
       const entry = outbox.of(collection).get(key);
-      const mine = entry ?? (records.has(key) ? { value: records.get(key) } : undefined);
+      const mine = entry ?? (copy.has(key) ? { value: copy.get(key) } : undefined);
       const { value, isAhead } = mine
         ? joinRecords(collection, key, mine.value, theirs, entry !== undefined, entry?.base)
         : { value: theirs, isAhead: false };
       if (isAhead) ahead.set(key, { value, seen: at, base: theirs });
       else if (entry) settled.set(key, entry);
-      if (isSame(records.get(key), value) && (value !== undefined || !records.has(key))) continue;
-      set(key, value);
-      changes.set(key, value);
+      const isHere = isSame(copy.get(key), value) && (value !== undefined || !copy.has(key));
+      if (writtenOver.delete(key) || !isHere) changes.set(key, value);
+      copy.set(key, value);
     }
-    notify(changes);
+    copy.notify(changes);
     await Promise.all([
       outbox.put(collection, ahead),
       outbox.sent(collection, settled),
@@ -197,23 +185,12 @@ export function createReplica({ local, outbox, place, onDue, onUse }: ReplicaOpt
     if (ahead.size > 0) onDue();
   }
 
-  /** Other tabs have written. */
+  /** Other tabs have written. What is on its way to the server is newer than what they had. */
   function onLocal(changes: Records): void {
-    for (const [key, value] of changes) if (!outbox.of(collection).has(key)) set(key, value);
-    notify(changes);
-  }
-
-  function set(key: string, value: unknown): void {
-    if (listeners.size === 0) return;
-    changed.add(key);
-    if (value === undefined) records.delete(key);
-    else records.set(key, value);
-  }
-
-  function notify(changes: Records): void {
-    if (changes.size === 0) return;
-    for (const listener of [...listeners])
-      if (listeners.has(listener)) isolate(() => listener(recordsOf(textsOf(changes))));
+    for (const [key, value] of changes)
+      if (!outbox.of(collection).has(key)) copy.set(key, value);
+      else if (!isSame(value, copy.get(key))) writtenOver.add(key);
+    copy.notify(changes);
   }
 }
 

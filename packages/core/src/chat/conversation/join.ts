@@ -8,11 +8,7 @@ import type { PlacedMessage } from "./placement.js";
  */
 export function joinCopies(local: PlacedMessage, copy: PlacedMessage): ReturnType<JoinCopies> {
   const joined = join(local, copy);
-  const isAhead =
-    joined.revision !== copy.revision ||
-    endOf(joined) !== endOf(copy) ||
-    joined.message.content !== copy.message.content;
-  return { joined, isAhead };
+  return { joined, isAhead: stateOf(joined) !== stateOf(copy) };
 }
 
 function join(local: PlacedMessage, copy: PlacedMessage): PlacedMessage {
@@ -58,10 +54,6 @@ function isWhole({ message }: PlacedMessage): boolean {
   return message.outcome === "complete";
 }
 
-function statesOf({ message }: PlacedMessage): string {
-  return String(message.toolCalls?.map(({ state }) => state));
-}
-
 /** Fields that may differ in two copies of one revision. */
 function restOf({ message, by }: PlacedMessage): string {
   const { outcome, streamId, idempotencyKey, reasoning, toolCalls } = message;
@@ -82,6 +74,8 @@ function compare(one: string, other: string): number {
   return Number(one > other) - Number(one < other);
 }
 
-function endOf(node: PlacedMessage): string {
-  return `${statesOf(node)} ${isGuess(node)} ${isWhole(node)} ${node.isStopped}`;
+/** All by which two copies can differ. */
+function stateOf(node: PlacedMessage): string {
+  const { revision, isStopped, message } = node;
+  return `${revision} ${isStopped} ${restOf(node)} ${callsOf(node)} ${message.content}`;
 }

@@ -1,0 +1,92 @@
+import { isolate } from "../base/isolate.js";
+import type { RecordStorage } from "../storage/storage.js";
+import { recordsOf, textsOf } from "../storage/texts.js";
+
+type Records = ReadonlyMap<string, unknown>;
+export type Listener = (changes: Records) => void;
+
+/** Copy of a collection: in the local storage, and in memory while it is watched. */
+export interface Copy {
+  readonly watchers: () => number;
+  /** Calls `listener` with changes. Returns a function that ends this. */
+  subscribe(listener: Listener): () => void;
+  notify(changes: Records): void;
+  /** Returns the record in memory; undefined where there is none. */
+  get(key: string): unknown;
+  has(key: string): boolean;
+  /** Changes a record in memory. */
+  set(key: string, value: unknown): void;
+  /** Changes records in memory and in the local storage, and notifies the watchers. */
+  keep(changes: Records): Promise<void>;
+  /** Reads the local storage. The first time, for all parts of the page together. */
+  read(): Promise<Records>;
+  /** Returns the records as they are now, after the first read. */
+  load(): Promise<Records>;
+  /** Forgets what is in memory. */
+  forget(): void;
+}
+
+/** Creates the copy of one collection. Nothing is read before `load`. */
+export function createCopy(local: RecordStorage, name: string): Copy {
+  const listeners = new Set<Listener>();
+  let records = new Map<string, unknown>();
+  /** Keys that have changed since the copy was begun: what is read of them is older. */
+  let changed = new Set<string>();
+  let loading: Promise<Records> | undefined;
+  return {
+    watchers: () => listeners.size,
+    subscribe(listener) {
+      // wrapped: a listener that is added twice is called twice
+      const entry: Listener = (changes) => listener(changes);
+      listeners.add(entry);
+      return () => void listeners.delete(entry);
+    },
+    notify,
+    get: (key) => records.get(key),
+    has: (key) => records.has(key),
+    set,
+    async keep(changes) {
+      for (const [key, value] of changes) set(key, value);
+      notify(changes);
+      if (changes.size > 0) await local.write(name, changes);
+    },
+    async read() {
+      if (loading || listeners.size === 0) return local.read(name);
+      return new Map(await load());
+    },
+    load,
+    forget() {
+      records = new Map();
+      changed = new Set();
+      loading = undefined;
+    },
+  };
+
+  function load(): Promise<Records> {
+    loading ??= fill();
+    loading.catch(() => {
+      loading = undefined;
+    });
+    return loading;
+  }
+
+  async function fill(): Promise<Records> {
+    const copy = records;
+    const stored = await local.read(name);
+    for (const [key, value] of stored) if (!changed.has(key)) copy.set(key, value);
+    return copy;
+  }
+
+  function set(key: string, value: unknown): void {
+    if (listeners.size === 0) return;
+    changed.add(key);
+    if (value === undefined) records.delete(key);
+    else records.set(key, value);
+  }
+
+  function notify(changes: Records): void {
+    if (changes.size === 0) return;
+    for (const listener of [...listeners])
+      if (listeners.has(listener)) isolate(() => listener(recordsOf(textsOf(changes))));
+  }
+}

@@ -1,0 +1,103 @@
+import type { Client, RecordStorage } from "@sluice/core";
+import { remoteStorage } from "@sluice/core/remote";
+import type { createChannels } from "./channels.js";
+import { createDisk } from "./disk.js";
+import type { NetworkFault } from "./network.js";
+import type { Page } from "./page.js";
+import { BEGINNING } from "./platform.js";
+import type { createProxyServer } from "./proxy.js";
+import type { Random } from "./random.js";
+import type { Device, KeptChat, Versioned } from "./shared-server.js";
+import type { Timeline } from "./timeline.js";
+
+/*
+ * Devices as they are: `remoteStorage` over a disk of each device, and the objects of `conversations()` behind the proxy.
+ * All that is between them goes over the network of the world, and its faults.
+ */
+
+/** Part of an address by which a request is one of the storage. */
+const PATH = "/v1/conversations/";
+/** Collections of a device: the chat, and what it has not sent. */
+const CHAT = "chat/a";
+const OUTBOX = "remote/outbox";
+
+/** Creates a device whose pages have a `remoteStorage`. */
+export function createRemoteDevice(
+  id: string,
+  timeline: Timeline,
+  random: Random,
+  channels: ReturnType<typeof createChannels>,
+  log: (detail: string) => void,
+): Device {
+  const disk = createDisk(timeline, random, (detail) => log(`${id}: ${detail}`));
+  const pages = new Set<Page>();
+  const device: Device = {
+    id,
+    get local() {
+      return disk.textsOf(CHAT);
+    },
+    get dirty() {
+      return new Set(disk.textsOf(OUTBOX).keys());
+    },
+    pages,
+    isOnline: true,
+    answersLost: 0,
+    isSlow: false,
+    goOnline() {
+      device.isOnline = true;
+    },
+    storageOf(page: Page, client: Client): RecordStorage {
+      pages.add(page);
+      return remoteStorage(client, { local: disk.storageOf(page) });
+    },
+    watchersOf: (page) => channels.countOf(page) + disk.watchersOf(page, CHAT),
+  };
+  return device;
+}
+
+/** Returns the fault of a request of the storage, where its device has one. */
+export function storageFaultOf(device: Device | undefined, path: string): NetworkFault | undefined {
+  if (!device || !path.startsWith(PATH)) return undefined;
+  if (device.answersLost > 0) {
+    device.answersLost -= 1;
+    return "reset";
+  }
+  return device.isSlow ? "slow" : undefined;
+}
+
+/** True for a request of the storage. */
+export function isOfStorage({ path }: { readonly path: string }): boolean {
+  return path.startsWith(PATH);
+}
+
+/** Reads what the object of the chat keeps. */
+export function keptByObjects(
+  { objects }: ReturnType<typeof createProxyServer>,
+  timeline: Timeline,
+): KeptChat {
+  const rowsOf = (table: string, query: string) =>
+    objects
+      .storagesOf("CONVERSATIONS")
+      .filter(({ storage }) => storage.hasTable(table) && isChat(storage.rowsOf))
+      .flatMap(({ storage }) => storage.rowsOf(query));
+  return {
+    get records() {
+      const records = rowsOf("records", "SELECT key, version, value FROM records");
+      const removed = rowsOf("removed", "SELECT key, version FROM removed");
+      return new Map(
+        [...removed, ...records].map(({ key, version, value }): [string, Versioned] => [
+          String(key),
+          { version: Number(version), text: value === undefined ? undefined : String(value) },
+        ]),
+      );
+    },
+    leasesOf: () =>
+      rowsOf("leases", "SELECT endsAt FROM leases").filter(
+        ({ endsAt }) => Number(endsAt) > BEGINNING + timeline.now(),
+      ).length,
+  };
+}
+
+function isChat(rowsOf: (query: string) => Record<string, unknown>[]): boolean {
+  return rowsOf("SELECT conversation FROM state").some(({ conversation }) => conversation === "a");
+}
