@@ -187,7 +187,11 @@ describe("a turn that a page hands over", () => {
 test("Rows of a conversation from before there were turns get their table with the first turn", async () => {
   await turn("q-1");
   await ended();
-  const downgrade = ["DROP TABLE turns", "UPDATE version SET number = 1"];
+  const downgrade = [
+    ...["turns", "links", "members"].map((table) => `DROP TABLE ${table}`),
+    ...["share", "news", "newsBy", "newsBefore"].map((name) => `ALTER TABLE state DROP COLUMN ${name}`),
+    "UPDATE version SET number = 1",
+  ];
   await runInDurableObject(await object(), (_, { storage }) => {
     for (const statement of downgrade) storage.sql.exec(statement);
   });

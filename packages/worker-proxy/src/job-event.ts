@@ -38,7 +38,8 @@ export interface JobEvent {
    * - `upload`, `copy`: a file of a user, and a file of the gateway's that the archive copies.
    * - `run`: a turn that a conversation on the server did without a page.
    * - `webhook`, `push`: a notice for the app, and one for a browser.
-   * - `conversation`: a record that `conversations` refuses, and a conversation that is removed because its time is over.
+   * - `conversation`: a record that `conversations` refuses, a conversation that is removed because its time is over, and
+   *   what happens to links and members of a shared one.
    */
   readonly kind:
     | "answer"
@@ -55,6 +56,12 @@ export interface JobEvent {
   readonly outcome: JobOutcome;
   /** The id that `authenticate` returned. */
   readonly user?: string | undefined;
+  /** The user whose conversation it is, where another one has sent the request. */
+  readonly owner?: string | undefined;
+  /** The user that is no member of a conversation any more. */
+  readonly member?: string | undefined;
+  /** The user who pays for a turn, where that is not `user`. */
+  readonly payer?: string | undefined;
   /** The `x-request-id` of the request that began the job. */
   readonly requestId?: string | undefined;
   /** The gateway's id of the video task. */

@@ -10,14 +10,19 @@ import type { ConversationsSetup } from "./options.js";
 import {
   beginState,
   type CollectionState,
+  NEWS_COLUMNS,
   type Owner,
   RECORD_TABLES,
   STATE_TABLE,
   writeState,
 } from "./record-tables.js";
 import { conversationRefusal } from "./refusals.js";
+import { noteNews } from "./news.js";
 import { TURN_TABLES } from "./runner/rows.js";
 import { openRunning } from "./running.js";
+import { sealedBy } from "./sharing/authors.js";
+import { openSharing } from "./sharing/sharing.js";
+import { SHARING_TABLES } from "./sharing/tables.js";
 import { closed } from "./sockets.js";
 import { LEAST_BYTES, SPARE } from "./threads.js";
 import { askIndex, type IndexAnswer, type IndexRequest, ownerOf } from "./wire.js";
@@ -25,7 +30,7 @@ import { askIndex, type IndexAnswer, type IndexRequest, ownerOf } from "./wire.j
 const CONVERSATION_TABLES = {
   first: "records",
   isShared: true,
-  steps: [[...RECORD_TABLES, STATE_TABLE], TURN_TABLES],
+  steps: [[...RECORD_TABLES, STATE_TABLE], TURN_TABLES, [...NEWS_COLUMNS, ...SHARING_TABLES]],
 } as const;
 
 /** Header of a removal by the index: it holds unless the conversation was changed after this time, in Unix milliseconds. */
@@ -50,6 +55,9 @@ export function openConversation<Env>(
     tables,
     mostRecords: setup.recordsPerConversation,
     makeRoom,
+    sealFor: sealedBy,
+    confirm: (viewer) => sharing.confirm(viewer),
+    note: noteNews,
     changed(taken) {
       noteSoon();
       running.runs?.changed(new Map(taken.map(({ key, value }) => [key, value ?? undefined])));
@@ -57,8 +65,16 @@ export function openConversation<Env>(
     refused: (_, code, owner) => reportRefused(code, owner),
   });
   const { current } = collection;
-  const notes = openIndexNotes({ sql, current, ask, empty });
-  const running = openRunning({ state, env, setup, collection, makeRoom, wakeBy, changed: noteSoon });
+  const sharing = openSharing({
+    ...{ state, env, setup, collection, makeRoom, wakeBy, ask },
+    stopTurnOf: (user) => running.stopTurnOf(user),
+  });
+  const { memberOf, confirm } = sharing;
+  const notes = openIndexNotes({ sql, current, ask, empty, tellMembers: sharing.tell });
+  const running = openRunning({
+    ...{ state, env, setup, collection, makeRoom, wakeBy, memberOf, confirm },
+    changed: noteSoon,
+  });
   /** Number of erasures that this process has seen: what waits for the index meanwhile must not store anything. */
   let erasures = 0;
   return { fetch, alarm, webSocketMessage: collection.message, webSocketClose: closed };
@@ -69,10 +85,15 @@ export function openConversation<Env>(
       const owner = ownerOf(request);
       if (setup.runner) await bell.ready();
       running.runs?.resume();
+      const viewer = sharing.viewerOf(request, owner);
       const { pathname } = new URL(request.url);
-      if (request.method === "DELETE" && pathname === "/") return await remove(request, owner);
-      if (pathname === "/turns") return await running.answer(request, owner);
-      return await answerFrom(collection, request, owner);
+      if (request.method === "DELETE" && pathname === "/")
+        return viewer && viewer.access !== "owner" ? sharing.leave(owner, viewer) : await remove(request, owner);
+      if (pathname === "/turns") return await running.answer(request, owner, viewer);
+      return (
+        (await sharing.answer(request, owner, viewer)) ??
+        (await answerFrom(collection, request, owner, viewer))
+      );
     } catch (error) {
       return refusedBy(error);
     }
@@ -106,11 +127,13 @@ export function openConversation<Env>(
     };
   }
 
-  function reportRefused(code: string, { user, conversation: id }: Owner): void {
-    notifyOf(setup.onEvent, { kind: "conversation", id, outcome: "refused", code, user }, env);
+  function reportRefused(code: string, { user, conversation: id, by }: Owner): void {
+    const sender = by?.user ?? user;
+    const about = { user: sender, ...(sender !== user && { owner: user }) };
+    notifyOf(setup.onEvent, { kind: "conversation", id, outcome: "refused", code, ...about }, env);
   }
 
-  async function ask(owner: Owner, asked: IndexRequest): Promise<IndexAnswer> {
+  async function ask(owner: Pick<Owner, "user" | "userName">, asked: IndexRequest): Promise<IndexAnswer> {
     return await askIndex(await readBinding("conversations", setup.namespace, env), owner, asked);
   }
 
@@ -137,6 +160,7 @@ export function openConversation<Env>(
   function empty(known: CollectionState): void {
     if (known.goneAt !== null) return;
     running.runs?.drop();
+    sharing.end();
     sql.exec("DELETE FROM turns");
     for (const table of ["records", "removed", "leases"]) sql.exec(`DROP TABLE ${table}`);
     for (const statement of RECORD_TABLES) sql.exec(statement);
@@ -150,6 +174,13 @@ export function openConversation<Env>(
     running.runs?.drop();
     bell.forget();
     collection.end();
+    const known = current();
+    if (known?.share) {
+      // members lose it first: what can't be told now is told by the next erasure
+      empty(known);
+      await sharing.tell({ ...known, goneAt: Date.now() });
+    }
+    sharing.forget();
     await tables.deleteAll();
     return new Response(null, { status: 204 });
   }

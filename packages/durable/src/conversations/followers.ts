@@ -6,6 +6,7 @@ import { BEAT_MS, openEventStream, PASSED } from "./event-stream.js";
 import type { Lease } from "./leases.js";
 import { readPage, USUALLY_LISTED } from "./reading.js";
 import { readState } from "./record-tables.js";
+import { type Viewer, withViewer } from "./sharing/viewer.js";
 import { attempt, GONE } from "./sockets.js";
 
 /** A device that follows a conversation, and where it begins. */
@@ -14,11 +15,14 @@ export interface FollowAsked {
   readonly since: number;
   /** The device, which does not get what it passes itself. */
   readonly device?: string | undefined;
+  /** The reader, in a shared conversation. */
+  readonly viewer?: Viewer | undefined;
 }
 
 /** The place of a device in the changes. */
 interface Place {
   readonly device: string | undefined;
+  readonly viewer: Viewer | undefined;
   /** The version up to which it was told everything. */
   readonly at: number;
   /** True while it has taken everything, and waits. */
@@ -47,7 +51,7 @@ export function openFollowers(state: ObjectState, hasTables: () => boolean) {
   const { sql } = state.storage;
   const readers = openReaders(MOST, BEAT_MS);
   const here = new Set<Follower>();
-  return { follow, pass, tell, wake, end, message };
+  return { follow, pass, tell, wake, end, endOf, restart, message };
 
   /** @throws {Refusal} 429 `too_many_readers` */
   function follow(asked: FollowAsked, leases: ReadonlyMap<string, Lease>, request: Request): Response {
@@ -58,8 +62,8 @@ export function openFollowers(state: ObjectState, hasTables: () => boolean) {
     return response;
   }
 
-  function connect({ since, device }: FollowAsked, first: string, request: Request) {
-    let place: Place = { device, at: since, isWaiting: false };
+  function connect({ since, device, viewer }: FollowAsked, first: string, request: Request) {
+    let place: Place = { device, viewer, at: since, isWaiting: false };
     const pair = request.headers.has("upgrade") && state.acceptWebSocket ? openPair() : undefined;
     if (pair) {
       state.acceptWebSocket?.(pair.socket);
@@ -108,7 +112,8 @@ export function openFollowers(state: ObjectState, hasTables: () => boolean) {
     }
     const page = readPage(sql, hasAny, { since: place.at, limit: USUALLY_LISTED, bytes: EVENT_BYTES });
     follower.move({ ...place, at: page.version, isWaiting: false });
-    follower.push(`event: records\nid: ${page.version}\ndata: ${page.json}\n\n`);
+    const json = withViewer(page.json, place.viewer);
+    follower.push(`event: records\nid: ${page.version}\ndata: ${json}\n\n`);
   }
 
   /** Sends what is new to the devices that wait. */
@@ -125,6 +130,16 @@ export function openFollowers(state: ObjectState, hasTables: () => boolean) {
   /** Tells all devices of a lease; null for one that is over. */
   function tell(name: string, lease: Lease | null): void {
     for (const follower of all()) follower.push(leaseEvent(new Map([[name, lease]])));
+  }
+
+  /** Ends the streams of a member: to that user the conversation is gone. */
+  function endOf(me: string): void {
+    for (const follower of all()) if (follower.place().viewer?.me === me) endOne(follower);
+  }
+
+  /** Ends streams whose readers have other rights now: they come back. */
+  function restart(me?: string): void {
+    for (const follower of all()) if (me === undefined || follower.place().viewer?.me === me) follower.end();
   }
 
   /** Ends all streams of a conversation that is gone. */

@@ -1,6 +1,7 @@
 import type { TableSteps } from "../objects/tables.js";
-import { RECORD_TABLES, STATE_TABLE } from "./record-tables.js";
+import { NEWS_COLUMNS, RECORD_TABLES, STATE_TABLE } from "./record-tables.js";
 import { SEARCH_TABLES } from "./search.js";
+import { SHARED_TABLES } from "./sharing/shared-with-me.js";
 
 /**
  * All conversations of one user: `threads` are those that keep something, and those that are gone for good; `leaving` are
@@ -21,5 +22,6 @@ export const INDEX_TABLES: TableSteps = {
       STATE_TABLE,
       ...SEARCH_TABLES,
     ],
+    [...NEWS_COLUMNS, ...SHARED_TABLES],
   ],
 };

@@ -3,6 +3,7 @@ import { ensure } from "@sluice/worker-proxy/internal";
 import type { ObjectNamespace } from "../objects/object.js";
 
 import type { Runner } from "./runner/place.js";
+import { checkedSharing, type SharingOptions, type SharingSetup } from "./sharing/options.js";
 
 /** Options of `conversations` and `conversationsObject`: give both the same. */
 export interface ConversationsOptions<Env = unknown> {
@@ -28,8 +29,14 @@ export interface ConversationsOptions<Env = unknown> {
    */
   readonly runner?: Runner<Env> | undefined;
   /**
-   * Receives an event of kind `conversation` for each record that is refused, and for each conversation that is removed
-   * because its time is over.
+   * Lets users share conversations by links: `sharing: {}` does, with the defaults. A name that `authenticate` returns with
+   * the user is shown to the other members.
+   * @default none: each conversation is its user's alone
+   */
+  readonly sharing?: SharingOptions | undefined;
+  /**
+   * Receives an event of kind `conversation` for each record that is refused, for each conversation that is removed
+   * because its time is over, and for what happens to links and members.
    * @default none
    */
   readonly onEvent?: OnJobEvent<Env> | undefined;
@@ -42,6 +49,7 @@ export interface ConversationsSetup<Env> {
   readonly recordsPerConversation: number;
   readonly keepMs: number | undefined;
   readonly runner: Runner<Env> | undefined;
+  readonly sharing: SharingSetup | undefined;
   readonly onEvent: ((event: JobEvent, env: Env) => unknown) | undefined;
 }
 
@@ -55,6 +63,7 @@ export function checkedConversations<Env>({
   recordsPerConversation = 10_000,
   keepMs,
   runner,
+  sharing,
   onEvent,
 }: ConversationsOptions<Env>): ConversationsSetup<Env> {
   const isWhole = (value: number, least: number) => Number.isSafeInteger(value) && value >= least;
@@ -63,5 +72,6 @@ export function checkedConversations<Env>({
   ensure(isWhole(bytesPerUser, 1), "bytesPerUser: give a whole number of bytes from 1 up");
   ensure(isWhole(recordsPerConversation, 1), "recordsPerConversation: give a whole number from 1 up");
   ensure(keepMs === undefined || isWhole(keepMs, HOUR_MS), "keepMs: give at least an hour, 3_600_000");
-  return { namespace, bytesPerUser, recordsPerConversation, keepMs, runner, onEvent };
+  const shared = checkedSharing(sharing);
+  return { namespace, bytesPerUser, recordsPerConversation, keepMs, runner, sharing: shared, onEvent };
 }

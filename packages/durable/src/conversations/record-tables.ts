@@ -16,6 +16,22 @@ export const STATE_TABLE = `CREATE TABLE state (
   version INTEGER, floor INTEGER, bytes INTEGER, records INTEGER, removals INTEGER,
   granted INTEGER, noted INTEGER, touchedAt INTEGER, goneAt INTEGER)`;
 
+/** Columns that came later: the id under which a conversation is shared, and its newest finished messages. */
+export const NEWS_COLUMNS: readonly string[] = [
+  "ALTER TABLE state ADD COLUMN share TEXT",
+  "ALTER TABLE state ADD COLUMN news INTEGER NOT NULL DEFAULT 0",
+  "ALTER TABLE state ADD COLUMN newsBy TEXT",
+  "ALTER TABLE state ADD COLUMN newsBefore INTEGER NOT NULL DEFAULT 0",
+];
+
+/** The sender of a request, where conversations can be shared. */
+export interface Sender {
+  readonly user: string;
+  readonly userName: string;
+  /** Name that the other members see. */
+  readonly name?: string | undefined;
+}
+
 /** The user and the conversation that an object is of. */
 export interface Owner {
   /** The id of the user, for events. */
@@ -24,6 +40,8 @@ export interface Owner {
   readonly userName: string;
   /** The app's id of the conversation; `~index` for the index of the user. */
   readonly conversation: string;
+  /** The sender of the request. @default the user, or the proxy in the name of the user */
+  readonly by?: Sender | undefined;
 }
 
 /** The only row of `state`. */
@@ -45,6 +63,14 @@ export interface CollectionState extends Owner {
   touchedAt: number;
   /** Time of the removal for good; null before. */
   goneAt: number | null;
+  /** Id under which members have the conversation; null for one that was never shared, and in an index. */
+  readonly share: string | null;
+  /** Version of the newest finished message; 0 for none. */
+  news: number;
+  /** Member that wrote it; null for an answer, which is news for all. */
+  newsBy: string | null;
+  /** Version of the newest one before it that was not by the same member. */
+  newsBefore: number;
 }
 
 const COLUMNS = [
@@ -57,6 +83,10 @@ const COLUMNS = [
   "noted",
   "touchedAt",
   "goneAt",
+  "share",
+  "news",
+  "newsBy",
+  "newsBefore",
 ];
 
 /** Reads the state of an object whose tables are there; undefined for an empty one. */
@@ -76,7 +106,9 @@ export function writeState(sql: ObjectSQL, state: CollectionState): void {
 export function beginState(sql: ObjectSQL, owner: Owner, now: number): CollectionState {
   const { user, userName, conversation } = owner;
   sql.exec(
-    "INSERT INTO state VALUES (1, ?, ?, ?, ?, ?, 0, 0, 0, 0, ?, ?, NULL)",
+    `INSERT INTO state
+      (id, user, userName, conversation, version, floor, bytes, records, removals, granted, noted, touchedAt)
+      VALUES (1, ?, ?, ?, ?, ?, 0, 0, 0, 0, ?, ?)`,
     user,
     userName,
     conversation,

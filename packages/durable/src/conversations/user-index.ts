@@ -6,17 +6,19 @@ import { answerFrom, openCollection } from "./collection.js";
 import { REMEMBER_MS } from "./index-notes.js";
 import { INDEX_TABLES } from "./index-tables.js";
 import type { ConversationsSetup } from "./options.js";
+import { NEWS, SEEN } from "./news.js";
 import { beginState, type CollectionState, type Owner, readState } from "./record-tables.js";
 import { openSearch } from "./search.js";
+import { openSharedWithMe } from "./sharing/shared-with-me.js";
 import { closed } from "./sockets.js";
 import { openSweep } from "./sweep.js";
 import { fieldsOf } from "./texts.js";
 import { openThreads } from "./threads.js";
-import { type IndexAnswer, type IndexRequest, ownerOf } from "./wire.js";
-import { type Taken, writeRecords } from "./writing.js";
+import { type IndexAnswer, type IndexRequest, type News, ownerOf } from "./wire.js";
+import { type Seal, type Taken, writeRecords } from "./writing.js";
 
-/** Most conversations in the list of a user. */
-const MOST_RECORDS = 100_000;
+/** Most records of the list of a user: three for each conversation, of which two say what is new. */
+const MOST_RECORDS = 300_000;
 
 /** Opens the index of a user: the list of conversations as records, their space, and the search. */
 export function openUserIndex<Env>(
@@ -36,11 +38,13 @@ export function openUserIndex<Env>(
     tables,
     mostRecords: MOST_RECORDS,
     makeRoom,
+    sealFor: () => sealedInIndex,
     changed,
     refused: (id, code, { user }) =>
       notifyOf(setup.onEvent, { kind: "conversation", id, outcome: "refused", code, user }, env),
   });
-  const sweep = openSweep({ sql, setup, env, threads, search, namespace: () => bound(env) });
+  const withMe = openSharedWithMe({ sql, put });
+  const sweep = openSweep({ sql, setup, env, threads, search, withMe, namespace: () => bound(env) });
   const handlers = { fetch, alarm, webSocketMessage: collection.message, webSocketClose: closed };
   return { ...handlers, exists: () => tables.exist() };
 
@@ -84,6 +88,10 @@ export function openUserIndex<Env>(
   async function enter(asked: IndexRequest, owner: Owner): Promise<IndexAnswer> {
     await bell.ready();
     const now = Date.now();
+    if (asked.do === "shared") {
+      begin(owner);
+      return withMe.enter(asked, now);
+    }
     if (asked.do === "claim") {
       begin(owner);
       if (setup.keepMs !== undefined) await wakeBy(now + setup.keepMs);
@@ -94,15 +102,43 @@ export function openUserIndex<Env>(
     if (asked.do === "note") return note(asked);
     if (asked.do === "list") return { listed: threads.list(asked.after) };
     if (asked.do === "gone") return await bury(asked.id);
-    threads.forget(asked.listed);
+    if (asked.do === "forget") threads.forget(asked.listed);
+    return enterShared(asked);
+  }
+
+  /** Does what is about conversations of other users, and what they have to know. */
+  function enterShared(asked: IndexRequest): IndexAnswer {
+    if (asked.do === "shares") return { shares: withMe.list(asked.after) };
+    if (asked.do === "title") return titleOf(asked.id);
+    if (asked.do === "news" && withMe.find(asked.id)) noteNews(asked.id, asked.news);
+    if (asked.do === "unshared") {
+      withMe.remove(asked.id);
+      forgetNews(asked.id);
+    }
     return {};
   }
 
-  function note({ id, texts, removed, bytes, touchedAt }: IndexRequest & { do: "note" }): IndexAnswer {
+  function titleOf(id: string): IndexAnswer {
+    const [row] = sql.exec("SELECT value FROM records WHERE key = ?", id).toArray();
+    const { title } = row ? fieldsOf(JSON.parse(String(row["value"]))) : {};
+    return typeof title === "string" ? { title } : {};
+  }
+
+  /** Notes the newest message of a conversation, so that all devices of the user show that there is one. */
+  function noteNews(id: string, news: News): void {
+    if (news.at > 0) put(NEWS + id, news);
+  }
+
+  function forgetNews(id: string): void {
+    for (const key of [NEWS + id, SEEN + id]) put(key, null);
+  }
+
+  function note({ id, texts, removed, bytes, touchedAt, news }: IndexRequest & { do: "note" }): IndexAnswer {
     const answer = threads.note(id, bytes, touchedAt);
     if (answer.granted === undefined) return answer;
     for (const { key, text, at } of texts) search.put({ id, key, title: "", text, at });
     for (const key of removed) search.remove(id, key);
+    noteNews(id, news);
     return answer;
   }
 
@@ -115,23 +151,30 @@ export function openUserIndex<Env>(
     const awake = wakeBy(Date.now());
     threads.bury(id, Date.now());
     sql.exec("INSERT OR REPLACE INTO leftovers VALUES (?)", id);
-    removeRecord(id);
+    put(id, null);
+    forgetNews(id);
     await awake;
     return { isKnown: true };
   }
 
-  function removeRecord(id: string): void {
-    const bounds = { mostRecords: MOST_RECORDS, mostBytes: Number.MAX_SAFE_INTEGER };
-    const change = { value: null, seen: Number.MAX_SAFE_INTEGER };
-    const { changed: taken } = writeRecords(sql, Object.fromEntries([[id, change]]), bounds, Date.now());
-    changed(taken);
-    collection.wake();
+  /** Writes a record of the list, null to remove it. Returns false where there is no room. */
+  function put(key: string, value: unknown): boolean {
+    const mostBytes = setup.bytesPerUser - (readState(sql)?.granted ?? 0);
+    const change = { value, seen: Number.MAX_SAFE_INTEGER };
+    const bounds = { mostRecords: MOST_RECORDS, mostBytes };
+    const written = writeRecords(sql, Object.fromEntries([[key, change]]), bounds, Date.now());
+    if (written.changed.length > 0) {
+      changed(written.changed);
+      collection.wake();
+    }
+    return written.refused.length === 0;
   }
 
   /** Notes titles, and conversations that were put into the bin, in the turn of the write. */
   function changed(taken: readonly Taken[]): void {
     const now = Date.now();
     for (const { key: id, value } of taken) {
+      if (id.startsWith(NEWS) || id.startsWith(SEEN)) continue;
       const { title, removedAt, updatedAt } = fieldsOf(value);
       if (typeof title === "string") {
         const at = Number.isFinite(updatedAt) ? Number(updatedAt) : now;
@@ -145,7 +188,7 @@ export function openUserIndex<Env>(
   }
 
   async function erase(): Promise<IndexAnswer> {
-    const isEmpty = threads.list("").length === 0;
+    const isEmpty = threads.list("").length === 0 && withMe.list("").length === 0;
     if (!isEmpty) return { isKnown: true };
     bell.forget();
     collection.end();
@@ -160,3 +203,6 @@ export function openUserIndex<Env>(
     if (next !== undefined) await wakeBy(Math.max(next, Date.now()));
   }
 }
+
+/** Lets devices write what their user has seen, and not what is new. */
+const sealedInIndex: Seal = (key, value) => (key.startsWith(NEWS) ? { code: "key_reserved" } : { value });

@@ -29,7 +29,19 @@ export type IndexRequest =
       readonly removed: readonly string[];
       readonly bytes: number;
       readonly touchedAt: number;
+      /** The newest message that is news for this user. */
+      readonly news: News;
     }
+  /** Takes over that a conversation of another user has a new message. */
+  | { readonly do: "news"; readonly id: string; readonly news: News }
+  /** Lists a conversation that another user shares. */
+  | { readonly do: "shared"; readonly id: string; readonly owner: Owner; readonly record: SharedRecord }
+  /** Takes it off the list. */
+  | { readonly do: "unshared"; readonly id: string }
+  /** Lists up to 100 conversations of other users behind an id. */
+  | { readonly do: "shares"; readonly after: string }
+  /** Returns the title of a conversation. */
+  | { readonly do: "title"; readonly id: string }
   /** Forgets what is known of a conversation that is gone. */
   | { readonly do: "gone"; readonly id: string }
   /** Lists up to 100 conversations behind an id, those that are gone too. */
@@ -37,6 +49,28 @@ export type IndexRequest =
   /** Forgets conversations that were erased, unless they began anew since they were listed. */
   | { readonly do: "forget"; readonly listed: readonly Listed[] }
   | { readonly do: "erase" };
+
+/** A new message: its version, 0 for none, and the time of the write in Unix milliseconds. */
+export interface News {
+  readonly at: number;
+  readonly time: number;
+}
+
+/** The part of a list's record that says with whom the user shares the conversation. */
+export interface SharedRecord {
+  readonly title: string;
+  readonly shared: {
+    readonly access: "read" | "write";
+    /** The owner's name, where there is one. */
+    readonly owner?: string | undefined;
+  };
+}
+
+/** A conversation of another user, by its id in the list of this one. */
+export interface Share {
+  readonly id: string;
+  readonly owner: Owner;
+}
 
 /** A conversation of a user, and how often it has asked for space. */
 export interface Listed {
@@ -54,6 +88,8 @@ export interface IndexAnswer {
   /** False where the index knows no such conversation. */
   readonly isKnown?: boolean;
   readonly listed?: readonly Listed[];
+  readonly shares?: readonly Share[];
+  readonly title?: string;
 }
 
 /** Makes the request to an object: what is asked, and whose conversation it is. */
@@ -74,6 +110,11 @@ export function ownerOf(request: Request): Owner {
   return JSON.parse(decodeURIComponent(request.headers.get(OWNER) ?? "null")) as Owner;
 }
 
+/** True for the id of a conversation that another user shares: 128 random bits behind a `~`. */
+export function isShare(id: string): boolean {
+  return /^~[\w-]{22}$/.test(id);
+}
+
 /** Returns the object of a conversation, or the index of its user. */
 export function objectOf(namespace: ObjectNamespace, { userName, conversation }: Owner) {
   // an app's id may hold anything, and comes last
@@ -83,7 +124,7 @@ export function objectOf(namespace: ObjectNamespace, { userName, conversation }:
 /** Asks the index of a user. @throws {Error} where it fails */
 export async function askIndex(
   namespace: ObjectNamespace,
-  { user, userName }: Owner,
+  { user, userName }: Pick<Owner, "user" | "userName">,
   asked: IndexRequest,
 ): Promise<IndexAnswer> {
   const owner = { user, userName, conversation: INDEX_ID };

@@ -26,10 +26,30 @@ export interface Taken {
   readonly value: unknown;
 }
 
+/**
+ * Checks a record before it is written, and completes it.
+ *
+ * @param known JSON of the record that is there; null for none
+ */
+export type Seal = (
+  key: string,
+  value: unknown,
+  known: string | null,
+) => Sealed;
+
+/** A record as it is written, or the code of its refusal. */
+interface Sealed {
+  readonly value?: unknown;
+  readonly code?: RecordRefusal;
+}
+
 /** The bounds of one write. */
 interface Bounds {
   readonly mostRecords: number;
   readonly mostBytes: number;
+  readonly seal?: Seal | undefined;
+  /** Called with what has changed before the state is written. */
+  readonly note?: ((state: CollectionState, changed: readonly Taken[]) => void) | undefined;
 }
 
 /** The end of a write: what is in none of the three lists was not looked at. */
@@ -59,7 +79,7 @@ export const bytesOf = (text: string) => encoder.encode(text).byteLength;
 export function writeRecords(
   sql: ObjectSQL,
   changes: Readonly<Record<string, Change>>,
-  { mostRecords, mostBytes }: Bounds,
+  { mostRecords, mostBytes, seal, note }: Bounds,
   now: number,
 ): Written {
   const state = readState(sql) as CollectionState;
@@ -68,17 +88,18 @@ export function writeRecords(
   const refused: [string, RecordRefusal][] = [];
   const changed: Taken[] = [];
   let keptBytes = 0;
-  for (const [key, { value, seen }] of Object.entries(changes).slice(0, MOST_CHANGES)) {
-    const text = value === null ? null : JSON.stringify(value);
+  for (const [key, { value: given, seen }] of Object.entries(changes).slice(0, MOST_CHANGES)) {
     const known = find(sql, key);
-    if (known.value === text) taken.push([key, known.version]);
+    const { value = null, code: unfit }: Sealed = seal?.(key, given, known.value) ?? { value: given };
+    const text = value === null ? null : JSON.stringify(value);
+    if (!unfit && known.value === text) taken.push([key, known.version]);
     else if (known.version > seen) {
       keptBytes += known.bytes;
       if (kept.length > 0 && keptBytes > KEPT_BYTES) break;
       kept.push([key, known]);
     } else {
       const bytes = sizeOf(key, text);
-      const code = refusalOf(key, text, known, bytes);
+      const code = unfit ?? refusalOf(key, text, known, bytes);
       if (code) refused.push([key, code]);
       else {
         put(key, text, bytes, known);
@@ -87,7 +108,10 @@ export function writeRecords(
       }
     }
   }
-  if (changed.length > 0) writeState(sql, { ...state, touchedAt: now });
+  if (changed.length > 0) {
+    note?.(state, changed);
+    writeState(sql, { ...state, touchedAt: now });
+  }
   return { version: state.version, taken, kept, refused, changed };
 
   function refusalOf(

@@ -68,9 +68,9 @@ export function openEnding<Env>(place: RunPlace<Env>, setup: RunnerSetup<Env>, r
   }
 
   function reportEnd(turn: OpenTurn, end: Omit<TurnEnd, "error">): void {
-    const { id, user, requestId, startedAt } = turn;
+    const { id, user, payer, requestId, startedAt } = turn;
     const job = { id, user: user.id, userName: "", requestId, model: setup.model, startedAt };
-    report(setup.onEvent, "run", job, end, place.env);
+    report(setup.onEvent, "run", job, { ...end, payer: payer?.id }, place.env);
   }
 
   /** Removes the reactions and claims of a turn that is over. */

@@ -5,11 +5,11 @@ import type { GatewayProxy, OnJobEvent, User } from "@sluice/worker-proxy";
 export interface RunContext<Env = unknown> {
   /** Variables, secrets and bindings of the Worker. */
   readonly env: Env;
-  /** The user whose conversation it is, as `authenticate` returned it with the turn. */
+  /** The user that sent the turn, as `authenticate` returned it: in a shared conversation its owner or a member. */
   readonly user: User;
   /** The app's id of the conversation. */
   readonly conversation: string;
-  /** Sends requests in the name of the user, for tools that make images or videos: what they cost is the user's. */
+  /** Sends requests in the name of the user who pays, for tools that make images or videos. */
   readonly client: Client;
 }
 

@@ -48,6 +48,8 @@ export interface Runs {
 /** The sender of a turn. */
 export interface RunCaller {
   readonly user: KeptUser;
+  /** The user who pays, where that is another one. */
+  readonly payer?: KeptUser | undefined;
   readonly requestId?: string | undefined;
 }
 

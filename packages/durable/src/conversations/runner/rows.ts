@@ -6,6 +6,8 @@ export interface OpenTurn {
   /** Id of the turn: that of its question, or of the repetition that a page asked for. */
   readonly id: string;
   readonly user: KeptUser;
+  /** The user who pays, where that is another one. */
+  readonly payer?: KeptUser | undefined;
   readonly requestId?: string | undefined;
   /** The message that the turn began below. */
   readonly below: string;

@@ -61,7 +61,7 @@ const WRITE_MS = 5_000;
 export function startWork<Env>({ place, setup, turn, onTip }: WorkOptions<Env>): Work {
   const { env, conversation, state } = place;
   const context = { waitUntil: (promise: Promise<unknown>) => state.waitUntil(promise) };
-  const way = innerWay(setup.proxy(), turn.user, env, context);
+  const way = innerWay(setup.proxy(), turn.payer ?? turn.user, env, context);
   const hide = hiding(setup.secrets(env));
   const known = new Set<string>();
   let aliveAt = Date.now();
