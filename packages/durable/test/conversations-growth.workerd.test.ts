@@ -2,6 +2,7 @@ import { runInDurableObject } from "cloudflare:test";
 import type { ObjectState } from "@sluice/durable";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { listed, message, objectFor, openUser, unseen } from "./support/conversations.js";
+import { openPerson, share } from "./support/people.js";
 import type { Rows } from "./support/rows.js";
 
 /* The cost of one step beside a hundred thousand others, in rows. */
@@ -240,5 +241,62 @@ describe("beside a hundred thousand conversations", () => {
     );
     expect(large.read).toBeLessThanOrEqual(small.read + 10);
     expect(large.written).toBeLessThanOrEqual(small.written + 5);
+  });
+});
+
+describe("case 238: a shared conversation", () => {
+  /** Shares a conversation with one user, and puts 99 members beside. */
+  async function shared(isFilled: boolean) {
+    user = `${user}+`;
+    const owner = openPerson(user);
+    const member = openPerson(`${user}m`);
+    const { id } = await share(owner, member);
+    await owner.ring("c-1");
+    if (isFilled) {
+      await inObject("c-1", ({ storage: { sql } }) =>
+        sql.exec(
+          `${NUMBERS} INSERT INTO members SELECT 'm-' || i, 'u-' || i, 'u-' || i, 'Name', 'write', 0, 1, 1e15 FROM n`,
+          99,
+        ),
+      );
+      await fill("c-1", json);
+      await runInDurableObject(await objectFor("~index", `${user}m`), (_, state) =>
+        (state as unknown as ObjectState).storage.sql.exec(
+          `${NUMBERS} INSERT INTO shared SELECT '~' || i, '{}' FROM n`,
+          MANY,
+        ),
+      );
+    }
+    return { id, owner, member };
+  }
+
+  test("A member's write and read cost the same rows beside 99 members, and so does the list of a user", async () => {
+    const measure = async (isFilled: boolean) => {
+      const { id, member } = await shared(isFilled);
+      const { version } = (await member.read(id, "?limit=1")).json;
+      const written = await rowsOf("c-1", () => member.write(id, unseen({ more: message("x") })));
+      const read = await rowsOf("c-1", () => member.read(id, `?since=${version}`));
+      return { written, read };
+    };
+    const [small, large] = [await measure(false), await measure(true)];
+    expect(large.written.written).toBeLessThanOrEqual(small.written.written);
+    expect(large.written.read).toBeLessThanOrEqual(small.written.read + 2);
+    expect(large.read.read).toBeLessThanOrEqual(small.read.read + 2);
+  });
+
+  test("A user joins one more conversation at the same cost beside a hundred thousand others", async () => {
+    const measure = async (isFilled: boolean) => {
+      const { member } = await shared(isFilled);
+      const other = openPerson(`${user}o`);
+      const { token } = await other.invite("c-9");
+      const name = user;
+      user = `${name}m`;
+      const rows = await rowsOf("~index", () => member.join(token));
+      user = name;
+      return rows;
+    };
+    const [small, large] = [await measure(false), await measure(true)];
+    expect(large.written).toBeLessThanOrEqual(small.written);
+    expect(large.read).toBeLessThanOrEqual(small.read + 2);
   });
 });

@@ -58,7 +58,7 @@ describe("an invited user", () => {
     leave();
   });
 
-  test("A member with `read` reads, and each write is refused with a code and an event", async () => {
+  test("case 230: a member with `read` reads, and each write is refused with a code and an event", async () => {
     const { id } = await share(ada, ben, "read");
     told.length = 0;
     expect((await ben.read(id)).json.viewer.access).toBe("read");
@@ -76,7 +76,7 @@ describe("an invited user", () => {
     expect((await ada.read("c-1")).json.records.b).toBeUndefined();
   });
 
-  test("Only the owner removes the conversation, invites, and removes others; a member who removes it leaves", async () => {
+  test("case 234: only the owner removes the conversation, invites, and removes others; a member who removes it leaves", async () => {
     const { id } = await share(ada, ben);
     await share(ada, eve);
     const other = (await eve.members(id)).me;
@@ -127,10 +127,12 @@ describe("links and members", () => {
       { id: "", name: `Name of ${names.ben}`, access: "write", joinedAt: 0 },
     ]);
     expect(me).toBe("owner");
-    expect(links).toEqual([
-      { id: link.id, access: "write", createdAt: START, endsAt: null },
-      { id: short.id, access: "read", createdAt: START, endsAt: START + 60_000 },
-    ].sort((one, other) => (one.id < other.id ? -1 : 1)));
+    expect(links).toEqual(
+      [
+        { id: link.id, access: "write", createdAt: START, endsAt: null },
+        { id: short.id, access: "read", createdAt: START, endsAt: START + 60_000 },
+      ].sort((one, other) => (one.id < other.id ? -1 : 1)),
+    );
     expect((await ada.takeBack("c-1", link.id)).status).toBe(204);
     vi.setSystemTime(START + 60_000);
     for (const { token } of [link, short])
@@ -154,7 +156,7 @@ describe("links and members", () => {
     expect((await ben.join(first.token)).status).toBe(200);
   });
 
-  test("A member that is removed loses its stream and its leases at once, and no link leads back", async () => {
+  test("case 235: a member that is removed loses its stream and its leases at once, and no link leads back", async () => {
     const { id, link } = await share(ada, ben);
     const { me } = await ben.members(id);
     const { next, leave } = await ben.follow(id);
@@ -181,7 +183,7 @@ describe("links and members", () => {
     leave();
   });
 
-  test("The owner's devices are told of a member's lease, and a member can't give back that of another", async () => {
+  test("case 233: a member can't give back that of another", async () => {
     const { id } = await share(ada, ben);
     await ada.lease("c-1", "device-a");
     await ben.release(id, "device-a");

@@ -6,6 +6,7 @@ import { ERASE } from "../objects/user-objects.js";
 import { openAlarm } from "./alarm.js";
 import { answerFrom, openCollection } from "./collection.js";
 import { openIndexNotes, UNTOLD } from "./index-notes.js";
+import { noteNews } from "./news.js";
 import type { ConversationsSetup } from "./options.js";
 import {
   beginState,
@@ -17,7 +18,6 @@ import {
   writeState,
 } from "./record-tables.js";
 import { conversationRefusal } from "./refusals.js";
-import { noteNews } from "./news.js";
 import { TURN_TABLES } from "./runner/rows.js";
 import { openRunning } from "./running.js";
 import { sealedBy } from "./sharing/authors.js";
@@ -88,7 +88,9 @@ export function openConversation<Env>(
       const viewer = sharing.viewerOf(request, owner);
       const { pathname } = new URL(request.url);
       if (request.method === "DELETE" && pathname === "/")
-        return viewer && viewer.access !== "owner" ? sharing.leave(owner, viewer) : await remove(request, owner);
+        return viewer && viewer.access !== "owner"
+          ? sharing.leave(owner, viewer)
+          : await remove(request, owner);
       if (pathname === "/turns") return await running.answer(request, owner, viewer);
       return (
         (await sharing.answer(request, owner, viewer)) ??
@@ -175,12 +177,9 @@ export function openConversation<Env>(
     bell.forget();
     collection.end();
     const known = current();
-    if (known?.share) {
-      // members lose it first: what can't be told now is told by the next erasure
-      empty(known);
-      await sharing.tell({ ...known, goneAt: Date.now() });
-    }
-    sharing.forget();
+    // members lose it first: what can't be told now is told by the next erasure
+    if (known?.share) empty(known);
+    await sharing.erase();
     await tables.deleteAll();
     return new Response(null, { status: 204 });
   }

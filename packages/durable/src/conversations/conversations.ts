@@ -161,7 +161,8 @@ export function conversations<Env = unknown>(options: ConversationsOptions<Env>)
   /** Returns the owner of a conversation, and the sender; undefined where an id of a shared one leads nowhere. */
   async function ownerFor({ env, user }: Admitted<Env>, id: string): Promise<Owner | undefined> {
     const by = await senderOf(user);
-    if (!isShare(id)) return { user: user.id, userName: by.userName, conversation: id, ...(sharing && { by }) };
+    if (!isShare(id))
+      return { user: user.id, userName: by.userName, conversation: id, ...(sharing && { by }) };
     const owner = await doors(await bound(env), id);
     return owner && { ...owner, by };
   }
@@ -175,7 +176,11 @@ export function conversations<Env = unknown>(options: ConversationsOptions<Env>)
   }
 
   /** Removes a conversation for good; of another user's, the sender leaves. */
-  async function remove({ env, user }: Admitted<Env>, id: string, owner: Owner | undefined): Promise<Response> {
+  async function remove(
+    { env, user }: Admitted<Env>,
+    id: string,
+    owner: Owner | undefined,
+  ): Promise<Response> {
     const namespace = await bound(env);
     const gone = (error: unknown) => {
       if (!isShare(id) || !(error instanceof Refusal)) throw error;

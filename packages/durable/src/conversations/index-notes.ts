@@ -1,7 +1,7 @@
 import type { ObjectSQL } from "../objects/object.js";
+import { newsFor } from "./news.js";
 import { readPage } from "./reading.js";
 import { type CollectionState, type Owner, writeState } from "./record-tables.js";
-import { newsFor } from "./news.js";
 import { OWNER_ID } from "./sharing/viewer.js";
 import { textsIn } from "./texts.js";
 import type { IndexAnswer, IndexRequest } from "./wire.js";

@@ -39,7 +39,9 @@ export function openLeases(sql: ObjectSQL) {
   /** Gives all leases of the devices back whose names begin with a text. Returns their names. */
   function releaseAll(start: string): readonly string[] {
     const held = sql.exec("SELECT name, device FROM leases").toArray();
-    const names = held.filter(({ device }) => String(device).startsWith(start)).map(({ name }) => String(name));
+    const names = held
+      .filter(({ device }) => String(device).startsWith(start))
+      .map(({ name }) => String(name));
     for (const name of names) sql.exec("DELETE FROM leases WHERE name = ?", name);
     return names;
   }

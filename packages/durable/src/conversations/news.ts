@@ -8,7 +8,7 @@ import type { Taken } from "./writing.js";
 
 /** Keys of the records in an index that say how new a conversation is, and up to where the user has been shown it. */
 export const NEWS = "~news/";
-export const SEEN = "~seen/";
+const SEEN = "~seen/";
 
 /** Notes the newest finished message among changes, in the state that is about to be written. */
 export function noteNews(state: CollectionState, changed: readonly Taken[]): void {
@@ -26,4 +26,21 @@ export function noteNews(state: CollectionState, changed: readonly Taken[]): voi
 /** Returns the newest message that is news for a member. */
 export function newsFor(me: string, { news, newsBy, newsBefore, touchedAt }: CollectionState): News {
   return { at: newsBy === me ? newsBefore : news, time: touchedAt };
+}
+
+/** True for a key that is no conversation of the list. */
+export function isNewsKey(key: string): boolean {
+  return key.startsWith(NEWS) || key.startsWith(SEEN);
+}
+
+/** Opens what is new in the conversations of a user, in records of the list that all devices of the user get. */
+export function openNews(put: (key: string, value: unknown) => boolean) {
+  return {
+    note(id: string, news: News): void {
+      if (news.at > 0) put(NEWS + id, news);
+    },
+    forget(id: string): void {
+      for (const key of [NEWS + id, SEEN + id]) put(key, null);
+    },
+  };
 }

@@ -1,7 +1,7 @@
 import type { ObjectState } from "../objects/object.js";
 import type { openCollection } from "./collection.js";
-import type { ConversationsSetup } from "./options.js";
 import { noteNews } from "./news.js";
+import type { ConversationsSetup } from "./options.js";
 import type { CollectionState, Owner } from "./record-tables.js";
 import type { KeptUser, RunPlace, Runs } from "./runner/place.js";
 import { turnRefusal } from "./runner/refusals.js";

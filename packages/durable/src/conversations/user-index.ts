@@ -5,8 +5,8 @@ import { openAlarm } from "./alarm.js";
 import { answerFrom, openCollection } from "./collection.js";
 import { REMEMBER_MS } from "./index-notes.js";
 import { INDEX_TABLES } from "./index-tables.js";
+import { isNewsKey, NEWS, openNews } from "./news.js";
 import type { ConversationsSetup } from "./options.js";
-import { NEWS, SEEN } from "./news.js";
 import { beginState, type CollectionState, type Owner, readState } from "./record-tables.js";
 import { openSearch } from "./search.js";
 import { openSharedWithMe } from "./sharing/shared-with-me.js";
@@ -14,7 +14,7 @@ import { closed } from "./sockets.js";
 import { openSweep } from "./sweep.js";
 import { fieldsOf } from "./texts.js";
 import { openThreads } from "./threads.js";
-import { type IndexAnswer, type IndexRequest, type News, ownerOf } from "./wire.js";
+import { type IndexAnswer, type IndexRequest, ownerOf } from "./wire.js";
 import { type Seal, type Taken, writeRecords } from "./writing.js";
 
 /** Most records of the list of a user: three for each conversation, of which two say what is new. */
@@ -43,7 +43,8 @@ export function openUserIndex<Env>(
     refused: (id, code, { user }) =>
       notifyOf(setup.onEvent, { kind: "conversation", id, outcome: "refused", code, user }, env),
   });
-  const withMe = openSharedWithMe({ sql, put });
+  const news = openNews(put);
+  const withMe = openSharedWithMe({ sql, put, news });
   const sweep = openSweep({ sql, setup, env, threads, search, withMe, namespace: () => bound(env) });
   const handlers = { fetch, alarm, webSocketMessage: collection.message, webSocketClose: closed };
   return { ...handlers, exists: () => tables.exist() };
@@ -103,42 +104,22 @@ export function openUserIndex<Env>(
     if (asked.do === "list") return { listed: threads.list(asked.after) };
     if (asked.do === "gone") return await bury(asked.id);
     if (asked.do === "forget") threads.forget(asked.listed);
-    return enterShared(asked);
+    return withMe.answer(asked);
   }
 
-  /** Does what is about conversations of other users, and what they have to know. */
-  function enterShared(asked: IndexRequest): IndexAnswer {
-    if (asked.do === "shares") return { shares: withMe.list(asked.after) };
-    if (asked.do === "title") return titleOf(asked.id);
-    if (asked.do === "news" && withMe.find(asked.id)) noteNews(asked.id, asked.news);
-    if (asked.do === "unshared") {
-      withMe.remove(asked.id);
-      forgetNews(asked.id);
-    }
-    return {};
-  }
-
-  function titleOf(id: string): IndexAnswer {
-    const [row] = sql.exec("SELECT value FROM records WHERE key = ?", id).toArray();
-    const { title } = row ? fieldsOf(JSON.parse(String(row["value"]))) : {};
-    return typeof title === "string" ? { title } : {};
-  }
-
-  /** Notes the newest message of a conversation, so that all devices of the user show that there is one. */
-  function noteNews(id: string, news: News): void {
-    if (news.at > 0) put(NEWS + id, news);
-  }
-
-  function forgetNews(id: string): void {
-    for (const key of [NEWS + id, SEEN + id]) put(key, null);
-  }
-
-  function note({ id, texts, removed, bytes, touchedAt, news }: IndexRequest & { do: "note" }): IndexAnswer {
+  function note({
+    id,
+    texts,
+    removed,
+    bytes,
+    touchedAt,
+    news: newest,
+  }: IndexRequest & { do: "note" }): IndexAnswer {
     const answer = threads.note(id, bytes, touchedAt);
     if (answer.granted === undefined) return answer;
     for (const { key, text, at } of texts) search.put({ id, key, title: "", text, at });
     for (const key of removed) search.remove(id, key);
-    noteNews(id, news);
+    news.note(id, newest);
     return answer;
   }
 
@@ -152,7 +133,7 @@ export function openUserIndex<Env>(
     threads.bury(id, Date.now());
     sql.exec("INSERT OR REPLACE INTO leftovers VALUES (?)", id);
     put(id, null);
-    forgetNews(id);
+    news.forget(id);
     await awake;
     return { isKnown: true };
   }
@@ -174,7 +155,7 @@ export function openUserIndex<Env>(
   function changed(taken: readonly Taken[]): void {
     const now = Date.now();
     for (const { key: id, value } of taken) {
-      if (id.startsWith(NEWS) || id.startsWith(SEEN)) continue;
+      if (isNewsKey(id)) continue;
       const { title, removedAt, updatedAt } = fieldsOf(value);
       if (typeof title === "string") {
         const at = Number.isFinite(updatedAt) ? Number(updatedAt) : now;

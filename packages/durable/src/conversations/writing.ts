@@ -31,11 +31,7 @@ export interface Taken {
  *
  * @param known JSON of the record that is there; null for none
  */
-export type Seal = (
-  key: string,
-  value: unknown,
-  known: string | null,
-) => Sealed;
+export type Seal = (key: string, value: unknown, known: string | null) => Sealed;
 
 /** A record as it is written, or the code of its refusal. */
 interface Sealed {

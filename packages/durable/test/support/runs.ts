@@ -51,6 +51,7 @@ const kept: ConversationsOptions<RunEnv> = {
   namespace: (env) => env.RUN_CONVERSATIONS,
   recordsPerConversation: 11_000,
   bytesPerUser: 64 * 1024 * 1024,
+  sharing: {},
   runner: runner<RunEnv>({
     proxy: () => (isKeeping.value ? keepingProxy : plainProxy),
     model: "delta-5.3",
@@ -94,6 +95,9 @@ const plainProxy = createProxy<RunEnv>({ ...options, extensions: [conversations(
 /** The proxy of the devices. */
 export const proxy = keepingProxy;
 export const keptRuns = kept;
+
+/** True while objects that open have the owner pay for members. */
+export const paysOwner = { value: false };
 
 interface Delta {
   readonly content?: string;

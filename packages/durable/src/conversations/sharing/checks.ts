@@ -1,5 +1,5 @@
-import { hashOf } from "@sluice/worker-proxy/internal";
 import type { Admitted, User } from "@sluice/worker-proxy";
+import { hashOf } from "@sluice/worker-proxy/internal";
 import type { Sender } from "../record-tables.js";
 import { conversationRefusal } from "../refusals.js";
 
@@ -36,12 +36,15 @@ export function linkIn({ body = {} }: Admitted<never>): LinkAsked {
 
 export function idIn({ body = {} }: Admitted<never>): IdAsked {
   const { id } = body;
-  if (typeof id !== "string" || !/^[\w-]{1,64}$/.test(id)) throw wrong("id: send the id of a link or a member");
+  if (typeof id !== "string" || !/^[\w-]{1,64}$/.test(id))
+    throw wrong("id: send the id of a link or a member");
   return { id };
 }
 
 /** Reads a link's text. @throws {Refusal} 404 for any other text */
-export async function joinIn({ body = {} }: Admitted<never>): Promise<JoinAsked & { readonly share: string }> {
+export async function joinIn({
+  body = {},
+}: Admitted<never>): Promise<JoinAsked & { readonly share: string }> {
   const { token } = body;
   if (typeof token !== "string") throw wrong("token: send the text of a link");
   const [, share, secret = ""] = TOKEN.exec(token) ?? [];

@@ -1,4 +1,4 @@
-import { type ObjectNamespace, objectNamed, type ObjectStorage } from "../../objects/object.js";
+import { type ObjectNamespace, type ObjectStorage, objectNamed } from "../../objects/object.js";
 import type { Owner } from "../record-tables.js";
 
 /*

@@ -27,7 +27,9 @@ export function openNames(
   function of(id: string): { readonly name?: string } {
     if (!current()) return {};
     const [row] = sql.exec("SELECT value FROM records WHERE key = ?", MEMBERS).toArray();
-    const { names = {} } = row ? (JSON.parse(String(row["value"])) as { names?: Record<string, string> }) : {};
+    const { names = {} } = row
+      ? (JSON.parse(String(row["value"])) as { names?: Record<string, string> })
+      : {};
     const name = names[id];
     return name === undefined ? {} : { name };
   }

@@ -30,10 +30,7 @@ export function checkedSharing(given: SharingOptions | undefined): SharingSetup 
   );
   const { mostMembers = 20, mostLinks = 10, payer = "sender" } = given;
   for (const [name, value] of Object.entries({ mostMembers, mostLinks }))
-    ensure(
-      Number.isSafeInteger(value) && value >= 1 && value <= MOST,
-      `sharing: ${name}: give 1 to ${MOST}`,
-    );
+    ensure(Number.isSafeInteger(value) && value >= 1 && value <= MOST, `sharing: ${name}: give 1 to ${MOST}`);
   ensure(payer === "sender" || payer === "owner", 'sharing: payer: give "sender" or "owner"');
   return { mostMembers, mostLinks, payer };
 }

@@ -1,4 +1,5 @@
 import type { ObjectSQL } from "../../objects/object.js";
+import type { openNews } from "../news.js";
 import { fieldsOf } from "../texts.js";
 import type { IndexAnswer, IndexRequest, Share } from "../wire.js";
 
@@ -14,11 +15,21 @@ interface SharedParts {
   readonly sql: ObjectSQL;
   /** Writes a record of the list, null to remove it. Returns false where there is no room. */
   put(key: string, value: unknown): boolean;
+  readonly news: ReturnType<typeof openNews>;
 }
 
 /** Opens the conversations of other users in an index whose tables are there. */
-export function openSharedWithMe({ sql, put }: SharedParts) {
-  return { enter, remove, list, find };
+export function openSharedWithMe({ sql, put, news }: SharedParts) {
+  return { enter, answer, remove, find, list };
+
+  /** Answers what owners' conversations tell and ask. */
+  function answer(asked: IndexRequest): IndexAnswer {
+    if (asked.do === "shares") return { shares: list(asked.after) };
+    if (asked.do === "title") return titleOf(asked.id);
+    if (asked.do === "news" && find(asked.id)) news.note(asked.id, asked.news);
+    if (asked.do === "unshared") remove(asked.id);
+    return {};
+  }
 
   function enter({ id, owner, record }: IndexRequest & { do: "shared" }, now: number): IndexAnswer {
     const { user, userName, conversation } = owner;
@@ -36,6 +47,7 @@ export function openSharedWithMe({ sql, put }: SharedParts) {
   function remove(id: string): void {
     sql.exec("DELETE FROM shared WHERE id = ?", id);
     put(id, null);
+    news.forget(id);
   }
 
   function list(after: string): readonly Share[] {
@@ -46,6 +58,12 @@ export function openSharedWithMe({ sql, put }: SharedParts) {
   function find(id: string): Share["owner"] | undefined {
     const [row] = sql.exec("SELECT owner FROM shared WHERE id = ?", id).toArray();
     return row && JSON.parse(String(row["owner"]));
+  }
+
+  /** Returns the title of one of the user's own. */
+  function titleOf(id: string): IndexAnswer {
+    const { title } = recordOf(id) ?? {};
+    return typeof title === "string" ? { title } : {};
   }
 
   function recordOf(id: string): Readonly<Record<string, unknown>> | undefined {

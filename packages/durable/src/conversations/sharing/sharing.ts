@@ -2,15 +2,17 @@ import { hashOf, notifyOf, readBinding } from "@sluice/worker-proxy/internal";
 import type { ObjectState } from "../../objects/object.js";
 import type { openCollection } from "../collection.js";
 import type { ConversationsSetup } from "../options.js";
-import { type CollectionState, type Owner, type Sender, writeState } from "../record-tables.js";
+import { type CollectionState, type Owner, writeState } from "../record-tables.js";
 import { conversationRefusal } from "../refusals.js";
 import type { IndexAnswer, IndexRequest } from "../wire.js";
 import type { IdAsked, JoinAsked, LinkAsked } from "./checks.js";
 import { setDoor } from "./door.js";
+import { openJoining } from "./joining.js";
 import { openLinks } from "./links.js";
 import { type Member, openMembers } from "./members.js";
-import { randomLetters } from "./random.js";
 import { openNames } from "./names.js";
+import { randomLetters } from "./random.js";
+import { openRights } from "./rights.js";
 import { openTelling } from "./telling.js";
 import { OWNER_ID, type Viewer } from "./viewer.js";
 
@@ -26,9 +28,6 @@ interface SharingParts<Env> {
   stopTurnOf(user: string): void;
 }
 
-/** Requests that a member with `read` may send. */
-const READS = ["GET /records", "GET /follow", "GET /export", "GET /members", "DELETE /members", "DELETE /"];
-
 /** Opens the links and members of a conversation. All but the owner's own requests need a member here. */
 export function openSharing<Env>(parts: SharingParts<Env>) {
   const { state, env, setup, collection, makeRoom, wakeBy, ask, stopTurnOf } = parts;
@@ -38,44 +37,22 @@ export function openSharing<Env>(parts: SharingParts<Env>) {
   const { current } = collection;
   const names = openNames(sql, members, collection);
   const { show, tell } = openTelling({ sql, members, names, ask, bound, current, endMember });
-  /** True where the conversation is shared; undefined until that was read, so that it costs a row once. */
-  let isShared: boolean | undefined;
-  return { viewerOf, confirm, answer, leave, memberOf, tell, end, forget };
-
-  /**
-   * Returns the sender of a request as a member; undefined for the owner of what was never shared.
-   *
-   * @throws {Refusal} 410 for anybody else, as where there is no conversation; 403 for a write of a reader
-   */
-  function viewerOf(request: Request, owner: Owner): Viewer | undefined {
-    const { by } = owner;
-    const { pathname } = new URL(request.url);
-    isShared ??= typeof current()?.share === "string";
-    if (!by || by.user === owner.user) return isShared ? { me: OWNER_ID, access: "owner" } : undefined;
-    if (pathname === "/join") return undefined;
-    const member = isShared ? members.find(by.user) : undefined;
-    if (!setup.sharing || !member || !member.access) throw conversationRefusal("conversation_gone");
-    if (member.access === "read" && !READS.includes(`${request.method} ${pathname}`)) {
-      report(owner, "read_only", "refused");
-      throw conversationRefusal("read_only");
-    }
-    if (member.name !== (by.name ?? null)) rename(member, by);
-    return { me: member.id, access: member.access };
-  }
-
-  /** Checks again that a member has not been removed while its request waited. @throws {Refusal} 410 */
-  function confirm(viewer: Viewer | undefined): void {
-    if (viewer && viewer.access !== "owner" && !(current() && members.byId(viewer.me)))
-      throw conversationRefusal("conversation_gone");
-  }
-
-  function rename(member: Member, { name }: Sender): void {
-    members.put({ ...member, name: name ?? null });
-    names.write();
-  }
+  const join = openJoining({
+    ...{ sharing: setup.sharing, links, members, names, collection, wakeBy, show, report },
+  });
+  const rights = openRights({
+    ...{ isOn: setup.sharing !== undefined, members, names, current },
+    refused: (owner, code) => report(owner, code, "refused"),
+  });
+  const { viewerOf, confirm, memberOf, forget } = rights;
+  return { viewerOf, confirm, answer, leave, memberOf, tell, end, erase };
 
   /** Answers a request about links and members; undefined for any other one. */
-  async function answer(request: Request, owner: Owner, viewer: Viewer | undefined): Promise<Response | undefined> {
+  async function answer(
+    request: Request,
+    owner: Owner,
+    viewer: Viewer | undefined,
+  ): Promise<Response | undefined> {
     const step = `${request.method} ${new URL(request.url).pathname}`;
     if (step === "GET /members") return Response.json(listed(viewer));
     if (!["POST /links", "DELETE /links", "DELETE /members", "POST /join"].includes(step)) return undefined;
@@ -128,56 +105,11 @@ export function openSharing<Env>(parts: SharingParts<Env>) {
     }
     const share = `~${randomLetters()}`;
     writeState(sql, { ...known, share });
-    isShared = true;
+    forget();
     names.write(by?.name);
     // the owner's devices learn that there are authors now
     collection.restart();
     return share;
-  }
-
-  /** Makes the sender a member, or gives a member the rights of one more link. A repeat changes nothing. */
-  async function join({ hash }: JoinAsked, owner: Owner): Promise<object> {
-    const by = owner.by as Sender;
-    const known = current();
-    const now = Date.now();
-    const isThere = setup.sharing && known?.goneAt === null && known.share;
-    const link = isThere ? links.find(hash, now) : undefined;
-    if (!isThere || !link) {
-      report(owner, "link_unknown", "refused");
-      throw conversationRefusal("link_unknown");
-    }
-    if (by.user === owner.user) return { id: owner.conversation, access: "owner" };
-    const had = members.find(by.user);
-    const { mostMembers } = setup.sharing ?? { mostMembers: 0 };
-    if (!had && members.list().length >= mostMembers) {
-      report(owner, "too_many_members", "refused");
-      throw conversationRefusal("too_many_members", { what: mostMembers });
-    }
-    const access = had?.access === "write" ? "write" : link.access;
-    const isNews = !had || had.access !== access;
-    const id = had?.id ?? randomLetters();
-    const member: Member = {
-      ...{ id, user: by.user, userName: by.userName, name: by.name ?? null, access, isListed: 0 },
-      ...{ joinedAt: had?.joinedAt ?? now, told: had?.told ?? known.news },
-    };
-    members.put(member);
-    void wakeBy(now);
-    if (isNews) {
-      names.write();
-      collection.restart(id);
-      report(owner, "joined");
-    }
-    await list(known, member);
-    return { id: isThere, access };
-  }
-
-  /** Lists the conversation in the index of a member. An alarm does where that fails. @throws {Refusal} where it has no room */
-  async function list(known: CollectionState, member: Member): Promise<void> {
-    const answer = await show(known, member).catch(() => ({ isFull: false }));
-    if (!answer.isFull) return;
-    members.end(member.id);
-    names.write();
-    throw conversationRefusal("space_exceeded");
   }
 
   function removeMember({ id }: IdAsked, owner: Owner, viewer: Viewer | undefined): Response {
@@ -192,10 +124,11 @@ export function openSharing<Env>(parts: SharingParts<Env>) {
     return new Response(null, { status: 204 });
   }
 
-  /** Ends the membership of the sender. */
+  /** Ends the membership of the sender, who takes it off the list. */
   function leave(owner: Owner, { me }: Viewer): Response {
     const member = members.byId(me);
     if (member) endMember(member);
+    members.drop(me);
     report(owner, "left");
     return Response.json({});
   }
@@ -209,13 +142,6 @@ export function openSharing<Env>(parts: SharingParts<Env>) {
     void wakeBy(Date.now());
   }
 
-  /** Returns a user as a member, for what the server writes in the name of that user. */
-  function memberOf(user: string | undefined, known: CollectionState): Viewer | undefined {
-    if (!known.share) return undefined;
-    const me = user === undefined || user === known.user ? OWNER_ID : members.find(user)?.id;
-    return { me: me ?? OWNER_ID, access: "write" };
-  }
-
   /** Ends all members and links, because the conversation is gone. */
   function end(): void {
     forget();
@@ -223,9 +149,11 @@ export function openSharing<Env>(parts: SharingParts<Env>) {
     links.removeAll();
   }
 
-  /** Forgets what is in memory, because everything is deleted. */
-  function forget(): void {
-    isShared = undefined;
+  /** Tells everybody that the conversation is gone, before all of it is deleted. @throws {Error} where that fails */
+  async function erase(): Promise<void> {
+    const known = current();
+    if (known) await tell(known);
+    forget();
   }
 
   async function bound() {

@@ -11,6 +11,9 @@ export interface Viewer {
 /** The owner's id among the members. */
 export const OWNER_ID = "owner";
 
+/** The author of what a turn still writes whose user is no member any more. */
+export const FORMER_ID = "left";
+
 /** Key of the record with the names of all members and of those that have left. Only the server writes it. */
 export const MEMBERS = "/members";
 
