@@ -16,9 +16,9 @@ interface Env {
 
 const ORIGIN = "https://app.example.com";
 
-/** A proxy that keeps conversations, in this process, and devices that use it. All of them are one user's. */
+/** A proxy that keeps conversations, in this process, and devices that use it: those of Ada, unless a device names its user. */
 export function openServer(extra: Partial<Parameters<typeof createProxy<Env>>[0]> = {}) {
-  const kept = { namespace: (env: Env) => env.CONVERSATIONS };
+  const kept = { namespace: (env: Env) => env.CONVERSATIONS, sharing: {} };
   const objects = openObjects({
     file: ":memory:",
     env: {},
@@ -27,7 +27,10 @@ export function openServer(extra: Partial<Parameters<typeof createProxy<Env>>[0]
   const proxy = createProxy<Env>({
     baseURL: "https://gateway.example.com",
     apiKey: () => "key-of-the-gateway",
-    authenticate: () => ({ id: "ada" }),
+    authenticate: ({ headers }) => {
+      const id = headers.get("x-user") ?? "ada";
+      return { id, name: `Name of ${id}` };
+    },
     origins: [ORIGIN],
     models: ["delta-5.3"],
     routes: ["chat", "conversations"],
@@ -46,8 +49,8 @@ export function openServer(extra: Partial<Parameters<typeof createProxy<Env>>[0]
   };
 
   /** A browser of the user. Its scope keeps its locks apart from those of the other devices in this process. */
-  function device(options: Partial<ClientOptions> & RemoteStorageOptions = {}) {
-    const { local = memoryStorage(), onRefusal, ...clientOptions } = options;
+  function device(options: Partial<ClientOptions> & RemoteStorageOptions & { readonly user?: string } = {}) {
+    const { local = memoryStorage(), onRefusal, user = "ada", ...clientOptions } = options;
     const requests: string[] = [];
     const state: { isOnline: boolean; before?: (path: string) => unknown } = { isOnline: true };
     const open = new Set<AbortController>();
@@ -61,6 +64,7 @@ export function openServer(extra: Partial<Parameters<typeof createProxy<Env>>[0]
         given.signal.addEventListener("abort", () => cut.abort());
         const request = new Request(given, { signal: cut.signal });
         request.headers.set("origin", ORIGIN);
+        request.headers.set("x-user", user);
         const { pathname, search } = new URL(request.url);
         requests.push(`${request.method} ${decodeURIComponent(pathname)}`);
         await state.before?.(pathname + search);

@@ -22,6 +22,7 @@ export { onForget } from "../storage/in-use.js";
 export { createRecordWriter } from "../storage/record-writer.js";
 export { readWhenPossible } from "../storage/wait.js";
 export { isLocked, withLock } from "../tabs/locks.js";
+export { pagePresence } from "../tabs/page-activity.js";
 export { hasOffer } from "../transport/ask-offers.js";
 export { isRecord, parseJSON } from "../transport/error-response.js";
 export { keepsKey } from "../transport/failure.js";

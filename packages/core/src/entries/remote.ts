@@ -1,2 +1,14 @@
 export type { RecordRefusal } from "../remote/collections.js";
+export {
+  type ConversationAccess,
+  type ConversationLink,
+  type ConversationMember,
+  type ConversationMembers,
+  createConversationLink,
+  joinConversation,
+  listConversationMembers,
+  type NewConversationLink,
+  removeConversationLink,
+  removeConversationMember,
+} from "../remote/sharing.js";
 export { type RemoteStorage, type RemoteStorageOptions, remoteStorage } from "../remote/storage.js";

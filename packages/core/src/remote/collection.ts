@@ -3,7 +3,7 @@ import { reportStorageFailure } from "../base/platform-limits.js";
 import { scoped } from "../base/scope.js";
 import type { DeviceLock, SyncStatus } from "../storage/devices.js";
 import { isLocked, withLock } from "../tabs/locks.js";
-import type { ServerRecord } from "./answers.js";
+import type { ServerRecord, Viewer } from "./answers.js";
 import { createGate, readCollection } from "./first-read.js";
 import { takeLock } from "./locks.js";
 import { createPassing } from "./passing.js";
@@ -12,6 +12,7 @@ import { createReplica, type Replica } from "./replica.js";
 import { readDifference, runSession, type SessionOptions } from "./session.js";
 import { mayFollow, type Shared } from "./shared.js";
 import { createStatus, type StatusControl } from "./status.js";
+import { createViewing } from "./viewing.js";
 import { whileShown } from "./while-shown.js";
 
 type Records = ReadonlyMap<string, unknown>;
@@ -25,6 +26,8 @@ export interface Collection {
   readonly status: StatusControl;
   read(): Promise<Records>;
   write(changes: Records): Promise<void>;
+  /** Takes over what an answer says of this user. */
+  noteViewer(viewer: Viewer | undefined): void;
   /** Takes records of the server, and follows what they say. */
   take(records: ReadonlyMap<string, ServerRecord>): Promise<void>;
   pass(changes: Records): void;
@@ -52,9 +55,11 @@ export function createCollection(shared: Shared, place: Place): Collection {
   let isGone = false;
   let open = new AbortController();
   let first = createGate();
-  const status = createStatus(compute);
+  const viewing = createViewing({ client, local, place, onChange: () => status.changed() });
+  const status = createStatus(() =>
+    statusOf(shared, collection, { isReading, readError, isReadOnly: viewing.isReadOnly() }),
+  );
   const replica = createReplica({ local, outbox, place, onDue: due, onUse: begin });
-  const replicaTake = replica.take;
   const session: SessionOptions = {
     ...shared,
     replica: { ...replica, take },
@@ -67,7 +72,9 @@ export function createCollection(shared: Shared, place: Place): Collection {
       if (error) first.open();
       status.changed();
     },
-    onPassed(records) {
+    onViewer: viewing.note,
+    onPassed(passed) {
+      const records = viewing.viewPassed(passed);
       replica.show(records);
       local.pass?.(name, records);
     },
@@ -81,10 +88,12 @@ export function createCollection(shared: Shared, place: Place): Collection {
     replica,
     status,
     read: () => readCollection(shared, replica, first, elsewhere),
-    write: (changes) => replica.write(changes, line.isLocal || isGone),
+    write: (changes) =>
+      replica.write(changes, viewing.isReadOnly() ? "none" : line.isLocal || isGone ? "removals" : "all"),
+    noteViewer: viewing.note,
     take,
     pass: (changes) => {
-      if (!isGone) passOn(changes);
+      if (!isGone && !viewing.isReadOnly()) passOn(changes);
     },
     lock,
     watchLocks(listener) {
@@ -104,18 +113,6 @@ export function createCollection(shared: Shared, place: Place): Collection {
     changed: status.changed,
   };
 
-  function compute(): SyncStatus {
-    const entries = [...outbox.of(collection)];
-    const refusal = entries.find(([, entry]) => entry.refusal)?.[1].refusal;
-    const error = line.isLocal ? undefined : (line.error ?? readError ?? refusal);
-    const isBusy = isReading || sender.isBusy(collection);
-    return {
-      isSyncing: !line.isLocal && !line.error && isBusy,
-      unsent: line.isLocal ? 0 : entries.filter(([key]) => key !== LEAF).length,
-      ...(error && { error }),
-    };
-  }
-
   function due(): void {
     sender.wake();
     status.changed();
@@ -128,9 +125,11 @@ export function createCollection(shared: Shared, place: Place): Collection {
     else await first.opened;
   }
 
-  async function take(records: ReadonlyMap<string, ServerRecord>): Promise<void> {
-    await replicaTake(records);
+  async function take(given: ReadonlyMap<string, ServerRecord>): Promise<void> {
+    const records = viewing.view(given);
+    await replica.take(records);
     status.changed();
+    if (viewing.hasNames(records)) await replica.keep(viewing.renamed(await replica.load()));
     if (collection !== CONVERSATIONS) return;
     for (const [key, { value }] of records) if (value === undefined) await shared.forgetChat(key);
   }
@@ -138,7 +137,9 @@ export function createCollection(shared: Shared, place: Place): Collection {
   /** Begins the sync with the first watcher. */
   function begin(): () => void {
     watched.add(collection);
+    void viewing.load();
     const stopState = local.watch(stateName, (news) => {
+      viewing.watch(news);
       first.open();
       if (isFreed(news.get(LEASES))) lockNews.notify();
     });
@@ -174,6 +175,8 @@ export function createCollection(shared: Shared, place: Place): Collection {
   }
 
   function lock(lockOf: string): Promise<DeviceLock | undefined> {
+    // a reader ends nothing that others have begun
+    if (viewing.isReadOnly()) return Promise.resolve(undefined);
     return takeLock(
       {
         client,
@@ -198,6 +201,28 @@ export function createCollection(shared: Shared, place: Place): Collection {
     await removeCopy(shared, replica);
     status.changed();
   }
+}
+
+/** Computes the state of a collection. */
+function statusOf(
+  { line, outbox, sender }: Shared,
+  collection: string,
+  {
+    isReading,
+    readError,
+    isReadOnly,
+  }: { isReading: boolean; readError: Error | undefined; isReadOnly: boolean },
+): SyncStatus {
+  const entries = [...outbox.of(collection)];
+  const refusal = entries.find(([, entry]) => entry.refusal)?.[1].refusal;
+  const error = line.isLocal ? undefined : (line.error ?? readError ?? refusal);
+  const isBusy = isReading || sender.isBusy(collection);
+  return {
+    isSyncing: !line.isLocal && !line.error && isBusy,
+    unsent: line.isLocal ? 0 : entries.filter(([key]) => key !== LEAF).length,
+    ...(error && { error }),
+    ...(isReadOnly && { isReadOnly }),
+  };
 }
 
 /**

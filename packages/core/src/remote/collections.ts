@@ -38,6 +38,7 @@ export interface Collections extends Required<Pick<RecordStorage, "drop">> {
   pass(place: Place, changes: ReadonlyMap<string, unknown>): void;
   lock(place: Place, name: string): Promise<DeviceLock | undefined>;
   watchLocks(place: Place, listener: () => void): () => void;
+  version(place: Place): number;
   status(place: Place): ReturnType<SharedDevices["status"]>;
   deviceId(): Promise<string>;
 }
@@ -67,6 +68,7 @@ export function createCollections(
     outbox,
     references,
     placeOf: byName,
+    onViewer: (place, viewer) => of(place).noteViewer(viewer),
     onTaken: (place, taken) => void of(place).replica.noteTaken(taken).catch(report),
     onKept: (place, kept) => of(place).take(kept),
     onGone: (place) => of(place).gone(),
@@ -99,6 +101,7 @@ export function createCollections(
     pass: (place, changes) => of(place).pass(changes),
     lock: (place, name) => of(place).lock(name),
     watchLocks: (place, listener) => of(place).watchLocks(listener),
+    version: (place) => of(place).replica.version(),
     status: (place) => of(place).status,
     async deviceId() {
       const name = scoped(client, "remote/device");

@@ -21,11 +21,22 @@ export function joinRecords(
 ): JoinedRecord {
   if (mine === undefined || theirs === undefined)
     return { value: undefined, isAhead: theirs !== undefined && isDirty };
+  if (key.startsWith(SEEN)) return joinSeen(mine, theirs);
   if (collection === CONVERSATIONS) return joinConversations(mine, theirs, base);
   const joined = joinMessages(key, mine, theirs);
   if (joined) return joined;
   if (nodeOf(key, theirs) || !(isDirty || nodeOf(key, mine))) return { value: theirs, isAhead: false };
   return { value: mine, isAhead: !isSame(mine, theirs) };
+}
+
+/** Keys of the records that say up to where a user was shown a conversation. */
+const SEEN = "~seen/";
+
+/** Takes the one that says more: what was shown on one device was shown. */
+function joinSeen(mine: unknown, theirs: unknown): JoinedRecord {
+  const at = (record: unknown) => (isRecord(record) ? Number(record["at"]) || 0 : 0);
+  const isAhead = at(mine) > at(theirs);
+  return { value: isAhead ? mine : theirs, isAhead };
 }
 
 /** Takes the newer revision; of two changes to one record, the fields that each has changed. */

@@ -31,9 +31,14 @@ export function placeOfChat(client: Scoped, id: string): Place | undefined {
   return placeOf(client, scoped(client, `chat/${id}`));
 }
 
+/** True for the id of a conversation that another user shares. */
+export function isShared(id: string): boolean {
+  return /^~[\w-]{22}$/.test(id);
+}
+
 function conversationIn(collection: string): string | undefined {
   const [, id] = /^chat\/([^\s\p{C}]{1,128})$/u.exec(collection) ?? [];
-  return id?.startsWith("~") ? undefined : id;
+  return id?.startsWith("~") && !isShared(id) ? undefined : id;
 }
 
 /** Returns the collection with the state of a place's sync. */

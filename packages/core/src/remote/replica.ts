@@ -23,9 +23,9 @@ export interface Replica {
   /**
    * Writes records, and puts them into the outbox.
    *
-   * @param isLocal true where the proxy keeps no conversations: only removals are noted for a later one
+   * @param noted changes that go to the server: only removals where it keeps no conversations, and none of a reader
    */
-  write(changes: Records, isLocal: boolean): Promise<void>;
+  write(changes: Records, noted: "all" | "removals" | "none"): Promise<void>;
   /** Takes the server's records, and writes what they change into the local storage. */
   take(records: ReadonlyMap<string, ServerRecord>): Promise<void>;
   /** Notes the versions of changes that the server has taken. */
@@ -135,7 +135,7 @@ export function createReplica({ local, outbox, place, onDue, onUse }: ReplicaOpt
     writtenOver.clear();
   }
 
-  async function write(changes: Records, isLocal: boolean): Promise<void> {
+  async function write(changes: Records, noted: "all" | "removals" | "none"): Promise<void> {
     const given = recordsOf(textsOf(changes));
     const entries = new Map<string, OutboxEntry>();
     const corrected = new Map<string, unknown>();
@@ -145,7 +145,8 @@ export function createReplica({ local, outbox, place, onDue, onUse }: ReplicaOpt
       given.set(key, joined);
       const { base = copy.get(key) } = outbox.of(collection).get(key) ?? {};
       copy.set(key, joined);
-      if (joined === undefined || !isLocal) entries.set(key, { value: joined, seen: seenOf(key), base });
+      if (noted === "all" || (noted === "removals" && joined === undefined))
+        entries.set(key, { value: joined, seen: seenOf(key), base });
     }
     // in one task: a page that is closed now writes both
     const kept = [outbox.put(collection, entries), local.write(name, given)];

@@ -12,6 +12,7 @@ import {
   passedIn,
   type RecordsPage,
   type ServerRecord,
+  type Viewer,
 } from "./answers.js";
 import { follow } from "./follow.js";
 import type { Line } from "./line.js";
@@ -49,6 +50,8 @@ export interface SessionOptions {
   readonly onFirst: () => void;
   /** Called with `true` while records are read, and with the error that stopped it. */
   readonly onState: (isReading: boolean, error?: Error) => void;
+  /** Called with this user as a member, before the records of the same answer. */
+  readonly onViewer: (viewer: Viewer | undefined) => void;
   readonly onPassed: (records: ReadonlyMap<string, unknown>) => void;
   readonly onLeases: (leases: LeaseNews) => void;
   readonly onGone: () => Promise<void>;
@@ -243,6 +246,7 @@ async function followFrom(
     if (event !== "records") return;
     const page = pageIn(data);
     // a difference by a request finds out what this means
+    options.onViewer(page.viewer);
     if ((page.isWhole && at > 0) || page.next !== undefined || page.version < at) return readAgain();
     await take(options, page.records, ended.signal);
     if (page.version > at) onProgress();
@@ -258,12 +262,14 @@ async function followFrom(
 }
 
 /** Reads a page. What the session does not wait for any more holds its lock no longer. */
-function readPage(
-  { wire, replica }: SessionOptions,
+async function readPage(
+  { wire, replica, onViewer }: SessionOptions,
   from: Parameters<Wire["read"]>[1],
   signal: AbortSignal,
 ): Promise<RecordsPage> {
-  return unlessAborted(wire.read(replica.place.id, from), signal);
+  const page = await unlessAborted(wire.read(replica.place.id, from), signal);
+  onViewer(page.viewer);
+  return page;
 }
 
 /** Takes records, unless the session has ended: what is forgotten must not come back. */

@@ -72,6 +72,10 @@ export function remoteStorage(client: Client, options: RemoteStorageOptions = {}
       const place = placeOf(client, collection);
       return place ? collections().watchLocks(place, listener) : () => {};
     },
+    version(collection) {
+      const place = placeOf(client, collection) ?? placeOf(client, scoped(client, collection));
+      return place ? collections().version(place) : 0;
+    },
     status,
   };
   return {

@@ -6,6 +6,8 @@ export interface SyncStatus {
   readonly unsent: number;
   /** Reason why the last attempt to send or to read failed, until one succeeds; absent while all goes well. */
   readonly error?: Error;
+  /** True for a conversation of another user that this one may only read; absent otherwise. */
+  readonly isReadOnly?: boolean;
 }
 
 /** A lock that the pages of all devices see. It ends by itself where its page is gone, frozen or cut off for 30 s. */
@@ -33,6 +35,11 @@ export interface SharedDevices {
    * back. Returns a function that ends the watching.
    */
   watchLocks(collection: string, listener: () => void): () => void;
+  /**
+   * Returns the version at the server up to which this page has all records of a collection; 0 where that is not known.
+   * Without this function a list of conversations learns a little later what was shown.
+   */
+  version?(collection: string): number;
   /** Returns the state of a collection. */
   status(collection: string): {
     /** Returns the same object until it changes. */

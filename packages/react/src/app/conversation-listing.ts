@@ -1,4 +1,5 @@
 import type { ConversationStatus } from "./conversation-activity.js";
+import type { ConversationNews } from "./conversation-news.js";
 import type { Conversation, ConversationRecord } from "./conversation-record.js";
 
 /** Snapshot of the list. */
@@ -19,16 +20,22 @@ export function createListing(
   records: ReadonlyMap<string, ConversationRecord>,
   {
     statusOf,
+    news,
     restoreMs,
-  }: { readonly statusOf: (id: string) => ConversationStatus; readonly restoreMs: number },
+  }: {
+    readonly statusOf: (id: string) => ConversationStatus;
+    readonly news: Pick<ConversationNews, "isUnread" | "timeOf">;
+    readonly restoreMs: number;
+  },
 ): (isRestoring: boolean) => ConversationListState {
   let shown: ReadonlyMap<string, Conversation> = new Map();
 
   return (isRestoring) => {
     const all = [...records].map(
       ([id, record]): Listed => ({
-        conversation: shownAs(id, record),
         ...record,
+        conversation: shownAs(id, record),
+        updatedAt: news.isUnread(id) ? Math.max(record.updatedAt, news.timeOf(id)) : record.updatedAt,
       }),
     );
     shown = new Map(all.map(({ conversation }) => [conversation.id, conversation]));
@@ -44,13 +51,18 @@ export function createListing(
   };
 
   function shownAs(id: string, record: ConversationRecord): Conversation {
-    const { title, createdAt, updatedAt, isPinned = false } = record;
-    const next: Conversation = { id, title, createdAt, updatedAt, isPinned, status: statusOf(id) };
+    const { title, createdAt, updatedAt, isPinned = false, shared } = record;
+    const now = { status: statusOf(id), isUnread: news.isUnread(id) };
     const known = shown.get(id);
+    const isAsBefore = JSON.stringify(known?.shared) === JSON.stringify(shared);
+    const rights = shared && { shared: isAsBefore ? (known?.shared ?? shared) : shared };
+    const next: Conversation = { id, title, createdAt, updatedAt, isPinned, ...now, ...rights };
     return known && isSame(known, next) ? known : next;
   }
 }
 
 function isSame(one: Conversation, other: Conversation): boolean {
-  return (Object.keys(one) as (keyof Conversation)[]).every((field) => one[field] === other[field]);
+  return (Object.keys({ ...one, ...other }) as (keyof Conversation)[]).every(
+    (field) => one[field] === other[field],
+  );
 }

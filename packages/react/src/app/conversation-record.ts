@@ -14,6 +14,21 @@ export interface Conversation {
   readonly isPinned: boolean;
   /** Status of the conversation in this tab, or that another tab answers. */
   readonly status: ConversationStatus;
+  /**
+   * True while it has an answer, or a question of another member, that was shown on no device of this user. False where the
+   * storage is this browser's alone. It comes up to ten seconds after the message.
+   */
+  readonly isUnread: boolean;
+  /** Rights in a conversation that another user shares; absent for an own one. */
+  readonly shared?: SharedConversation;
+}
+
+/** A conversation of another user. */
+export interface SharedConversation {
+  /** Rights of this user: with `read` the chat has `isReadOnly`. */
+  readonly access: "read" | "write";
+  /** Name of the owner, where the proxy knows one. */
+  readonly owner?: string;
 }
 
 /** Stored part of a conversation. The messages are kept by the chat with the same id. */
@@ -26,6 +41,8 @@ export interface ConversationRecord {
   readonly isAnswering?: boolean;
   /** Time of the removal, while it can be taken back; Unix milliseconds. */
   readonly removedAt?: number;
+  /** Written by the server alone, for a conversation of another user. */
+  readonly shared?: SharedConversation;
   /** Number of the change, so that an older copy never wins. */
   readonly revision: number;
 }
@@ -33,7 +50,7 @@ export interface ConversationRecord {
 /** Reads a record. Anyone may write to a storage, so that an unreadable one is left out. */
 export function recordIn(value: unknown): ConversationRecord | undefined {
   if (typeof value !== "object" || value === null) return undefined;
-  const { title, createdAt, updatedAt, isPinned, isAnswering, removedAt, revision } = value as Record<
+  const { title, createdAt, updatedAt, isPinned, isAnswering, removedAt, shared, revision } = value as Record<
     string,
     unknown
   >;
@@ -45,8 +62,16 @@ export function recordIn(value: unknown): ConversationRecord | undefined {
     ...(isPinned === true && { isPinned }),
     ...(isAnswering === true && { isAnswering }),
     ...(isTime(removedAt) && { removedAt }),
+    ...sharedIn(shared),
     revision: Number.isSafeInteger(revision) ? (revision as number) : 0,
   };
+}
+
+function sharedIn(value: unknown): Pick<ConversationRecord, "shared"> {
+  if (typeof value !== "object" || value === null) return {};
+  const { access, owner } = value as Record<string, unknown>;
+  const named = typeof owner === "string" && { owner };
+  return { shared: { access: access === "write" ? access : "read", ...named } };
 }
 
 function isTime(value: unknown): value is number {

@@ -10,6 +10,7 @@ import {
 } from "@sluice/core/internal";
 import { createConversationActivity } from "./conversation-activity.js";
 import { type ConversationListState, createListing } from "./conversation-listing.js";
+import { createConversationNews } from "./conversation-news.js";
 import { purgeLater } from "./conversation-purge.js";
 import { recordIn, titleOfQuestion } from "./conversation-record.js";
 import { COLLECTION, type ConversationRecords, createConversationRecords } from "./conversation-records.js";
@@ -49,6 +50,8 @@ export interface ConversationStore extends Store<ConversationListState> {
   search(text: string, options?: SearchOptions): Promise<readonly ConversationMatch[]>;
   /** Lists the conversation with this id from its first question on. */
   track(id: string): void;
+  /** Notes that the conversation is shown, so that nothing in it is unread, until the returned function is called. */
+  show(id: string): () => void;
 }
 
 /** Options of {@link createConversationStore}. */
@@ -79,7 +82,8 @@ export function createConversationStore(
   });
   const { chatOf } = activity;
   const search = createConversationSearch({ storage, chatOf });
-  const list = createListing(records.all, { statusOf: activity.statusOf, restoreMs });
+  const news = createConversationNews(client, storage, () => store.flush());
+  const list = createListing(records.all, { statusOf: activity.statusOf, news, restoreMs });
   let isRead = false;
   let reading: Promise<void> | undefined;
   const store = createStore(() => list(!isRead), { clock: client.clock, onUse: () => void open() });
@@ -111,6 +115,7 @@ export function createConversationStore(
       tracked.add(id);
       if (isRead) activity.follow([id]);
     },
+    show: news.show,
   };
 
   function open(): Promise<void> {
@@ -127,6 +132,7 @@ export function createConversationStore(
       isForgotten = true;
       for (const id of records.all.keys()) search.forget(id);
       records.clear();
+      news.clear();
       store.flush();
     });
     await readWhenPossible(
@@ -154,6 +160,7 @@ export function createConversationStore(
    */
   function merge(changes: ReadonlyMap<string, unknown>, leastMs: number): void {
     for (const [id, value] of changes) {
+      if (news.take(id, value)) continue;
       const record = recordIn(value);
       if (!records.take(id, record)) continue;
       search.forget(id);

@@ -73,6 +73,12 @@ const actions: Readonly<Record<ErrorKind, ErrorAction>> = {
   serverFull: "none",
   recordTooLarge: "none",
   elsewhere: "none",
+  readOnly: "none",
+  ownerOnly: "none",
+  linkOver: "none",
+  tooManyLinks: "none",
+  tooManyMembers: "none",
+  conversationGone: "none",
   stopped: "none",
   unexpected: "retry",
 };
@@ -96,6 +102,12 @@ const unbilled: ReadonlySet<ErrorKind> = new Set([
   "serverFull",
   "recordTooLarge",
   "elsewhere",
+  "readOnly",
+  "ownerOnly",
+  "linkOver",
+  "tooManyLinks",
+  "tooManyMembers",
+  "conversationGone",
   "unexpected",
 ]);
 

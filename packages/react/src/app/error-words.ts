@@ -41,6 +41,12 @@ export type ErrorKind =
   | "serverFull"
   | "recordTooLarge"
   | "elsewhere"
+  | "readOnly"
+  | "ownerOnly"
+  | "linkOver"
+  | "tooManyLinks"
+  | "tooManyMembers"
+  | "conversationGone"
   | "stopped"
   | "unexpected";
 
@@ -96,6 +102,12 @@ export const errorWords: ErrorWords = {
   serverFull: { title: "No room at the server", hint: "Delete old chats to make room." },
   recordTooLarge: { title: "Too large to share", hint: "It stays on this device." },
   elsewhere: { title: "Continued on another device", hint: "Its answer shows here, too." },
+  readOnly: { title: "You can only read", hint: "Ask the owner of this chat for more." },
+  ownerOnly: { title: "Only the owner can", hint: "Ask the owner of this chat." },
+  linkOver: { title: "This link has ended", hint: "Ask for a new one." },
+  tooManyLinks: { title: "Too many links", hint: "Take one back, then try again." },
+  tooManyMembers: { title: "This chat is full", hint: "Its owner can remove members." },
+  conversationGone: { title: "This chat is gone", hint: "It was removed, or is not shared any more." },
   stopped: { title: "Stopped", hint: "" },
   unexpected: { title: "Something went wrong", hint: "Try again, or report it." },
   mayBeBilled: "You may have been charged.",

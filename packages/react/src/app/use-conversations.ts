@@ -29,7 +29,7 @@ export interface UseConversationsOptions {
 /** Result of `useConversations`: the list, and its verbs, which keep their identity. */
 export interface UseConversationsResult
   extends ConversationListState,
-    Omit<ConversationStore, "getSnapshot" | "subscribe" | "track"> {
+    Omit<ConversationStore, "getSnapshot" | "subscribe" | "track" | "show"> {
   /** The conversation with `activeId`, also where it is not on the shown pages; undefined before it is listed. */
   readonly active: Conversation | undefined;
   /** Number of all conversations. */
@@ -75,11 +75,13 @@ export function useConversations(options: UseConversationsOptions = {}): UseConv
   const isHydrated = useIsHydrated();
   const [pages, setPages] = useState(1);
   useEffect(() => {
-    if (activeId !== undefined) store.track(activeId);
+    if (activeId === undefined) return undefined;
+    store.track(activeId);
+    return store.show(activeId);
   }, [store, activeId]);
   const all = isHydrated ? state.conversations : none;
   const conversations = useMemo(() => all.slice(0, pages * pageSize), [all, pages, pageSize]);
-  const { getSnapshot, subscribe, track, ...verbs } = store;
+  const { getSnapshot, subscribe, track, show, ...verbs } = store;
   return {
     conversations,
     removed: isHydrated ? state.removed : none,

@@ -1,3 +1,4 @@
+import { isSame } from "../../base/same.js";
 import { isOpen, type ThreadToolCall } from "./message.js";
 import type { JoinCopies } from "./message-tree.js";
 import type { PlacedMessage } from "./placement.js";
@@ -7,8 +8,14 @@ import type { PlacedMessage } from "./placement.js";
  * result, in whatever order the copies come.
  */
 export function joinCopies(local: PlacedMessage, copy: PlacedMessage): ReturnType<JoinCopies> {
-  const joined = join(local, copy);
+  const joined = withAuthorOf(copy, join(local, copy));
   return { joined, isAhead: stateOf(joined) !== stateOf(copy) };
+}
+
+/** Takes the author as the storage has it now: a member may have another name. */
+function withAuthorOf({ message: { author } }: PlacedMessage, joined: PlacedMessage): PlacedMessage {
+  if (author === undefined || isSame(author, joined.message.author)) return joined;
+  return { ...joined, message: { ...joined.message, author } };
 }
 
 function join(local: PlacedMessage, copy: PlacedMessage): PlacedMessage {

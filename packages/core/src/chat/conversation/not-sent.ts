@@ -20,6 +20,11 @@ export function unlessRefused<T>(
   return continueTurn(checked);
 }
 
+/** Makes the error of a verb that would change what this user may only read. */
+export function readOnly(): Error {
+  return new DOMException("you may read this conversation, and not write to it", "ReadOnlyError");
+}
+
 /** Makes the error of a turn with which another device goes on. */
 export function elsewhere(): Error {
   return new DOMException("another device went on with this", "ElsewhereError");
