@@ -1,3 +1,4 @@
+import { createConversationLink, joinConversation, listConversationMembers } from "@sluice/core/remote";
 import { createEmulator } from "@sluice/emulator";
 import { GatewayProvider, useChatStream } from "@sluice/react";
 import { type UseConversationsResult, useConversations } from "@sluice/react/app";
@@ -68,4 +69,78 @@ test("A conversation that one device removed is brought back by the other", asyn
   await waitFor(() => expect(laptop.titles()).toEqual([]));
   act(() => laptop.held.list?.restore("trip"));
   await waitFor(() => expect(phone.titles()).toEqual(["Why?"]));
+});
+
+/** A page of the app of a user. */
+function pageOf(user: string, activeId: string) {
+  const { client, storage, requests } = server.device({ user });
+  const held: Held = {};
+  function App({ id }: { id: string }) {
+    held.list = useConversations({ storage, activeId: id, restoreMs: 300 });
+    held.chat = useChatStream({ id, model: "delta-5.3", storage });
+    return null;
+  }
+  const page = (id: string) => (
+    <GatewayProvider client={client}>
+      <App id={id} />
+    </GatewayProvider>
+  );
+  const { rerender } = render(page(activeId));
+  const listed = () =>
+    held.list?.conversations.map(({ title, isUnread, shared }) => ({ title, isUnread, shared }));
+  return { client, held, requests, listed, show: (id: string) => rerender(page(id)) };
+}
+
+test("A conversation that another user shares is in the list, and who removes it leaves it to the others", async () => {
+  const ada = pageOf("ada", "trip");
+  await waitFor(() => expect(ada.held.chat?.isRestoring).toBe(false));
+  await act(async () => void (await ada.held.chat?.send("Why?")));
+  await waitFor(() => expect(ada.held.chat?.isSyncing).toBe(false));
+  await waitFor(() => expect(ada.requests).toContain("POST /v1/conversations/~index/records"));
+  const ben = pageOf("ben", "none");
+  await waitFor(() => expect(ben.held.list?.isRestoring).toBe(false));
+  const { token } = await createConversationLink(ada.client, "trip", { access: "write" });
+  const { id } = await joinConversation(ben.client, token);
+  const shared = { access: "write", owner: "Name of ada" };
+  await waitFor(() => expect(ben.listed()).toMatchObject([{ shared }]));
+  expect(ada.listed()).toMatchObject([{ title: "Why?", shared: undefined }]);
+  act(() => ben.show(id));
+  await waitFor(() => expect(ben.held.chat?.messages).toHaveLength(2));
+  act(() => ben.held.list?.rename(id, "Ben's"));
+  await waitFor(() => expect(ben.listed()).toMatchObject([{ title: "Ben's", shared }]));
+  act(() => ben.held.list?.remove(id));
+  await waitFor(() => expect(ben.requests).toContain(`DELETE /v1/conversations/${id}`));
+  await waitFor(() => expect([ben.listed(), ben.held.chat?.messages]).toEqual([[], []]));
+  await waitFor(async () =>
+    expect((await listConversationMembers(ada.client, "trip")).members).toHaveLength(1),
+  );
+  expect(ada.held.chat?.messages).toHaveLength(2);
+  const fresh = pageOf("ada", "trip");
+  await waitFor(() => expect(fresh.held.chat?.messages).toHaveLength(2));
+});
+
+test("An answer is unread on a device that does not show it, until any device of the user does", async () => {
+  const [laptop, phone] = [pageOf("ada", "trip"), pageOf("ada", "other")];
+  const isUnread = ({ held }: typeof phone) => held.list?.conversations.map((one) => one.isUnread);
+  await waitFor(() => expect(laptop.held.chat?.isRestoring).toBe(false));
+  await act(async () => void (await laptop.held.chat?.send("Why?")));
+  await waitFor(() => expect(isUnread(phone)).toEqual([false]));
+  const { token } = await createConversationLink(laptop.client, "trip", { access: "write" });
+  const ben = server.device({ user: "ben" });
+  const { id } = await joinConversation(ben.client, token);
+  // nobody of Ada's shows it now
+  act(() => laptop.show("other"));
+  const question = {
+    message: { id: "b", role: "user", content: "And?", createdAt: 1 },
+    parent: null,
+    revision: 1,
+  };
+  await ben.storage.write(`"${ben.client.scope}"/chat/${id}`, new Map([["b", question]]));
+  await waitFor(() => expect([isUnread(laptop), isUnread(phone)]).toEqual([[true], [true]]), {
+    timeout: 30_000,
+  });
+  act(() => phone.show("trip"));
+  await waitFor(() => expect([isUnread(laptop), isUnread(phone)]).toEqual([[false], [false]]));
+  const fresh = pageOf("ada", "other");
+  await waitFor(() => expect(isUnread(fresh)).toEqual([false]));
 });
