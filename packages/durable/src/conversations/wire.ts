@@ -57,7 +57,7 @@ export interface News {
 }
 
 /** The part of a list's record that says with whom the user shares the conversation. */
-export interface SharedRecord {
+interface SharedRecord {
   readonly title: string;
   readonly shared: {
     readonly access: "read" | "write";

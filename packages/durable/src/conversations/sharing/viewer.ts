@@ -1,5 +1,5 @@
 /** Rights in a conversation. */
-export type Access = "owner" | "write" | "read";
+type Access = "owner" | "write" | "read";
 
 /** The sender of a request, as the members of a shared conversation know it. */
 export interface Viewer {
