@@ -74,14 +74,14 @@ const layers = {
     event-cursor field-reader frame-json message-schema tool-schema
     image-url reported-error`,
   "core/src/remote": `
-    storage
+    sharing storage
     collections
     collection
     first-read
     shared
     sender session
     lanes locks passing replica
-    line outbox
+    line outbox viewing
     follow join
     place references status while-shown wire
     answers`,
@@ -197,6 +197,7 @@ const layers = {
     video-form
     attachments conversations drafts error-kind video-media
     conversation-listing conversation-purge conversation-search error-words form-fields
+    conversation-news
     conversation-records
     conversation-record form-words prepare-image
     conversation-activity`,

@@ -73,7 +73,7 @@ test("A conversation that one device removed is brought back by the other", asyn
 
 /** A page of the app of a user. */
 function pageOf(user: string, activeId: string) {
-  const { client, storage, requests } = server.device({ user });
+  const { client, local, storage, requests } = server.device({ user });
   const held: Held = {};
   function App({ id }: { id: string }) {
     held.list = useConversations({ storage, activeId: id, restoreMs: 300 });
@@ -88,7 +88,7 @@ function pageOf(user: string, activeId: string) {
   const { rerender } = render(page(activeId));
   const listed = () =>
     held.list?.conversations.map(({ title, isUnread, shared }) => ({ title, isUnread, shared }));
-  return { client, held, requests, listed, show: (id: string) => rerender(page(id)) };
+  return { client, local, held, requests, listed, show: (id: string) => rerender(page(id)) };
 }
 
 test("A conversation that another user shares is in the list, and who removes it leaves it to the others", async () => {
@@ -125,11 +125,15 @@ test("An answer is unread on a device that does not show it, until any device of
   await waitFor(() => expect(laptop.held.chat?.isRestoring).toBe(false));
   await act(async () => void (await laptop.held.chat?.send("Why?")));
   await waitFor(() => expect(isUnread(phone)).toEqual([false]));
+  // it was shown, and is left before the server says that it is new
+  act(() => laptop.show("other"));
+  const isNews = async () =>
+    (await phone.local.read(`"${phone.client.scope}"/conversations`)).has("~news/trip");
+  await expect.poll(isNews, { timeout: 30_000 }).toBe(true);
+  await waitFor(() => expect([isUnread(laptop), isUnread(phone)]).toEqual([[false], [false]]));
   const { token } = await createConversationLink(laptop.client, "trip", { access: "write" });
   const ben = server.device({ user: "ben" });
   const { id } = await joinConversation(ben.client, token);
-  // nobody of Ada's shows it now
-  act(() => laptop.show("other"));
   const question = {
     message: { id: "b", role: "user", content: "And?", createdAt: 1 },
     parent: null,

@@ -229,6 +229,17 @@ describe("case 232: rights that end while they are used", () => {
   });
 });
 
+test("case 230: a reader that opens streams without end has ten, and keeps nobody else out", async () => {
+  const { id } = await share(ada, ben, "read");
+  const streams = [];
+  for (let count = 0; count < 10; count += 1) streams.push(await ben.follow(id));
+  const refused = await ben.follow(id);
+  expect(refused.response.status).toBe(429);
+  const own = await ada.follow("c-1");
+  expect(own.response.status).toBe(200);
+  for (const { leave } of [...streams, own]) leave();
+});
+
 describe("case 236: erasures", () => {
   test("Once the owner is erased, members see that it is gone; an outage leaves nothing for the next call", async () => {
     const { id, link } = await share(ada, ben);

@@ -93,6 +93,7 @@ export type { ChatStore, SendOptions } from "../chat/conversation/chat-store.js"
 export type { InitialMessage } from "../chat/conversation/initial-messages.js";
 export type {
   MessageOutcome,
+  ThreadAuthor,
   ThreadFile,
   ThreadMessage,
   ThreadNode,

@@ -5,6 +5,7 @@ export {
   type ConversationMember,
   type ConversationMembers,
   createConversationLink,
+  type JoinedConversation,
   joinConversation,
   listConversationMembers,
   type NewConversationLink,

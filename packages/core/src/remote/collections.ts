@@ -1,3 +1,4 @@
+import { after, idle } from "../base/clock.js";
 import { createListeners } from "../base/listeners.js";
 import { reportStorageFailure } from "../base/platform-limits.js";
 import { randomWords } from "../base/random-id.js";
@@ -38,7 +39,7 @@ export interface Collections extends Required<Pick<RecordStorage, "drop">> {
   pass(place: Place, changes: ReadonlyMap<string, unknown>): void;
   lock(place: Place, name: string): Promise<DeviceLock | undefined>;
   watchLocks(place: Place, listener: () => void): () => void;
-  version(place: Place): number;
+  noteShown(place: Place, ms: number, note: (version: number) => void): void;
   status(place: Place): ReturnType<SharedDevices["status"]>;
   deviceId(): Promise<string>;
 }
@@ -101,7 +102,11 @@ export function createCollections(
     pass: (place, changes) => of(place).pass(changes),
     lock: (place, name) => of(place).lock(name),
     watchLocks: (place, listener) => of(place).watchLocks(listener),
-    version: (place) => of(place).replica.version(),
+    noteShown(place, ms, note) {
+      const { replica } = of(place);
+      note(replica.newest());
+      after(idle(client.clock), ms, new AbortController().signal, replica.onSent(note));
+    },
     status: (place) => of(place).status,
     async deviceId() {
       const name = scoped(client, "remote/device");

@@ -1,3 +1,4 @@
+import { createListeners } from "../base/listeners.js";
 import { isSame } from "../base/same.js";
 import type { RecordStorage } from "../storage/storage.js";
 import { recordsOf, textsOf } from "../storage/texts.js";
@@ -28,6 +29,10 @@ export interface Replica {
   write(changes: Records, noted: "all" | "removals" | "none"): Promise<void>;
   /** Takes the server's records, and writes what they change into the local storage. */
   take(records: ReadonlyMap<string, ServerRecord>): Promise<void>;
+  /** Version of the newest record that this page has sent or got; 0 for none. */
+  readonly newest: () => number;
+  /** Calls `listener` with the versions of what is sent from now on. Returns a function that ends the subscription. */
+  onSent(listener: (version: number) => void): () => void;
   /** Notes the versions of changes that the server has taken. */
   noteTaken(taken: ReadonlyMap<string, number>): Promise<void>;
   /** Takes over the changes of a closed page, which another tab may have written over in the local storage. */
@@ -78,7 +83,7 @@ export function createReplica({ local, outbox, place, onDue, onUse }: ReplicaOpt
     async noteTaken(taken) {
       const again = new Map<string, unknown>();
       for (const [key, at] of taken) {
-        versions.note(key, at);
+        versions.noteSent(key, at);
         outbox.raise(collection, key, at);
         if (writtenOver.delete(key)) again.set(key, copy.get(key));
       }
@@ -93,8 +98,7 @@ export function createReplica({ local, outbox, place, onDue, onUse }: ReplicaOpt
       }
       await copy.keep(changes);
     },
-    version: versions.ofAll,
-    noteVersion: versions.noteAll,
+    ...versions.shown,
     async sendAll() {
       const all = new Map<string, OutboxEntry>();
       for (const [key, value] of await copy.load()) all.set(key, { value, seen: 0, isCopy: true });
@@ -104,7 +108,6 @@ export function createReplica({ local, outbox, place, onDue, onUse }: ReplicaOpt
     },
     keep: copy.keep,
     show: copy.notify,
-    forgetVersions: versions.forget,
     reset() {
       versions.forget();
       forgetCopy();
@@ -205,17 +208,38 @@ function joinedWithCopy(collection: string, key: string, value: unknown, copy: u
 function createVersions() {
   let known = new Map<string, number>();
   let all = 0;
+  let newest = 0;
+  const sent = createListeners<[version: number]>();
+  const forget = () => {
+    known = new Map();
+    all = 0;
+    newest = 0;
+  };
+  const noteAll = (version: number) => {
+    all = version;
+  };
+  function note(key: string, version: number): void {
+    known.set(key, Math.max(known.get(key) ?? 0, version));
+    newest = Math.max(newest, version);
+  }
   return {
+    /** The part that a replica shows. */
+    shown: {
+      version: () => all,
+      noteVersion: noteAll,
+      newest: () => newest,
+      onSent: sent.subscribe,
+      forgetVersions: forget,
+    },
+    note,
+    noteSent(key: string, version: number) {
+      note(key, version);
+      sent.notify(version);
+    },
     of: (key: string) => known.get(key) ?? 0,
-    note: (key: string, version: number) => void known.set(key, Math.max(known.get(key) ?? 0, version)),
     /** Version up to which everything is known; 0 for nothing. */
     ofAll: () => all,
-    noteAll(version: number) {
-      all = version;
-    },
-    forget() {
-      known = new Map();
-      all = 0;
-    },
+    noteAll,
+    forget,
   };
 }

@@ -53,6 +53,14 @@ export interface ConversationMembers {
   readonly links?: readonly ConversationLink[];
 }
 
+/** A conversation that this user has joined. */
+export interface JoinedConversation {
+  /** Id of the conversation for this user: for `useChatStream` and all else. */
+  readonly id: string;
+  /** Rights of this user; `owner` for a link of an own conversation. */
+  readonly access: ConversationAccess | "owner";
+}
+
 /** Longest wait for an answer, in milliseconds. */
 const LONGEST_MS = 30_000;
 
@@ -96,10 +104,7 @@ export async function createConversationLink(
  * const { id } = await joinConversation(client, location.hash.slice(1));
  * ```
  */
-export async function joinConversation(
-  client: Client,
-  token: string,
-): Promise<{ readonly id: string; readonly access: ConversationAccess | "owner" }> {
+export async function joinConversation(client: Client, token: string): Promise<JoinedConversation> {
   const joined = await ask(client, "/v1/conversations/~index/join", "POST", { token });
   if (!isRecord(joined) || typeof joined["id"] !== "string") throw misfit("id");
   return { id: joined["id"], access: accessIn(joined["access"]) };

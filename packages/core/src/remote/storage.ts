@@ -72,9 +72,9 @@ export function remoteStorage(client: Client, options: RemoteStorageOptions = {}
       const place = placeOf(client, collection);
       return place ? collections().watchLocks(place, listener) : () => {};
     },
-    version(collection) {
-      const place = placeOf(client, collection) ?? placeOf(client, scoped(client, collection));
-      return place ? collections().version(place) : 0;
+    noteShown(collection, ms, note) {
+      const place = placeOf(client, collection);
+      if (place) collections().noteShown(place, ms, note);
     },
     status,
   };

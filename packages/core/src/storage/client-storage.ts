@@ -57,7 +57,7 @@ function createClientStorage(client: Scoped & Reporter, storage: RecordStorage):
       lock: (collection, name) => devices.lock(nameOf(collection), name),
       watchLocks: (collection, listener) => devices.watchLocks(nameOf(collection), listener),
       status: (collection) => devices.status(nameOf(collection)),
-      ...(devices.version && { version: (collection: string) => devices.version?.(nameOf(collection)) ?? 0 }),
+      noteShown: (collection, ms, note) => devices.noteShown?.(nameOf(collection), ms, note),
     };
   }
 

@@ -36,10 +36,11 @@ export interface SharedDevices {
    */
   watchLocks(collection: string, listener: () => void): () => void;
   /**
-   * Returns the version at the server up to which this page has all records of a collection; 0 where that is not known.
-   * Without this function a list of conversations learns a little later what was shown.
+   * Calls `note` with the version at the server of the newest record that this page has of a collection, and with those of
+   * records that it sends within the next `ms` milliseconds. Without this function a list of conversations learns a little
+   * later what was shown.
    */
-  version?(collection: string): number;
+  noteShown?(collection: string, ms: number, note: (version: number) => void): void;
   /** Returns the state of a collection. */
   status(collection: string): {
     /** Returns the same object until it changes. */

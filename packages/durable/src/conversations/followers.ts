@@ -37,8 +37,9 @@ interface Follower {
   end(): void;
 }
 
-/** Most streams of one conversation. */
+/** Most streams of one conversation, and of one member beside its owner: none keeps the others out. */
 const MOST = 100;
+const MOST_OF_MEMBER = 10;
 /** Most records of one event, in bytes. */
 const EVENT_BYTES = 1024 * 1024;
 
@@ -55,8 +56,12 @@ export function openFollowers(state: ObjectState, hasTables: () => boolean) {
 
   /** @throws {Refusal} 429 `too_many_readers` */
   function follow(asked: FollowAsked, leases: ReadonlyMap<string, Lease>, request: Request): Response {
-    if (all().length >= MOST)
-      throw objectRefusal("too_many_readers", { what: MOST, headers: { "retry-after": "60" } });
+    const { viewer } = asked;
+    const isOfMember = viewer !== undefined && viewer.access !== "owner";
+    const most = isOfMember ? MOST_OF_MEMBER : MOST;
+    const open = all().filter((one) => !isOfMember || one.place().viewer?.me === viewer.me);
+    if (open.length >= most || all().length >= MOST)
+      throw objectRefusal("too_many_readers", { what: most, headers: { "retry-after": "60" } });
     const { response, follower } = connect(asked, leaseEvent(leases), request);
     if (hasTables() && readState(sql)?.goneAt != null) endOne(follower);
     return response;

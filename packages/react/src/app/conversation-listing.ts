@@ -13,6 +13,7 @@ export interface ConversationListState {
 }
 
 type Listed = ConversationRecord & { readonly conversation: Conversation };
+const pinOf = ({ conversation }: Listed) => Number(conversation.isPinned);
 type Removed = Listed & { readonly removedAt: number };
 
 /** Returns a function that makes the list of the records as they stand. A conversation stays the same object until it changes. */
@@ -41,8 +42,8 @@ export function createListing(
     shown = new Map(all.map(({ conversation }) => [conversation.id, conversation]));
     const conversations = all
       .filter(({ removedAt }) => removedAt === undefined)
-      .map(({ conversation }) => conversation)
-      .sort((a, b) => Number(b.isPinned) - Number(a.isPinned) || b.updatedAt - a.updatedAt);
+      .sort((a, b) => pinOf(b) - pinOf(a) || b.updatedAt - a.updatedAt)
+      .map(({ conversation }) => conversation);
     const removed = all
       .filter((one): one is Removed => one.removedAt !== undefined && one.removedAt + restoreMs > Date.now())
       .sort((a, b) => b.removedAt - a.removedAt)

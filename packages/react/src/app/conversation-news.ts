@@ -6,7 +6,7 @@ import { COLLECTION } from "./conversation-records.js";
 const NEWS = "~news/";
 const SEEN = "~seen/";
 
-/** What is new in the conversations of a user, over all devices. */
+/** News in the conversations of a user, over all devices. */
 export interface ConversationNews {
   /** Takes a record of the list. Returns false for one of a conversation itself. */
   readonly take: (key: string, value: unknown) => boolean;
@@ -18,16 +18,25 @@ export interface ConversationNews {
   readonly clear: () => void;
 }
 
+interface NewsEvents {
+  /** Returns true while this page streams an answer of the conversation. */
+  readonly isAnswering: (id: string) => boolean;
+  readonly onChange: () => void;
+}
+
+/** Time in which the last changes of a conversation that is left are sent, in milliseconds. */
+const TRAILING_MS = 10_000;
+
 interface Newest {
   readonly at: number;
   readonly time: number;
 }
 
-/** Creates what is new. Only a server writes that, so that nothing is new in a storage of one browser. */
+/** Creates the news of a list. Only a server writes them, so that there are none in a storage of one browser. */
 export function createConversationNews(
   client: Client,
   storage: RecordStorage,
-  onChange: () => void,
+  { isAnswering, onChange }: NewsEvents,
 ): ConversationNews {
   const news = new Map<string, Newest>();
   const seen = new Map<string, number>();
@@ -53,7 +62,8 @@ export function createConversationNews(
         const at = shown.indexOf(id);
         if (at === -1) return;
         // what is here was shown, also where the server has not said yet that it is new
-        note(id, storage.devices?.version?.(`chat/${id}`));
+        const ms = isAnswering(id) ? 0 : TRAILING_MS;
+        storage.devices?.noteShown?.(`chat/${id}`, ms, (version) => note(id, version));
         shown.splice(at, 1);
         if (shown.length > 0) return;
         leave?.();

@@ -82,7 +82,10 @@ export function createConversationStore(
   });
   const { chatOf } = activity;
   const search = createConversationSearch({ storage, chatOf });
-  const news = createConversationNews(client, storage, () => store.flush());
+  const news = createConversationNews(client, storage, {
+    isAnswering: (id) => activity.statusOf(id) === "answering",
+    onChange: () => store.flush(),
+  });
   const list = createListing(records.all, { statusOf: activity.statusOf, news, restoreMs });
   let isRead = false;
   let reading: Promise<void> | undefined;

@@ -973,3 +973,70 @@ test("a row that did not change is the same object", async () => {
   expect(rowOf(two)?.title).toBe("2");
   expect(rowOf(one)).toBe(before);
 });
+
+describe("what is unread", () => {
+  const list = "conversations";
+  const record = { title: "Otters", createdAt: 1, updatedAt: 1, revision: 1 };
+  const seenIn = async (storage: RecordStorage) => (await storage.read(list)).get("~seen/a");
+  const news = (at: number, time = 5) => new Map([["~news/a", { at, time }]]);
+  const unread = (page: ReturnType<typeof tab>) => page.list().conversations.map((one) => one.isUnread);
+
+  test("A conversation is unread from a message that the server calls new until it is shown, and rises meanwhile", async () => {
+    const storage = memoryStorage();
+    await storage.write(
+      list,
+      new Map<string, unknown>([["a", record], ["b", { ...record, updatedAt: 2 }], ...news(7)]),
+    );
+    const page = tab({ storage, activeId: "b" });
+    await waitFor(() => expect(page.list().conversations.map(({ id }) => id)).toEqual(["a", "b"]));
+    expect(unread(page)).toEqual([true, false]);
+    expect(await seenIn(storage)).toBeUndefined();
+    await page.show({ activeId: "a" });
+    await waitFor(() => expect(unread(page)).toEqual([false, false]));
+    expect(await seenIn(storage)).toEqual({ at: 7 });
+    await act(async () => storage.write(list, news(9)));
+    expect(await seenIn(storage)).toEqual({ at: 9 });
+    page.unmount();
+  });
+
+  test("A hidden page shows nothing, and has shown it once it is visible", async () => {
+    const storage = memoryStorage();
+    await storage.write(list, new Map<string, unknown>([["a", record], ...news(7)]));
+    const visibility = vi.spyOn(document, "visibilityState", "get").mockReturnValue("hidden");
+    const page = tab({ storage, activeId: "a" });
+    await waitFor(() => expect(unread(page)).toEqual([true]));
+    visibility.mockReturnValue("visible");
+    await act(async () => void document.dispatchEvent(new Event("visibilitychange")));
+    await waitFor(() => expect(unread(page)).toEqual([false]));
+    expect(await seenIn(storage)).toEqual({ at: 7 });
+    visibility.mockRestore();
+    page.unmount();
+  });
+
+  test("Records of another shape make nothing unread, and no conversation of the list", async () => {
+    const storage = memoryStorage();
+    const odd = { "~news/a": "new", "~seen/a": null, "~news/": { at: -1 }, "~seen/b": { at: "x" } };
+    await storage.write(list, new Map<string, unknown>([["a", record], ...Object.entries(odd)]));
+    const page = tab({ storage });
+    await waitFor(() => expect(unread(page)).toEqual([false]));
+    expect(page.list().total).toBe(1);
+    page.unmount();
+  });
+
+  test("Removing a conversation of another user deletes no message, and the record alone goes", async () => {
+    const storage = memoryStorage();
+    const shared = { access: "write", owner: "Ada" };
+    await storage.write(list, new Map([["a", { ...record, shared }]]));
+    const message = { message: { role: "user", content: "Hi" }, parent: null, revision: 0 };
+    await storage.write("chat/a", new Map([["m", message]]));
+    const page = tab({ storage, restoreMs: 0 });
+    await waitFor(() => expect(page.list().conversations[0]?.shared).toEqual(shared));
+    act(() => page.list().pin("a"));
+    expect(page.list().conversations[0]).toMatchObject({ isPinned: true, shared });
+    act(() => page.list().remove("a"));
+    await act(() => page.clock.advance(10));
+    await waitFor(async () => expect((await storage.read(list)).has("a")).toBe(false));
+    expect((await storage.read("chat/a")).get("m")).toEqual(message);
+    page.unmount();
+  });
+});

@@ -116,8 +116,8 @@ export interface ThreadMessage {
   /** Time of the message; Unix milliseconds. */
   readonly createdAt?: number;
   /**
-   * Author of a message that this device did not add: another device of the user, or a server. Absent on messages of
-   * this device, and where the storage is this device's alone.
+   * Place where a message was added that this device did not add: another device, of this user or of another member, or a
+   * server. Absent on messages of this device, and where the storage is this device's alone.
    */
   readonly origin?: "another-device" | "server";
   /**
