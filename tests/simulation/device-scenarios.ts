@@ -71,6 +71,25 @@ export const deviceScenarios: readonly { readonly name: string; readonly plan: D
       steps: [step(70_475, "send for a tool", 0, 9), step(692, "freeze", 4, 12), step(54_091, "thaw", 4, 12)],
     },
   },
+  {
+    name: "a change of a closed page is sent for ever, as the page that takes it over knows a newer version",
+    plan: {
+      seed: 583,
+      clocks: [-41_400_000, 21_600_000, -41_400_000],
+      whenBusy: "queue",
+      proxy: "kept",
+      storage: "real",
+      steps: [
+        step(2018, "crash", 4, 13),
+        step(1000, "send", 3, 6),
+        step(1638, "go offline", 1, 20),
+        step(1968, "open", 2, 3),
+        step(2775, "send", 2, 1),
+        step(2118, "reload", 0, 14),
+        step(349, "reload", 4, 8),
+      ],
+    },
+  },
 ];
 
 function step(afterMs: number, action: DeviceAction, tab: number, nth: number): DeviceStep {

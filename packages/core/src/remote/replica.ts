@@ -167,9 +167,10 @@ export function createReplica({ local, outbox, place, onDue, onUse }: ReplicaOpt
     const ahead = new Map<string, OutboxEntry>();
     const settled = new Map<string, OutboxEntry>();
     for (const [key, { version: at, value: theirs }] of incoming) {
-      if (versions.of(key) >= at) continue;
-      versions.note(key, at);
       const entry = outbox.of(collection).get(key);
+      // a change that was taken over from a closed page may not know what this page knows
+      if (versions.of(key) >= at && !(entry && entry.seen < at)) continue;
+      versions.note(key, at);
       const mine = entry ?? (copy.has(key) ? { value: copy.get(key) } : undefined);
       const { value, isAhead } = mine
         ? joinRecords(collection, key, mine.value, theirs, entry !== undefined, entry?.base)

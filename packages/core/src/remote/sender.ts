@@ -195,9 +195,10 @@ export function createSender(options: SenderOptions): Sender {
       version > (batch.get(key)?.change.seen ?? version) && outbox.of(collection).has(key);
     const kept = new Map([...answer.kept].filter((record) => isNews(...record)));
     await options.onKept(place, kept);
-    const isMoving = taken.length + answer.refused.size + kept.size > 0;
+    const isRaised = (key: string) => outbox.of(collection).get(key)?.seen !== batch.get(key)?.change.seen;
+    const isMoving = taken.length + answer.refused.size > 0 || [...kept.keys()].some(isRaised);
     // an answer that says nothing of what was sent would be asked for again at once
-    if (!isMoving) throw new Error("the server's answer names none of the records that were sent");
+    if (!isMoving) throw new Error("the server's answer settles none of the records that were sent");
   }
 
   function refuse(place: Place, key: string, error: Error): void {

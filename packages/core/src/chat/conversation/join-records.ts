@@ -18,8 +18,8 @@ export function joinMessages(key: string, mine: unknown, theirs: unknown): Joine
   const copy = nodeOf(key, theirs);
   if (!local || !copy) return undefined;
   const { joined, isAhead } = joinCopies(local, copy);
-  // a record as it was written has what this version does not know
-  const value = joined === local ? mine : joined === copy ? theirs : recordOf(joined);
+  // a record as it was written has what this version does not know, and one that is not ahead may differ in its timing
+  const value = isAhead ? (joined === local ? mine : recordOf(joined)) : theirs;
   return { value, isAhead };
 }
 
