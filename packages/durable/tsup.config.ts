@@ -18,7 +18,7 @@ export default defineConfig({
   removeNodeProtocol: false,
   external: [
     /^node:/,
-    /^@sluice\/core$/,
+    /^@sluice\/core(?:\/schemas)?$/,
     /^@sluice\/worker-proxy/,
     "@block65/webcrypto-web-push",
     "aws4fetch",

@@ -11,6 +11,8 @@ interface Inside {
   readonly basePath: string;
   /** True where a chat that is sent again with its `idempotency-key` gives the first answer and costs nothing. */
   readonly keepsChats: boolean;
+  /** True where an image or a video task that is sent again with its `idempotency-key` is the first one. */
+  readonly keepsCreates: boolean;
 }
 
 /** The client side of the way in: what `createClient` needs to send as one user. */
@@ -18,6 +20,7 @@ export interface InnerWay {
   readonly baseURL: string;
   readonly fetch: (request: Request) => Promise<Response>;
   readonly keepsChats: boolean;
+  readonly keepsCreates: boolean;
 }
 
 /** Only code that has the proxy itself finds its way in: nothing in a request leads here. */
@@ -41,11 +44,11 @@ export function innerWay(proxy: object, user: User, env: unknown, context?: Prox
     typeof user?.id === "string" && user.id !== "",
     "user: a request needs the user that it is sent for",
   );
-  const { enter, basePath, keepsChats } = inside;
+  const { enter, basePath, ...keeps } = inside;
   return {
     baseURL: `https://inside.invalid${basePath}`,
     fetch: (request) => enter(request, user, env, context),
-    keepsChats,
+    ...keeps,
   };
 }
 

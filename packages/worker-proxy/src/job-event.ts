@@ -37,6 +37,7 @@ export interface JobEvent {
    * - `watch`: a video task that `videoWatch` polls.
    * - `upload`, `copy`: a file of a user, and a file of the gateway's that the archive copies.
    * - `run`: a turn that a conversation on the server did without a page.
+   * - `schedule`: a start that a schedule of a conversation had planned, and that does not happen.
    * - `webhook`, `push`: a notice for the app, and one for a browser.
    * - `conversation`: a record that `conversations` refuses, a conversation that is removed because its time is over, and
    *   what happens to links and members of a shared one.
@@ -50,8 +51,9 @@ export interface JobEvent {
     | "webhook"
     | "push"
     | "conversation"
-    | "run";
-  /** The id of the stream, the request, the task, the file, the notice, the conversation or the turn. */
+    | "run"
+    | "schedule";
+  /** The id of the stream, the request, the task, the file, the notice, the conversation, the turn or the schedule. */
   readonly id: string;
   readonly outcome: JobOutcome;
   /** The id that `authenticate` returned. */

@@ -42,6 +42,7 @@ export function createProxy<Env = unknown>(options: ProxyOptions<Env>): GatewayP
     enter: (request, user, env, context) => answer(gates, { request, env: env as Env, context }, user),
     basePath: options.basePath ?? "",
     keepsChats: gates.offers("chat")["x-sluice-offers"]?.includes("chat-once") ?? false,
+    keepsCreates: gates.offers("images")["x-sluice-offers"]?.includes("once") ?? false,
   });
   return proxy;
 }

@@ -19,6 +19,7 @@ import {
 } from "./record-tables.js";
 import { conversationRefusal } from "./refusals.js";
 import { TURN_TABLES } from "./runner/rows.js";
+import { SCHEDULE_TABLES } from "./runner/schedule/schedule-rows.js";
 import { openRunning } from "./running.js";
 import { sealedBy } from "./sharing/authors.js";
 import { openSharing } from "./sharing/sharing.js";
@@ -30,7 +31,7 @@ import { askIndex, type IndexAnswer, type IndexRequest, ownerOf } from "./wire.j
 const CONVERSATION_TABLES = {
   first: "records",
   isShared: true,
-  steps: [[...RECORD_TABLES, STATE_TABLE], TURN_TABLES, [...NEWS_COLUMNS, ...SHARING_TABLES]],
+  steps: [[...RECORD_TABLES, STATE_TABLE], TURN_TABLES, [...NEWS_COLUMNS, ...SHARING_TABLES], SCHEDULE_TABLES],
 } as const;
 
 /** Header of a removal by the index: it holds unless the conversation was changed after this time, in Unix milliseconds. */
@@ -72,7 +73,7 @@ export function openConversation<Env>(
   const { memberOf, confirm } = sharing;
   const notes = openIndexNotes({ sql, current, ask, empty, tellMembers: sharing.tell });
   const running = openRunning({
-    ...{ state, env, setup, collection, makeRoom, wakeBy, memberOf, confirm },
+    ...{ state, env, setup, collection, makeRoom, claimSchedules, wakeBy, memberOf, confirm },
     changed: noteSoon,
   });
   /** Number of erasures that this process has seen: what waits for the index meanwhile must not store anything. */
@@ -92,6 +93,7 @@ export function openConversation<Env>(
           ? sharing.leave(owner, viewer)
           : await remove(request, owner);
       if (pathname === "/turns") return await running.answer(request, owner, viewer);
+      if (pathname === "/schedules") return await running.answerSchedules(request, owner, viewer);
       return (
         (await sharing.answer(request, owner, viewer)) ??
         (await answerFrom(collection, request, owner, viewer))
@@ -129,6 +131,14 @@ export function openConversation<Env>(
     };
   }
 
+  /** Has the index count the schedules of this conversation. Returns false where the user has as many as `most`. */
+  async function claimSchedules(owner: Owner, number: number, most: number): Promise<boolean> {
+    const before = erasures;
+    const { isFull } = await ask(owner, { do: "schedules", id: owner.conversation, number, most });
+    if (before !== erasures) throw objectRefusal("user_erased");
+    return !isFull;
+  }
+
   function reportRefused(code: string, { user, conversation: id, by }: Owner): void {
     const sender = by?.user ?? user;
     const about = { user: sender, ...(sender !== user && { owner: user }) };
@@ -163,7 +173,7 @@ export function openConversation<Env>(
     if (known.goneAt !== null) return;
     running.runs?.drop();
     sharing.end();
-    sql.exec("DELETE FROM turns");
+    for (const table of ["turns", "schedules"]) sql.exec(`DELETE FROM ${table}`);
     for (const table of ["records", "removed", "leases"]) sql.exec(`DROP TABLE ${table}`);
     for (const statement of RECORD_TABLES) sql.exec(statement);
     const nothing = { bytes: 0, records: 0, removals: 0, granted: 0, noted: UNTOLD };
@@ -197,6 +207,6 @@ export function openConversation<Env>(
       next = now + RETRY_MS;
     }
     if (next !== undefined) await wakeBy(next);
-    running.runs?.alarm();
+    await running.runs?.alarm();
   }
 }

@@ -58,6 +58,7 @@ const PATH = "/v1/conversations/{id}";
  * - `GET /v1/conversations/{id}/follow` is the stream of changes.
  * - `POST /v1/conversations/{id}/pass` shows records to other devices without keeping them.
  * - `POST /v1/conversations/{id}/leases` takes or renews a lease, `DELETE` gives it back.
+ * - `POST /v1/conversations/{id}/schedules` has a turn start later, where the `runner` has schedules; `GET` lists them.
  * - `DELETE /v1/conversations/{id}` removes a conversation for good, `GET …/export` gives all its records.
  * - `GET /v1/conversations/~index/search` finds titles and texts.
  * - With `sharing`, `POST` and `DELETE` of `…/links`, `GET` and `DELETE` of `…/members` and
@@ -99,6 +100,7 @@ export function conversations<Env = unknown>(options: ConversationsOptions<Env>)
       route("DELETE", "", [], () => []),
       ...(runner ? turns() : []),
       ...(sharing ? shares() : []),
+      ...(runner?.hasSchedules ? schedules() : []),
     ],
   };
 
@@ -116,11 +118,23 @@ export function conversations<Env = unknown>(options: ConversationsOptions<Env>)
 
   /** The paths of the runner. A turn costs: `rateLimit` counts it as a request. */
   function turns(): readonly ExtensionRoute<Env>[] {
-    const begin = route("POST", "/turns", [], ({ body, user, headers }) => {
-      const asked: TurnAsked = { body: body ?? {}, user, requestId: headers?.["x-request-id"] };
-      return [undefined, asked];
-    });
+    const begin = route("POST", "/turns", [], turnIn);
     return [{ ...begin, isFree: false }, route("DELETE", "/turns", [], () => [])];
+  }
+
+  /** The paths of the schedules. */
+  function schedules(): readonly ExtensionRoute<Env>[] {
+    return [
+      route("GET", "/schedules", [], () => []),
+      { ...route("POST", "/schedules", [], turnIn), isFree: false },
+      route("DELETE", "/schedules", ["schedule"], ({ request }) => [
+        { schedule: new URL(request.url).searchParams.get("schedule") },
+      ]),
+    ];
+  }
+
+  function turnIn({ body, user, headers }: Admitted<never>): [undefined, TurnAsked] {
+    return [undefined, { body: body ?? {}, user, requestId: headers?.["x-request-id"] }];
   }
 
   /** @param check reads the question and the body of what an object is asked */
@@ -200,4 +214,4 @@ type Checked = [question?: unknown, body?: unknown];
 
 /** Paths of the index alone, and paths that it does not have. */
 const OF_INDEX = ["/search", "/join"];
-const NOT_OF_INDEX = ["", "/turns", "/members", "/links"];
+const NOT_OF_INDEX = ["", "/turns", "/schedules", "/members", "/links"];

@@ -2,6 +2,7 @@ import type { ObjectSQL } from "../objects/object.js";
 import { newsFor } from "./news.js";
 import { readPage } from "./reading.js";
 import { type CollectionState, type Owner, writeState } from "./record-tables.js";
+import { countSchedules } from "./runner/schedule/schedule-rows.js";
 import { OWNER_ID } from "./sharing/viewer.js";
 import { textsIn } from "./texts.js";
 import type { IndexAnswer, IndexRequest } from "./wire.js";
@@ -65,7 +66,8 @@ export function openIndexNotes({ sql, current, ask, empty, tellMembers }: IndexN
     const { bytes, touchedAt, conversation: id } = known;
     const about = { id, bytes, touchedAt, news: newsFor(OWNER_ID, known) };
     const page = readPage(sql, true, { since: Math.max(known.noted, known.floor), ...NOTE });
-    const answer = await ask(known, { do: "note", ...about, ...textsIn(page.json) });
+    const schedules = countSchedules(sql);
+    const answer = await ask(known, { do: "note", ...about, schedules, ...textsIn(page.json) });
     const now = current();
     if (!now || now.goneAt !== null) return;
     if (answer.isGone) return empty(now);

@@ -6,7 +6,7 @@ import { SHARED_TABLES } from "./sharing/shared-with-me.js";
 /**
  * All conversations of one user: `threads` are those that keep something, and those that are gone for good; `leaving` are
  * those in the bin, since the time at which this object heard of it; `leftovers` are those whose texts are still to be
- * deleted. The records are those of the list that the app shows.
+ * deleted; `scheduled` are those with schedules. The records are those of the list that the app shows.
  */
 export const INDEX_TABLES: TableSteps = {
   first: "threads",
@@ -23,5 +23,6 @@ export const INDEX_TABLES: TableSteps = {
       ...SEARCH_TABLES,
     ],
     [...NEWS_COLUMNS, ...SHARED_TABLES],
+    ["CREATE TABLE scheduled (id TEXT PRIMARY KEY, number INTEGER) WITHOUT ROWID"],
   ],
 };

@@ -4,8 +4,10 @@ import { noteNews } from "./news.js";
 import type { ConversationsSetup } from "./options.js";
 import type { CollectionState, Owner } from "./record-tables.js";
 import type { KeptUser, RunPlace, Runs } from "./runner/place.js";
+import { conversationRefusal } from "./refusals.js";
 import { turnRefusal } from "./runner/refusals.js";
 import { openTurnRows } from "./runner/rows.js";
+import { countSchedules } from "./runner/schedule/schedule-rows.js";
 import { sealedBy } from "./sharing/authors.js";
 import type { Viewer } from "./sharing/viewer.js";
 import { bytesOf, type Change, type Seal, type Taken, writeRecords } from "./writing.js";
@@ -31,13 +33,14 @@ interface RunningParts<Env> {
   memberOf(user: string | undefined, known: CollectionState): Viewer | undefined;
   /** Checks after a wait that the viewer still may. @throws {Refusal} */
   confirm(viewer: Viewer | undefined): void;
+  claimSchedules(owner: Owner, number: number, most: number): Promise<boolean>;
   /** Called in the turn of a write, with what has changed. */
   changed(taken: readonly Taken[], owner: Owner): void;
 }
 
 /** Joins the runs of a conversation with the records of its object. There are none without a `runner`. */
 export function openRunning<Env>(parts: RunningParts<Env>) {
-  const { state, env, setup, collection, makeRoom, wakeBy, memberOf, confirm, changed } = parts;
+  const { state, env, setup, collection, makeRoom, claimSchedules, wakeBy, memberOf, confirm, changed } = parts;
   const { sql } = state.storage;
   const turns = openTurnRows(sql);
   let runs: Runs | undefined;
@@ -62,6 +65,7 @@ export function openRunning<Env>(parts: RunningParts<Env>) {
     stopTurnOf(user: string): void {
       if (turns.open()?.user.id === user) opened()?.stop();
     },
+    answerSchedules,
     /** The runs, where there is anything to run. */
     get runs() {
       return opened();
@@ -72,6 +76,25 @@ export function openRunning<Env>(parts: RunningParts<Env>) {
   function payerFor({ user }: Owner, viewer: Viewer | undefined): { readonly payer?: KeptUser } {
     const isOfMember = viewer !== undefined && viewer.access !== "owner";
     return isOfMember && setup.sharing?.payer === "owner" ? { payer: { id: user } } : {};
+  }
+
+  /** Answers `GET`, `POST` and `DELETE` of `/schedules`, for the owner alone. The first schedule begins its conversation. */
+  async function answerSchedules(
+    request: Request,
+    owner: Owner,
+    viewer: Viewer | undefined,
+  ): Promise<Response> {
+    // it would outlive the rights of a member
+    if (viewer && viewer.access !== "owner") throw conversationRefusal("owner_only");
+    if (request.method === "POST") {
+      const { body, user } = (await request.json()) as TurnAsked;
+      await room(owner, bytesOf(JSON.stringify(body)));
+      return Response.json({ schedule: await opened()?.schedules.ask(body, user.id) });
+    }
+    if (request.method === "GET") return Response.json({ schedules: opened()?.schedules.list() ?? [] });
+    const { schedule } = JSON.parse(decodeURIComponent(new URL(request.url).search.slice(1) || "{}"));
+    opened()?.schedules.remove(schedule);
+    return new Response(null, { status: 204 });
   }
 
   function opened(): Runs | undefined {
@@ -91,6 +114,7 @@ export function openRunning<Env>(parts: RunningParts<Env>) {
         return row && JSON.parse(String(row["value"]));
       },
       room: (bytes) => room(owner, bytes),
+      claimSchedules: (more, most) => claimSchedules(owner, countSchedules(sql) + more, most),
       write(changes) {
         if (changes.size === 0) return undefined;
         const all = [...changes].map(([key, value = null]): [string, Change] => [

@@ -101,6 +101,7 @@ export function openUserIndex<Env>(
     if (!tables.exist()) return asked.do === "list" ? { listed: [] } : { isKnown: false };
     if (asked.do === "erase") return await erase();
     if (asked.do === "note") return note(asked);
+    if (asked.do === "schedules") return threads.schedule(asked.id, asked.number, asked.most);
     if (asked.do === "list") return { listed: threads.list(asked.after) };
     if (asked.do === "gone") return await bury(asked.id);
     if (asked.do === "forget") threads.forget(asked.listed);
@@ -114,9 +115,11 @@ export function openUserIndex<Env>(
     bytes,
     touchedAt,
     news: newest,
+    schedules,
   }: IndexRequest & { do: "note" }): IndexAnswer {
     const answer = threads.note(id, bytes, touchedAt);
     if (answer.granted === undefined) return answer;
+    threads.schedule(id, schedules);
     for (const { key, text, at } of texts) search.put({ id, key, title: "", text, at });
     for (const key of removed) search.remove(id, key);
     news.note(id, newest);

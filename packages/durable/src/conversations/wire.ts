@@ -31,7 +31,11 @@ export type IndexRequest =
       readonly touchedAt: number;
       /** The newest message that is news for this user. */
       readonly news: News;
+      /** Number of schedules that have not ended. */
+      readonly schedules: number;
     }
+  /** Counts the schedules of a conversation; it is full where the user has more than `most` then. */
+  | { readonly do: "schedules"; readonly id: string; readonly number: number; readonly most: number }
   /** Takes over that a conversation of another user has a new message. */
   | { readonly do: "news"; readonly id: string; readonly news: News }
   /** Lists a conversation that another user shares. */
@@ -82,7 +86,7 @@ export interface Listed {
 export interface IndexAnswer {
   /** Bytes that the conversation may use. */
   readonly granted?: number;
-  /** True where there is no space for one more conversation. */
+  /** True where there is no space for one more conversation, or schedule. */
   readonly isFull?: boolean;
   readonly isGone?: boolean;
   /** False where the index knows no such conversation. */

@@ -1,6 +1,12 @@
 import { type ChatTool, defineTool } from "@sluice/core";
-import { type ConversationsOptions, conversations, type ObjectNamespace, streamLog } from "@sluice/durable";
-import { type EndedRun, type RunContext, runner } from "@sluice/durable/runner";
+import {
+  type ConversationsOptions,
+  conversations,
+  type ObjectNamespace,
+  once,
+  streamLog,
+} from "@sluice/durable";
+import { type EndedRun, type RunContext, runner, type StartAsked } from "@sluice/durable/runner";
 import { createProxy, type JobEvent, type ProxyEvent } from "@sluice/worker-proxy";
 import { KEY } from "../../../worker-proxy/test/support/key.js";
 import { gateway } from "./durable-gateway.js";
@@ -25,12 +31,15 @@ export const CANARY = "canary-5f0c2d9b7a61-value";
 export interface RunEnv {
   readonly RUN_CONVERSATIONS: ObjectNamespace;
   readonly STREAM_LOG: ObjectNamespace;
+  readonly ONCE: ObjectNamespace;
 }
 
 /** The runs under test: their tools, and their events. */
 export const runs = {
   tools: [] as ChatTool[],
   instructions: undefined as ((run: RunContext<RunEnv>) => string) | undefined,
+  /** Decision about the starts of schedules. */
+  mayStart: undefined as ((start: StartAsked) => boolean | Promise<boolean>) | undefined,
   /** Refusal of the meter. */
   budget: undefined as { readonly retryAfterMs: number } | undefined,
   events: [] as JobEvent[],
@@ -41,11 +50,15 @@ export const runs = {
     runs.tools = [];
     runs.instructions = undefined;
     runs.budget = undefined;
+    runs.mayStart = undefined;
     runs.events.length = 0;
     runs.requests.length = 0;
     runs.ends.length = 0;
   },
 };
+
+/** Longest delay of a start, in milliseconds. */
+export const LATE_MS = 3_600_000;
 
 const kept: ConversationsOptions<RunEnv> = {
   namespace: (env) => env.RUN_CONVERSATIONS,
@@ -61,6 +74,7 @@ const kept: ConversationsOptions<RunEnv> = {
     mostMessages: 20,
     stallMs: 120_000,
     pageToolMs: 60_000,
+    schedules: { most: 3, lateMs: LATE_MS, mayStart: (start) => runs.mayStart?.(start) ?? true },
     secrets: () => [CANARY],
     onEvent: (event) => void runs.events.push(event),
     onEnd: (end) => void runs.ends.push(end),
@@ -79,8 +93,9 @@ const options = {
   },
   fetch: (request: Request) => gateway.answer(request),
   origins: [],
-  models: { "delta-5.3": { max_tokens: 100 } },
-  routes: ["chat", "conversations"] as const,
+  models: { "delta-5.3": { max_tokens: 100 }, "gamma-image-5-0-260128": {}, "beta3.0-video": {} },
+  routes: ["chat", "images", "videos", "conversations"] as const,
+  secret: () => "a secret of the proxy's own, 32 and more",
   meter: {
     reserve: async () => runs.budget ?? { settle: async () => {}, release: async () => {} },
   },
@@ -89,7 +104,7 @@ const options = {
 const keepingProxy = createProxy<RunEnv>({
   ...options,
   meter: undefined,
-  extensions: [streamLog((env) => env.STREAM_LOG), conversations(kept)],
+  extensions: [streamLog((env) => env.STREAM_LOG), once((env) => env.ONCE), conversations(kept)],
 });
 const plainProxy = createProxy<RunEnv>({ ...options, extensions: [conversations(kept)] });
 /** The proxy of the devices. */

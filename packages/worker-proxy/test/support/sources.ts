@@ -6,6 +6,7 @@ const source = (path: string) => fileURLToPath(new URL(`../../../${path}`, impor
 export const sources = {
   "@sluice/core/sse": source("core/src/entries/sse.ts"),
   "@sluice/core/prices": source("core/src/entries/prices.ts"),
+  "@sluice/core/schemas": source("core/src/entries/schemas.ts"),
   "@sluice/core/internal": source("core/src/entries/internal.ts"),
   "@sluice/core": source("core/src/entries/index.ts"),
   "@sluice/worker-proxy/auth": source("worker-proxy/src/auth/index.ts"),

@@ -12,7 +12,11 @@ export interface AskedTurn {
 }
 
 const ID = /^(?!\/)[\x21-\x7e]{1,128}$/;
-const IMAGE = /^(?:https?:\/\/|data:image\/)/i;
+
+/** True for the address of an image, as a message may have it. */
+export function isPicture(url: unknown): url is string {
+  return typeof url === "string" && /^(?:https?:\/\/|data:image\/)/i.test(url);
+}
 
 /** @throws {Refusal} 400 that names the field */
 export function askedTurn(body: Readonly<Record<string, unknown>> = {}): AskedTurn {
@@ -32,8 +36,7 @@ export function askedTurn(body: Readonly<Record<string, unknown>> = {}): AskedTu
 function questionIn(given: unknown): KeptMessage {
   const { id, content, images, createdAt } = (given ?? {}) as Record<string, unknown>;
   if (typeof content !== "string") throw turnRefusal("turn_invalid", { what: "message.content: send text" });
-  const areImages =
-    Array.isArray(images) && images.every((url) => typeof url === "string" && IMAGE.test(url));
+  const areImages = Array.isArray(images) && images.every(isPicture);
   if (images !== undefined && !areImages)
     throw turnRefusal("turn_invalid", { what: "message.images: send http(s) URLs or data URLs of images" });
   if (content.trim() === "" && !(areImages && images.length > 0))

@@ -27,8 +27,17 @@ const LOST = {
   outcome: "unknown",
 };
 
-/** Opens the ways in which a turn ends: its last records, its row and its event are of one transaction. */
-export function openEnding<Env>(place: RunPlace<Env>, setup: RunnerSetup<Env>, rows: TurnRows) {
+/**
+ * Opens the ways in which a turn ends: its last records, its row and its event are of one transaction.
+ *
+ * @param onEnded called in that transaction
+ */
+export function openEnding<Env>(
+  place: RunPlace<Env>,
+  setup: RunnerSetup<Env>,
+  rows: TurnRows,
+  onEnded: () => void,
+) {
   return { finish, finishAs, finishLost, finishDropped };
 
   function finish(turn: OpenTurn, { error, ...end }: TurnEnd): void {
@@ -38,6 +47,7 @@ export function openEnding<Env>(place: RunPlace<Env>, setup: RunnerSetup<Env>, r
       place.write(change(tip, changedRecord(last, { ...outcomeFor(last.message), ...(error && { error }) })));
     place.write(leftovers(turn));
     rows.end(turn.id);
+    onEnded();
     reportEnd(turn, end);
     const { outcome, code } = end;
     const { id, user } = turn;

@@ -1,5 +1,6 @@
 import type { ChatRequestMessage, ChatTarget, ChatTool, Client } from "@sluice/core";
 import type { GatewayProxy, OnJobEvent, User } from "@sluice/worker-proxy";
+import type { SchedulesOptions } from "./schedule/shape.js";
 
 /** The run that tools and instructions are made for. */
 export interface RunContext<Env = unknown> {
@@ -48,6 +49,12 @@ interface RunnerBehaviour<Env> {
    */
   readonly pageToolMs?: number | undefined;
   /**
+   * Lets turns, images and videos start later, once or each day: `{}` turns it on. It opens `GET`, `POST` and `DELETE` of
+   * `/v1/conversations/{id}/schedules`, and {@link scheduler} for the app's own code.
+   * @default there are none
+   */
+  readonly schedules?: SchedulesOptions<Env> | undefined;
+  /**
    * Values that no record, no answer of a tool and no event may hold. They are replaced by `[hidden]`.
    * @default all texts of `env` of eight and more characters whose name has KEY, SECRET, TOKEN, PASSWORD or CREDENTIAL in it
    */
@@ -82,7 +89,13 @@ export type RunnerOptions<Env = unknown> = ChatTarget & RunnerBehaviour<Env>;
 export type RunnerSetup<Env> = RunnerOptions<Env> &
   Required<Record<"maxSteps" | "mostMessages" | "stallMs" | "pageToolMs", number>> & {
     readonly secrets: (env: Env) => readonly string[];
+    readonly schedules: CheckedSchedules<Env> | undefined;
   };
+
+/** The options of schedules with their defaults. */
+type CheckedSchedules<Env> = SchedulesOptions<Env> & Readonly<Record<"most" | "lateMs", number>>;
+
+type Ranges = Readonly<Record<string, readonly [least: number, most: number, usual: number]>>;
 
 const RANGES = {
   maxSteps: [1, 1_000, 8],
@@ -90,6 +103,7 @@ const RANGES = {
   stallMs: [1_000, 86_400_000, 900_000],
   pageToolMs: [1_000, 86_400_000, 120_000],
 } as const;
+const SCHEDULE_RANGES = { most: [1, 1_000, 20], lateMs: [60_000, 86_400_000, 21_600_000] } as const;
 
 /** @throws {TypeError} for an option that is missing or can't work */
 export function checkedRunner<Env>(options: RunnerOptions<Env>): RunnerSetup<Env> {
@@ -97,14 +111,27 @@ export function checkedRunner<Env>(options: RunnerOptions<Env>): RunnerSetup<Env
     throw new TypeError("proxy: give a function that returns the proxy, () => proxy");
   if (typeof options.model !== "string" || options.model === "")
     throw new TypeError('model: give the model that answers, "delta-5.3"');
-  const numbers = Object.entries(RANGES).map(([name, [least, most, usual]]) => {
-    const value = options[name as keyof typeof RANGES] ?? usual;
-    if (!Number.isSafeInteger(value) || value < least || value > most)
-      throw new TypeError(`${name}: give a whole number from ${least} to ${most}`);
-    return [name, value];
+  const { secrets = namedSecrets, schedules } = options;
+  const { mayStart } = schedules ?? {};
+  if (mayStart !== undefined && typeof mayStart !== "function")
+    throw new TypeError("schedules.mayStart: give a function that returns true or false");
+  return {
+    ...options,
+    ...numbersIn(options, RANGES),
+    secrets,
+    schedules: schedules && { ...schedules, ...numbersIn(schedules, SCHEDULE_RANGES, "schedules.") },
+  } as RunnerSetup<Env>;
+}
+
+function numbersIn(options: object, ranges: Ranges, path = ""): Readonly<Record<string, number>> {
+  const given = options as Readonly<Record<string, unknown>>;
+  const all = Object.entries(ranges).map(([name, [least, most, usual]]): [string, number] => {
+    const value = given[name] ?? usual;
+    if (!Number.isSafeInteger(value) || Number(value) < least || Number(value) > most)
+      throw new TypeError(`${path}${name}: give a whole number from ${least} to ${most}`);
+    return [name, Number(value)];
   });
-  const { secrets = namedSecrets } = options;
-  return { ...options, ...Object.fromEntries(numbers), secrets } as RunnerSetup<Env>;
+  return Object.fromEntries(all);
 }
 
 function namedSecrets(env: unknown): readonly string[] {

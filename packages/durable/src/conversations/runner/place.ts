@@ -1,4 +1,5 @@
 import type { ObjectState } from "../../objects/object.js";
+import type { Schedule } from "./schedule/shape.js";
 
 /** Records by key; `undefined` removes one. */
 export type Changes = ReadonlyMap<string, unknown>;
@@ -21,6 +22,13 @@ export interface RunPlace<Env = unknown> {
   write(changes: Changes): string | undefined;
   /** Passes records to those who follow, and keeps none. */
   pass(changes: Changes): void;
+  /**
+   * Counts schedules at the index of the user, before they are stored. A count that is not used is corrected by the next
+   * note of this conversation.
+   *
+   * @returns false where the user has as many as `most`
+   */
+  claimSchedules(more: number, most: number): Promise<boolean>;
   /** Has `alarm` called by then, in Unix milliseconds. */
   wakeBy(at: number): void;
 }
@@ -33,6 +41,8 @@ export interface Runs {
    * @throws {Refusal} 400 for a wrong body, 409 while another turn runs or where a message is not there yet
    */
   begin(body: Readonly<Record<string, unknown>> | undefined, caller: RunCaller): Promise<BegunTurn>;
+  /** The schedules of the conversation. */
+  readonly schedules: ScheduleBook;
   /** Stops the turn that runs or waits, if there is one. */
   stop(): void;
   /** Reports what devices have written: reactions to calls, and messages that were removed. */
@@ -40,9 +50,18 @@ export interface Runs {
   /** Continues a turn whose object was lost. Called before anything else that the object does. */
   resume(): void;
   /** Does what is due, and asks for the next alarm. */
-  alarm(): void;
+  alarm(): Promise<void>;
   /** Ends the turn, because the conversation is removed or its user erased. Nothing is written any more. */
   drop(): void;
+}
+
+/** The schedules of one conversation, as its routes reach them. */
+export interface ScheduleBook {
+  /** Makes or changes one. @throws {Refusal} */
+  ask(body: Readonly<Record<string, unknown>> | undefined, user: string): Promise<Schedule>;
+  list(): readonly Schedule[];
+  /** Removes one, if there is one with this id. @throws {Refusal} 400 */
+  remove(id: unknown): void;
 }
 
 /** The sender of a turn. */
@@ -67,5 +86,7 @@ export interface BegunTurn {
 
 /** Opens the runs of a conversation. Made by `runner`. */
 export interface Runner<Env = unknown> {
+  /** True where it has the option `schedules`. */
+  readonly hasSchedules: boolean;
   open(place: RunPlace<Env>): Runs;
 }

@@ -11,6 +11,8 @@ export interface KeptMessage {
   readonly toolCalls?: readonly KeptCall[];
   readonly error?: object;
   readonly createdAt?: number;
+  readonly images?: readonly string[];
+  readonly files?: readonly object[];
 }
 
 /** The JSON of a tool call. */

@@ -1,5 +1,6 @@
 import type { ObjectSQL } from "../../objects/object.js";
 import type { KeptUser } from "./place.js";
+import type { MadeMedia } from "./schedule/media.js";
 
 /** A turn that has not ended, as it is stored. */
 export interface OpenTurn {
@@ -19,6 +20,8 @@ export interface OpenTurn {
   readonly tries: number;
   /** Times at which pages took calls, by the key of the record. */
   readonly claims: Readonly<Record<string, number>>;
+  /** The image or video that is made in the place of an answer. */
+  readonly made?: MadeMedia;
 }
 
 /** The table of turns. `run` is the JSON of an open turn, and null for one that has ended. Only the last one can be open. */

@@ -7,6 +7,8 @@ import type { BegunTurn, Changes, RunCaller, Runner, RunPlace, Runs } from "./pl
 import { changedRecord, LEAF, messageIn } from "./records.js";
 import { turnRefusal } from "./refusals.js";
 import { type OpenTurn, openTurnRows } from "./rows.js";
+import { startMedia } from "./schedule/media.js";
+import { openSchedules } from "./schedule/schedules.js";
 import { startWork, type Work } from "./work.js";
 
 /** Interval of the checks of a turn, in milliseconds: an object that gets no events is evicted after a minute or two. */
@@ -38,16 +40,17 @@ const WENT_ON = "the user went on without the call";
  */
 export function runner<Env = unknown>(options: RunnerOptions<Env>): Runner<Env> {
   const setup = checkedRunner(options);
-  return { open: (place) => openRuns(place, setup) };
+  return { hasSchedules: setup.schedules !== undefined, open: (place) => openRuns(place, setup) };
 }
 
 function openRuns<Env>(place: RunPlace<Env>, setup: RunnerSetup<Env>): Runs {
   const rows = openTurnRows(place.state.storage.sql);
-  const { finish, finishAs, finishLost, finishDropped } = openEnding(place, setup, rows);
+  const schedules = openSchedules(place, setup, { turns: rows, enter });
+  const { finish, finishAs, finishLost, finishDropped } = openEnding(place, setup, rows, schedules.turnEnded);
   const devices = openDevices(place, setup, rows);
   let work: Work | undefined;
   let isStalled = false;
-  return { begin, stop, changed, resume, alarm, drop };
+  return { schedules, begin, stop, changed, resume, alarm, drop };
 
   async function begin(body: Parameters<Runs["begin"]>[0], caller: RunCaller): Promise<BegunTurn> {
     const { id, message, parent } = askedTurn(body);
@@ -58,12 +61,19 @@ function openRuns<Env>(place: RunPlace<Env>, setup: RunnerSetup<Env>): Runs {
     if (parent !== null && !messageIn(place.read(parent))) throw turnRefusal("message_unknown");
     // nothing is awaited up to the start: of two devices with one turn, one begins it
     if (open) finishAs(open, WENT_ON);
-    const refused = place.write(beginning(below, message && { message, parent, revision: 0 }));
-    if (refused !== undefined) throw turnRefusal("turn_not_kept", { what: refused });
     const turn: OpenTurn = { id, ...caller, below, tip: below, startedAt: Date.now(), tries: 0, claims: {} };
+    const refused = enter(turn, message && { message, parent, revision: 0 });
+    if (refused !== undefined) throw turnRefusal("turn_not_kept", { what: refused });
+    return { messageId: below };
+  }
+
+  /** Writes the question of a turn, and begins it. Returns the code of a question that could not be kept. */
+  function enter(turn: OpenTurn, question: object | undefined): string | undefined {
+    const refused = place.write(beginning(turn.below, question));
+    if (refused !== undefined) return refused;
     rows.begin(turn);
     start(turn);
-    return { messageId: below };
+    return undefined;
   }
 
   /** Makes the records of a turn that begins; a question that could not be sent before loses its error. */
@@ -83,7 +93,9 @@ function openRuns<Env>(place: RunPlace<Env>, setup: RunnerSetup<Env>): Runs {
     place.wakeBy(Date.now() + BEAT_MS);
     isStalled = false;
     try {
-      work = startWork({ place, setup, turn, onTip });
+      const { made } = turn;
+      const options = { place, setup, turn, onTip };
+      work = made ? startMedia({ ...options, rows, made }) : startWork(options);
       place.state.waitUntil(work.done.then(ended, failed));
     } catch {
       failed();
@@ -117,6 +129,7 @@ function openRuns<Env>(place: RunPlace<Env>, setup: RunnerSetup<Env>): Runs {
   }
 
   function changed(changes: Changes): void {
+    schedules.putBack(changes);
     const turn = rows.open();
     const hasReaction = devices.take(turn, changes);
     if (!turn) return;
@@ -137,7 +150,13 @@ function openRuns<Env>(place: RunPlace<Env>, setup: RunnerSetup<Env>): Runs {
     if (turn && !devices.isWaiting(turn)) start(turn);
   }
 
-  function alarm(): void {
+  async function alarm(): Promise<void> {
+    goOn();
+    await schedules.alarm();
+  }
+
+  /** Does what is due for the turn. */
+  function goOn(): void {
     const turn = rows.open();
     if (!turn) return;
     const late = devices.overdue(turn);
@@ -154,6 +173,7 @@ function openRuns<Env>(place: RunPlace<Env>, setup: RunnerSetup<Env>): Runs {
 
   function drop(): void {
     const turn = rows.open();
+    schedules.drop();
     work?.drop();
     work = undefined;
     if (turn) finishDropped(turn);

@@ -1,13 +1,6 @@
-import {
-  type ChatStore,
-  type ChatStoreOptions,
-  createChatStore,
-  createClient,
-  type ThreadTurn,
-} from "@sluice/core";
-import { innerWay } from "@sluice/worker-proxy/internal";
+import { type ChatStore, type ChatStoreOptions, createChatStore, type ThreadTurn } from "@sluice/core";
 import { endOf, endOfTurn, LOST_ANSWER, type TurnEnd } from "./end.js";
-import { type Hide, hiding, hidingTool } from "./hiding.js";
+import { type Hide, hidingTool } from "./hiding.js";
 import type { RunContext, RunnerSetup } from "./options.js";
 import type { RunPlace } from "./place.js";
 import {
@@ -21,6 +14,7 @@ import {
   stepsIn,
 } from "./records.js";
 import type { OpenTurn } from "./rows.js";
+import { openRunClient } from "./run-client.js";
 import { nextStep, settledRecord, withRerun } from "./settle.js";
 import { openRunStorage, type RunStorage } from "./storage.js";
 
@@ -40,7 +34,8 @@ export interface Work {
   removed(ids: readonly string[]): void;
 }
 
-interface WorkOptions<Env> {
+/** Options of a work. */
+export interface WorkOptions<Env> {
   readonly place: RunPlace<Env>;
   readonly setup: RunnerSetup<Env>;
   readonly turn: OpenTurn;
@@ -59,27 +54,17 @@ const WRITE_MS = 5_000;
 
 /** Works on a turn: the core's own chat, over the records of this object, asks through the proxy as the user. */
 export function startWork<Env>({ place, setup, turn, onTip }: WorkOptions<Env>): Work {
-  const { env, conversation, state } = place;
-  const context = { waitUntil: (promise: Promise<unknown>) => state.waitUntil(promise) };
-  const way = innerWay(setup.proxy(), turn.payer ?? turn.user, env, context);
-  const hide = hiding(setup.secrets(env));
+  const { env, conversation } = place;
   const known = new Set<string>();
   let aliveAt = Date.now();
   let tip = turn.tip;
   let begun: Begun | undefined;
   let isStopped = false;
   let stepsBefore = 0;
-  const client = createClient({
-    baseURL: way.baseURL,
-    scope: turn.user.id,
-    // what a tool or a warning says stays out of the log
-    onEvent: () => {},
-    async fetch(request) {
-      // nothing is paid for that could not be kept
-      if (begun?.storage.failure !== undefined) throw new TypeError("the conversation is full");
-      aliveAt = Date.now();
-      return await way.fetch(request);
-    },
+  const { client, way, hide } = openRunClient(place, setup, turn, () => {
+    // nothing is paid for that could not be kept
+    if (begun?.storage.failure !== undefined) throw new TypeError("the conversation is full");
+    aliveAt = Date.now();
   });
   const run: RunContext<Env> = { env, user: turn.user, conversation, client };
   const done = work();

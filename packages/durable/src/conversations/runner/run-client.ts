@@ -1,0 +1,39 @@
+import { type Client, createClient } from "@sluice/core";
+import { type InnerWay, innerWay } from "@sluice/worker-proxy/internal";
+import { type Hide, hiding } from "./hiding.js";
+import type { RunnerSetup } from "./options.js";
+import type { RunPlace } from "./place.js";
+import type { OpenTurn } from "./rows.js";
+
+/** The way of a turn to the gateway. */
+export interface RunClient {
+  readonly client: Client;
+  readonly way: InnerWay;
+  readonly hide: Hide;
+}
+
+/**
+ * Opens the client of a turn: its requests go through the proxy in the name of the user who pays.
+ *
+ * @param before called before each request; an error that it throws is that of the request
+ */
+export function openRunClient<Env>(
+  { state, env }: Pick<RunPlace<Env>, "state" | "env">,
+  setup: RunnerSetup<Env>,
+  { user, payer = user }: OpenTurn,
+  before: () => void,
+): RunClient {
+  const context = { waitUntil: (promise: Promise<unknown>) => state.waitUntil(promise) };
+  const way = innerWay(setup.proxy(), payer, env, context);
+  const client = createClient({
+    baseURL: way.baseURL,
+    scope: user.id,
+    // what a tool or a warning says stays out of the log
+    onEvent: () => {},
+    async fetch(request) {
+      before();
+      return await way.fetch(request);
+    },
+  });
+  return { client, way, hide: hiding(setup.secrets(env)) };
+}
