@@ -56,10 +56,17 @@ export type { FilePage, UserFile } from "./files/user-files.js";
 
 // Notices
 
-export { type AfterEndOptions, afterEnd, type FollowUp, type Reached } from "./notices/after-end.js";
+export {
+  type AfterEndOptions,
+  afterEnd,
+  type Ended,
+  type FollowUp,
+  type Reached,
+} from "./notices/after-end.js";
 export { archiving } from "./notices/archiving.js";
 export type { DeadLetter } from "./notices/dead-letter-rows.js";
 export { type DeadLetterList, type DeadLetters, deadLetters } from "./notices/dead-letters.js";
+export type { EndedTurn } from "./notices/ended-turn.js";
 export { type Webhook, type WebhookOptions, webhook } from "./notices/webhook.js";
 
 // Operators

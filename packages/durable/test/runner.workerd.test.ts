@@ -188,7 +188,7 @@ test("Rows of a conversation from before there were turns get their table with t
   await turn("q-1");
   await ended();
   const downgrade = [
-    ...["turns", "schedules", "links", "members"].map((table) => `DROP TABLE ${table}`),
+    ...["turns", "schedules", "notices", "links", "members"].map((table) => `DROP TABLE ${table}`),
     ...["share", "news", "newsBy", "newsBefore"].map((name) => `ALTER TABLE state DROP COLUMN ${name}`),
     "UPDATE version SET number = 1",
   ];

@@ -75,6 +75,7 @@ export function openCollection(parts: CollectionParts) {
     current,
     wake: followers.wake,
     passOn: followers.pass,
+    isFollowed: followers.are,
     message: followers.message,
   };
 

@@ -18,6 +18,7 @@ import {
   writeState,
 } from "./record-tables.js";
 import { conversationRefusal } from "./refusals.js";
+import { NOTICE_TABLES } from "./runner/notice-rows.js";
 import { TURN_TABLES } from "./runner/rows.js";
 import { SCHEDULE_TABLES } from "./runner/schedule/schedule-rows.js";
 import { openRunning } from "./running.js";
@@ -31,7 +32,7 @@ import { askIndex, type IndexAnswer, type IndexRequest, ownerOf } from "./wire.j
 const CONVERSATION_TABLES = {
   first: "records",
   isShared: true,
-  steps: [[...RECORD_TABLES, STATE_TABLE], TURN_TABLES, [...NEWS_COLUMNS, ...SHARING_TABLES], SCHEDULE_TABLES],
+  steps: [[...RECORD_TABLES, STATE_TABLE], TURN_TABLES, [...NEWS_COLUMNS, ...SHARING_TABLES], SCHEDULE_TABLES, NOTICE_TABLES],
 } as const;
 
 /** Header of a removal by the index: it holds unless the conversation was changed after this time, in Unix milliseconds. */
@@ -74,6 +75,7 @@ export function openConversation<Env>(
   const notes = openIndexNotes({ sql, current, ask, empty, tellMembers: sharing.tell });
   const running = openRunning({
     ...{ state, env, setup, collection, makeRoom, claimSchedules, wakeBy, memberOf, confirm },
+    titleOf: async (owner) => (await ask(owner, { do: "title", id: owner.conversation })).title,
     changed: noteSoon,
   });
   /** Number of erasures that this process has seen: what waits for the index meanwhile must not store anything. */
@@ -173,7 +175,7 @@ export function openConversation<Env>(
     if (known.goneAt !== null) return;
     running.runs?.drop();
     sharing.end();
-    for (const table of ["turns", "schedules"]) sql.exec(`DELETE FROM ${table}`);
+    for (const table of ["turns", "schedules", "notices"]) sql.exec(`DELETE FROM ${table}`);
     for (const table of ["records", "removed", "leases"]) sql.exec(`DROP TABLE ${table}`);
     for (const statement of RECORD_TABLES) sql.exec(statement);
     const nothing = { bytes: 0, records: 0, removals: 0, granted: 0, noted: UNTOLD };

@@ -34,13 +34,14 @@ interface RunningParts<Env> {
   /** Checks after a wait that the viewer still may. @throws {Refusal} */
   confirm(viewer: Viewer | undefined): void;
   claimSchedules(owner: Owner, number: number, most: number): Promise<boolean>;
+  titleOf(owner: Owner): Promise<string | undefined>;
   /** Called in the turn of a write, with what has changed. */
   changed(taken: readonly Taken[], owner: Owner): void;
 }
 
 /** Joins the runs of a conversation with the records of its object. There are none without a `runner`. */
 export function openRunning<Env>(parts: RunningParts<Env>) {
-  const { state, env, setup, collection, makeRoom, claimSchedules, wakeBy, memberOf, confirm, changed } = parts;
+  const { state, env, setup, collection, makeRoom, claimSchedules, titleOf, wakeBy, memberOf, confirm, changed } = parts;
   const { sql } = state.storage;
   const turns = openTurnRows(sql);
   let runs: Runs | undefined;
@@ -114,6 +115,8 @@ export function openRunning<Env>(parts: RunningParts<Env>) {
         return row && JSON.parse(String(row["value"]));
       },
       room: (bytes) => room(owner, bytes),
+      isFollowed: collection.isFollowed,
+      title: () => titleOf(owner),
       claimSchedules: (more, most) => claimSchedules(owner, countSchedules(sql) + more, most),
       write(changes) {
         if (changes.size === 0) return undefined;

@@ -60,11 +60,13 @@ export function openThreads(sql: ObjectSQL, bytesPerUser: number) {
 
   /** Notes the number of schedules of a conversation, unless the user had more than `most` then. */
   function schedule(id: string, number: number, most = Number.POSITIVE_INFINITY): IndexAnswer {
-    const others = "SELECT sum(number) AS number FROM scheduled WHERE id != ?";
-    const [row] = sql.exec(others, id).toArray();
-    if (Number(row?.["number"] ?? 0) + number > most) return { isFull: true };
-    if (number > 0) sql.exec("INSERT OR REPLACE INTO scheduled VALUES (?, ?)", id, number);
-    else sql.exec("DELETE FROM scheduled WHERE id = ?", id);
+    if (number === 0) {
+      sql.exec("DELETE FROM scheduled WHERE id = ?", id);
+      return {};
+    }
+    const [others] = sql.exec("SELECT sum(number) AS number FROM scheduled WHERE id != ?", id).toArray();
+    if (Number(others?.["number"] ?? 0) + number > most) return { isFull: true };
+    sql.exec("INSERT OR REPLACE INTO scheduled VALUES (?, ?)", id, number);
     return {};
   }
 

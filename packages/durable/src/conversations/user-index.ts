@@ -101,11 +101,18 @@ export function openUserIndex<Env>(
     if (!tables.exist()) return asked.do === "list" ? { listed: [] } : { isKnown: false };
     if (asked.do === "erase") return await erase();
     if (asked.do === "note") return note(asked);
+    if (asked.do === "title") return titleOf(asked.id);
     if (asked.do === "schedules") return threads.schedule(asked.id, asked.number, asked.most);
     if (asked.do === "list") return { listed: threads.list(asked.after) };
     if (asked.do === "gone") return await bury(asked.id);
     if (asked.do === "forget") threads.forget(asked.listed);
     return withMe.answer(asked);
+  }
+
+  function titleOf(id: string): IndexAnswer {
+    const [row] = sql.exec("SELECT value FROM records WHERE key = ?", id).toArray();
+    const { title } = row ? fieldsOf(JSON.parse(String(row["value"]))) : {};
+    return typeof title === "string" ? { title } : {};
   }
 
   function note({

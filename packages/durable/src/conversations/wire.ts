@@ -21,6 +21,8 @@ export interface NotedText {
 export type IndexRequest =
   /** Sets space aside for a conversation, which is listed from then on. */
   | { readonly do: "claim"; readonly id: string; readonly wanted: number }
+  /** Reads the title of a conversation. */
+  | { readonly do: "title"; readonly id: string }
   /** Takes texts over, and the size and age of the conversation. */
   | {
       readonly do: "note";
@@ -44,8 +46,6 @@ export type IndexRequest =
   | { readonly do: "unshared"; readonly id: string }
   /** Lists up to 100 conversations of other users behind an id. */
   | { readonly do: "shares"; readonly after: string }
-  /** Returns the title of a conversation. */
-  | { readonly do: "title"; readonly id: string }
   /** Forgets what is known of a conversation that is gone. */
   | { readonly do: "gone"; readonly id: string }
   /** Lists up to 100 conversations behind an id, those that are gone too. */

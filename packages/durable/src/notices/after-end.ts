@@ -1,9 +1,13 @@
 import type { JobEvent } from "@sluice/worker-proxy";
 import { logError } from "@sluice/worker-proxy/internal";
 import type { EndedTask, EndHandler, EndProgress } from "../video-watch/end.js";
+import type { EndedTurn } from "./ended-turn.js";
 
-/** One thing to do after the end of a task: `webhook(…)`, `webPush(…)`, or one of your own. */
-export interface FollowUp<Env = unknown> {
+/** An end that users are told of: of a video task, or of a turn that ran on the server. */
+export type Ended = EndedTask | EndedTurn;
+
+/** One thing to do after the end of a task or a turn: `webhook(…)`, `webPush(…)`, or one of your own. */
+export interface FollowUp<Env = unknown, Of extends Ended = EndedTask> {
   /** Names it in storage and in the log. Never change it while tasks are watched. */
   readonly name: string;
   /** Kind of its events, which `onEvent` of the watch gets. @default none: its failures are in the log alone */
@@ -14,12 +18,12 @@ export interface FollowUp<Env = unknown> {
    *
    * @returns the status of the receiver, for the event `complete`; nothing where the end is reported from elsewhere
    */
-  run(ended: EndedTask, env: Env): Promise<Reached | undefined> | Promise<void>;
+  run(ended: Of, env: Env): Promise<Reached | undefined> | Promise<void>;
   /**
    * Takes back what `run` has begun, after the user has removed the task: `run` is not called any more. It is repeated
    * as `run` is. Not called where `run` never was. @default `run` goes on, and finds `ended.isRemoved`
    */
-  withdraw?(ended: EndedTask, env: Env): Promise<void>;
+  withdraw?(ended: Of, env: Env): Promise<void>;
 }
 
 /** The receiver's answer to a follow-up that succeeded. */
@@ -28,7 +32,7 @@ export interface Reached {
 }
 
 /** Options of {@link afterEnd}. */
-export type AfterEndOptions<Env> = readonly FollowUp<Env>[];
+export type AfterEndOptions<Env, Of extends Ended = EndedTask> = readonly FollowUp<Env, Of>[];
 
 /** Progress of one follow-up. */
 interface Progress {
@@ -57,7 +61,7 @@ const PAUSES_MS = [
 ] as const;
 
 /**
- * Makes the `onEnd` of a `videoWatch`: each follow-up is tried until it succeeds, for 32 hours, by the object's alarm.
+ * Makes the `onEnd` of a `videoWatch`; the `notices` of a `runner` do the same for turns: each follow-up is tried until it succeeds, for 32 hours, by the object's alarm.
  * One that fails does not hold up the others. One that is given up becomes a dead letter, where the watch has its `namespace`.
  *
  * @example
@@ -66,7 +70,9 @@ const PAUSES_MS = [
  * export const VideoWatch = videoWatch<Env>({ ...gateway, onEnd: afterEnd([hook]) });
  * ```
  */
-export function afterEnd<Env = unknown>(followUps: AfterEndOptions<Env>): EndHandler<Env> {
+export function afterEnd<Env = unknown, Of extends Ended = EndedTask>(
+  followUps: AfterEndOptions<Env, Of>,
+): EndHandler<Env, Of> {
   return async (ended, state) => {
     const all = { ...(state.progress as Record<string, Progress> | undefined) };
     for (const name of state.again) if (all[name]?.letter) all[name] = { tries: 0, nextAt: Date.now() };
@@ -77,18 +83,19 @@ export function afterEnd<Env = unknown>(followUps: AfterEndOptions<Env>): EndHan
   };
 }
 
-type Step<Env> = Pick<FollowUp<Env>, "name" | "kind" | "run">;
+type Step<Env, Of extends Ended> = Pick<FollowUp<Env, Of>, "name" | "kind" | "run">;
 
 /**
  * Returns the work that is left of a follow-up. After the user has removed the task, that is to take back what was
  * begun.
  */
-function stepOf<Env>(
-  { name, kind, run, withdraw }: FollowUp<Env>,
-  { isRemoved }: EndedTask,
+function stepOf<Env, Of extends Ended>(
+  { name, kind, run, withdraw }: FollowUp<Env, Of>,
+  ended: Of,
   all: Readonly<Record<string, Progress>>,
-): Step<Env> | undefined {
+): Step<Env, Of> | undefined {
   const known = kind && { kind };
+  const isRemoved = "isRemoved" in ended && ended.isRemoved;
   if (!isRemoved || !withdraw) return { name, ...known, run };
   return all[name] && { name: `${name}: withdrawal`, ...known, run: withdraw };
 }
@@ -96,7 +103,11 @@ function stepOf<Env>(
 type Advancing<Env> = EndProgress<Env> & { readonly all: Record<string, Progress> };
 
 /** Tries a step whose time has come, and keeps its letter where it is given up. */
-async function advance<Env>(step: Step<Env>, ended: EndedTask, state: Advancing<Env>): Promise<void> {
+async function advance<Env, Of extends Ended>(
+  step: Step<Env, Of>,
+  ended: Of,
+  state: Advancing<Env>,
+): Promise<void> {
   const { all } = state;
   const { name } = step;
   const { tries, nextAt, letter } = all[name] ?? { tries: 0, nextAt: ended.endedAt };
@@ -105,10 +116,10 @@ async function advance<Env>(step: Step<Env>, ended: EndedTask, state: Advancing<
   if (all[name]?.letter === "due") await giveUp(name, ended, state);
 }
 
-async function attempt<Env>(
-  { name, kind, run }: Step<Env>,
+async function attempt<Env, Of extends Ended>(
+  { name, kind, run }: Step<Env, Of>,
   before: number,
-  ended: EndedTask,
+  ended: Of,
   { env, all, save, report }: Advancing<Env>,
 ): Promise<void> {
   const pause = PAUSES_MS[before];
@@ -180,7 +191,7 @@ async function resultOf(run: () => ReturnType<FollowUp["run"]>): Promise<Result>
 }
 
 /** Keeps the letter of a notice that is given up. It is tried each minute, since nothing else remembers the notice. */
-async function giveUp<Env>(name: string, ended: EndedTask, state: Advancing<Env>): Promise<void> {
+async function giveUp<Env>(name: string, ended: Ended, state: Advancing<Env>): Promise<void> {
   const { all, save } = state;
   const { tries = 0, status } = all[name] ?? {};
   try {
@@ -196,14 +207,17 @@ async function giveUp<Env>(name: string, ended: EndedTask, state: Advancing<Env>
 /** The facts by which a line of the log and an event name a notice. */
 export type NoticeFacts = Pick<JobEvent, "user" | "taskId" | "model" | "requestId">;
 
-/** Returns the facts of an ended task. */
-export function factsOf({ userId, gatewayId, model, requestId }: EndedTask): NoticeFacts {
-  return { user: userId, taskId: gatewayId, model, requestId };
+/** Returns the facts of an end. */
+export function factsOf(ended: Ended): NoticeFacts {
+  const { userId, model, requestId } = ended;
+  const taskId = "gatewayId" in ended ? ended.gatewayId : undefined;
+  return { user: userId, ...(taskId !== undefined && { taskId }), model, requestId };
 }
 
 /** Names a notice in the log, without its user. */
-function idsOf({ id, gatewayId, requestId }: EndedTask): string {
-  return noticeIds(id, { taskId: gatewayId, requestId });
+function idsOf(ended: Ended): string {
+  const { taskId, requestId } = factsOf(ended);
+  return noticeIds(ended.id, { taskId, requestId });
 }
 
 /** Names a notice in the log: " (notice 1f…, task t-1, request r-1)". */

@@ -1,7 +1,6 @@
 import type { Extension, Keys } from "@sluice/worker-proxy";
 import { ensure, limited, readOption } from "@sluice/worker-proxy/internal";
-import type { EndedTask } from "../video-watch/end.js";
-import { type FollowUp, NoticeError } from "./after-end.js";
+import { type Ended, type FollowUp, NoticeError } from "./after-end.js";
 
 /** Options of {@link webhook}. */
 export interface WebhookOptions<Env = unknown> {
@@ -16,16 +15,16 @@ export interface WebhookOptions<Env = unknown> {
   readonly fetch?: (request: Request, env: Env) => Promise<Response>;
 }
 
-/** A webhook: a follow-up of `afterEnd`, and an extension of the proxy. */
-export interface Webhook<Env = unknown> extends FollowUp<Env>, Extension<Env> {}
+/** A webhook: a follow-up of `afterEnd` or of a `runner`, and an extension of the proxy. */
+export interface Webhook<Env = unknown> extends FollowUp<Env, Ended>, Extension<Env> {}
 
 /** Time for the app to answer, in milliseconds. */
 const ANSWER_MS = 15_000;
 
 /**
- * Tells the app of a task's end by the Standard Webhooks scheme: a `POST` with `webhook-id`, `webhook-timestamp` and
+ * Tells the app of the end of a task or a turn by the Standard Webhooks scheme: a `POST` with `webhook-id`, `webhook-timestamp` and
  * `webhook-signature`, and the JSON `{ type, timestamp, data }`. `type` is `video.` with the `state` of the
- * `EndedTask`: `video.succeeded`. Each end has one `webhook-id`, also for tries after a failure: an app that has seen it
+ * `EndedTask`, `video.succeeded`, or `turn.` with the `outcome` of the `EndedTurn`: `turn.complete`. Each end has one `webhook-id`, also for tries after a failure: an app that has seen it
  * ignores it.
  * An answer of 2xx ends the tries. 410 ends them, too: the webhook becomes a dead letter at once.
  *
@@ -47,7 +46,7 @@ export function webhook<Env = unknown>(options: WebhookOptions<Env>): Webhook<En
   const secretsIn = (env: Env) => readOption("webhook: secret", secret, env, checkedSecrets);
   return { name: "webhook", kind: "webhook", run, routes: [], checks: [addressIn, secretsIn] };
 
-  async function run(ended: EndedTask, env: Env) {
+  async function run(ended: Ended, env: Env) {
     const [address, secrets] = await setupOf(env);
     const body = JSON.stringify(bodyOf(ended));
     const id = `msg_${ended.id}`;
@@ -80,10 +79,18 @@ export function webhook<Env = unknown>(options: WebhookOptions<Env>): Webhook<En
   }
 }
 
-function bodyOf({ taskId, userId, model, state, task, endedAt, isRemoved }: EndedTask) {
+function bodyOf(ended: Ended) {
+  const { userId, model, endedAt } = ended;
+  const timestamp = new Date(endedAt).toISOString();
+  if ("turnId" in ended) {
+    const { turnId, conversation, messageId, outcome, code, title, text } = ended;
+    const known = { conversation, message: messageId, model, outcome, code, title, text };
+    return { type: `turn.${outcome}`, timestamp, data: { id: turnId, user: userId, ...known } };
+  }
+  const { taskId, state, task, isRemoved } = ended;
   const known = { ...(model !== undefined && { model }), ...(isRemoved && { removed: true }) };
   const data = { id: taskId, user: userId, ...known, state, task };
-  return { type: `video.${state}`, timestamp: new Date(endedAt).toISOString(), data };
+  return { type: `video.${state}`, timestamp, data };
 }
 
 function checkedAddress(given: unknown): string {

@@ -51,10 +51,13 @@ export interface EndProgress<Env> {
 }
 
 /**
- * Does what is due after the end of a task. The object's alarm calls it right after the end, and again at each time that
- * it returns in Unix milliseconds; undefined says that all is done.
+ * Does what is due after the end of a task, or of another job. The object's alarm calls it right after the end, and again
+ * at each time that it returns in Unix milliseconds; undefined says that all is done.
  */
-export type EndHandler<Env> = (ended: EndedTask, state: EndProgress<Env>) => Promise<number | undefined>;
+export type EndHandler<Env, Ended = EndedTask> = (
+  ended: Ended,
+  state: EndProgress<Env>,
+) => Promise<number | undefined>;
 
 /** Returns the outcome of a watch, and the code that says why. */
 export function outcomeOf(task: WatchedTask, end: TaskEnd): [outcome: JobOutcome, code: string | undefined] {

@@ -2,6 +2,8 @@ import { type ChatTool, defineTool } from "@sluice/core";
 import {
   type ConversationsOptions,
   conversations,
+  type EndedTurn,
+  type FollowUp,
   type ObjectNamespace,
   once,
   streamLog,
@@ -40,6 +42,8 @@ export const runs = {
   instructions: undefined as ((run: RunContext<RunEnv>) => string) | undefined,
   /** Decision about the starts of schedules. */
   mayStart: undefined as ((start: StartAsked) => boolean | Promise<boolean>) | undefined,
+  /** The ways in which ends are told. */
+  send: [] as FollowUp<RunEnv, EndedTurn>[],
   /** Refusal of the meter. */
   budget: undefined as { readonly retryAfterMs: number } | undefined,
   events: [] as JobEvent[],
@@ -51,6 +55,7 @@ export const runs = {
     runs.instructions = undefined;
     runs.budget = undefined;
     runs.mayStart = undefined;
+    runs.send.length = 0;
     runs.events.length = 0;
     runs.requests.length = 0;
     runs.ends.length = 0;
@@ -74,6 +79,7 @@ const kept: ConversationsOptions<RunEnv> = {
     mostMessages: 20,
     stallMs: 120_000,
     pageToolMs: 60_000,
+    notices: { send: runs.send, title: true, textCharacters: 10 },
     schedules: { most: 3, lateMs: LATE_MS, mayStart: (start) => runs.mayStart?.(start) ?? true },
     secrets: () => [CANARY],
     onEvent: (event) => void runs.events.push(event),

@@ -36,7 +36,7 @@ export function openEnding<Env>(
   place: RunPlace<Env>,
   setup: RunnerSetup<Env>,
   rows: TurnRows,
-  onEnded: () => void,
+  onEnded: (turn: OpenTurn, end: TurnEnd) => void,
 ) {
   return { finish, finishAs, finishLost, finishDropped };
 
@@ -47,7 +47,7 @@ export function openEnding<Env>(
       place.write(change(tip, changedRecord(last, { ...outcomeFor(last.message), ...(error && { error }) })));
     place.write(leftovers(turn));
     rows.end(turn.id);
-    onEnded();
+    onEnded(turn, end);
     reportEnd(turn, end);
     const { outcome, code } = end;
     const { id, user } = turn;

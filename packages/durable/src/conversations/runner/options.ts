@@ -1,6 +1,18 @@
 import type { ChatRequestMessage, ChatTarget, ChatTool, Client } from "@sluice/core";
 import type { GatewayProxy, OnJobEvent, User } from "@sluice/worker-proxy";
+import type { FollowUp } from "../../notices/after-end.js";
+import type { EndedTurn } from "../../notices/ended-turn.js";
 import type { SchedulesOptions } from "./schedule/shape.js";
+
+/** Notices of the end of turns. */
+export interface RunNotices<Env = unknown> {
+  /** The ways in which each end is told: `webhook(…)`, `webPush(…)`, or one of your own, each with a name of its own. */
+  readonly send: readonly FollowUp<Env, EndedTurn>[];
+  /** True if notices have the name that the conversation has in the user's list. @default false */
+  readonly title?: boolean | undefined;
+  /** Characters of the last message that notices have, from its beginning; at most 1,000. @default 0 */
+  readonly textCharacters?: number | undefined;
+}
 
 /** The run that tools and instructions are made for. */
 export interface RunContext<Env = unknown> {
@@ -62,8 +74,13 @@ interface RunnerBehaviour<Env> {
   /** Receives one event of kind `run` at the end of each turn. After a crash it may come twice. @default none */
   readonly onEvent?: OnJobEvent<Env> | undefined;
   /**
-   * Called once at the end of each turn, after its records are written: sends a push or a webhook. What it throws is
-   * dropped; after a crash right at the end it is not called again. @default nothing
+   * Tells of the end of each turn that was not stopped, once for each receiver: an end is stored with its last record, and
+   * sent by alarms until it is taken, for 32 hours. Failures are events of their kind. @default nobody is told
+   */
+  readonly notices?: RunNotices<Env> | undefined;
+  /**
+   * Called once at the end of each turn, after its records are written. What it throws is dropped; after a crash right at
+   * the end it is not called again: `notices` are. @default nothing
    */
   readonly onEnd?: ((run: EndedRun, env: Env) => unknown) | undefined;
 }
@@ -103,6 +120,7 @@ const RANGES = {
   stallMs: [1_000, 86_400_000, 900_000],
   pageToolMs: [1_000, 86_400_000, 120_000],
 } as const;
+const NOTICE_RANGES = { textCharacters: [0, 1_000, 0] } as const;
 const SCHEDULE_RANGES = { most: [1, 1_000, 20], lateMs: [60_000, 86_400_000, 21_600_000] } as const;
 
 /** @throws {TypeError} for an option that is missing or can't work */
@@ -111,7 +129,9 @@ export function checkedRunner<Env>(options: RunnerOptions<Env>): RunnerSetup<Env
     throw new TypeError("proxy: give a function that returns the proxy, () => proxy");
   if (typeof options.model !== "string" || options.model === "")
     throw new TypeError('model: give the model that answers, "delta-5.3"');
-  const { secrets = namedSecrets, schedules } = options;
+  const { secrets = namedSecrets, schedules, notices } = options;
+  if (notices && !Array.isArray(notices.send))
+    throw new TypeError("notices.send: give a list, [webhook(…), webPush(…)]");
   const { mayStart } = schedules ?? {};
   if (mayStart !== undefined && typeof mayStart !== "function")
     throw new TypeError("schedules.mayStart: give a function that returns true or false");
@@ -119,6 +139,7 @@ export function checkedRunner<Env>(options: RunnerOptions<Env>): RunnerSetup<Env
     ...options,
     ...numbersIn(options, RANGES),
     secrets,
+    notices: notices && { ...notices, ...numbersIn(notices, NOTICE_RANGES, "notices.") },
     schedules: schedules && { ...schedules, ...numbersIn(schedules, SCHEDULE_RANGES, "schedules.") },
   } as RunnerSetup<Env>;
 }

@@ -2,6 +2,7 @@ import { askedTurn } from "./asked.js";
 import { openDevices } from "./devices.js";
 import type { TurnEnd } from "./end.js";
 import { openEnding, STALLED } from "./ending.js";
+import { openNotices } from "./notices.js";
 import { checkedRunner, type RunnerOptions, type RunnerSetup } from "./options.js";
 import type { BegunTurn, Changes, RunCaller, Runner, RunPlace, Runs } from "./place.js";
 import { changedRecord, LEAF, messageIn } from "./records.js";
@@ -46,7 +47,11 @@ export function runner<Env = unknown>(options: RunnerOptions<Env>): Runner<Env> 
 function openRuns<Env>(place: RunPlace<Env>, setup: RunnerSetup<Env>): Runs {
   const rows = openTurnRows(place.state.storage.sql);
   const schedules = openSchedules(place, setup, { turns: rows, enter });
-  const { finish, finishAs, finishLost, finishDropped } = openEnding(place, setup, rows, schedules.turnEnded);
+  const notices = openNotices(place, setup);
+  const { finish, finishAs, finishLost, finishDropped } = openEnding(place, setup, rows, (turn, end) => {
+    notices.add(turn, end);
+    schedules.turnEnded();
+  });
   const devices = openDevices(place, setup, rows);
   let work: Work | undefined;
   let isStalled = false;
@@ -153,6 +158,7 @@ function openRuns<Env>(place: RunPlace<Env>, setup: RunnerSetup<Env>): Runs {
   async function alarm(): Promise<void> {
     goOn();
     await schedules.alarm();
+    await notices.alarm();
   }
 
   /** Does what is due for the turn. */
@@ -174,6 +180,7 @@ function openRuns<Env>(place: RunPlace<Env>, setup: RunnerSetup<Env>): Runs {
   function drop(): void {
     const turn = rows.open();
     schedules.drop();
+    notices.drop();
     work?.drop();
     work = undefined;
     if (turn) finishDropped(turn);

@@ -25,7 +25,6 @@ export function openSharedWithMe({ sql, put, news }: SharedParts) {
   /** Answers what owners' conversations tell and ask. */
   function answer(asked: IndexRequest): IndexAnswer {
     if (asked.do === "shares") return { shares: list(asked.after) };
-    if (asked.do === "title") return titleOf(asked.id);
     if (asked.do === "news" && find(asked.id)) news.note(asked.id, asked.news);
     if (asked.do === "unshared") remove(asked.id);
     return {};
@@ -58,12 +57,6 @@ export function openSharedWithMe({ sql, put, news }: SharedParts) {
   function find(id: string): Share["owner"] | undefined {
     const [row] = sql.exec("SELECT owner FROM shared WHERE id = ?", id).toArray();
     return row && JSON.parse(String(row["owner"]));
-  }
-
-  /** Returns the title of one of the user's own. */
-  function titleOf(id: string): IndexAnswer {
-    const { title } = recordOf(id) ?? {};
-    return typeof title === "string" ? { title } : {};
   }
 
   function recordOf(id: string): Readonly<Record<string, unknown>> | undefined {

@@ -11,8 +11,7 @@ import {
   readOption,
 } from "@sluice/worker-proxy/internal";
 import { classOf, type DurableObjectClass, type ObjectNamespace, objectNamed } from "../../objects/object.js";
-import type { EndedTask } from "../../video-watch/end.js";
-import { type FollowUp, factsOf, NoticeError, noticeIds } from "../after-end.js";
+import { type Ended, type FollowUp, factsOf, NoticeError, noticeIds } from "../after-end.js";
 import { askLetters, keepLetter, withDeadLetters } from "../dead-letter-object.js";
 import { bytesOf } from "./base64.js";
 import { checkedTarget, isPoint, PUSH_SERVICES, type PushTarget } from "./endpoint.js";
@@ -50,7 +49,7 @@ export interface WebPushOptions<Env = unknown> {
 }
 
 /** Web Push: the paths for pages, the follow-up of a watch, and the class of objects behind both. */
-export interface WebPush<Env = unknown> extends Extension<Env>, FollowUp<Env> {
+export interface WebPush<Env = unknown> extends Extension<Env>, FollowUp<Env, Ended> {
   /** The class of Durable Objects, one for each user: export it under the name that is bound. */
   readonly PushSubscriptions: DurableObjectClass<Env>;
 }
@@ -59,7 +58,7 @@ export interface WebPush<Env = unknown> extends Extension<Env>, FollowUp<Env> {
 const ANSWER_MS = 15_000;
 
 /**
- * Notifies users of the end of their tasks by Web Push: signed with VAPID (RFC 8292), encrypted for one browser alone
+ * Notifies users of the end of their tasks and turns by Web Push: signed with VAPID (RFC 8292), encrypted for one browser alone
  * (RFC 8291). Each task is told once to each browser of its user: not where a page that showed it received the end, and
  * not after the user has removed it. A push that is still to be sent then is withdrawn.
  *
@@ -67,7 +66,8 @@ const ANSWER_MS = 15_000;
  * - `POST /v1/notifications` takes a browser's subscription and gives its id, `{ id }`.
  * - `DELETE /v1/notifications/{id}` forgets it.
  *
- * The notice is the JSON `{ type, id, model }`, `type` as in a webhook. It has no prompt and no link.
+ * The notice is the JSON `{ type, id, model }`, `type` as in a webhook. It has no prompt and no link. That of a turn is
+ * `{ type, id, conversation }`, with `title` and `text` where the `notices` of the `runner` ask for them.
  *
  * @throws {TypeError} when an option can't work
  * @example
@@ -133,10 +133,10 @@ export function webPush<Env = unknown>(options: WebPushOptions<Env>): WebPush<En
     return new Response(null, { status: 204 });
   }
 
-  async function run(ended: EndedTask, env: Env): Promise<void> {
-    const { id, userId, taskId, model, state, isShown, endedAt } = ended;
+  async function run(ended: Ended, env: Env): Promise<void> {
+    const { id, userId, isShown, endedAt } = ended;
     if (isShown) return;
-    const notice = JSON.stringify({ type: `video.${state}`, id: taskId, ...(model && { model }) });
+    const notice = JSON.stringify(noticeOf(ended));
     const facts = { ...factsOf(ended), endedAt };
     const { status } = await hand(env, userId, { do: "notify", id, notice, facts });
     if (status === 507) {
@@ -146,7 +146,7 @@ export function webPush<Env = unknown>(options: WebPushOptions<Env>): WebPush<En
     }
   }
 
-  async function withdraw({ id, userId, isShown }: EndedTask, env: Env): Promise<void> {
+  async function withdraw({ id, userId, isShown }: Ended, env: Env): Promise<void> {
     if (!isShown) await hand(env, userId, { do: "cancel", id });
   }
 
@@ -203,6 +203,16 @@ export function webPush<Env = unknown>(options: WebPushOptions<Env>): WebPush<En
       return { status: 0, code: "unreachable", retryAfterMs: 0 };
     }
   }
+}
+
+/** The words of a notice, as the service worker of a page gets them. */
+function noticeOf(ended: Ended): object {
+  const { model } = ended;
+  if ("turnId" in ended) {
+    const { turnId: id, conversation, outcome, title, text } = ended;
+    return { type: `turn.${outcome}`, id, conversation, title, text };
+  }
+  return { type: `video.${ended.state}`, id: ended.taskId, ...(model && { model }) };
 }
 
 /** The name of the object of a user. */

@@ -1,0 +1,91 @@
+import { hashOf, logError, notifyOf } from "@sluice/worker-proxy/internal";
+import { afterEnd } from "../../notices/after-end.js";
+import type { EndedTurn } from "../../notices/ended-turn.js";
+import type { TurnEnd } from "./end.js";
+import { type KeptEnd, type NoticeRow, openNoticeRows } from "./notice-rows.js";
+import type { RunnerSetup } from "./options.js";
+import type { RunPlace } from "./place.js";
+import { messageIn } from "./records.js";
+import type { OpenTurn } from "./rows.js";
+
+/** Most ends that wait; a further one is dropped with an event. */
+const MOST = 100;
+const PAUSE_MS = 60_000;
+
+/** Opens the notices of a conversation: each end is told once to each receiver, over crashes and outages. */
+export function openNotices<Env>(place: RunPlace<Env>, setup: RunnerSetup<Env>) {
+  const { env, conversation } = place;
+  const { notices: options } = setup;
+  const tell = afterEnd<Env, EndedTurn>(options?.send ?? []);
+  const rows = openNoticeRows(place.state.storage.sql);
+  /** Number of times that everything was deleted. */
+  let drops = 0;
+  return { add, alarm, drop };
+
+  /** Notes an end, in the turn of its last write. */
+  function add(turn: OpenTurn, { outcome, code }: TurnEnd): void {
+    if (!options?.send.length || outcome === "stopped") return;
+    const { id: turnId, user, tip: messageId, requestId } = turn;
+    const facts = { turnId, conversation, messageId, userId: user.id, model: setup.model, outcome, code };
+    const ended: KeptEnd = { ...facts, endedAt: Date.now(), isShown: place.isFollowed(), requestId };
+    if (rows.count() >= MOST) return report(ended, "too_many_notices");
+    rows.add(ended);
+    place.wakeBy(Date.now());
+  }
+
+  async function alarm(): Promise<void> {
+    if (!options) return;
+    const before = drops;
+    const due = rows.due(Date.now());
+    await Promise.all(due.map((row) => step(row, () => drops !== before)));
+    const next = drops === before ? rows.nextAt() : undefined;
+    if (next !== undefined) place.wakeBy(Math.max(next, Date.now()));
+  }
+
+  /** Tells of one end: what has failed is told again by a later alarm. */
+  async function step({ ended, progress }: NoticeRow, isGone: () => boolean): Promise<void> {
+    const { turnId } = ended;
+    const save = async (next: unknown) => {
+      if (isGone()) return false;
+      rows.save(turnId, next);
+      await place.state.storage.sync();
+      return !isGone();
+    };
+    try {
+      const told = await wordsOf(ended, isGone);
+      const nextAt = await tell(told, {
+        ...{ env, again: [], progress, save },
+        giveUp: async () => {},
+        report: (event) => notifyOf(setup.onEvent, event, env),
+      });
+      if (!isGone()) rows.wait(turnId, nextAt);
+    } catch (error) {
+      if (isGone()) return;
+      logError(`runner: a notice could not be sent; it is tried again in a minute: ${error}`);
+      rows.wait(turnId, Date.now() + PAUSE_MS);
+    }
+  }
+
+  /** Adds what the options ask for: the receivers need not learn more. */
+  async function wordsOf(ended: KeptEnd, isGone: () => boolean): Promise<EndedTurn> {
+    const { userId, turnId, messageId } = ended;
+    const id = (await hashOf(`end\n${userId}\n${conversation}\n${turnId}`)).slice(0, 32);
+    const title = options?.title ? await place.title().catch(() => undefined) : undefined;
+    const content = isGone() ? undefined : messageIn(place.read(messageId))?.message.content;
+    const most = options?.textCharacters ?? 0;
+    const text = typeof content === "string" && most > 0 ? content.slice(0, most) : "";
+    return { ...ended, id, ...(title && { title }), ...(text && { text }) };
+  }
+
+  function report({ turnId: id, userId: user }: KeptEnd, code: string): void {
+    for (const { kind } of options?.send ?? [])
+      if (kind) notifyOf(setup.onEvent, { kind, id, outcome: "dropped", code, user }, env);
+  }
+
+  /** Ends what is on its way, because its conversation is gone. */
+  function drop(): void {
+    drops += 1;
+    for (const { ended } of options ? rows.due(Number.MAX_SAFE_INTEGER) : [])
+      report(ended, "conversation_removed");
+  }
+}

@@ -1,0 +1,162 @@
+import { env } from "cloudflare:workers";
+import { webhook } from "@sluice/durable";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { ask, browser, objects, push, ring, world } from "./support/notices.js";
+import { openRunUser } from "./support/run-user.js";
+import { isKeeping, proxy, type RunEnv, runs, says, script } from "./support/runs.js";
+
+/** So far away that no alarm rings by itself. */
+const NOON = Date.parse("2036-11-27T11:00:00Z");
+
+let users = 0;
+let ada = openRunUser("none");
+/** The webhooks that reached the app, with their bodies. */
+let hooks: { readonly id: string; readonly body: Record<string, unknown> }[] = [];
+
+beforeEach(() => {
+  ada = openRunUser(`told-${++users}`);
+  runs.reset();
+  world.reset();
+  hooks = [];
+  isKeeping.value = true;
+  vi.spyOn(console, "error").mockImplementation(() => {});
+  vi.useFakeTimers({ toFake: ["Date"], now: NOON });
+  script(() => says("It is a fine morning at the reef"));
+  appSays();
+  // the push reads its own bindings, which are those of the same environment
+  runs.send.push(hook, push as unknown as (typeof runs.send)[number]);
+});
+afterEach(() => {
+  vi.useRealTimers();
+  vi.restoreAllMocks();
+});
+
+let app: (request: Request) => Promise<Response>;
+const hook = webhook<RunEnv>({
+  url: () => "https://app.example/hook",
+  secret: () => `whsec_${btoa("a secret of the app, 32 and more")}`,
+  fetch: (request) => app(request),
+});
+
+/** Answers of the app, the last one for ever. */
+function appSays(...statuses: readonly number[]): void {
+  let at = 0;
+  app = async (request) => {
+    const status = statuses[Math.min(at++, statuses.length - 1)] ?? 204;
+    const id = request.headers.get("webhook-id") ?? "";
+    if (status < 300) hooks.push({ id, body: (await request.json()) as Record<string, unknown> });
+    return new Response(null, { status });
+  };
+}
+
+async function turn(id = "q-1"): Promise<void> {
+  const message = { id, content: "Hi" };
+  expect((await ada.ask("POST", "/turns", { device: "phone", message, parent: null })).status).toBe(202);
+}
+const subscribe = async (name: string) =>
+  expect((await ask(ada.user, "/v1/notifications", { body: browser(name) })).status).toBe(201);
+/** Lets the push of a user be sent. */
+const pushed = async () => void (await ring(await objects.push(ada.user)));
+const events = (kind: string) => [...runs.events, ...world.events].filter((event) => event.kind === kind);
+
+describe("case 255: notices of the end of a turn", () => {
+  test("The app gets one signed webhook, and each browser one push, with title and beginning where the options say so", async () => {
+    await subscribe("laptop");
+    const index = openRunUser(ada.user, "~index");
+    const titled = { "c-1": { value: { title: "Reef" }, seen: 0 } };
+    await index.ask("POST", "/records", { device: "phone", changes: titled });
+    await turn();
+    await ada.ended();
+    expect(hooks).toEqual([]);
+    await ada.ring();
+    await ada.ring();
+    expect(hooks).toMatchObject([
+      {
+        id: expect.stringMatching(/^msg_[0-9a-f]{32}$/),
+        body: {
+          type: "turn.complete",
+          data: { id: "q-1", user: ada.user, conversation: "c-1", title: "Reef", text: "It is a fi" },
+        },
+      },
+    ]);
+    await pushed();
+    await pushed();
+    expect(world.pushes).toHaveLength(1);
+    expect(events("webhook")).toMatchObject([{ outcome: "complete", user: ada.user }]);
+    expect(events("push")).toMatchObject([{ outcome: "complete", user: ada.user }]);
+  });
+
+  test("A device that follows the conversation gets no push, and the app its webhook", async () => {
+    await subscribe("phone");
+    const leaving = new AbortController();
+    const following = new Request("https://proxy.example/v1/conversations/c-1/follow?device=phone", {
+      headers: { authorization: ada.user },
+      signal: leaving.signal,
+    });
+    const stream = (await proxy.fetch(following, env as never)).body?.getReader();
+    await stream?.read();
+    await turn();
+    await ada.ended();
+    await ada.ring();
+    expect(hooks).toHaveLength(1);
+    await pushed();
+    expect(world.pushes).toEqual([]);
+    leaving.abort();
+    await stream?.cancel().catch(() => {});
+  });
+
+  test("An app that is down for an hour gets it later, under the same id, and each failure is an event", async () => {
+    appSays(500, 503, 204);
+    await turn();
+    await ada.ended();
+    await ada.ring();
+    vi.setSystemTime(NOON + 5_000);
+    await ada.ring();
+    vi.setSystemTime(NOON + 65_000);
+    await ada.ring();
+    vi.setSystemTime(NOON + 365_000);
+    await ada.ring();
+    expect(hooks).toHaveLength(1);
+    expect(events("webhook").map(({ outcome }) => outcome)).toEqual(["waiting", "waiting", "complete"]);
+  });
+
+  test("An app that refuses for good, and one that is down for two days, get no more, and the last failure is an event", async () => {
+    appSays(410);
+    await turn();
+    await ada.ended();
+    await ada.ring();
+    expect(events("webhook")).toMatchObject([{ outcome: "refused", upstreamStatus: 410 }]);
+    appSays(500);
+    await turn("q-2");
+    await ada.ended(2);
+    for (let hour = 0; hour < 48; hour += 1) {
+      await ada.ring();
+      vi.setSystemTime(NOON + hour * 3_600_000);
+    }
+    await ada.ring();
+    const outcomes = events("webhook").map(({ outcome }) => outcome);
+    expect(outcomes.at(-1)).toBe("failed");
+    expect(outcomes).toHaveLength(10);
+  });
+
+  test("An object that is lost right after the end tells of it all the same, once", async () => {
+    await turn();
+    await ada.ended();
+    await ada.lose();
+    await ada.ring();
+    await ada.lose();
+    await ada.ring();
+    expect(hooks).toHaveLength(1);
+  });
+
+  test("A turn that its user has stopped, and one whose conversation is removed, is not told of", async () => {
+    await turn();
+    await ada.ended();
+    expect((await ada.ask("DELETE", "")).status).toBe(204);
+    expect(events("webhook")).toMatchObject([{ outcome: "dropped", code: "conversation_removed" }]);
+    expect(events("push")).toMatchObject([{ outcome: "dropped", code: "conversation_removed" }]);
+    await ada.ring();
+    expect(hooks).toEqual([]);
+    expect(runs.ends).toHaveLength(1);
+  });
+});
