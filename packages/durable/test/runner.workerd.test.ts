@@ -558,6 +558,95 @@ describe("case 246: a turn that comes to nothing", () => {
   });
 });
 
+describe("case 256: a turn that starts again and again", () => {
+  test("After three starts that come to no new message it is lost, and its question says so", async () => {
+    runs.isBroken = true;
+    await turn("q-1");
+    for (let rings = 0; rings < 3; rings += 1) {
+      expect(runs.events).toEqual([]);
+      await runDurableObjectAlarm(await object());
+    }
+    await ended();
+    expect(runs.events).toMatchObject([{ id: "q-1", outcome: "lost", code: "run_lost" }]);
+    expect((await thread()).at(-1)).toMatchObject({ id: "q-1", error: { code: "run_lost" } });
+    expect(gateway.requests).toHaveLength(0);
+    runs.isBroken = false;
+    expect((await turn("q-2", "q-1")).status).toBe(202);
+    await ended(2);
+    expect((await thread()).at(-1)).toMatchObject({ content: "Hello" });
+  });
+
+  test("One that works at its second start goes on, and is asked for once", async () => {
+    runs.isBroken = true;
+    await turn("q-1");
+    runs.isBroken = false;
+    await runDurableObjectAlarm(await object());
+    await ended();
+    expect(runs.events).toMatchObject([{ outcome: "complete" }]);
+    expect(gateway.requests).toHaveLength(1);
+  });
+});
+
+describe("case 257: an answer that a process has left in flight", () => {
+  /** Lets a turn end, and makes of its rows what a process leaves that ends in the middle of the answer. */
+  async function leftInFlight(more: object, ageMs: number): Promise<void> {
+    const live = openLive();
+    await turn("q-1");
+    live.send({ content: "One" });
+    const { id, streamId } = (await last({ content: "One" })) as Message & { streamId: string };
+    const [row] = await rowsOf("SELECT run FROM turns");
+    live.send({ content: " two" });
+    live.finish();
+    await ended();
+    const record = (await records())[id] as Kept;
+    const { outcome: _, ...message } = record.message;
+    const left = { ...message, content: "One", streamId, createdAt: Date.now() - ageMs, ...more };
+    const value = JSON.stringify({ ...record, message: left });
+    await rowsOf("UPDATE records SET value = ? WHERE key = ?", value, id);
+    await rowsOf("UPDATE turns SET run = ?", row?.["run"]);
+    await evictDurableObject(await object());
+    // the next request continues it
+    await records();
+    // several answers that it is not there, over half a minute, say that it is gone
+    await expect.poll(() => runs.events.length, { timeout: 55_000 }).toBe(2);
+  }
+
+  async function rowsOf(query: string, ...values: unknown[]): Promise<Record<string, unknown>[]> {
+    return (await runInDurableObject(await object(), (_, { storage }) =>
+      storage.sql.exec(query, ...values).toArray(),
+    )) as Record<string, unknown>[];
+  }
+
+  test.each([
+    ["a second", 1_000],
+    ["an hour", 3_600_000],
+  ])(
+    "Of the age of %s, it is read to its end by its id, for as long as the proxy keeps it",
+    async (_, ageMs) => {
+      await leftInFlight({}, ageMs);
+      expect((await thread()).at(-1)).toMatchObject({ content: "One two", outcome: "complete" });
+      expect(runs.events[1]).toMatchObject({ outcome: "complete" });
+      expect(gateway.requests).toHaveLength(1);
+    },
+  );
+
+  test.each([
+    ["whose id the proxy does not know", { streamId: "unknown-1" }],
+    ["that has a key alone", { streamId: undefined, idempotencyKey: "key-of-an-hour-ago" }],
+  ])(
+    "One of an hour ago %s is lost, and is not asked for again: its message says that it may be billed",
+    async (_, more) => {
+      await leftInFlight(more, 3_600_000);
+      expect((await thread()).at(-1)).toMatchObject({
+        content: "One",
+        error: { message: expect.stringContaining("may be billed") },
+      });
+      expect(runs.events[1]).toMatchObject({ outcome: "lost" });
+      expect(gateway.requests).toHaveLength(1);
+    },
+  );
+});
+
 describe("case 247: a step beside 10,000 messages", () => {
   /** Counts the rows of one turn beside some messages. */
   async function rowsBeside(messages: number): Promise<Rows> {

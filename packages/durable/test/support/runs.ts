@@ -42,6 +42,8 @@ export const runs = {
   instructions: undefined as ((run: RunContext<RunEnv>) => string) | undefined,
   /** Decision about the starts of schedules. */
   mayStart: undefined as ((start: StartAsked) => boolean | Promise<boolean>) | undefined,
+  /** True while each start of a turn fails at once. */
+  isBroken: false,
   /** The ways in which ends are told. */
   send: [] as FollowUp<RunEnv, EndedTurn>[],
   /** Refusal of the meter. */
@@ -55,6 +57,7 @@ export const runs = {
     runs.instructions = undefined;
     runs.budget = undefined;
     runs.mayStart = undefined;
+    runs.isBroken = false;
     runs.send.length = 0;
     runs.events.length = 0;
     runs.requests.length = 0;
@@ -71,7 +74,10 @@ const kept: ConversationsOptions<RunEnv> = {
   bytesPerUser: 64 * 1024 * 1024,
   sharing: {},
   runner: runner<RunEnv>({
-    proxy: () => (isKeeping.value ? keepingProxy : plainProxy),
+    proxy: () => {
+      if (runs.isBroken) throw new Error("no proxy");
+      return isKeeping.value ? keepingProxy : plainProxy;
+    },
     model: "delta-5.3",
     instructions: (run) => runs.instructions?.(run) ?? "Be brief.",
     tools: () => runs.tools,

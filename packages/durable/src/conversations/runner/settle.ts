@@ -4,7 +4,6 @@ import {
   isInFlight,
   isPendingCall,
   type KeptCall,
-  type KeptMessage,
   type MessageRecord,
   stepsIn,
 } from "./records.js";
@@ -22,7 +21,8 @@ export type NextStep =
 
 /**
  * Age of an answer up to which the proxy surely knows its key, in milliseconds: half of the usual `keepMs` of kept answers,
- * which begins at their end. A key that is forgotten would be billed again.
+ * which begins at their end. A key that is forgotten would be billed again. The id of a kept answer is read at any age:
+ * nothing is bought by that.
  */
 const REMEMBERED_MS = 300_000;
 const LOST_CALL = "the server was restarted before the call had a result; it may have had its effect";
@@ -36,14 +36,13 @@ const LOST_CALL = "the server was restarted before the call had a result; it may
 export function settledRecord(record: MessageRecord, keepsChats: boolean): MessageRecord {
   const { message } = record;
   if (isInFlight(message)) {
-    const { streamId, idempotencyKey, ...rest } = message;
+    const { streamId, idempotencyKey: key, ...rest } = message;
     const { createdAt = 0 } = message;
     const isRecent = Date.now() - createdAt < REMEMBERED_MS;
-    const isThere = keepsChats && isRecent && (streamId ?? idempotencyKey) !== undefined;
-    const end: Partial<KeptMessage> = isThere
-      ? { outcome: "interrupted" }
-      : { outcome: "interrupted", error: LOST_ANSWER };
-    return changedRecord(isThere ? record : { ...record, message: rest }, end);
+    const known = { ...(streamId && { streamId }), ...(key && isRecent && { idempotencyKey: key }) };
+    const isThere = keepsChats && Object.keys(known).length > 0;
+    const left = { ...record, message: { ...rest, ...(isThere && known) } };
+    return changedRecord(left, { outcome: "interrupted", ...(!isThere && { error: LOST_ANSWER }) });
   }
   const isLost = ({ state, kept }: KeptCall) => state === "running" && kept === undefined;
   if (!message.toolCalls?.some(isLost)) return record;
