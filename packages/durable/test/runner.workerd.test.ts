@@ -607,8 +607,7 @@ describe("case 257: an answer that a process has left in flight", () => {
     await evictDurableObject(await object());
     // the next request continues it
     await records();
-    // several answers that it is not there, over half a minute, say that it is gone
-    await expect.poll(() => runs.events.length, { timeout: 55_000 }).toBe(2);
+    await ended(2);
   }
 
   async function rowsOf(query: string, ...values: unknown[]): Promise<Record<string, unknown>[]> {

@@ -15,13 +15,14 @@ export interface RunClient {
 /**
  * Opens the client of a turn: its requests go through the proxy in the name of the user who pays.
  *
- * @param before called before each request; an error that it throws is that of the request
+ * @param before called before each request: an answer that it returns is that of the request, which is not sent then, and
+ *   an error that it throws is its error
  */
 export function openRunClient<Env>(
   { state, env }: Pick<RunPlace<Env>, "state" | "env">,
   setup: RunnerSetup<Env>,
   { user, payer = user }: OpenTurn,
-  before: () => void,
+  before: (request: Request) => Response | undefined,
 ): RunClient {
   const context = { waitUntil: (promise: Promise<unknown>) => state.waitUntil(promise) };
   const way = innerWay(setup.proxy(), payer, env, context);
@@ -31,8 +32,7 @@ export function openRunClient<Env>(
     // what a tool or a warning says stays out of the log
     onEvent: () => {},
     async fetch(request) {
-      before();
-      return await way.fetch(request);
+      return before(request) ?? (await way.fetch(request));
     },
   });
   return { client, way, hide: hiding(setup.secrets(env)) };

@@ -4,6 +4,7 @@ import {
   isInFlight,
   isPendingCall,
   type KeptCall,
+  type KeptMessage,
   type MessageRecord,
   stepsIn,
 } from "./records.js";
@@ -50,6 +51,20 @@ export function settledRecord(record: MessageRecord, keepsChats: boolean): Messa
     isLost(call) ? { ...call, state: "cancelled", error: LOST_CALL } : call,
   );
   return changedRecord(record, { toolCalls });
+}
+
+/**
+ * True for an answer that was left in flight, and that can be read on by its id but not be asked for again: the proxy may
+ * have forgotten its key.
+ */
+export function isReadOnly({ message }: MessageRecord): boolean {
+  const { role, outcome, streamId, idempotencyKey } = message;
+  return role === "assistant" && outcome === "interrupted" && !!streamId && !idempotencyKey;
+}
+
+/** True for an answer that came to its end. */
+export function isRead({ outcome = "" }: Partial<KeptMessage>): boolean {
+  return ["complete", "tool-calls", "length", "content-filter"].includes(outcome);
 }
 
 /** Decides how a turn goes on. `below` is the message that it began below. */

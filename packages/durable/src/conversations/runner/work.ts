@@ -15,7 +15,7 @@ import {
 } from "./records.js";
 import type { OpenTurn } from "./rows.js";
 import { openRunClient } from "./run-client.js";
-import { nextStep, settledRecord, withRerun } from "./settle.js";
+import { isRead, isReadOnly, nextStep, settledRecord, withRerun } from "./settle.js";
 import { openRunStorage, type RunStorage } from "./storage.js";
 
 /** Work on one turn, from a start to its end or to a call that waits for a device. */
@@ -49,6 +49,12 @@ interface Begun {
   readonly storage: RunStorage;
 }
 
+/** Makes the answer to a request that would buy an answer a second time: what the proxy says of one that it has lost. */
+function lostAnswer(): Response {
+  const { message, apiCode: code } = LOST_ANSWER;
+  return Response.json({ error: { message, code, type: "proxy_error" } }, { status: 404 });
+}
+
 /** Longest wait for the last write, in milliseconds. */
 const WRITE_MS = 5_000;
 
@@ -61,10 +67,14 @@ export function startWork<Env>({ place, setup, turn, onTip }: WorkOptions<Env>):
   let begun: Begun | undefined;
   let isStopped = false;
   let stepsBefore = 0;
-  const { client, way, hide } = openRunClient(place, setup, turn, () => {
+  /** Id of an answer that is read on, and must not be asked for again. */
+  let left: string | undefined;
+  const { client, way, hide } = openRunClient(place, setup, turn, ({ method }) => {
     // nothing is paid for that could not be kept
     if (begun?.storage.failure !== undefined) throw new TypeError("the conversation is full");
     aliveAt = Date.now();
+    const isUnread = left !== undefined && !isRead(messageIn(place.read(left))?.message ?? {});
+    return method === "POST" && isUnread ? lostAnswer() : undefined;
   });
   const run: RunContext<Env> = { env, user: turn.user, conversation, client };
   const done = work();
@@ -114,6 +124,7 @@ export function startWork<Env>({ place, setup, turn, onTip }: WorkOptions<Env>):
     const path = pathTo(place, tip, setup.mostMessages);
     const last = path.at(-1);
     const settled = last && settledRecord(last, way.keepsChats);
+    if (settled && isReadOnly(settled)) left = settled.message.id;
     if (!settled || settled === last) return path;
     place.write(change(settled.message.id, settled));
     return [...path.slice(0, -1), settled];

@@ -36,6 +36,7 @@ export function startMedia<Env>(
   let isDropped = false;
   const alive = () => {
     aliveAt = Date.now();
+    return undefined;
   };
   const { client, way, hide } = openRunClient(place, setup, turn, alive);
   const done = work();

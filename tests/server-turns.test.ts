@@ -1,0 +1,176 @@
+import { type ChatStore, createChatStore, createClient, defineTool, memoryStorage } from "@sluice/core";
+import { remoteStorage } from "@sluice/core/remote";
+import {
+  type ConversationsOptions,
+  conversations,
+  conversationsObject,
+  type ObjectNamespace,
+  once,
+  onceObject,
+  streamLog,
+  streamLogObject,
+} from "@sluice/durable";
+import { openObjects } from "@sluice/durable/node";
+import { runner } from "@sluice/durable/runner";
+import { createEmulator, type EmulatorOptions } from "@sluice/emulator";
+import { serve } from "@sluice/emulator/serve";
+import { createProxy, type GatewayProxy } from "@sluice/worker-proxy";
+import { afterEach, expect, test } from "vitest";
+
+/* Turns on the server, end to end: devices with `remoteStorage` over sockets, a proxy with a runner, and the emulator. */
+
+interface Env {
+  readonly CONVERSATIONS: ObjectNamespace;
+  readonly STREAM_LOG: ObjectNamespace;
+  readonly ONCE: ObjectNamespace;
+}
+
+const stops: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const stop of stops.splice(0).reverse()) await stop();
+});
+
+/** Starts the gateway and the proxy on sockets of this machine. */
+async function open(chat: NonNullable<EmulatorOptions["chat"]>) {
+  const emulator = createEmulator({ apiKeys: ["key-of-the-gateway"], speed: 20, chat });
+  const upstream = await serve(emulator, { port: 0 });
+  const gateway = { baseURL: upstream.url, apiKey: () => "key-of-the-gateway" };
+  const orders: unknown[] = [];
+  const parameters = { type: "object", properties: { title: { type: "string" } } };
+  const order = defineTool({
+    name: "order",
+    parameters,
+    needsApproval: true,
+    execute: async (input) => ({ ordered: orders.push(input) }),
+  });
+  const kept: ConversationsOptions<Env> = {
+    namespace: (env) => env.CONVERSATIONS,
+    runner: runner<Env>({ proxy: () => proxy, model: "delta-5.3", tools: [order], schedules: {} }),
+  };
+  const objects = openObjects({
+    file: ":memory:",
+    env: {},
+    objects: {
+      CONVERSATIONS: conversationsObject<Env>(kept),
+      STREAM_LOG: streamLogObject<Env>({ ...gateway, namespace: (env) => env.STREAM_LOG }),
+      ONCE: onceObject<Env>({ ...gateway, namespace: (env) => env.ONCE }),
+    },
+  });
+  const proxy: GatewayProxy<Env> = createProxy<Env>({
+    ...gateway,
+    authenticate: ({ headers }) => ({ id: headers.get("authorization") ?? "" }),
+    origins: [],
+    models: ["delta-5.3", "gamma-image-5-0-260128"],
+    routes: ["chat", "images", "conversations"],
+    extensions: [
+      streamLog<Env>((env) => env.STREAM_LOG),
+      once<Env>((env) => env.ONCE),
+      conversations<Env>(kept),
+    ],
+  });
+  const served = await serve({ fetch: (request) => proxy.fetch(request, objects.env as Env) }, { port: 0 });
+  stops.push(
+    () => upstream.close(),
+    () => objects.close(0),
+    () => served.close(),
+  );
+  return { url: served.url, orders, emulator };
+}
+
+/** Opens a page on a device of Ada's. `leave` closes it: nothing of it is left. */
+function device(url: string, id = "c-1") {
+  const gone = new AbortController();
+  const client = createClient({
+    baseURL: url,
+    scope: `device-${Math.random()}`,
+    headers: { authorization: "ada" },
+    fetch: (request) =>
+      fetch(new Request(request, { signal: AbortSignal.any([request.signal, gone.signal]) })),
+    onEvent: () => {},
+  });
+  const storage = remoteStorage(client, { local: memoryStorage() });
+  const chat: ChatStore = createChatStore(client, { model: "delta-5.3", id, storage, runsOn: "server" });
+  const unsubscribe = chat.subscribe(() => {});
+  const leave = () => {
+    unsubscribe();
+    chat.close();
+    gone.abort();
+  };
+  stops.push(leave);
+  const messages = () => chat.getSnapshot().messages;
+  return { chat, leave, client, messages, texts: () => messages().map(({ content }) => content) };
+}
+
+const PATIENCE = { timeout: 60_000, interval: 20 };
+
+test("One device asks and is closed; the other approves the call, sees the end, and each step is paid for once", async () => {
+  const asked: unknown[] = [];
+  const server = await open((request) => {
+    asked.push(request);
+    return request.messages.at(-1)?.role === "tool"
+      ? "It is ordered"
+      : { toolCalls: [{ name: "order", arguments: { title: "Reef" } }] };
+  });
+  const phone = device(server.url);
+  expect(await phone.chat.send("Order the book")).toMatchObject({ outcome: "tool-calls" });
+  phone.leave();
+  const laptop = device(server.url);
+  await expect.poll(() => laptop.chat.getSnapshot().pendingActions, PATIENCE).toHaveLength(1);
+  expect(server.orders).toEqual([]);
+  const [action] = laptop.chat.getSnapshot().pendingActions;
+  expect(await laptop.chat.approve(action?.toolCallId ?? "")).toMatchObject({ outcome: "complete" });
+  expect(laptop.texts()).toEqual(["Order the book", "", "It is ordered"]);
+  expect([server.orders, asked.length]).toEqual([[{ title: "Reef" }], 2]);
+  const again = device(server.url);
+  await expect.poll(again.texts, PATIENCE).toEqual(["Order the book", "", "It is ordered"]);
+  expect(
+    again
+      .messages()
+      .map(({ origin }) => origin)
+      .slice(1),
+  ).toEqual(["server", "server"]);
+});
+
+test("One device is closed while the answer streams; the other sees it grow from its start to its end", async () => {
+  const words = Array.from({ length: 60 }, (_, nth) => `word${nth}`).join(" ");
+  let asked = 0;
+  const server = await open(() => {
+    asked += 1;
+    return words;
+  });
+  const phone = device(server.url);
+  const laptop = device(server.url);
+  const turn = phone.chat.send("Tell");
+  await expect.poll(() => phone.texts()[1]?.startsWith("word0"), PATIENCE).toBe(true);
+  phone.leave();
+  await expect.poll(() => laptop.messages()[1]?.outcome, PATIENCE).toBe("complete");
+  expect(laptop.texts()).toEqual(["Tell", words]);
+  expect(asked).toBe(1);
+  // the promise of a page that is closed has no end to tell of
+  void turn.catch(() => {});
+});
+
+test("A morning picture that one device plans is shown on the other, with no page of the first", async () => {
+  const server = await open(() => "Hi");
+  const phone = device(server.url);
+  const schedule = {
+    id: "morning",
+    title: "Morning picture",
+    image: { model: "gamma-image-5-0-260128", prompt: "A reef at dawn" },
+    at: Date.now() + 1_500,
+  };
+  const path = `${server.url}/v1/conversations/c-1/schedules`;
+  const headers = { authorization: "ada", "content-type": "application/json" };
+  const made = await fetch(path, { method: "POST", headers, body: JSON.stringify(schedule) });
+  expect([made.status, await made.json()]).toMatchObject([200, { schedule: { nextAt: schedule.at } }]);
+  phone.leave();
+  const laptop = device(server.url);
+  await expect.poll(() => laptop.messages()[1]?.images?.length, PATIENCE).toBe(1);
+  expect(laptop.texts()).toEqual(["A reef at dawn", ""]);
+  await expect.poll(() => laptop.messages()[1]?.outcome, PATIENCE).toBe("complete");
+  const { schedules } = (await (await fetch(path, { headers })).json()) as { schedules: object[] };
+  expect(schedules).toMatchObject([{ id: "morning", code: "done", last: { outcome: "started" } }]);
+  // the chat goes on below the picture
+  expect(await laptop.chat.send("Thanks")).toMatchObject({ outcome: "complete" });
+  expect(laptop.texts()).toEqual(["A reef at dawn", "", "Thanks", "Hi"]);
+});
