@@ -6,7 +6,7 @@ export const imagined = `
 import type { Asset, AssetHandle, ChatDelta, ChatMessage, Client, ImageStore, RecordStorage, VideoTaskHandle, VideoTaskStore } from "@sluice/core";
 import type { EncodeProgress } from "@sluice/core/media";
 import type { Emulator } from "@sluice/emulator";
-import type { Extension, Meter, ProxyOptions, RateLimitBinding, User } from "@sluice/worker-proxy";
+import type { Extension, GatewayProxy, Meter, ProxyOptions, RateLimitBinding, User } from "@sluice/worker-proxy";
 import type { ObjectNamespace } from "@sluice/durable";
 import type { SluiceProvider } from "@sluice/ai-sdk";
 import type { AnalyticsDataset } from "@sluice/worker-proxy/analytics-engine";
@@ -25,6 +25,8 @@ declare global {
   }
   const options: ProxyOptions<Env>;
   const meter: Meter<Env>;
+  const proxy: GatewayProxy<Env>;
+  const isCustomer: (user: string, env: Env) => Promise<boolean>;
   const env: Env;
   const events: Extension<Env>;
   const streams: Extension<Env>;

@@ -1,4 +1,4 @@
-// The service worker of notifications: shows that a video has ended, and opens the page on a click.
+// The service worker of notifications: shows that a video or an answer has ended, and opens the page on a click.
 // It receives pushes of the proxy (`webPush` of @sluice/durable/push) and keeps nothing.
 
 const words = {
@@ -6,13 +6,16 @@ const words = {
   "video.failed": "Your video failed",
   "video.expired": "Your video was not finished",
   "video.unknown": "Your video is not ready after a day",
+  "turn.complete": "Your answer is ready",
 };
 
 self.addEventListener("push", (event) => {
-  const { type, id } = event.data?.json() ?? {};
-  const title = words[type] ?? "Your video has changed";
+  const { type = "", id, title, text } = event.data?.json() ?? {};
+  const isTurn = type.startsWith("turn.");
+  const shown = title ?? words[type] ?? (isTurn ? "Your answer has an error" : "Your video has changed");
   // the same tag twice is one notification
-  event.waitUntil(self.registration.showNotification(title, { tag: id, data: { path: "/" } }));
+  const options = { tag: id, data: { path: "/" }, ...(text && { body: text }) };
+  event.waitUntil(self.registration.showNotification(shown, options));
 });
 
 self.addEventListener("notificationclick", (event) => {
