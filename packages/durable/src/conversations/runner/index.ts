@@ -1,7 +1,7 @@
-export type { EndedRun, RunContext, RunnerOptions } from "./options.js";
+export type { EndedRun, RunContext, RunNotices, RunnerOptions } from "./options.js";
 export type { Runner } from "./place.js";
 export { runner } from "./runner.js";
-export { type SchedulePlace, type Scheduler, scheduler } from "./schedule/scheduler.js";
+export { ScheduleError, type SchedulePlace, type Scheduler, scheduler } from "./schedule/scheduler.js";
 export type {
   Schedule,
   ScheduleRequest,

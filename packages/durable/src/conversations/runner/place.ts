@@ -60,7 +60,7 @@ export interface Runs {
 }
 
 /** The schedules of one conversation, as its routes reach them. */
-export interface ScheduleBook {
+interface ScheduleBook {
   /** Makes or changes one. @throws {Refusal} */
   ask(body: Readonly<Record<string, unknown>> | undefined, user: string): Promise<Schedule>;
   list(): readonly Schedule[];
