@@ -18,8 +18,6 @@ export function openNotices<Env>(place: RunPlace<Env>, setup: RunnerSetup<Env>) 
   const { notices: options } = setup;
   const tell = afterEnd<Env, EndedTurn>(options?.send ?? []);
   const rows = openNoticeRows(place.state.storage.sql);
-  /** Number of times that everything was deleted. */
-  let drops = 0;
   return { add, alarm, drop };
 
   /** Notes an end, in the turn of its last write. */
@@ -33,12 +31,12 @@ export function openNotices<Env>(place: RunPlace<Env>, setup: RunnerSetup<Env>) 
     place.wakeBy(Date.now());
   }
 
-  async function alarm(): Promise<void> {
-    if (!options) return;
-    const before = drops;
+  /** @param isGone true once everything was deleted */
+  async function alarm(isGone: () => boolean): Promise<void> {
+    if (!options || isGone()) return;
     const due = rows.due(Date.now());
-    await Promise.all(due.map((row) => step(row, () => drops !== before)));
-    const next = drops === before ? rows.nextAt() : undefined;
+    await Promise.all(due.map((row) => step(row, isGone)));
+    const next = isGone() ? undefined : rows.nextAt();
     if (next !== undefined) place.wakeBy(Math.max(next, Date.now()));
   }
 
@@ -84,7 +82,6 @@ export function openNotices<Env>(place: RunPlace<Env>, setup: RunnerSetup<Env>) 
 
   /** Ends what is on its way, because its conversation is gone. */
   function drop(): void {
-    drops += 1;
     for (const { ended } of options ? rows.due(Number.MAX_SAFE_INTEGER) : [])
       report(ended, "conversation_removed");
   }

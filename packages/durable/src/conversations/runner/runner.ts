@@ -55,6 +55,8 @@ function openRuns<Env>(place: RunPlace<Env>, setup: RunnerSetup<Env>): Runs {
   const devices = openDevices(place, setup, rows);
   let work: Work | undefined;
   let isStalled = false;
+  /** Number of times that everything was deleted. */
+  let drops = 0;
   return { schedules, begin, stop, changed, resume, alarm, drop };
 
   async function begin(body: Parameters<Runs["begin"]>[0], caller: RunCaller): Promise<BegunTurn> {
@@ -156,9 +158,11 @@ function openRuns<Env>(place: RunPlace<Env>, setup: RunnerSetup<Env>): Runs {
   }
 
   async function alarm(): Promise<void> {
+    const before = drops;
+    const isGone = () => drops !== before;
     goOn();
-    await schedules.alarm();
-    await notices.alarm();
+    await schedules.alarm(isGone);
+    await notices.alarm(isGone);
   }
 
   /** Does what is due for the turn. */
@@ -179,7 +183,7 @@ function openRuns<Env>(place: RunPlace<Env>, setup: RunnerSetup<Env>): Runs {
 
   function drop(): void {
     const turn = rows.open();
-    schedules.drop();
+    drops += 1;
     notices.drop();
     work?.drop();
     work = undefined;

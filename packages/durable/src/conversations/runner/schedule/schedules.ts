@@ -14,15 +14,15 @@ export function openSchedules<Env>(
   const rows = openScheduleRows(place.state.storage.sql);
   const { keep, wake, ...book } = openBook(place, setup, rows);
   const { step } = openStarting(place, setup, { rows, keep, ...parts });
-  /** Number of times that everything was deleted. */
-  let drops = 0;
-  return { ...book, alarm, turnEnded, drop };
+  return { ...book, alarm, turnEnded };
 
-  /** Starts what is due, and asks for the next alarm. */
-  async function alarm(): Promise<void> {
+  /**
+   * Starts what is due, and asks for the next alarm.
+   *
+   * @param isGone true once everything was deleted: what has waited meanwhile must not write anything
+   */
+  async function alarm(isGone: () => boolean): Promise<void> {
     if (!setup.schedules) return;
-    const before = drops;
-    const isGone = () => drops !== before;
     for (const schedule of rows.due(Date.now())) {
       try {
         await step(schedule, isGone);
@@ -39,9 +39,5 @@ export function openSchedules<Env>(
   /** Looks at once at the schedules that wait for the end of a turn. */
   function turnEnded(): void {
     if (setup.schedules && rows.wakeWaiting(Date.now())) place.wakeBy(Date.now());
-  }
-
-  function drop(): void {
-    drops += 1;
   }
 }

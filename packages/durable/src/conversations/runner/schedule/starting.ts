@@ -36,11 +36,7 @@ export function openStarting<Env>(
   const { mayStart, lateMs = 0 } = setup.schedules ?? {};
   return { step };
 
-  /**
-   * Starts a schedule, or says why it does not start.
-   *
-   * @param isGone true once everything was deleted: what has waited meanwhile must not write anything
-   */
+  /** Starts a schedule, or says why it does not start. */
   async function step(schedule: Schedule, isGone: () => boolean): Promise<void> {
     const dueAt = newestOf(schedule);
     const { id, user } = schedule;
