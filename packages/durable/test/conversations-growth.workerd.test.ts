@@ -104,7 +104,7 @@ const FIGURES = {
   "a new record": [4, 4, 0, 0],
   "a change of a record": [7, 3, 0, 0],
   "a read of the difference": [5, 0, 0, 0],
-  "a note of two texts": [28, 1, 6, 10],
+  "a note of two texts": [34, 1, 6, 10],
   "a search": [0, 0, 3, 0],
 };
 
