@@ -574,6 +574,9 @@ describe("case 254: bounds of schedules", () => {
     async () => {
       const few = await rowsBeside(300);
       const many = await rowsBeside(3_000);
+      // the page on capacity says 110 and 25; an answer may be written once more
+      expect(few.read).toBeLessThanOrEqual(130);
+      expect(few.written).toBeLessThanOrEqual(30);
       expect(many.read).toBeLessThanOrEqual(few.read + 20);
       expect(many.written).toBeLessThanOrEqual(few.written + 10);
     },
@@ -594,6 +597,8 @@ async function rowsBeside(messages: number): Promise<Rows> {
     await ada.ring();
   }
   await ada.schedule(daily());
+  // the index knows all texts then: no note is counted
+  for (let notes = 0; notes <= messages / 100; notes += 1) await ada.ring();
   const rowsOf = async () =>
     runInDurableObject(await ada.object(), (instance) => ({
       ...(instance as unknown as { rows: Rows }).rows,
