@@ -82,7 +82,7 @@ const layers = {
     sender session
     lanes locks passing replica
     line outbox viewing
-    follow join
+    copy follow join
     place references status while-shown wire
     answers`,
   "core/src/prices": `

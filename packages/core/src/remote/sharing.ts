@@ -137,7 +137,8 @@ export async function listConversationMembers(client: Client, id: string): Promi
  * @throws {APIError} with `owner_only`, and the errors of the connection
  * @example
  * ```ts
- * await removeConversationLink(client, "trip", link.id);
+ * const { links = [] } = await listConversationMembers(client, "trip");
+ * for (const { id } of links) await removeConversationLink(client, "trip", id);
  * ```
  */
 export async function removeConversationLink(client: Client, id: string, linkId: string): Promise<void> {
@@ -151,7 +152,9 @@ export async function removeConversationLink(client: Client, id: string, linkId:
  * @throws {APIError} with `owner_only`, and the errors of the connection
  * @example
  * ```ts
- * await removeConversationMember(client, "trip", member.id);
+ * const { members } = await listConversationMembers(client, "trip");
+ * const ben = members.find(({ name }) => name === "Ben");
+ * if (ben) await removeConversationMember(client, "trip", ben.id);
  * ```
  */
 export async function removeConversationMember(client: Client, id: string, memberId: string): Promise<void> {
