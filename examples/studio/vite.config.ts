@@ -2,6 +2,7 @@ import { join } from "node:path";
 import tailwind from "@tailwindcss/vite";
 import react from "@vitejs/plugin-react";
 import { defineConfig, loadEnv, type Plugin } from "vite";
+import { leaveOut } from "./build/leave-out.ts";
 
 /** Address of the Worker that `pnpm demo` starts. */
 const worker = "http://127.0.0.1:8787";
@@ -15,6 +16,7 @@ export default defineConfig(({ mode }) => {
       react(),
       tailwind(),
       parseWithoutDOM(),
+      leaveOut(),
       contentSecurityPolicy(VITE_GATEWAY),
       firstScreen(),
       claims(VITE_GATEWAY),
@@ -43,7 +45,7 @@ export default defineConfig(({ mode }) => {
       },
     },
     // each language of the highlighter is a file of its own
-    worker: { format: "es" },
+    worker: { format: "es", plugins: () => [leaveOut()] },
     server: { proxy: { "/v1": worker, "/gamma": worker } },
   };
 });
