@@ -151,6 +151,7 @@ const emulator: Names<EmulatorOptions> = {
   cors: false,
   strict: false,
   keepRequests: 1,
+  state: new Map(),
 };
 
 /** The client of the stores, and the warnings that it emits about options. */

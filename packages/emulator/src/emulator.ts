@@ -62,9 +62,18 @@ export function createEmulator(options: EmulatorOptions = {}): Emulator {
   if (!(speed > 0)) throw new TypeError(`speed must be above 0, got ${speed}; use Infinity for no waiting`);
 
   const recorder = createRecorder(options.keepRequests ?? 1000);
-  const { chat, durations = {}, media = {}, fetchMedia } = options;
+  const { chat, durations = {}, media = {}, fetchMedia, state } = options;
   const rules = createRules(checkScript(options.script ?? { answers: [] }));
-  const gateway = createGateway({ clock, speed, durations, script: chat, media, fetchMedia, withKey });
+  const gateway = createGateway({
+    state,
+    clock,
+    speed,
+    durations,
+    script: chat,
+    media,
+    fetchMedia,
+    withKey,
+  });
   const redactor = createRedactor(apiKeys);
   const routes = {
     ...gateway.routes,

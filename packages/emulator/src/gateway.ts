@@ -12,10 +12,12 @@ import type { Handler } from "./server/exchange.js";
 import type { FetchMedia } from "./server/reach.js";
 import { createRefusals } from "./server/refusals.js";
 import type { Routes } from "./server/router.js";
+import type { EmulatorState } from "./server/state.js";
 import { createVideos } from "./videos/videos.js";
 
 /** Shared parts of all endpoints. */
 export interface GatewayOptions {
+  readonly state: EmulatorState | undefined;
   readonly clock: EmulatorClock;
   readonly speed: number;
   readonly durations: Durations;
@@ -28,6 +30,7 @@ export interface GatewayOptions {
 
 /** Creates all endpoints of the specification, with their state. */
 export function createGateway({
+  state,
   clock,
   speed,
   durations,
@@ -37,8 +40,8 @@ export function createGateway({
   withKey,
 }: GatewayOptions) {
   const { refuse, failureOf, clear: clearRefusals } = createRefusals();
-  const files = createFiles({ clock, media });
-  const shared = { clock, speed, refuse, failureOf, files };
+  const files = createFiles({ state, clock, media });
+  const shared = { state, clock, speed, refuse, failureOf, files };
   const chat = createChat({ ...shared, script });
   const images = createImages({ ...shared, fetchMedia, usualMs: durations.imageMs });
   const assets = createAssets(shared);

@@ -8,3 +8,4 @@ export type { Durations } from "./server/durations.js";
 export type { Fault } from "./server/faults.js";
 export type { RequestRecord } from "./server/recorder.js";
 export type { ScriptedReply } from "./server/scripted.js";
+export type { EmulatorState } from "./server/state.js";

@@ -6,6 +6,7 @@ import type { Durations } from "./server/durations.js";
 import type { Fault } from "./server/faults.js";
 import type { FetchMedia } from "./server/reach.js";
 import type { RequestRecord } from "./server/recorder.js";
+import type { EmulatorState } from "./server/state.js";
 
 /** Options of `createEmulator`. */
 export interface EmulatorOptions {
@@ -74,6 +75,20 @@ export interface EmulatorOptions {
    * @default 1000
    */
   readonly keepRequests?: number;
+  /**
+   * Keeps tasks, assets and files beyond this process: a later emulator with the same state goes on with them. It is read
+   * once, by `createEmulator`; `set` and `delete` are called before the answer. Answers in flight, `requests` and the counts
+   * of scenes are not kept.
+   *
+   * @default they are gone with the emulator
+   * @example
+   * ```ts
+   * const state = new Map<string, unknown>();
+   * createEmulator({ state });
+   * const later = createEmulator({ state }); // has the tasks of the first one
+   * ```
+   */
+  readonly state?: EmulatorState;
 }
 
 /** Checks that a request can carry the keys. Throws a `TypeError` if not. */

@@ -30,7 +30,7 @@ const functions = {
   useConversations: "storage activeId pageSize titleOf restoreMs",
   useDraft: "storage parse",
   useTaskNotifications: "worker words storage",
-  createEmulator: `apiKeys clock speed durations chat media script fetchMedia onEnd faults origin cors strict keepRequests`,
+  createEmulator: `apiKeys clock speed durations chat media script fetchMedia onEnd faults origin cors strict keepRequests state`,
 };
 
 /** The options within an option. */

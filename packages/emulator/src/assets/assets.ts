@@ -9,10 +9,12 @@ import { answerJSON } from "../server/failure-mode.js";
 import { hash } from "../server/hash.js";
 import { type Answer, badRequest, json, unknownThing } from "../server/http.js";
 import type { FailureOf, Refuse } from "../server/refusals.js";
+import { createCount, type EmulatorState } from "../server/state.js";
 import { readAssetScenes } from "./scenes.js";
 
 /** Parts that the asset endpoints use. */
 export interface AssetsOptions {
+  readonly state: EmulatorState | undefined;
   readonly clock: EmulatorClock;
   readonly speed: number;
   readonly refuse: Refuse;
@@ -37,9 +39,14 @@ const MOST = 2000;
 const MOST_NAME = 200;
 
 /** Creates `POST /gamma/asset/CreateAsset`, and `GetAsset` as an example of the lookup, which the spec does not show. */
-export function createAssets({ clock, speed, refuse, failureOf, files }: AssetsOptions) {
-  const assets = createExpiringMap<Asset>({ clock, most: MOST });
-  let count = 0;
+export function createAssets({ state, clock, speed, refuse, failureOf, files }: AssetsOptions) {
+  const assets = createExpiringMap<Asset>({
+    clock,
+    most: MOST,
+    state,
+    name: "assets",
+  });
+  const count = createCount(state, "assets");
   return { create, lookup, statusOf, clear };
 
   async function create(exchange: Exchange): Promise<Answer> {
@@ -50,7 +57,7 @@ export function createAssets({ clock, speed, refuse, failureOf, files }: AssetsO
     if (refusal) return refusal;
 
     const digest = hash(exchange.text);
-    const id = `asset-${digest}-${++count}`;
+    const id = `asset-${digest}-${count.next()}`;
     const usual = LEAST_MS + (Number.parseInt(digest.slice(0, 6), 16) % SPREAD_MS);
     const readyAt = clock.now() + (scenes.names.has("slow") ? SLOW_MS : usual) / speed;
     assets.set(id, { name: cut(scenes.text, MOST_NAME), readyAt, fails: scenes.names.has("fail") });
@@ -79,7 +86,7 @@ export function createAssets({ clock, speed, refuse, failureOf, files }: AssetsO
 
   function clear() {
     assets.clear();
-    count = 0;
+    count.clear();
   }
 }
 

@@ -9,11 +9,13 @@ import { answerJSON } from "../server/failure-mode.js";
 import { hash } from "../server/hash.js";
 import { type Answer, json, unknownThing } from "../server/http.js";
 import type { FailureOf, Refuse } from "../server/refusals.js";
+import { createCount, type EmulatorState } from "../server/state.js";
 import { planTask, progressAt, type Timeline } from "../server/timeline.js";
 import { readEpsilonScenes } from "./scenes.js";
 
 /** Parts that the epsilon endpoints use. */
 export interface EpsilonOptions {
+  readonly state: EmulatorState | undefined;
   readonly clock: EmulatorClock;
   readonly speed: number;
   readonly refuse: Refuse;
@@ -43,9 +45,15 @@ const words = {
  * Creates the four endpoints of the second video vendor (spec, Endpoints). The spec shows no shapes: any JSON is
  * accepted, and the answers are an assumption.
  */
-export function createEpsilon({ clock, speed, refuse, failureOf, files }: EpsilonOptions) {
-  const tasks = createExpiringMap<EpsilonTask>({ clock, most: MOST, lifetimeMs: DAY_MS });
-  let count = 0;
+export function createEpsilon({ state, clock, speed, refuse, failureOf, files }: EpsilonOptions) {
+  const tasks = createExpiringMap<EpsilonTask>({
+    clock,
+    most: MOST,
+    lifetimeMs: DAY_MS,
+    state,
+    name: "epsilon",
+  });
+  const count = createCount(state, "epsilon");
   return { create, query, clear };
 
   async function create(exchange: Exchange): Promise<Answer> {
@@ -57,7 +65,7 @@ export function createEpsilon({ clock, speed, refuse, failureOf, files }: Epsilo
     if (refusal) return refusal;
 
     const digest = hash(whole);
-    const id = `epsilon-${digest}-${++count}`;
+    const id = `epsilon-${digest}-${count.next()}`;
     const timeline = planTask(clock.now(), digest, speed, scenes.names.has("slow"));
     const task = {
       prompt: cut(promptIn(parsed.body), MOST_PROMPT),
@@ -97,7 +105,7 @@ export function createEpsilon({ clock, speed, refuse, failureOf, files }: Epsilo
 
   function clear() {
     tasks.clear();
-    count = 0;
+    count.clear();
   }
 }
 

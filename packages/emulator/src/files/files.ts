@@ -4,6 +4,7 @@ import type { Exchange } from "../server/exchange.js";
 import { createExpiringMap } from "../server/expiring-map.js";
 import { hash } from "../server/hash.js";
 import { type Answer, type Bytes, forbidden, unknownThing } from "../server/http.js";
+import type { EmulatorState } from "../server/state.js";
 // imported statically, because a Service Worker has no dynamic import
 import { writeFilm } from "./film.js";
 import type { ImageDescription, MediaScript, VideoDescription } from "./media.js";
@@ -38,13 +39,15 @@ const MOST_TEXT = 600;
 
 /** Keeps the last 5,000 files: their descriptions, and the bytes of the last four that were fetched. */
 export function createFiles({
+  state,
   clock,
   media,
 }: {
+  readonly state: EmulatorState | undefined;
   readonly clock: EmulatorClock;
   readonly media: MediaScript;
 }): Files {
-  const files = createExpiringMap<File>({ clock, most: MOST });
+  const files = createExpiringMap<File>({ clock, most: MOST, state, name: "files" });
   const made = new Map<string, Promise<Made>>();
   return { publish, imageAt, answer, clear };
 

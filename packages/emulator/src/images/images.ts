@@ -10,10 +10,12 @@ import { hash } from "../server/hash.js";
 import type { Answer } from "../server/http.js";
 import { type FetchMedia, refuseUnreachable } from "../server/reach.js";
 import type { FailureOf, Refuse } from "../server/refusals.js";
+import { createCount, type EmulatorState } from "../server/state.js";
 import { type ImageJob, type ImageRequestBody, readImageJob } from "./job.js";
 
 /** Parts that the image endpoint uses. */
 export interface ImagesOptions {
+  readonly state: EmulatorState | undefined;
   readonly clock: EmulatorClock;
   readonly speed: number;
   readonly refuse: Refuse;
@@ -31,8 +33,17 @@ const PIXELS_PER_TOKEN = 256;
 const LIFETIME_MS = 24 * 3_600_000;
 
 /** Creates `POST /v1/images/generations`. */
-export function createImages({ clock, speed, refuse, failureOf, files, fetchMedia, usualMs }: ImagesOptions) {
-  let count = 0;
+export function createImages({
+  state,
+  clock,
+  speed,
+  refuse,
+  failureOf,
+  files,
+  fetchMedia,
+  usualMs,
+}: ImagesOptions) {
+  const count = createCount(state, "images");
   return { answer, clear };
 
   async function answer(exchange: Exchange): Promise<Answer> {
@@ -43,7 +54,7 @@ export function createImages({ clock, speed, refuse, failureOf, files, fetchMedi
     const refusal = refuse(job.scenes, exchange) ?? (await refuseUnreachable(addresses, fetchMedia));
     if (refusal) return refusal;
 
-    const id = `img_${hash(exchange.text)}_${++count}`;
+    const id = `img_${hash(exchange.text)}_${count.next()}`;
     const own = START_MS + EACH_MS * job.count;
     const wait = (job.scenes.names.has("slow") ? SLOW_FACTOR * own : (usualMs ?? own)) / speed;
     const reference = await referenceOf(job);
@@ -78,7 +89,7 @@ export function createImages({ clock, speed, refuse, failureOf, files, fetchMedi
   }
 
   function clear() {
-    count = 0;
+    count.clear();
   }
 }
 

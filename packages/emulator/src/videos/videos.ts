@@ -12,6 +12,7 @@ import { hash } from "../server/hash.js";
 import { type Answer, json, rateLimited, unknownThing } from "../server/http.js";
 import { acceptLocal, type FetchMedia, refuseUnreachable } from "../server/reach.js";
 import type { FailureOf, Refuse } from "../server/refusals.js";
+import { createCount, type EmulatorState } from "../server/state.js";
 import { planTask, progressAt } from "../server/timeline.js";
 import { readVideoJob, type VideoJob, type VideoRequestBody } from "./job.js";
 import { addressesOf, firstImageOf, refuseReferences } from "./references.js";
@@ -19,6 +20,7 @@ import { formOf, resultOf, type Task, type View } from "./result.js";
 
 /** Parts that the video endpoints use. */
 export interface VideosOptions {
+  readonly state: EmulatorState | undefined;
   readonly clock: EmulatorClock;
   readonly speed: number;
   readonly refuse: Refuse;
@@ -46,6 +48,7 @@ const USUAL_QUERIES = 2;
 
 /** Creates `POST /v1/video/generations` and the query of a task: for 24 hours, and for the last 2,000 tasks. */
 export function createVideos({
+  state,
   clock,
   speed,
   refuse,
@@ -55,9 +58,15 @@ export function createVideos({
   usualMs,
   assetStatus,
 }: VideosOptions) {
-  const tasks = createExpiringMap<KeptTask>({ clock, most: MOST, lifetimeMs: DAY_MS });
+  const tasks = createExpiringMap<KeptTask>({
+    clock,
+    most: MOST,
+    lifetimeMs: DAY_MS,
+    state,
+    name: "videos",
+  });
   const check = acceptLocal(checkVideoRequest, fetchMedia);
-  let count = 0;
+  const count = createCount(state, "videos");
   return { create, query, clear };
 
   async function create(exchange: Exchange): Promise<Answer> {
@@ -95,7 +104,7 @@ export function createVideos({
 
   function keep(job: VideoJob, text: string, reference: Partial<VideoDescription>): KeptTask {
     const digest = hash(text);
-    const number = ++count;
+    const number = count.next();
     const id = `task-${digest}-${number}`;
     const seed = job.seed < 0 ? id : hash(`${job.scenes.text} ${job.seed}`);
     const task = {
@@ -151,7 +160,7 @@ export function createVideos({
 
   function clear() {
     tasks.clear();
-    count = 0;
+    count.clear();
   }
 }
 

@@ -1,0 +1,69 @@
+import { createEmulator } from "@sluice/emulator";
+import { beforeEach, expect, test } from "vitest";
+
+/* An emulator whose process ends at any time, over a state that stays. */
+
+let state: Map<string, unknown>;
+let now: number;
+beforeEach(() => {
+  state = new Map();
+  now = Date.now();
+});
+
+/** Starts an emulator with what the one before has kept, as plain data. */
+function restart() {
+  // what is no data could not be kept
+  state = structuredClone(state);
+  return createEmulator({ state, clock: { now: () => now, sleep: async () => {} } });
+}
+
+async function answerOf(emulator: ReturnType<typeof restart>, path: string, body?: unknown) {
+  const init = body === undefined ? {} : { method: "POST", body: JSON.stringify(body) };
+  const headers = { "content-type": "application/json" };
+  return await (await emulator.fetch(`https://gateway.test${path}`, { ...init, headers })).json();
+}
+
+const film = { model: "beta3.0-video", input: { prompt: "A lighthouse" } };
+const filmPath = "/v1/video/generations";
+
+test("A video task goes on in the next emulator, and its file is there", async () => {
+  const { task_id: id } = await answerOf(restart(), filmPath, film);
+  now += 10 * 60_000;
+  const later = restart();
+  const found = JSON.stringify(await answerOf(later, `${filmPath}/${id}`));
+  const [url = ""] = /https:[^"]+\.mp4[^"]*/.exec(found) ?? [];
+  const again = restart();
+  expect((await again.fetch(url, { method: "HEAD" })).status).toBe(200);
+});
+
+test("The next emulator gives no id twice", async () => {
+  const ids = [];
+  for (let turn = 0; turn < 3; turn += 1) ids.push((await answerOf(restart(), filmPath, film)).task_id);
+  expect(new Set(ids).size).toBe(3);
+});
+
+test("An image and an asset are there in the next emulator", async () => {
+  const first = restart();
+  const image = { model: "gamma-image-4-0-250828", prompt: "A lighthouse" };
+  const { data } = await answerOf(first, "/v1/images/generations", image);
+  const { Id } = await answerOf(first, "/gamma/asset/CreateAsset", {
+    model: "gamma-asset",
+    Name: "Hero",
+    AssetType: "Image",
+    URL: "https://example.com/hero.png",
+    GroupId: "studio",
+  });
+  const later = restart();
+  expect((await later.fetch(data[0].url, { method: "HEAD" })).status).toBe(200);
+  now += 60_000;
+  expect(await answerOf(later, "/gamma/asset/GetAsset", { Id })).toMatchObject({ Status: "Active" });
+});
+
+test("The state has no more entries than the emulator, and none after a reset", async () => {
+  const emulator = restart();
+  for (let turn = 0; turn < 2050; turn += 1) await answerOf(emulator, filmPath, film);
+  const tasks = [...state.keys()].filter((key) => key.startsWith("videos/"));
+  expect(tasks).toHaveLength(2000);
+  emulator.reset();
+  expect([...state]).toEqual([]);
+});
