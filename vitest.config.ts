@@ -54,6 +54,7 @@ const alias = [
   { find: "@sluice/worker-proxy", replacement: source("worker-proxy/src/index.ts") },
   { find: "@sluice/durable/node", replacement: source("durable/src/hosts/node/index.ts") },
   { find: "@sluice/durable/postgres", replacement: source("durable/src/hosts/postgres/index.ts") },
+  { find: "@sluice/durable/browser", replacement: source("durable/src/hosts/browser/index.ts") },
   { find: "@sluice/durable/s3", replacement: source("durable/src/hosts/s3/index.ts") },
   { find: "@sluice/durable/testing", replacement: source("durable/src/testing/index.ts") },
   { find: "@sluice/durable/push", replacement: source("durable/src/notices/push/index.ts") },
@@ -283,6 +284,18 @@ export default defineConfig({
                 ...sharedWorkers,
                 ...elsewhere,
                 name: "core in chromium",
+                browser: inChromium(chromium),
+              },
+            },
+            {
+              ...shared,
+              // finds its WebAssembly beside itself
+              optimizeDeps: { exclude: ["@sqlite.org/sqlite-wasm"] },
+              test: {
+                ...sharedWorkers,
+                name: "durable in chromium",
+                root: "packages/durable",
+                include: ["test/**/*.browser.test.ts"],
                 browser: inChromium(chromium),
               },
             },

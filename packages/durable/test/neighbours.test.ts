@@ -4,6 +4,7 @@ import { expect, onTestFinished, test, vi } from "vitest";
 import { OwnerAbsent, openLiveObjects } from "../src/hosts/process/live-objects.js";
 import { type DoorOptions, openDoor } from "../src/hosts/process/neighbours/door.js";
 import { openForwarding } from "../src/hosts/process/neighbours/forward.js";
+import { openNodeSQLite } from "../src/hosts/process/node-sqlite.js";
 import { openShelf } from "./support/shared-keeper.js";
 
 type Serve = (request: Request, state: ObjectState) => Response | Promise<Response>;
@@ -22,7 +23,10 @@ async function openProcess(shelf: ReturnType<typeof openShelf>, serve: Serve, op
   const forwarding = openForwarding();
   const door = await openDoor((name, request) => objects.answer(name, request), options);
   const forward = vi.fn(forwarding.forward);
-  const objects = openLiveObjects(shelf.keeperOf(door.address), { THING: Thing }, {} as never, { forward });
+  const objects = openLiveObjects(shelf.keeperOf(door.address), { THING: Thing }, {} as never, {
+    openSQLite: openNodeSQLite,
+    forward,
+  });
   const close = async () => {
     await objects.close(0);
     forwarding.close();
@@ -371,6 +375,7 @@ test("case 192: the key of a process is in no error and no answer", async () => 
       },
     },
     {} as never,
+    { openSQLite: openNodeSQLite },
   );
   onTestFinished(() => lost.close(0));
   await fails(
@@ -402,7 +407,7 @@ test("case 193: an object that no process has is looked for, for a while, and fo
       },
     },
     {} as never,
-    { forward },
+    { openSQLite: openNodeSQLite, forward },
   );
   onTestFinished(() => lost.close(0));
   const asking = lost

@@ -2,6 +2,7 @@ import type { DurableObjectHandlers, ObjectState } from "@sluice/durable";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { openSQLiteKeeper } from "../src/hosts/node/sqlite-keeper.js";
 import { openLiveObjects } from "../src/hosts/process/live-objects.js";
+import { openNodeSQLite } from "../src/hosts/process/node-sqlite.js";
 import { keeperWith } from "./support/keepers.js";
 
 /** Opens objects whose writes fail for as long as `isFull` says so. */
@@ -14,7 +15,9 @@ function openObjects(ThingClass: new (state: ObjectState) => DurableObjectHandle
     if (disk.isFull) throw new Error("the disk is full");
     await write(changes);
   });
-  const objects = openLiveObjects(failing, { THING: ThingClass as never }, {} as never);
+  const objects = openLiveObjects(failing, { THING: ThingClass as never }, {} as never, {
+    openSQLite: openNodeSQLite,
+  });
   onTestFinished(() => objects.close(0));
   const ask = (step: string) =>
     objects

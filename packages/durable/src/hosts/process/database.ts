@@ -1,7 +1,7 @@
-import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
 import type { ObjectSQL } from "../../objects/object.js";
 import { type ChangedRows, changedRows } from "./changeset.js";
 import type { Changes, RowValue, StoredObject, StoredRow } from "./keeper.js";
+import type { OpenSQLite, SQLiteStatement } from "./sqlite.js";
 
 /** The database of one object, in memory, which notes what changes. */
 export interface Database {
@@ -20,10 +20,13 @@ const SEQUENCE = "sqlite_sequence";
 const CACHE_KIB = 64;
 
 /** Opens a database with what was stored. */
-export function openDatabase({ schema, rows }: Pick<StoredObject, "schema" | "rows">): Database {
-  const database = new DatabaseSync(":memory:");
+export function openDatabase(
+  { schema, rows }: Pick<StoredObject, "schema" | "rows">,
+  openSQLite: OpenSQLite,
+): Database {
+  const database = openSQLite();
   database.exec(`PRAGMA cache_size = -${CACHE_KIB}`);
-  const statements = new Map<string, StatementSync>();
+  const statements = new Map<string, SQLiteStatement>();
   /** Places of the bindings of each query that numbers them: `?2`. */
   const placesIn = new Map<string, readonly number[]>();
   fill();
@@ -63,9 +66,9 @@ export function openDatabase({ schema, rows }: Pick<StoredObject, "schema" | "ro
 
   function insert(table: string, values: readonly RowValue[]): void {
     // SQLite makes a row there by itself, for each table that counts
-    if (table === SEQUENCE) prepared("DELETE FROM sqlite_sequence WHERE name = ?").run(values[0] as string);
+    if (table === SEQUENCE) prepared("DELETE FROM sqlite_sequence WHERE name = ?").run(values[0] ?? null);
     const marks = values.map(() => "?").join(", ");
-    prepared(`INSERT INTO ${quoted(table)} VALUES (${marks})`).run(...(values as SQLInputValue[]));
+    prepared(`INSERT INTO ${quoted(table)} VALUES (${marks})`).run(...values);
   }
 
   function exec(query: string, ...bindings: unknown[]) {
@@ -80,7 +83,7 @@ export function openDatabase({ schema, rows }: Pick<StoredObject, "schema" | "ro
     return { toArray: () => [] };
   }
 
-  function prepared(query: string): StatementSync {
+  function prepared(query: string): SQLiteStatement {
     let statement = statements.get(query);
     if (!statement) {
       if (/\?\d/.test(query)) placesIn.set(query, placesOf(query));
@@ -141,7 +144,7 @@ export function openDatabase({ schema, rows }: Pick<StoredObject, "schema" | "ro
     const where = names.filter(isKey).map((name) => `${name} IS ?`);
     const query = `SELECT * FROM ${quoted(table)} WHERE ${where.join(" AND ")}`;
     for (const values of rows) {
-      const found = prepared(query).get(...(values.filter(isKey) as SQLInputValue[]));
+      const found = prepared(query).get(...values.filter(isKey).map(known));
       if (found) put.push(rowOf(table, keyPlaces, Object.values(found) as RowValue[]));
       else removed.push(placeOf(table, keyPlaces, values));
     }
@@ -193,14 +196,19 @@ function placesOf(query: string): readonly number[] {
   });
 }
 
+/** A value of a primary key, which a changeset always has. */
+function known(value: RowValue | undefined): RowValue {
+  return value ?? null;
+}
+
 function quoted(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }
 
-function bound(value: unknown): SQLInputValue {
+function bound(value: unknown): RowValue {
   if (value instanceof ArrayBuffer) return new Uint8Array(value);
   if (value === undefined) throw new TypeError("a binding is undefined; give null");
-  return value as SQLInputValue;
+  return value as RowValue;
 }
 
 /** Bytes are an `ArrayBuffer`, as a Durable Object reads them. */
