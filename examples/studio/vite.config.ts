@@ -11,13 +11,16 @@ const thisMachine = "http://127.0.0.1:*";
 
 export default defineConfig(({ mode }) => {
   const { VITE_GATEWAY } = loadEnv(mode, import.meta.dirname);
+  const isHosted = mode === "hosted";
   return {
+    // a hosted page may stand at any path
+    base: isHosted ? "./" : "/",
     plugins: [
       react(),
       tailwind(),
       parseWithoutDOM(),
       leaveOut(),
-      contentSecurityPolicy(VITE_GATEWAY),
+      contentSecurityPolicy(isHosted ? hostedPolicy : policyFor(VITE_GATEWAY)),
       firstScreen(),
       claims(VITE_GATEWAY),
     ],
@@ -63,19 +66,29 @@ function parseWithoutDOM(): Plugin {
   };
 }
 
-/** Adds the policy to the built page. The development server needs inline scripts and a socket. */
-function contentSecurityPolicy(gateway: string | undefined): Plugin {
-  const policy = [
-    "default-src 'self'",
+const always = [
+  "default-src 'self'",
+  "style-src 'self'",
+  "object-src 'none'",
+  "base-uri 'none'",
+  "form-action 'none'",
+];
+/** The hosted page speaks to nobody: its Service Worker has all that it shows. */
+const hostedPolicy = [...always, "img-src 'self' blob: data:"];
+
+function policyFor(gateway: string | undefined): readonly string[] {
+  return [
+    ...always,
     // to save a file, the page fetches it from the gateway's storage
     ["connect-src 'self' https:", thisMachine, gateway && new URL(gateway).origin].filter(Boolean).join(" "),
     `img-src 'self' blob: data: https: ${thisMachine}`,
     `media-src 'self' https: ${thisMachine}`,
-    "style-src 'self'",
-    "object-src 'none'",
-    "base-uri 'none'",
-    "form-action 'none'",
-  ].join("; ");
+  ];
+}
+
+/** Adds the policy to the built page. The development server needs inline scripts and a socket. */
+function contentSecurityPolicy(parts: readonly string[]): Plugin {
+  const policy = parts.join("; ");
   return {
     name: "content-security-policy",
     apply: "build",
@@ -97,9 +110,13 @@ function contentSecurityPolicy(gateway: string | undefined): Plugin {
 
 /** Loads the first room and its font beside the entry, instead of after it. */
 function firstScreen(): Plugin {
+  let base = "/";
   return {
     name: "first-screen",
     apply: "build",
+    configResolved: (config) => {
+      base = config.base;
+    },
     transformIndexHtml: {
       order: "post",
       handler: (html, { filename, bundle = {} }) => {
@@ -115,13 +132,13 @@ function firstScreen(): Plugin {
             .filter((name) => !html.includes(name))
             .map((name) => ({
               tag: "link",
-              attrs: { rel: "modulepreload", crossorigin: true, href: `/${name}` },
+              attrs: { rel: "modulepreload", crossorigin: true, href: base + name },
             })),
           ...(font
             ? [
                 {
                   tag: "link",
-                  attrs: { rel: "preload", as: "font", crossorigin: true, href: `/${font.fileName}` },
+                  attrs: { rel: "preload", as: "font", crossorigin: true, href: base + font.fileName },
                 },
               ]
             : []),

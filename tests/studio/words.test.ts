@@ -123,12 +123,12 @@ const rows: Readonly<Record<string, readonly Row[]>> = {
     ),
     [
       "there is none, and an answer that has begun is in flight",
-      bannerWords({ isOffline: true, isStreaming: true, isDemo: true }),
+      bannerWords({ isOffline: true, isStreaming: true, isDemo: true, isHosted: false }),
       "No connection · It resumes by itself",
     ],
     [
       "there is none, and no answer is in flight",
-      bannerWords({ isOffline: true, isStreaming: false, isDemo: true }),
+      bannerWords({ isOffline: true, isStreaming: false, isDemo: true, isHosted: false }),
       "No connection",
     ],
     ["a request failed before it left", words.NOTHING_SENT, "Nothing was sent."],
@@ -142,10 +142,37 @@ const rows: Readonly<Record<string, readonly Row[]>> = {
   "the gateway": [
     [
       "it is the emulator, by the build",
-      bannerWords({ isOffline: false, isStreaming: true, isDemo: true }),
+      bannerWords({ isOffline: false, isStreaming: true, isDemo: true, isHosted: false }),
       "Offline emulator · Free · Answers are scripted",
     ],
-    ["it is another one", bannerWords({ isOffline: false, isStreaming: true, isDemo: false }), undefined],
+    [
+      "it is another one",
+      bannerWords({ isOffline: false, isStreaming: true, isDemo: false, isHosted: false }),
+      undefined,
+    ],
+    [
+      "it is the emulator, in this browser",
+      bannerWords({ isOffline: false, isStreaming: true, isDemo: true, isHosted: true }),
+      "All of it runs in your browser · Free · Answers are scripted",
+    ],
+    ...both(
+      "it would be in this browser, which has no Service Workers",
+      words.hostedWords("unsupported"),
+      "This browser can't run the studio here",
+      "It needs Service Workers. Some private windows have none; neither do pages without HTTPS.",
+    ),
+    ...both(
+      "it would be in this browser, and was not loaded before the network went away",
+      words.hostedWords("unloaded"),
+      "The studio is not loaded yet",
+      "You are offline. Try again with a connection.",
+    ),
+    ...both(
+      "it would be in this browser, and did not start",
+      words.hostedWords("failed"),
+      "The studio could not start",
+      "The browser may refuse storage, as in a private window. Allow it, or open a normal window.",
+    ),
     [
       "it is the emulator, in a new chat",
       words.welcomeWords(true),

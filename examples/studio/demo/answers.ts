@@ -1,5 +1,4 @@
-import { readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { answerFiles } from "#demo/answer-files";
 
 /** A scripted answer: a Markdown file of `answers/` with a small head. */
 export interface Answer {
@@ -35,11 +34,9 @@ const FILE = /^---\n(.*?)\n---\n(.*)$/s;
 
 /** Reads all files of `answers/`. */
 export function readAnswers(): readonly Answer[] {
-  const folder = join(import.meta.dirname, "answers");
-  return readdirSync(folder)
-    .filter((name) => name.endsWith(".md"))
-    .sort()
-    .map((name) => parseAnswer(name.slice(0, -3), readFileSync(join(folder, name), "utf8")));
+  return answerFiles()
+    .toSorted(([one], [other]) => (one < other ? -1 : 1))
+    .map(([id, text]) => parseAnswer(id, text));
 }
 
 function parseAnswer(id: string, file: string): Answer {

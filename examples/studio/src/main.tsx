@@ -5,6 +5,7 @@ import { Activity, StrictMode, startTransition } from "react";
 import { createRoot } from "react-dom/client";
 import { ErrorBoundary } from "react-error-boundary";
 import { client } from "./client.js";
+import { HostedGate } from "./hosted/gate.js";
 import { preloadRoom, RouteContext, routeOf, useRooms } from "./routes.js";
 import { Shell } from "./shell/shell.js";
 import { Button } from "./ui/button.js";
@@ -21,7 +22,9 @@ void preloadRoom(routeOf(location.hash).room).then(() =>
     root.render(
       <StrictMode>
         <GatewayProvider client={client}>
-          <App />
+          <HostedGate>
+            <App />
+          </HostedGate>
           {hasDevtools && <SluiceDevtools />}
         </GatewayProvider>
       </StrictMode>,

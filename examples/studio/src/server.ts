@@ -1,3 +1,5 @@
+import { startService } from "./hosted/start.js";
+import { NOT_SENT } from "./not-sent.js";
 import { createValue } from "./value.js";
 
 declare global {
@@ -7,8 +9,13 @@ declare global {
   }
 }
 
-/** Address of the server that gets all requests of the client. */
-export const serverURL = import.meta.env.VITE_GATEWAY || location.origin;
+/** True where the page was built as files alone: its server is a Service Worker of this browser. */
+export const isHosted = import.meta.env.MODE === "hosted";
+
+/** Address of the server that gets all requests of the client. A hosted page may stand at any path. */
+export const serverURL =
+  import.meta.env.VITE_GATEWAY ||
+  (isHosted ? new URL(".", location.href).href.replace(/\/$/, "") : location.origin);
 
 /** True where the page was built for the emulator behind its own server. */
 export const isDemo = !import.meta.env.VITE_GATEWAY;
@@ -26,11 +33,9 @@ async function reachesServer(): Promise<boolean> {
   return answers;
 }
 
-/** Message of the error of a request that did not leave: the client takes it for one that was not sent. */
-const NOT_SENT = "Failed to fetch: ENETUNREACH";
-
 /** Throws where a request can't reach the server: then it has not left this page. */
 export async function assertReachable(): Promise<void> {
+  if (isHosted) await startService();
   if (!(await reachesServer())) throw new TypeError(NOT_SENT);
 }
 
@@ -43,7 +48,7 @@ export function isOfOffline(error: unknown): boolean {
 async function answersNow(): Promise<boolean> {
   try {
     // any answer counts, also of a server that allows this page no more than its paths
-    await fetch(serverURL, { method: "HEAD", mode: "no-cors", cache: "no-store" });
+    await fetch(`${serverURL}/`, { method: "HEAD", mode: "no-cors", cache: "no-store" });
     return true;
   } catch {
     return false;

@@ -32,9 +32,33 @@ export function bannerWords(state: {
   readonly isStreaming: boolean;
   /** True where the page was built for the emulator. */
   readonly isDemo: boolean;
+  /** True where the server is a Service Worker of this browser. */
+  readonly isHosted: boolean;
 }): string | undefined {
   if (state.isOffline) return state.isStreaming ? "No connection · It resumes by itself" : "No connection";
+  if (state.isHosted) return "All of it runs in your browser · Free · Answers are scripted";
   return state.isDemo ? "Offline emulator · Free · Answers are scripted" : undefined;
+}
+
+/** Says why this browser can't run the studio that is hosted as files, and what to do. */
+export function hostedWords(problem: "unsupported" | "unloaded" | "failed"): {
+  readonly title: string;
+  readonly hint: string;
+} {
+  switch (problem) {
+    case "unsupported":
+      return {
+        title: "This browser can't run the studio here",
+        hint: "It needs Service Workers. Some private windows have none; neither do pages without HTTPS.",
+      };
+    case "unloaded":
+      return { title: "The studio is not loaded yet", hint: "You are offline. Try again with a connection." };
+    case "failed":
+      return {
+        title: "The studio could not start",
+        hint: "The browser may refuse storage, as in a private window. Allow it, or open a normal window.",
+      };
+  }
 }
 
 /** Kind of what a frame shows: a preview stands for something else that goes on without it. */

@@ -47,12 +47,18 @@ async function fileOf({ sequence, picture, frames }: Encoded, size: { width: num
 
 /** Clears the time of day, which the muxer writes into three heads: equal requests get equal films. */
 function withoutTimes(file: ArrayBuffer): ArrayBuffer {
-  const bytes = Buffer.from(file);
+  const bytes = new Uint8Array(file);
   for (const head of ["mvhd", "tkhd", "mdhd"]) {
-    const times = bytes.indexOf(head) + 8;
+    const times = placeOf(head, bytes) + 8;
     bytes.fill(0, times, times + 8);
   }
   return file;
+}
+
+/** Finds a name of four letters. The heads come before the pictures. */
+function placeOf(name: string, bytes: Uint8Array): number {
+  const letters = [...name].map((letter) => letter.charCodeAt(0));
+  return bytes.findIndex((_, at) => letters.every((letter, next) => bytes[at + next] === letter));
 }
 
 /** First row of the water in each scene that has some, as a share of the height. */

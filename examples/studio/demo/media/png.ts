@@ -1,5 +1,4 @@
-import { Duplex } from "node:stream";
-import { constants, crc32, createDeflate } from "node:zlib";
+import { crc32, createDeflation } from "#demo/deflate";
 
 type Bytes = Uint8Array<ArrayBuffer>;
 
@@ -34,18 +33,9 @@ export async function writePNG(bitmap: Bitmap, description: string): Promise<Blo
     chunk("iTXt", textOf("Software", "Sluice studio demo")),
     chunk("iTXt", textOf("Description", description)),
   ];
-  for await (const piece of rowsOf(bitmap).pipeThrough(createCompression()))
+  for await (const piece of rowsOf(bitmap).pipeThrough(createDeflation(BATCH)))
     pieces.push(chunk("IDAT", piece));
   return new Blob([...pieces, chunk("IEND", new Uint8Array())], { type: "image/png" });
-}
-
-/**
- * Creates a compression that looks for runs of one byte only: the differences of painted rows have little else, and it
- * takes a sixth of the time.
- */
-function createCompression() {
-  const deflate = createDeflate({ strategy: constants.Z_RLE, chunkSize: BATCH });
-  return Duplex.toWeb(deflate) as ReadableWritablePair<Bytes, Bytes>;
 }
 
 /** Encodes the rows: the number of the filter, then the difference of each pixel from the one above it. */

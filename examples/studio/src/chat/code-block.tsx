@@ -169,7 +169,7 @@ async function draw(code: string, isDark: boolean): Promise<Drawing> {
 
 function openFrame(): Promise<HTMLIFrameElement> {
   const made = document.createElement("iframe");
-  made.src = "/diagram.html";
+  made.src = `${import.meta.env.BASE_URL}diagram.html`;
   made.title = "Diagrams";
   made.tabIndex = -1;
   made.ariaHidden = "true";

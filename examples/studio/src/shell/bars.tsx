@@ -52,7 +52,7 @@ export function Rail() {
   return (
     <nav aria-label="Studio" className="flex min-h-0 grow flex-col gap-2 overflow-y-auto p-2">
       <div className="flex items-center gap-2 pl-2">
-        <img src="/favicon.svg" alt="" className="size-6" />
+        <img src={`${import.meta.env.BASE_URL}favicon.svg`} alt="" className="size-6" />
         <span className="grow font-semibold">Sluice</span>
         <ThemeButton />
         <IconButton label="Close the sidebar" keys={keysOf("b")} onClick={toggleRail}>

@@ -4,7 +4,7 @@ import { type ReactNode, useEffect, useMemo, useState } from "react";
 import { isCut } from "../client.js";
 import { answerInFlight } from "../inspector/feed.js";
 import { isSettled, openRoute, useRoute } from "../routes.js";
-import { isAway, isDemo } from "../server.js";
+import { isAway, isDemo, isHosted } from "../server.js";
 import { Tooltips } from "../ui/button.js";
 import { later } from "../ui/later.js";
 import { Dialog, hasToasts, Menu, Sheet } from "../ui/popups.js";
@@ -192,7 +192,7 @@ function Banner() {
   const isOffline = useValue(isAway) || isPlayed;
   const isStreaming = useValue(answerInFlight);
   // a studio in front of another gateway is no demo
-  const text = bannerWords({ isOffline, isStreaming, isDemo });
+  const text = bannerWords({ isOffline, isStreaming, isDemo, isHosted });
   if (!text) return null;
   const Icon = isOffline ? WifiOff : FlaskConical;
   return (

@@ -1,0 +1,195 @@
+/** @module-tag long */
+import type { Browser, BrowserContext, CDPSession, Locator, Page } from "playwright";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { sharedBrowser } from "../support/browser.ts";
+import { type HostedStudio, startHostedStudio } from "../support/hosted-studio.ts";
+import { hasChromium } from "../support/studio-suite.ts";
+
+/** Pictures of the examples, which the Service Worker loads last. */
+const PICTURES = 13;
+
+/* The studio as static files below a path: its server is a Service Worker, which the browser may end at any time. */
+
+describe.skipIf(!hasChromium)("The hosted studio in Chromium (skipped where there is none)", () => {
+  let browser: Browser;
+  let site: HostedStudio;
+  let context: BrowserContext;
+  let page: Page;
+  let devtools: CDPSession;
+  let problems: string[];
+
+  beforeAll(async () => {
+    [site, browser] = await Promise.all([startHostedStudio("/sluice.docs/studio/"), sharedBrowser()]);
+  }, 180_000);
+  afterAll(() => site.close());
+  beforeEach(async () => {
+    problems = [];
+    context = await browser.newContext({ viewport: { width: 1100, height: 800 }, reducedMotion: "reduce" });
+    page = await openTab(site.address);
+    devtools = await context.newCDPSession(page);
+    await devtools.send("ServiceWorker.enable");
+  });
+  afterEach(async () => {
+    await context.close();
+    expect(problems).toEqual([]);
+  });
+
+  async function openTab(address: string): Promise<Page> {
+    const tab = await context.newPage();
+    tab.on("pageerror", (error) => problems.push(String(error)));
+    await tab.goto(address);
+    return tab;
+  }
+  const field = (name: string, tab = page) => tab.getByRole("textbox", { name, exact: true });
+  const button = (name: string, tab = page) => tab.getByRole("button", { name, exact: true });
+  const answer = (tab = page) => tab.getByRole("article", { name: "Assistant's answer" }).last();
+  const settled = (tab = page) => button("Send", tab).waitFor();
+  async function ask(question: string, tab = page): Promise<void> {
+    await field("Message", tab).fill(question);
+    await field("Message", tab).press("Enter");
+  }
+  /** Ends the Service Worker, as the browser does without a warning. */
+  async function kill(): Promise<void> {
+    await devtools.send("ServiceWorker.stopAllWorkers");
+  }
+
+  test("A question is answered, below the path of the page, by nobody but this browser", async () => {
+    const hosts = new Set<string>();
+    page.on("request", (request) => hosts.add(new URL(request.url()).host));
+    await page.getByText("All of it runs in your browser").waitFor();
+    await ask("Show me what you can do");
+    await answer().getByRole("table").first().waitFor();
+    await settled();
+    expect([...hosts]).toEqual([new URL(site.address).host]);
+    expect(site.asked.filter((path) => /\/(?:v1|gamma|emulator)\//.test(path))).toEqual([]);
+    expect(site.asked.filter((path) => !path.startsWith("/sluice.docs/studio/"))).toEqual([]);
+  });
+
+  test("An answer goes on where the page is loaded again in its middle, and is asked for once", async () => {
+    await ask("Show me what you can do");
+    await answer().locator("p").first().waitFor();
+    await page.reload();
+    await answer().getByRole("table").first().waitFor();
+    await settled();
+    expect(await page.getByRole("article", { name: "Assistant's answer" }).count()).toBe(1);
+    expect(await answer().getByRole("alert").count()).toBe(0);
+  });
+
+  test("Questions are answered without a network, also after a reload", async () => {
+    await ask("Say 'small steps' in Chinese, Arabic and Hindi");
+    await settled();
+    await untilCached();
+    await context.setOffline(true);
+    await ask("Compare SQL and NoSQL");
+    await answer().getByRole("table").first().waitFor();
+    await settled();
+    await page.reload();
+    await answer().getByRole("table").first().waitFor();
+    await ask("Explain the quadratic formula");
+    await expect.poll(() => answer().innerText()).toContain("discriminant");
+    await settled();
+    // a worker that the browser has ended starts again without a network, too
+    await kill();
+    await ask("Plan a quiet weekend in a town by a river");
+    await expect.poll(() => answer().innerText()).toMatch(/Saturday/);
+    await settled();
+  });
+
+  test("A killed Service Worker says of the answer in flight that it was cut, and answers the next question", async () => {
+    await ask("Show me what you can do");
+    await answer().locator("p").first().waitFor();
+    await kill();
+    await page
+      .getByText(/cut off|could not|interrupted|lost/i)
+      .first()
+      .waitFor();
+    expect(await answer().locator("p").first().innerText()).not.toBe("");
+    await ask("Compare SQL and NoSQL");
+    await answer().getByRole("table").first().waitFor();
+    await settled();
+  });
+
+  test("A video is made though the Service Worker is killed in its middle, and is there after a reload and another kill", async () => {
+    await page.getByRole("link", { name: "Videos" }).click();
+    await field("Prompt").fill("Waves on the open sea at sunset");
+    await button("Generate").click();
+    const card = page.getByRole("article", { name: "Waves on the open sea at sunset", exact: true });
+    await card.getByRole("progressbar", { name: "Progress" }).waitFor();
+    await button("1 running").waitFor();
+    await kill();
+    await card.locator("video").waitFor();
+    expect(await page.getByRole("article").count()).toBe(1);
+    await kill();
+    await page.reload();
+    await playable(card.locator("video"));
+  });
+
+  test("An image and an asset outlive the Service Worker", async () => {
+    await page.getByRole("link", { name: "Images" }).click();
+    await field("Prompt").fill("Misty mountains at dawn, with a lake in the valley");
+    await button("Generate").click();
+    const picture = page.getByRole("img", { name: /Misty mountains/ }).first();
+    await expect.poll(() => widthOf(picture)).toBeGreaterThan(100);
+    await kill();
+    await page.reload();
+    await expect.poll(() => widthOf(picture)).toBeGreaterThan(100);
+  });
+
+  test("Two tabs show one conversation, and both ask the one Service Worker", async () => {
+    await ask("Compare SQL and NoSQL");
+    await settled();
+    const second = await openTab(page.url());
+    await answer(second).getByRole("table").first().waitFor();
+    await ask("Explain the quadratic formula", second);
+    await settled(second);
+    await expect.poll(() => answer().innerText()).toContain("discriminant");
+  });
+
+  test("A page that was loaded past its Service Worker is taken by it", async () => {
+    await ask("Compare SQL and NoSQL");
+    await settled();
+    await devtools.send("Page.reload", { ignoreCache: true });
+    await answer().getByRole("table").first().waitFor();
+    await ask("Explain the quadratic formula");
+    await expect.poll(() => answer().innerText()).toContain("discriminant");
+  });
+
+  test("A browser without Service Workers gets a page that says so", async () => {
+    await context.addInitScript(() => Reflect.deleteProperty(Navigator.prototype, "serviceWorker"));
+    const other = await openTab(site.address);
+    await other.getByRole("heading", { name: "This browser can't run the studio here" }).waitFor();
+  });
+
+  test("A browser that refuses storage gets a page that says so, with a way to try again", async () => {
+    await context.addInitScript(() => {
+      navigator.serviceWorker.register = async () => {
+        throw new DOMException("storage is disabled", "SecurityError");
+      };
+    });
+    const other = await openTab(site.address);
+    await other.getByRole("heading", { name: "The studio could not start" }).waitFor();
+    await other.getByText("storage is disabled").waitFor();
+    await button("Try again", other).waitFor();
+  });
+
+  /** Waits until the Service Worker has all that the page needs to open without a network: the pictures come last. */
+  async function untilCached(): Promise<void> {
+    await expect
+      .poll(async () => (await cachedPaths()).filter((name) => name.endsWith(".webp")).length)
+      .toBe(PICTURES);
+  }
+
+  function cachedPaths(): Promise<readonly string[]> {
+    return page.evaluate(async () => {
+      const [name = ""] = await caches.keys();
+      const found = await (await caches.open(name)).keys();
+      return found.map(({ url }) => new URL(url).pathname);
+    });
+  }
+});
+
+const widthOf = (picture: Locator) => picture.evaluate((it) => (it as HTMLImageElement).naturalWidth);
+
+async function playable(film: Locator): Promise<void> {
+  await expect.poll(() => film.evaluate((it) => (it as HTMLVideoElement).readyState)).toBeGreaterThan(0);
+}

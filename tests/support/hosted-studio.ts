@@ -1,0 +1,76 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { readFile } from "node:fs/promises";
+import { extname, join } from "node:path";
+import { type Served, serve } from "@sluice/emulator/serve";
+
+const studio = join(import.meta.dirname, "../../examples/studio");
+const types: Readonly<Record<string, string>> = {
+  ".css": "text/css",
+  ".html": "text/html; charset=utf-8",
+  ".js": "text/javascript",
+  ".svg": "image/svg+xml",
+  ".wasm": "application/wasm",
+  ".webp": "image/webp",
+  ".woff2": "font/woff2",
+};
+
+/** The hosted studio on a static server, as any host of files has it. */
+export interface HostedStudio {
+  /** Address of the page. */
+  readonly address: string;
+  /** Paths that were asked for, those that were not there too. */
+  readonly asked: readonly string[];
+  /** Takes a path away, as a deployment that went wrong. */
+  readonly withhold: (path: string) => void;
+  readonly close: () => Promise<void>;
+}
+
+/** Builds it, and serves it at a path of its host. */
+export async function startHostedStudio(path: string): Promise<HostedStudio> {
+  await buildOnce();
+  const asked: string[] = [];
+  const withheld = new Set<string>();
+  const site: Served = await serve({ fetch: answer }, { port: 0 });
+  return {
+    address: site.url + path,
+    asked,
+    withhold: (name) => void withheld.add(path + name),
+    close: () => site.close(),
+  };
+
+  async function answer(input: Request | URL | string): Promise<Response> {
+    const { pathname } = new URL((input as Request).url);
+    asked.push(pathname);
+    const name = pathname.startsWith(path) ? pathname.slice(path.length) || "index.html" : undefined;
+    if (name === undefined || withheld.has(pathname)) return new Response("not found", { status: 404 });
+    const content = await readFile(join(studio, "hosted/dist", name)).catch(() => undefined);
+    if (!content) return new Response("not found", { status: 404 });
+    // a host of files lets browsers keep nothing without asking
+    const headers = { "content-type": types[extname(name)] ?? "", "cache-control": "no-cache" };
+    return new Response(content, { headers });
+  }
+}
+
+let building: Promise<void> | undefined;
+
+function buildOnce(): Promise<void> {
+  building ??= build();
+  return building;
+}
+
+async function build(): Promise<void> {
+  const child = spawn(process.execPath, ["hosted/build.ts"], {
+    cwd: studio,
+    stdio: ["ignore", "pipe", "pipe"],
+    // what a test run sets is no business of the build
+    env: { ...process.env, NODE_ENV: "production", VITEST: "" },
+  });
+  let printed = "";
+  for (const stream of [child.stdout, child.stderr])
+    stream.setEncoding("utf8").on("data", (piece: string) => {
+      printed += piece;
+    });
+  const [code] = await once(child, "close");
+  if (code !== 0) throw new Error(printed);
+}
