@@ -1,6 +1,7 @@
 import { dirname, join } from "node:path";
 import { build as bundle } from "vite";
 import { build } from "vitepress";
+import { buildHostedStudio } from "../../examples/studio/hosted/build.ts";
 import { writeForPrograms } from "./llms.ts";
 import { writeReference } from "./reference/write.ts";
 
@@ -26,6 +27,9 @@ await bundle({
   },
 });
 if (!process.argv.includes("--prepare")) {
+  const out = join(docs, process.env["DOCS_OUT"] ?? "dist");
   await build(docs);
-  writeForPrograms(join(docs, process.env["DOCS_OUT"] ?? "dist"));
+  writeForPrograms(out);
+  // a page of its own below the site, with its own Service Worker
+  await buildHostedStudio(join(out, "studio"));
 }

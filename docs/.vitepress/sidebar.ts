@@ -29,7 +29,12 @@ export function nav(): DefaultTheme.NavItemWithLink[] {
     const [first] = pagesOf(pages);
     return first ? [{ text, link: first.link, activeMatch: `^/${pages.split("/")[0]}/` }] : [];
   });
-  return [...pagesOfSections, { text: "Try it", link: "/live" }];
+  return [
+    ...pagesOfSections,
+    { text: "Try it", link: "/live" },
+    // a page of its own: the router of this site has none of that name
+    { text: "Studio", link: "/studio/", target: "_self" },
+  ];
 }
 
 /** A page and its place in the sidebar. */

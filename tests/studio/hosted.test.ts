@@ -1,6 +1,7 @@
 /** @module-tag long */
 import type { Browser, BrowserContext, CDPSession, Locator, Page } from "playwright";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { film as filmOf } from "../../packages/core/test/support/media.ts";
 import { sharedBrowser } from "../support/browser.ts";
 import { type HostedStudio, startHostedStudio } from "../support/hosted-studio.ts";
 import { hasChromium } from "../support/studio-suite.ts";
@@ -122,6 +123,29 @@ describe.skipIf(!hasChromium)("The hosted studio in Chromium (skipped where ther
     await kill();
     await page.reload();
     await playable(card.locator("video"));
+  });
+
+  test("A film is uploaded as a reference, in parts, and its link works for the gateway and after a kill", async () => {
+    await page.getByRole("link", { name: "Videos" }).click();
+    await page.getByRole("combobox", { name: "Model" }).click();
+    await page.getByRole("option", { name: "gamma-video-2.0" }).click();
+    await field("Prompt").fill("Video 1 by night");
+    await button("References").click();
+    // longer than one part
+    const buffer = Buffer.from(filmOf(640, 360, 8, { content: 8_388_608 + 1_000_000 }));
+    await page
+      .getByLabel("Reference videos: files")
+      .setInputFiles({ name: "walk.mp4", mimeType: "video/mp4", buffer });
+    await page.keyboard.press("Escape");
+    await button("Generate").click();
+    await page.getByRole("article", { name: "Video 1 by night", exact: true }).locator("video").waitFor();
+    await kill();
+    const sizes = await page.evaluate(async (uploads) => {
+      const { files } = (await (await fetch(uploads)).json()) as { files: { url: string }[] };
+      return Promise.all(files.map(async ({ url }) => (await (await fetch(url)).blob()).size));
+    }, `${site.address}v1/uploads`);
+    // the film that was made of it has been copied, too
+    expect(sizes).toContain(buffer.byteLength);
   });
 
   test("An image and an asset outlive the Service Worker", async () => {

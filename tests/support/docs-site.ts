@@ -13,8 +13,19 @@ const docs = join(root, "docs");
 const siteFolder = join(docs, "dist");
 
 /** Everything that the site is made from: its pages and its code, and the packages, which the live examples bundle. */
-const sources = ["docs/**/*.*", "packages/*/{src,dist}/**/*.*", "{.,packages/*,examples/*}/*.{md,json}"];
-const generated = ["docs/{dist,public,reference}/**", "docs/.vitepress/.tmp/**", "**/node_modules/**"];
+const sources = [
+  "docs/**/*.*",
+  "packages/*/{src,dist}/**/*.*",
+  "examples/studio/{build,demo,hosted,public,src}/**/*.*",
+  "examples/studio/*.{ts,html}",
+  "{.,packages/*,examples/*}/*.{md,json}",
+];
+const generated = [
+  "docs/{dist,public,reference}/**",
+  "examples/studio/hosted/dist/**",
+  "docs/.vitepress/.tmp/**",
+  "**/node_modules/**",
+];
 
 /**
  * Builds the site, unless `pnpm test` has built it for this run, or it was built from the same files before. Test processes

@@ -1,4 +1,5 @@
-import { copyFileSync, globSync } from "node:fs";
+import { createHash } from "node:crypto";
+import { copyFileSync, globSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { build, type InlineConfig, type Plugin, type Rollup } from "vite";
@@ -19,14 +20,23 @@ export async function buildHostedStudio(outDir: string): Promise<void> {
     build: { outDir, emptyOutDir: true },
   } as const;
   const built = (await build(page)) as Rollup.RollupOutput;
-  await buildScript("gateway", outDir, { plugins: [withoutOtherFiles()] });
-  const wasm = createRequire(import.meta.url).resolve("@sqlite.org/sqlite-wasm/sqlite3.wasm");
-  copyFileSync(wasm, join(outDir, "assets/sqlite3.wasm"));
+  const sqlite = copySQLite(outDir);
+  const define = { SQLITE: JSON.stringify(sqlite) };
+  await buildScript("gateway", outDir, { define, plugins: [withoutOtherFiles()] });
   const files = {
     FILES: JSON.stringify(["", ...filesIn(outDir)]),
-    CORE: JSON.stringify(["", ...coreOf(built)]),
+    CORE: JSON.stringify(["", sqlite, ...coreOf(built)]),
   };
   await buildScript("service-worker", outDir, { define: files });
+}
+
+/** Copies SQLite under a name that changes with it, and returns its path. */
+function copySQLite(outDir: string): string {
+  const wasm = createRequire(import.meta.url).resolve("@sqlite.org/sqlite-wasm/sqlite3.wasm");
+  const hash = createHash("sha256").update(readFileSync(wasm)).digest("hex").slice(0, 8);
+  const path = `assets/sqlite3-${hash}.wasm`;
+  copyFileSync(wasm, join(outDir, path));
+  return path;
 }
 
 /** Builds a script that is one file: a Service Worker loads no modules later. */
@@ -74,7 +84,7 @@ function coreOf({ output }: Rollup.RollupOutput): readonly string[] {
   const chunks = new Map(
     output.flatMap((file) => (file.type === "chunk" ? [[file.fileName, file] as const] : [])),
   );
-  const core = new Set(["boot.js", "favicon.svg", "assets/sqlite3.wasm"]);
+  const core = new Set(["boot.js", "favicon.svg"]);
   const page = output.find(({ fileName }) => fileName === "index.html");
   const html = page?.type === "asset" ? String(page.source) : "";
   for (const name of chunks.keys()) if (html.includes(name)) add(name);

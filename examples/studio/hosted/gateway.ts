@@ -33,6 +33,9 @@ const openSQLite = sqlite3InitModule as (options: {
   readonly wasmBinary: ArrayBuffer;
 }) => ReturnType<typeof sqlite3InitModule>;
 
+/** Set by the build: path of SQLite's WebAssembly. */
+declare const SQLITE: string;
+
 /** Address of the gateway, which is nowhere but here. */
 const GATEWAY = "https://gateway.test";
 
@@ -41,7 +44,7 @@ globalThis.openGateway = async ({ base, fileAt }) => {
   const files = `${base}emulator`;
   const [state, wasmBinary] = await Promise.all([
     openKeptState(`${base} emulator`),
-    fileAt("assets/sqlite3.wasm").then((file) => file.arrayBuffer()),
+    fileAt(SQLITE).then((file) => file.arrayBuffer()),
   ]);
   const key = await secretIn(state, "key");
   const filesSecret = await secretIn(state, "files");

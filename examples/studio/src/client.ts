@@ -1,7 +1,7 @@
 import { type Clock, createClient, indexedDBStorage } from "@sluice/core";
 import { devtoolsFetch } from "@sluice/react/devtools";
 import { recordEvent, recordRequest } from "./inspector/feed.js";
-import { assertReachable, serverURL } from "./server.js";
+import { assertReachable, isHosted, serverURL } from "./server.js";
 import { createValue } from "./value.js";
 
 /**
@@ -98,6 +98,8 @@ const retryClock: Clock = {
 
 /** The client of all rooms. It has no key: the proxy that serves this page adds it. */
 export const client = createClient({
+  // a host of many pages has one storage for all of them
+  ...(isHosted && { scope: serverURL }),
   // the studio shows the tokens of each answer
   includeUsage: true,
   baseURL: serverURL,
