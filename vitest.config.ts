@@ -54,7 +54,7 @@ const alias = [
   { find: "@sluice/worker-proxy", replacement: source("worker-proxy/src/index.ts") },
   { find: "@sluice/durable/node", replacement: source("durable/src/hosts/node/index.ts") },
   { find: "@sluice/durable/postgres", replacement: source("durable/src/hosts/postgres/index.ts") },
-  { find: "@sluice/durable/browser", replacement: source("durable/src/hosts/browser/index.ts") },
+  { find: "@sluice/durable/indexed-db", replacement: source("durable/src/hosts/indexed-db/index.ts") },
   { find: "@sluice/durable/s3", replacement: source("durable/src/hosts/s3/index.ts") },
   { find: "@sluice/durable/testing", replacement: source("durable/src/testing/index.ts") },
   { find: "@sluice/durable/push", replacement: source("durable/src/notices/push/index.ts") },

@@ -150,7 +150,7 @@ describe("the types compile with every check on", { tags: ["long"], timeout: 600
     "durable/node",
     "durable/push",
     "durable/runner",
-    "durable/browser",
+    "durable/indexed-db",
     "durable/s3",
     "durable/testing",
     "otel",

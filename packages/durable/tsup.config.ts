@@ -5,7 +5,7 @@ export default defineConfig({
   entry: [
     "src/index.ts",
     "src/hosts/node/index.ts",
-    "src/hosts/browser/index.ts",
+    "src/hosts/indexed-db/index.ts",
     "src/hosts/s3/index.ts",
     "src/hosts/postgres/index.ts",
     "src/notices/push/index.ts",

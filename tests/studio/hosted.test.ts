@@ -6,6 +6,10 @@ import { sharedBrowser } from "../support/browser.ts";
 import { type HostedStudio, startHostedStudio } from "../support/hosted-studio.ts";
 import { hasChromium } from "../support/studio-suite.ts";
 
+declare global {
+  var couldWriteAtStart: boolean | undefined;
+}
+
 /** Pictures of the examples, which the Service Worker loads last. */
 const PICTURES = 13;
 
@@ -64,6 +68,18 @@ describe.skipIf(!hasChromium)("The hosted studio in Chromium (skipped where ther
     expect([...hosts]).toEqual([new URL(site.address).host]);
     expect(site.asked.filter((path) => /\/(?:v1|gamma|emulator)\//.test(path))).toEqual([]);
     expect(site.asked.filter((path) => !path.startsWith("/sluice.docs/studio/"))).toEqual([]);
+  });
+
+  test("The Service Worker starts when one can write already, and a question that comes earlier waits for it", async () => {
+    await page.addInitScript(noteStart);
+    await page.evaluate(async () => {
+      for (const registration of await navigator.serviceWorker.getRegistrations())
+        await registration.unregister();
+    });
+    await page.reload();
+    await ask("Say 'small steps' in Chinese, Arabic and Hindi");
+    await expect.poll(() => answer().innerText()).toMatch(/Arabic/);
+    expect(await page.evaluate(() => globalThis.couldWriteAtStart)).toBe(true);
   });
 
   test("An answer goes on where the page is loaded again in its middle, and is asked for once", async () => {
@@ -211,6 +227,16 @@ describe.skipIf(!hasChromium)("The hosted studio in Chromium (skipped where ther
     });
   }
 });
+
+/** Runs in the page: notes if one could write when the Service Worker was registered. */
+function noteStart(): void {
+  const { serviceWorker } = navigator;
+  const register = serviceWorker.register.bind(serviceWorker);
+  serviceWorker.register = (...given) => {
+    globalThis.couldWriteAtStart ??= document.querySelector("textarea:enabled") !== null;
+    return register(...given);
+  };
+}
 
 const widthOf = (picture: Locator) => picture.evaluate((it) => (it as HTMLImageElement).naturalWidth);
 

@@ -1,4 +1,4 @@
-import { databaseBucket, openObjects } from "@sluice/durable/browser";
+import { databaseBucket, openObjects } from "@sluice/durable/indexed-db";
 import { createEmulator } from "@sluice/emulator";
 import sqlite3InitModule from "@sqlite.org/sqlite-wasm";
 import { landscapes } from "../demo/media/media.ts";
@@ -13,7 +13,7 @@ import { type KeptState, openKeptState } from "./kept-state.ts";
  */
 
 /** What stands around the gateway. */
-export interface Place {
+interface Place {
   /** Address of the page, with a slash at its end. */
   readonly base: string;
   /** Loads a file of the page, from the cache where it is there. */

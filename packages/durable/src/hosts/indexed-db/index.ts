@@ -31,7 +31,7 @@ export interface ObjectsOptions<Env, Names extends string> {
  * @example
  * ```ts
  * import { streamLogObject, type ObjectNamespace } from "@sluice/durable";
- * import { openObjects } from "@sluice/durable/browser";
+ * import { openObjects } from "@sluice/durable/indexed-db";
  * import sqlite3InitModule from "@sqlite.org/sqlite-wasm";
  *
  * interface Settings {

@@ -30,7 +30,7 @@ type PartEntry = Pick<FileEntry, "etag" | "content">;
  * @param database its name; it is made where it is missing
  * @example
  * ```ts
- * import { databaseBucket } from "@sluice/durable/browser";
+ * import { databaseBucket } from "@sluice/durable/indexed-db";
  *
  * const env = { MEDIA: databaseBucket("gateway-files") };
  * ```

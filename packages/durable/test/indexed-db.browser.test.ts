@@ -1,10 +1,10 @@
 import type { ObjectNamespace, ObjectState } from "@sluice/durable";
-import { databaseBucket, openObjects } from "@sluice/durable/browser";
+import { databaseBucket, openObjects } from "@sluice/durable/indexed-db";
 import { testBucket, testKeeper } from "@sluice/durable/testing";
 import sqlite3InitModule from "@sqlite.org/sqlite-wasm";
 import { afterEach, describe, expect, onTestFinished, test } from "vitest";
-import { openDatabaseKeeper } from "../src/hosts/browser/database-keeper.js";
-import { openStores } from "../src/hosts/browser/stores.js";
+import { openDatabaseKeeper } from "../src/hosts/indexed-db/database-keeper.js";
+import { openStores } from "../src/hosts/indexed-db/stores.js";
 
 /* Objects and files in IndexedDB, in a real browser. A worker that the browser ends is one whose memory is gone. */
 
