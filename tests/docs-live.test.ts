@@ -17,7 +17,7 @@ describe.skipIf(!findChromium())("the site in Chromium (skipped where there is n
   beforeAll(async () => {
     await buildSite();
     site = await serveSite();
-  }, 180_000);
+  }, 600_000);
   afterAll(() => site.close());
   beforeEach(async () => {
     problems.length = 0;

@@ -26,7 +26,7 @@ beforeAll(async () => {
   const [file = ""] = globSync("dist/assets/chunks/@localSearchIndexroot*.js", { cwd: docs });
   const { default: json } = (await import(/* @vite-ignore */ join(docs, file))) as { default: string };
   index = MiniSearch.loadJSON(json, searchOptions);
-}, 180_000);
+}, 600_000);
 
 /** Pages of the first three results. */
 const found = (query: string) =>

@@ -11,7 +11,7 @@ import { namesOf } from "./support/examples.ts";
 const root = join(import.meta.dirname, "..");
 const read = (path: string) => readFileSync(join(root, path), "utf8");
 
-beforeAll(buildSite, 180_000);
+beforeAll(buildSite, 600_000);
 
 test("no link between pages of the site is dead, nor its anchor", () => {
   expect(deadLinks()).toEqual([]);
