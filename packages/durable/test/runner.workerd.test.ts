@@ -92,6 +92,16 @@ async function last(seen: object): Promise<Message> {
 }
 
 describe("a turn that a page hands over", () => {
+  test("The device that asks is the author of its question, and none passes for the server", async () => {
+    await ask("POST", "/turns", { message: question("q-1"), parent: null, by: "laptop" });
+    await expect.poll(async () => (await thread()).at(-1)?.outcome).toBe("complete");
+    const answer = (await thread()).at(-1)?.id ?? "";
+    await ask("POST", "/turns", { message: question("q-2"), parent: answer, by: "server" });
+    await expect.poll(async () => (await thread()).length).toBe(4);
+    const all = await records();
+    expect([all["q-1"]?.by, all[answer]?.by, all["q-2"]?.by]).toEqual(["laptop", "server", undefined]);
+  });
+
   test("The server answers the question, and the event of the run has its end", async () => {
     const { status, json } = await turn("q-1");
     expect([status, json]).toEqual([202, { messageId: "q-1" }]);

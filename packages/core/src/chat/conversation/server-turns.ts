@@ -1,5 +1,6 @@
 import { openSpan, unlessAborted } from "../../base/clock.js";
 import { randomId } from "../../base/random-id.js";
+import { storageOf } from "../../storage/client-storage.js";
 import { connectionError } from "../../transport/failure.js";
 import { errorOf } from "../../transport/refusal.js";
 import { requestOnce } from "../../transport/request-once.js";
@@ -95,7 +96,7 @@ export function serverTurns(chat: Chat, read: ReadOptions) {
     chat.error = undefined;
     store.flush();
     try {
-      await postTurn(body);
+      await postTurn({ ...body, by: await thisDevice(chat) });
       const turn = await until(chat, () => endOf(below, before, questionBefore));
       chat.error = turn.error;
       return turn;
@@ -257,6 +258,13 @@ async function request(
   } catch (cause) {
     throw isGatewayError(cause) ? cause : connectionError(cause);
   }
+}
+
+/** Returns the id of this device, by which the others see that the question is not theirs; undefined if none is kept. */
+function thisDevice({ client, own }: Chat): Promise<string | undefined> {
+  const { storage } = own();
+  const devices = storage && storageOf(client, storage).devices;
+  return Promise.resolve(devices?.id()).catch(() => undefined);
 }
 
 /** Name of this page among the devices; it is no identity. */

@@ -105,6 +105,8 @@ async function loadKeeper(
   chat: Chat,
   place: Pick<KeptThread, "storage" | "collection" | "initial">,
 ): Promise<ThreadKeeper> {
+  // a device may be offline when it sends: then it hands the turn over later
+  if (chat.isOnServer) import("./server-turns.js").catch(() => {});
   const { createKeeper } = await import("./persistence.js");
   return createKeeper({
     ...chat,

@@ -1,4 +1,4 @@
-import type { KeptMessage } from "./records.js";
+import { type KeptMessage, SERVER } from "./records.js";
 import { turnRefusal } from "./refusals.js";
 
 /** A turn as a device asks for it. */
@@ -9,6 +9,8 @@ export interface AskedTurn {
   readonly message: KeptMessage | undefined;
   /** The message that the turn follows; null for a first question. */
   readonly parent: string | null;
+  /** The device on which the question was written, as its pages name it; undefined where it says none. */
+  readonly by: string | undefined;
 }
 
 const ID = /^(?!\/)[\x21-\x7e]{1,128}$/;
@@ -30,7 +32,9 @@ export function askedTurn(body: Readonly<Record<string, unknown>> = {}): AskedTu
     throw turnRefusal("turn_invalid", { what: "id: send 1 to 128 visible ASCII characters" });
   if (!message && parent === null)
     throw turnRefusal("turn_invalid", { what: "message: send a question, or the parent of an answer" });
-  return { id, message, parent };
+  // `server` is the author of answers alone
+  const by = isId(body["by"]) && body["by"] !== SERVER ? body["by"] : undefined;
+  return { id, message, parent, by };
 }
 
 function questionIn(given: unknown): KeptMessage {

@@ -60,7 +60,7 @@ function openRuns<Env>(place: RunPlace<Env>, setup: RunnerSetup<Env>): Runs {
   return { schedules, begin, stop, changed, resume, alarm, drop };
 
   async function begin(body: Parameters<Runs["begin"]>[0], caller: RunCaller): Promise<BegunTurn> {
-    const { id, message, parent } = askedTurn(body);
+    const { id, message, parent, by } = askedTurn(body);
     const below = message?.id ?? String(parent);
     if (rows.has(id)) return { messageId: below };
     const open = rows.open();
@@ -69,7 +69,7 @@ function openRuns<Env>(place: RunPlace<Env>, setup: RunnerSetup<Env>): Runs {
     // nothing is awaited up to the start: of two devices with one turn, one begins it
     if (open) finishAs(open, WENT_ON);
     const turn: OpenTurn = { id, ...caller, below, tip: below, startedAt: Date.now(), tries: 0, claims: {} };
-    const refused = enter(turn, message && { message, parent, revision: 0 });
+    const refused = enter(turn, message && { message, parent, revision: 0, ...(by && { by }) });
     if (refused !== undefined) throw turnRefusal("turn_not_kept", { what: refused });
     return { messageId: below };
   }
