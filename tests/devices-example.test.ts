@@ -1,6 +1,5 @@
 import { spawnSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
-import { fileURLToPath } from "node:url";
 import type { BrowserContext, Page } from "playwright";
 import { afterEach, beforeAll, describe, expect, test } from "vitest";
 import { findChromium } from "../scripts/chromium.ts";
@@ -8,6 +7,8 @@ import { sharedBrowser } from "./support/browser.ts";
 import {
   approveAndLeave,
   type Device,
+  deviceIn,
+  exampleFolder,
   openOnBoth,
   type RunningExample,
   shows,
@@ -25,7 +26,7 @@ const idle = (device: Device, messages: number) =>
     return roles.length === messages && roles.at(-1) === "assistant, " && !text.includes("Working");
   });
 
-const folder = fileURLToPath(new URL("../examples/devices/", import.meta.url));
+const folder = `${exampleFolder}/`;
 
 test("examples/devices has at most 200 lines of source, page and server together", () => {
   const sources = readdirSync(folder).filter((name) => /\.(ts|tsx|html|css)$/.test(name));
@@ -61,26 +62,7 @@ describe.skipIf(!findChromium())("examples/devices in Chromium (skipped where th
     const page = await context.newPage();
     page.on("pageerror", ({ message }) => problems.push(message));
     await page.goto(example?.url ?? "");
-    return {
-      page,
-      context,
-      async enter(label, text) {
-        const field = page.getByRole("textbox", { name: label });
-        await field.fill(text);
-        await page
-          .locator("form")
-          .getByRole("button", { name: /^S(end|ign in)$/ })
-          .click();
-      },
-      press: (name) => page.locator("button, a").getByText(name, { exact: true }).click(),
-      text: () => page.locator("body").innerText(),
-      hasImage: () =>
-        page
-          .getByRole("img")
-          .evaluate((image: HTMLImageElement) => image.decode())
-          .then(() => true),
-      close: () => context.close(),
-    };
+    return { page, context, ...deviceIn(page) };
   }
 
   async function start(host: "node" | "workerd" = "node"): Promise<RunningExample> {

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { behaviours } from "./everywhere/behaviours/index.js";
 import { settings, typescripts } from "./everywhere/compilers.ts";
+import { devicePair, deviceSteps } from "./everywhere/devices.ts";
 import { tableUnder } from "./everywhere/page.ts";
 import { places } from "./everywhere/places.ts";
 import { copyBehaviours, packInto, temporaryFolder } from "./everywhere/project.ts";
@@ -35,6 +36,13 @@ describe("docs/everywhere.md", () => {
       ["browser", "push"],
       [expect.stringMatching(/^Firefox /), "✓"],
     ]);
+  });
+
+  test("has a row for Chromium with Firefox as two devices", () => {
+    const [head, ...rows] = tableUnder("Devices");
+    expect(head).toEqual(["first", "second", ...deviceSteps]);
+    const [first, second] = devicePair.map(({ name }) => expect.stringMatching(new RegExp(`^${name} `)));
+    expect(rows).toEqual([[first, second, ...deviceSteps.map(() => "✓")]]);
   });
 
   test("names no failure", () => {

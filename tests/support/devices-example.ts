@@ -6,13 +6,15 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createEmulator } from "@sluice/emulator";
 import { serve } from "@sluice/emulator/serve";
+import type { Page } from "playwright";
 
 /*
  * `examples/devices` as its command starts it, in front of a gateway that can hold images back, and what two devices of
  * one user do with it. A device is a browser, however it is driven.
  */
 
-const folder = join(import.meta.dirname, "../../examples/devices");
+/** Folder of the example. */
+export const exampleFolder = join(import.meta.dirname, "../../examples/devices");
 const KEY = "sk-devices";
 
 /** A browser with storage of its own. */
@@ -26,6 +28,24 @@ export interface Device {
   readonly close: () => Promise<void>;
 }
 
+/** A page that Playwright drives, alone in its context. */
+export function deviceIn(page: Page): Device {
+  return {
+    async enter(label, text) {
+      await page.getByRole("textbox", { name: label }).fill(text);
+      await page.locator("form [type=submit]").click();
+    },
+    press: (name) => page.locator("button, a").getByText(name, { exact: true }).click(),
+    text: () => page.locator("body").innerText(),
+    hasImage: () =>
+      page
+        .getByRole("img")
+        .evaluate((image: HTMLImageElement) => image.decode())
+        .then(() => true),
+    close: () => page.context().close(),
+  };
+}
+
 /** The running example. */
 export interface RunningExample {
   readonly url: string;
@@ -37,7 +57,10 @@ export interface RunningExample {
 }
 
 /** Starts the server of the example on Node, or its Worker on workerd. `vite build` comes before. */
-export async function startExample(host: "node" | "workerd" = "node"): Promise<RunningExample> {
+export async function startExample(
+  host: "node" | "workerd" = "node",
+  folder = exampleFolder,
+): Promise<RunningExample> {
   const emulator = createEmulator({ apiKeys: [KEY], speed: 20 });
   let held: Promise<void> | undefined;
   const gateway = await serve(
@@ -54,7 +77,8 @@ export async function startExample(host: "node" | "workerd" = "node"): Promise<R
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
   const variables = { GATEWAY_URL: gateway.url, GATEWAY_API_KEY: KEY };
-  const child = host === "node" ? startNode(port, data, variables) : startWorker(port, data, variables);
+  const start = host === "node" ? startNode : startWorker;
+  const child = start(folder, port, data, variables);
   await answering(child, url);
   return {
     url,
@@ -68,7 +92,8 @@ export async function startExample(host: "node" | "workerd" = "node"): Promise<R
     },
     async close() {
       // with all that it has started
-      if (child.pid && child.exitCode === null) process.kill(-child.pid, "SIGKILL");
+      if (child.pid && child.exitCode === null && child.signalCode === null)
+        process.kill(-child.pid, "SIGKILL");
       await ended(child);
       await gateway.close();
       rmSync(data, { recursive: true, force: true });
@@ -78,7 +103,7 @@ export async function startExample(host: "node" | "workerd" = "node"): Promise<R
 
 type Variables = Readonly<Record<string, string>>;
 
-function startNode(port: number, data: string, variables: Variables): ChildProcess {
+function startNode(folder: string, port: number, data: string, variables: Variables): ChildProcess {
   return spawn(process.execPath, ["server.ts"], {
     cwd: folder,
     detached: true,
@@ -87,7 +112,7 @@ function startNode(port: number, data: string, variables: Variables): ChildProce
   });
 }
 
-function startWorker(port: number, data: string, variables: Variables): ChildProcess {
+function startWorker(folder: string, port: number, data: string, variables: Variables): ChildProcess {
   const given = { ...variables, ORIGINS: `http://127.0.0.1:${port}` };
   const vars = Object.entries(given).flatMap(([name, value]) => ["--var", `${name}:${value}`]);
   const places = ["--port", String(port), "--inspector-port", "0", "--persist-to", data];
@@ -150,7 +175,7 @@ export async function openOnBoth(first: Device, second: Device, question: string
   await second.press(question);
 }
 
-/** What is typed on the first streams on the second, which stops it. */
+/** Streams an answer on both devices, and stops it on the one that has not asked. */
 export async function typeAndStop(first: Device, second: Device): Promise<void> {
   const question = "Tell me about rivers [[stall]]";
   await openOnBoth(first, second, question);
