@@ -1,9 +1,14 @@
-import { createStudioWorker } from "./studio-worker.js";
+import { type DevicesEnv, devicesProxy, nameIn } from "./devices.js";
+import { createStudioWorker, type Env } from "./studio-worker.js";
 
 const studio = createStudioWorker();
 
 /** Classes of the objects, under the names that wrangler.jsonc binds. */
 export const { StreamLog, MediaIndex, VideoWatch, PushSubscriptions } = studio;
+export { Conversations } from "./devices.js";
 
 /** Serves the studio's page (wrangler.jsonc, `assets`) and, for everything else, the gateway. */
-export default { fetch: studio.fetch };
+export default {
+  fetch: (request: Request, env: Env & DevicesEnv, context?: Parameters<typeof studio.fetch>[2]) =>
+    (nameIn(request) === undefined ? studio : devicesProxy).fetch(request, env, context),
+};

@@ -6,7 +6,7 @@ import { sharedBrowser } from "../support/browser.ts";
 import { type QuickStudio, startQuickStudio } from "../support/quick-studio.ts";
 import { reopenStudio, type StudioPage } from "../support/studio-page.ts";
 
-const rooms = ["Chat", "Images", "Videos", "Assets"] as const;
+const rooms = ["Chat", "Images", "Videos", "Assets", "Devices"] as const;
 
 describe.skipIf(!findChromium())("the shell of the studio in Chromium (skipped where there is none)", () => {
   let server: QuickStudio;

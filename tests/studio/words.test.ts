@@ -284,6 +284,51 @@ const rows: Readonly<Record<string, readonly Row[]>> = {
     ["its user said no", toolWords.denied, "Denied"],
     ["it will not run", toolWords.cancelled, "Cancelled"],
   ],
+  // devices.test.ts
+  "a device": [
+    ["it added the message", words.authorWords({}), "This device"],
+    ["another one added the message", words.authorWords({ origin: "another-device" }), "Other device"],
+    ["the server added the message", words.authorWords({ origin: "server" }), "Server"],
+    ["all is well", words.deviceWords({ isOffline: false, isWorking: false, isSyncing: false }), ""],
+    [
+      "a turn runs",
+      words.deviceWords({ isOffline: false, isWorking: true, isSyncing: true }),
+      "The server is working…",
+    ],
+    [
+      "records are on their way",
+      words.deviceWords({ isOffline: false, isWorking: false, isSyncing: true }),
+      "Syncing…",
+    ],
+    [
+      "its network is cut",
+      words.deviceWords({ isOffline: true, isWorking: false, isSyncing: false }),
+      "Offline",
+    ],
+    [
+      "its network is cut, and the server lacks records",
+      words.deviceWords({ isOffline: true, isWorking: false, isSyncing: true }),
+      "Offline. Not all is sent.",
+    ],
+    ["its page is closed", words.DEVICE_CLOSED, "Closed. The server goes on."],
+    ["its network can be cut", words.networkWords(false), "Go offline"],
+    ["its network can be mended", words.networkWords(true), "Go online"],
+    [
+      "none is signed in",
+      words.DEVICES_INTRO,
+      "One conversation on a laptop and a phone. It goes on when both are closed.",
+    ],
+    [
+      "its room is shown beside the inspector",
+      words.NO_CODE,
+      "The code of this room is in examples/devices.",
+    ],
+    [
+      "a name is asked for",
+      words.NO_PASSWORD,
+      "There is no password: each name is believed. Your app has its own sign-in.",
+    ],
+  ],
   // videos.test.ts
   "a video": [
     ["it is not over", videoWords("running"), "Making your video"],

@@ -11,7 +11,7 @@ import { isAnswering } from "./inspector/feed.js";
 import { createValue } from "./value.js";
 
 /** The rooms, as the address names them. */
-const roomNames = ["chat", "images", "videos", "assets"] as const;
+const roomNames = ["chat", "images", "videos", "assets", "devices"] as const;
 export type RoomName = (typeof roomNames)[number];
 
 /** A place in the studio. */
@@ -63,6 +63,7 @@ const scripts: Readonly<Record<RoomName, () => Promise<ComponentType>>> = {
   images: async () => (await import("./images/images-room.js")).ImagesRoom,
   videos: async () => (await import("./videos/videos-room.js")).VideosRoom,
   assets: async () => (await import("./assets/assets-room.js")).AssetsRoom,
+  devices: async () => (await import("./devices/devices-room.js")).DevicesRoom,
 };
 
 /** Time from the first paint until the page loads what no one has asked for yet, in milliseconds. */

@@ -5,6 +5,7 @@ import { inspectorView } from "../shell/commands.js";
 import { Chip } from "../ui/button.js";
 import { CopyButton, Highlighted } from "../ui/code.js";
 import { createKeptValue, useValue } from "../value.js";
+import { NO_CODE } from "../words.js";
 import { inspected } from "./feed.js";
 import { NetworkView } from "./network-view.js";
 import { snippet, type Target } from "./snippets/snippet.js";
@@ -46,7 +47,7 @@ const chosenTarget = createKeptValue<Target>(
 function CodeView() {
   const shown = useValue(inspected);
   const target = useValue(chosenTarget);
-  if (!shown) return null;
+  if (!shown) return <p className="p-4 text-sm text-muted">{NO_CODE}</p>;
   const code = snippet(shown.work, target, client.baseURL);
   return (
     <>

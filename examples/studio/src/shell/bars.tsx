@@ -4,6 +4,7 @@ import {
   Image,
   MessageSquare,
   Monitor,
+  MonitorSmartphone,
   Moon,
   PanelLeft,
   PanelRight,
@@ -36,6 +37,7 @@ const rooms: readonly { readonly room: RoomName; readonly label: string; readonl
   { room: "images", label: "Images", Icon: Image },
   { room: "videos", label: "Videos", Icon: Clapperboard },
   { room: "assets", label: "Assets", Icon: Box },
+  { room: "devices", label: "Devices", Icon: MonitorSmartphone },
 ];
 
 const row =

@@ -1,0 +1,54 @@
+import { type Client, createClient } from "@sluice/core";
+import { remoteStorage } from "@sluice/core/remote";
+import { serverURL } from "../server.js";
+import { createValue } from "../value.js";
+
+/** Names of the devices, as addresses have them. */
+export const deviceNames = ["laptop", "phone"] as const;
+export type DeviceName = (typeof deviceNames)[number];
+
+/**
+ * Makes the client of one device. Both are in one browser: the scope gives each a database, locks and channels of its
+ * own, so that they meet on the server alone, as two browsers would.
+ */
+export function deviceClient(
+  user: string,
+  device: DeviceName,
+  send?: (request: Request) => Promise<Response>,
+): Client {
+  return createClient({
+    baseURL: serverURL,
+    scope: `${user} on ${device}`,
+    headers: { authorization: `Bearer ${encodeURIComponent(user)}` },
+    ...(send && { fetch: send }),
+  });
+}
+
+/** Makes a device whose network can be cut. */
+export function openDevice(user: string, device: DeviceName) {
+  const isOffline = createValue(false);
+  let cable = new AbortController();
+  const client = deviceClient(user, device, (request) => {
+    if (isOffline.getSnapshot()) return Promise.reject(new TypeError("Failed to fetch"));
+    return fetch(request, { signal: AbortSignal.any([request.signal, cable.signal]) });
+  });
+  return { client, storage: remoteStorage(client), isOffline, setIsOffline };
+
+  function setIsOffline(next: boolean): void {
+    isOffline.set(next);
+    if (next) cable.abort(new TypeError("network error"));
+    cable = new AbortController();
+    // what waits for the network tries again now
+    if (!next) dispatchEvent(new Event("online"));
+  }
+}
+
+/** Removes what the devices of a user have stored in this browser. */
+export async function forgetDevices(user: string): Promise<void> {
+  for (const device of deviceNames) await deviceClient(user, device).forget();
+}
+
+/** Writes the address of a device's page. */
+export function addressOf(user: string, device: DeviceName): string {
+  return `/?${new URLSearchParams({ user, device })}#/device`;
+}
