@@ -51,8 +51,10 @@ writeFileSync(
 execFileSync("npx", ["--no-install", "biome", "format", "--write", page], { cwd: root, stdio: "ignore" });
 
 function counted(): readonly Use[] {
-  const file = "packages/durable/test/capacity.workerd.test.ts";
-  const printed = execFileSync("npx", ["--no-install", "vitest", "run", "--maxWorkers", "1", file], {
+  const files = ["capacity", "conversations-growth"].map(
+    (name) => `packages/durable/test/${name}.workerd.test.ts`,
+  );
+  const printed = execFileSync("npx", ["--no-install", "vitest", "run", "--maxWorkers", "1", ...files], {
     cwd: root,
     encoding: "utf8",
   });

@@ -108,6 +108,44 @@ const FIGURES = {
   "a search": [0, 0, 3, 0],
 };
 
+test("An answer of 30 s that a page writes once a second costs what the page on capacity says", async () => {
+  const { write, lease, ring } = openUser(user);
+  await write("c-1", unseen({ a: message("A first text of some words") }));
+  await ring("c-1");
+  let requests = 0;
+  let alarms = 0;
+  let index: Rows | undefined;
+  const own = await rowsOf("c-1", async () => {
+    index = await rowsOf("~index", async () => {
+      await lease("c-1", "device-a");
+      let { json } = await write("c-1", unseen({ q: message("A question"), answer: message("word") }));
+      requests += 2;
+      for (let second = 1; second <= 30; second += 1) {
+        vi.setSystemTime(Date.now() + 1000);
+        const value = message(Array.from({ length: second * 10 }, (_, nth) => `word ${nth}`).join(" "));
+        ({ json } = await write("c-1", { answer: { value, seen: json.version } }));
+        requests += 1;
+        if (second % 10 !== 0) continue;
+        await lease("c-1", "device-a");
+        // with a note to the index
+        await ring("c-1");
+        requests += 2;
+        alarms += 1;
+      }
+    });
+  });
+  const use = {
+    requests,
+    alarms,
+    read: own.read + (index?.read ?? 0),
+    written: own.written + (index?.written ?? 0),
+  };
+  // for bench/capacity.ts
+  console.log(`capacity ${JSON.stringify({ name: "an answer of 30 s in a conversation", ...use })}`);
+  expect(use.read).toBeLessThanOrEqual(450);
+  expect(use.written).toBeLessThanOrEqual(200);
+});
+
 test("The rows of one step are those of the page on capacity", async () => {
   const { write, lease, read, ring, search } = openUser(user);
   const { json: first } = await write("c-1", unseen({ a: message("A first text of some words") }));

@@ -22,7 +22,8 @@ interface DeviceChatProps {
 /** One conversation on one device. The server does its turns, so that the page may close. */
 export function DeviceChat({ id, storage, isOffline }: DeviceChatProps) {
   const chat = useChatStream({ id, model: "delta-5.3", storage, runsOn: "server" });
-  const { messages, pendingActions, status, isSyncing, isRunningElsewhere } = chat;
+  const { messages, pendingActions, status, syncError, isRunningElsewhere } = chat;
+  const isSyncing = chat.isSyncing || syncError !== undefined;
   const isWorking = status === "submitted" || status === "streaming" || isRunningElsewhere;
   const last = messages.at(-1);
   const error = isOffline ? undefined : (chat.error ?? last?.error);
