@@ -49,6 +49,16 @@ export default defineConfig(({ mode }) => {
     },
     // each language of the highlighter is a file of its own
     worker: { format: "es", plugins: () => [leaveOut()] },
+    resolve: {
+      alias: [
+        // the registry's popups load when the pointer comes near: a page that shows one at once takes them as they are
+        {
+          find: "@/components/sluice/popups",
+          replacement: join(import.meta.dirname, "src/ui/popups.tsx"),
+        },
+        { find: /^@(?=\/)/, replacement: join(import.meta.dirname, "../registry") },
+      ],
+    },
     server: { proxy: { "/v1": worker, "/gamma": worker } },
   };
 });

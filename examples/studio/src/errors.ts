@@ -9,11 +9,15 @@ interface DescriptionOptions extends DescribeErrorOptions {
 }
 
 /** Describes an error in words that are true now: what failed without a network has other words when it is back. */
-export function useDescription(
-  error: unknown,
-  { isWaiting = false, ...options }: DescriptionOptions = {},
-): ErrorDescription {
+export function useDescription(error: unknown, options?: DescriptionOptions): ErrorDescription {
+  return useDescribe(options)(error);
+}
+
+/** Returns the function that describes errors in words that are true now. */
+export function useDescribe({ isWaiting = false, ...options }: DescriptionOptions = {}) {
   const isOffline = useValue(isAway);
-  const description = describeError(error, options);
-  return isOfOffline(error) ? { ...description, ...unsentWords({ isOffline, isWaiting }) } : description;
+  return (error: unknown): ErrorDescription => {
+    const description = describeError(error, options);
+    return isOfOffline(error) ? { ...description, ...unsentWords({ isOffline, isWaiting }) } : description;
+  };
 }

@@ -1,5 +1,6 @@
-import type { ChatStatus, MessageOutcome, ThreadMessage, ToolCallState } from "@sluice/core";
+import type { ChatStatus, ThreadMessage } from "@sluice/core";
 import type { DownloadResult } from "@sluice/react/app";
+import { endingWords as ending } from "../../registry/components/sluice/words.js";
 import type { Keeping } from "./client.js";
 import type { LinkPhase } from "./media/link.js";
 
@@ -96,19 +97,13 @@ export function downloadWords(result: DownloadResult): string | undefined {
 /** Says that nothing of a request left this page. */
 export const NOTHING_SENT = "Nothing was sent.";
 
-/** Says why an answer is not whole; absent of one that is, and of one whose error says it. */
-export const endingWords: { readonly [Outcome in MessageOutcome]?: string } = {
-  length: "The answer reached its length limit.",
-  stopped: "Stopped",
-  interrupted: "Interrupted: the page was closed.",
-  unconfirmed: "The answer may be incomplete.",
-  "step-limit": "The limit of steps was reached.",
-  "content-filter": "The rest was removed by a filter.",
-  "insufficient-resource": "The model ran out of capacity.",
-};
-
-/** Says that a question has no answer and no error: its page was closed before. */
-export const UNANSWERED = "No answer yet";
+/** Says why an answer is not whole, and that a question has none: the words of the registry's components. */
+export const {
+  outcomes: endingWords,
+  unanswered: UNANSWERED,
+  silence: silenceWords,
+  retrying: retryWords,
+} = ending;
 
 /** Says who gives an answer that this tab did not ask for just now; undefined where this tab did. */
 export function sourceWords(state: {
@@ -117,16 +112,6 @@ export function sourceWords(state: {
 }): string | undefined {
   if (state.isResumed) return "Resumed";
   return state.isElsewhere ? "Answering in another tab" : undefined;
-}
-
-/** Says how long an answer in flight has had no new text. */
-export function silenceWords(ms: number): string {
-  return `No new text for ${Math.floor(ms / 1000)} s. Wait, or stop it.`;
-}
-
-/** Says when a request that failed is sent again by itself. */
-export function retryWords(title: string, seconds: number): string {
-  return `${title}. Retrying in ${Math.max(1, seconds)} s`;
 }
 
 /** The state of a chat, for screen readers, which are not told every word. */
@@ -342,16 +327,7 @@ export const IMAGES_DONE = "Done";
 export const VIDEO_FAILED = "The video failed";
 
 /** The state of a tool call. */
-export const toolWords: Readonly<Record<ToolCallState, string>> = {
-  streaming: "Writing…",
-  "needs-approval": "Needs your approval",
-  "needs-result": "Needs your answer",
-  running: "Running…",
-  done: "Done",
-  failed: "Failed",
-  denied: "Denied",
-  cancelled: "Cancelled",
-};
+export { toolStates as toolWords } from "../../registry/components/sluice/words.js";
 
 /** Says that a room, or a part of one, is not there. */
 export const roomWords = {
@@ -401,6 +377,9 @@ export function refusedWords(refused: readonly Refused[]): readonly string[] {
     return `${count} files were not added: they ${whys[first.reason]}.`;
   });
 }
+
+/** Most files of a field of which the model sets no limit, and of a message. */
+export const MOST_FILES = 10;
 
 /** Says that a request was refused for its size. */
 export const TOO_LARGE: Words = { title: "Too large", hint: "Use a smaller file, or fewer." };

@@ -1,15 +1,15 @@
 import { Upload } from "lucide-react";
 import { useRef, useState } from "react";
+import { Refusals } from "@/components/sluice/attachments";
 import { useInspected } from "../inspector/feed.js";
 import { focusProblem, Unsaved } from "../media/composer.js";
 import { DropHint } from "../media/drop-hint.js";
-import { Refusals } from "../media/refusals.js";
 import { useDrop } from "../media/sources.js";
 import { RoomHeader } from "../shell/bars.js";
 import { Button } from "../ui/button.js";
 import { Field, TextInput } from "../ui/fields.js";
 import { useValue } from "../value.js";
-import type { Refused } from "../words.js";
+import { type Refused, refusedWords } from "../words.js";
 import { AssetCard, RegistrationCard } from "./asset-card.js";
 import {
   type RegisteredAsset,
@@ -88,7 +88,7 @@ export function AssetsRoom() {
               <p className="grow text-sm text-muted">Add a picture once. Use it in many videos.</p>
               <PicturePicker onPick={(files) => void addFiles(files)} />
             </div>
-            <Refusals refused={refused} onDismiss={() => setRefused([])} />
+            <Refusals lines={refusedWords(refused)} onDismiss={() => setRefused([])} />
             <div className="grid gap-3 sm:grid-cols-2">
               <Field label="Link" issues={linkProblem ? [linkProblem] : []}>
                 <span className="flex gap-2">

@@ -2,9 +2,10 @@ import clsx from "clsx";
 import { Download, WrapText } from "lucide-react";
 import { type ComponentProps, isValidElement, type ReactNode, useEffect, useState } from "react";
 import { type ExtraProps, useIsCodeFenceIncomplete } from "streamdown";
+import { CopyButton } from "@/components/sluice/copy-button";
 import { theme } from "../shell/commands.js";
 import { Chip, IconButton, Skeleton } from "../ui/button.js";
-import { CopyButton, Highlighted, saveText } from "../ui/code.js";
+import { Highlighted, saveText } from "../ui/code.js";
 import { useMedia, useValue } from "../value.js";
 import { FORMULA } from "./formulas.js";
 

@@ -2,10 +2,10 @@ import { chatModelInfo, useAttachments } from "@sluice/react/app";
 import { X } from "lucide-react";
 import { useId, useRef, useState } from "react";
 import { useInspected } from "../inspector/feed.js";
-import { MOST_FILES } from "../media/refusals.js";
 import { RoomHeader } from "../shell/bars.js";
 import { Button } from "../ui/button.js";
 import { useValue } from "../value.js";
+import { MOST_FILES } from "../words.js";
 import {
   type Chat,
   type ChatSettings,

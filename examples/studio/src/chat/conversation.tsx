@@ -14,7 +14,6 @@ import {
 import { chatListOptions, keeping, storage } from "../client.js";
 import { useInspected } from "../inspector/feed.js";
 import { DropHint } from "../media/drop-hint.js";
-import { MOST_FILES } from "../media/refusals.js";
 import { openRoute, whileAsking } from "../routes.js";
 import { RoomHeader } from "../shell/bars.js";
 import { IconButton } from "../ui/button.js";
@@ -22,7 +21,7 @@ import { later } from "../ui/later.js";
 import { Popover, toast } from "../ui/popups.js";
 import { useValue } from "../value.js";
 import { type Ask, ask as askInNewChat, useAsks } from "../welcome/asks.js";
-import { ALL_SAVED, chatWords, missingChatWords, unsavedWords } from "../words.js";
+import { ALL_SAVED, chatWords, MOST_FILES, missingChatWords, unsavedWords } from "../words.js";
 import {
   type ChatVerbs,
   changeSettings,

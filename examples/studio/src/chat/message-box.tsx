@@ -1,18 +1,13 @@
 import { type UseDraftOptions, useDraft } from "@sluice/react/app";
-import { ArrowUp, Square } from "lucide-react";
 import {
   type ClipboardEventHandler,
-  type FormEvent,
-  type KeyboardEvent,
   type ReactNode,
   type RefObject,
   useEffect,
   useLayoutEffect,
   useRef,
 } from "react";
-import { IconButton } from "../ui/button.js";
-import { directionOf } from "../ui/direction.js";
-import { useFieldText } from "../ui/field-text.js";
+import { Composer } from "@/components/sluice/composer";
 import { longTextOf, PastedTexts, textsOf } from "./pasted.js";
 
 interface MessageBoxProps {
@@ -41,16 +36,12 @@ interface MessageBoxProps {
 
 /** The place to write a message. It needs nothing else of the chat, so that one can write at once. */
 export function MessageBox(props: MessageBoxProps) {
-  const { draftKey, field, onSend, isBusy = false, hasFiles = false, isBlocked = false, onComposing } = props;
+  const { draftKey, field, onSend, isBusy = false, hasFiles = false, isBlocked = false } = props;
   const { draft, setDraft, clearDraft } = useCarriedDraft<string>("chat", draftKey, "");
   const pasted = useCarriedDraft("pasted", draftKey, noTexts, pastedOptions);
-  const isEmpty = draft.trim() === "" && pasted.draft.length === 0 && !hasFiles;
-  const canSend = !isEmpty && !isBlocked;
-  const fieldProps = useFieldText(field, draft, setDraft);
   useFocusOfLastBox(field);
 
   async function send(): Promise<void> {
-    if (!canSend) return;
     clearDraft();
     pasted.clearDraft();
     if (await onSend(joined(draft, ...pasted.draft))) return;
@@ -58,23 +49,26 @@ export function MessageBox(props: MessageBoxProps) {
     setDraft((later) => joined(later, draft));
     pasted.setDraft((later) => [...pasted.draft, ...later]);
   }
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    void send();
-  };
-  const onKeyDown = (event: KeyboardEvent) => {
-    if (event.key !== "Enter" || event.shiftKey || event.nativeEvent.isComposing) return;
-    event.preventDefault();
-    // a key that is held on a button may end here, with the focus
-    if (!event.repeat) void send();
-  };
 
   return (
-    <form onSubmit={submit} className="mx-auto flex w-full max-w-3xl flex-col gap-2 px-2 pb-2 short:pb-1">
-      {props.before}
-      <div className="flex flex-col rounded-2xl border border-edge/50 bg-raised p-1.5 shadow-sm focus-within:border-accent">
-        {/* whatever is added, the text and "Send" stay in the window */}
-        <div className="max-h-[30dvh] overflow-y-auto">
+    <Composer
+      field={field}
+      text={draft}
+      onText={setDraft}
+      onSend={() => void send()}
+      isBusy={isBusy}
+      onStop={props.onStop}
+      hasFiles={hasFiles || pasted.draft.length > 0}
+      isBlocked={isBlocked}
+      onPaste={(event) => {
+        const text = longTextOf(event);
+        if (text === undefined) props.onPaste?.(event);
+        else pasted.setDraft((texts) => [...texts, text]);
+      }}
+      onComposing={props.onComposing}
+      before={props.before}
+      above={
+        <>
           {props.above}
           <PastedTexts
             texts={pasted.draft}
@@ -83,51 +77,11 @@ export function MessageBox(props: MessageBoxProps) {
               field.current?.focus();
             }}
           />
-        </div>
-        <div className="flex flex-wrap items-end gap-1 short:flex-nowrap">
-          <textarea
-            ref={field}
-            dir={directionOf(draft)}
-            aria-label="Message"
-            placeholder="Ask anything"
-            rows={1}
-            {...fieldProps}
-            onPaste={(event) => {
-              const text = longTextOf(event);
-              if (text === undefined) props.onPaste?.(event);
-              else pasted.setDraft((texts) => [...texts, text]);
-            }}
-            onKeyDown={onKeyDown}
-            onCompositionStart={() => onComposing?.(true)}
-            onCompositionEnd={() => onComposing?.(false)}
-            className="field-sizing-content max-h-48 min-w-0 grow basis-full resize-none bg-transparent px-2 py-1 outline-none placeholder:truncate pointer-coarse:min-h-11 short:order-2 short:max-h-16 short:basis-0 narrow:placeholder:opacity-0"
-          />
-          {props.children}
-          {isBusy && (
-            <IconButton
-              label="Stop"
-              keys="Esc"
-              look={isEmpty ? "primary" : "secondary"}
-              className="rounded-full! short:order-4"
-              onClick={props.onStop}
-            >
-              <Square aria-hidden className="fill-current" />
-            </IconButton>
-          )}
-          {(!isBusy || !isEmpty) && (
-            <IconButton
-              type="submit"
-              label={isBusy ? "Queue" : "Send"}
-              look="primary"
-              disabled={!canSend}
-              className="ml-auto rounded-full! short:order-5"
-            >
-              <ArrowUp aria-hidden />
-            </IconButton>
-          )}
-        </div>
-      </div>
-    </form>
+        </>
+      }
+    >
+      {props.children}
+    </Composer>
   );
 }
 

@@ -2,6 +2,7 @@ import type { ThreadMessage, ThreadToolCall, ToolCallState } from "@sluice/core"
 import clsx from "clsx";
 import { Ban, Brain, Check, ChevronRight, CircleAlert, Hand, LoaderCircle, Text } from "lucide-react";
 import { type ReactNode, useId, useState } from "react";
+import { ToolCallCard } from "@/components/sluice/tool-approval";
 import { Button, Chip, onPressOnce } from "../ui/button.js";
 import { later } from "../ui/later.js";
 import { toolWords } from "../words.js";
@@ -51,6 +52,7 @@ export function Steps({ answers, isBusy }: StepsProps) {
 
 function StepsOf({ answer }: { readonly answer: ThreadMessage }) {
   const { content, reasoning, outcome, toolCalls = [] } = answer;
+  const { approve, deny } = useVerbs();
   return (
     <>
       {reasoning && (
@@ -67,7 +69,9 @@ function StepsOf({ answer }: { readonly answer: ThreadMessage }) {
       )}
       {toolCalls.map((call) => (
         <Step key={call.id} icon={iconOf(call.state)}>
-          <ToolCard call={call} />
+          <ToolCallCard call={call} title={titleOf(call)} onApprove={approve} onDeny={deny}>
+            <Answering call={call} />
+          </ToolCallCard>
         </Step>
       ))}
     </>
@@ -120,70 +124,6 @@ function summaryOf(answers: readonly ThreadMessage[], calls: readonly ThreadTool
 
 function titleOf({ name }: ThreadToolCall): string {
   return toolTitles[name] ?? name;
-}
-
-/** A tool call: its arguments, its state, its result, and the answer that it waits for. */
-function ToolCard({ call }: { readonly call: ThreadToolCall }) {
-  const { name, state, output, error, input } = call;
-  const title = useId();
-  return (
-    // biome-ignore lint/a11y/useSemanticElements: a fieldset has no place for the state beside its name
-    <div
-      role="group"
-      aria-labelledby={title}
-      className="flex flex-col gap-3 rounded-xl border bg-surface p-3"
-    >
-      <div className="flex flex-wrap items-baseline gap-x-2 text-sm">
-        <h3 id={title} className="font-medium">
-          {titleOf(call)}
-        </h3>
-        <code className="text-xs text-muted">{name}</code>
-        <span className="ml-auto text-xs text-muted">{toolWords[state]}</span>
-      </div>
-      <Values label="Arguments" value={input ?? call.arguments} />
-      {state === "needs-approval" && <Approval toolCallId={call.id} />}
-      {state === "needs-result" && <Answering call={call} />}
-      {state === "done" && <Values label="Result" value={output} />}
-      {error !== undefined && <Values label="Told the model" value={error} />}
-    </div>
-  );
-}
-
-/** A value as rows of names and contents. */
-function Values({ label, value }: { readonly label: string; readonly value: unknown }) {
-  const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
-  const rows = isObject ? Object.entries(value) : [["", value] as const];
-  if (rows.length === 0 || value === "") return null;
-  return (
-    <dl aria-label={label} className="grid grid-cols-[auto_1fr] gap-x-3 gap-y-1 text-sm">
-      {rows.map(([name, content]) => (
-        <div key={name} className="contents">
-          <dt className="text-muted">{name === "" ? label : name}</dt>
-          <dd dir="auto" className="min-w-0 wrap-anywhere whitespace-pre-wrap">
-            {written(content)}
-          </dd>
-        </div>
-      ))}
-    </dl>
-  );
-}
-
-function written(value: unknown): ReactNode {
-  if (typeof value === "string") return value;
-  if (Array.isArray(value)) return value.map(String).join(", ");
-  return <code className="text-xs">{JSON.stringify(value)}</code>;
-}
-
-function Approval({ toolCallId }: { readonly toolCallId: string }) {
-  const { approve, deny } = useVerbs();
-  return (
-    <div className="flex flex-wrap gap-2">
-      <Button look="primary" {...onPressOnce(() => void approve(toolCallId))}>
-        Approve
-      </Button>
-      <Button {...onPressOnce(() => void deny(toolCallId))}>Deny</Button>
-    </div>
-  );
 }
 
 const colors = [

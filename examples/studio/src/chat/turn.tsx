@@ -3,14 +3,18 @@ import { costOf } from "@sluice/core/prices";
 import clsx from "clsx";
 import { RefreshCw, Square } from "lucide-react";
 import { memo, useEffect, useRef, useState } from "react";
+import { AssistantMessage } from "@/components/sluice/answer";
+import { Branches } from "@/components/sluice/branches";
+import { CopyButton } from "@/components/sluice/copy-button";
+import { canRetry } from "@/components/sluice/ending";
+import { Silence } from "@/components/sluice/waiting";
 import { prices } from "../prices.js";
 import { Badge, Button, IconButton, onPressOnce } from "../ui/button.js";
-import { CopyButton } from "../ui/code.js";
 import { later, soon } from "../ui/later.js";
 import { costWords, sourceWords } from "../words.js";
 import { modelWords, useVerbs } from "./chat.js";
-import { canRetry, Ending, Silence, Unanswered, Waiting } from "./ending.js";
-import { Images, Question, Versions } from "./question.js";
+import { AnswerEnding, NoAnswer, Waiting } from "./ending.js";
+import { Question } from "./question.js";
 import { isAsking, Steps } from "./steps.js";
 
 const Markdown = later(async () => (await import("./markdown.js")).Markdown);
@@ -51,7 +55,7 @@ export const Turn = memo(function Turn({ turn, isLast, isBusy, error }: TurnProp
       {question && <Question message={question} isBusy={isBusy} />}
       {answers.length > 0 && <Answer turn={turn} isLast={isLast} isBusy={isBusy} isNear={isNear} />}
       {answers.length === 0 && isBusy && <Waiting />}
-      {answers.length === 0 && !isBusy && isLast && <Unanswered question={question} error={error} />}
+      {answers.length === 0 && !isBusy && isLast && <NoAnswer question={question} error={error} />}
     </div>
   );
 }, isSame);
@@ -76,21 +80,6 @@ interface AnswerProps {
   readonly isNear: boolean;
 }
 
-/** Pictures and films that the tools of a turn have made. */
-function Made({ answers }: Pick<TurnMessages, "answers">) {
-  const images = answers.flatMap(({ images = [] }) => images);
-  const files = answers.flatMap(({ files = [] }) => files);
-  return (
-    <>
-      {images.length > 0 && <Images images={images} />}
-      {files.map(({ url }) => (
-        // biome-ignore lint/a11y/useMediaCaption: a film that a model made has no captions
-        <video key={url} src={url} controls aria-label="Film of the answer" className="max-h-96 rounded-xl" />
-      ))}
-    </>
-  );
-}
-
 /** The answers of a turn: its steps in one box, the text, and one row of actions. */
 function Answer({ turn: { answers, text }, isLast, isBusy, isNear }: AnswerProps) {
   const last = answers.at(-1) as ThreadMessage;
@@ -104,12 +93,11 @@ function Answer({ turn: { answers, text }, isLast, isBusy, isNear }: AnswerProps
   const { stopElsewhere } = useVerbs();
   const hasCalls = Boolean(last.toolCalls?.length);
   return (
-    <article aria-label="Assistant's answer" aria-busy={isBusy} className="flex min-w-0 flex-col gap-3">
-      <h2 className="sr-only">Answer</h2>
-      <Steps answers={answers} isBusy={isBusy} />
-      <Made answers={answers} />
-      {/* the text before a tool call is one of the steps */}
-      {last.content !== "" && !hasCalls && (
+    <AssistantMessage
+      answers={answers}
+      isBusy={isBusy}
+      before={<Steps answers={answers} isBusy={isBusy} />}
+      renderText={() => (
         <Prose
           text={text}
           isLive={isInFlight}
@@ -117,6 +105,7 @@ function Answer({ turn: { answers, text }, isLast, isBusy, isNear }: AnswerProps
           isNear={isNear}
         />
       )}
+    >
       {source && (
         <p className="flex items-center gap-2">
           <Badge tone="accent">
@@ -135,9 +124,9 @@ function Answer({ turn: { answers, text }, isLast, isBusy, isNear }: AnswerProps
       {isBusy && isInFlight && !isSilent && !hasCalls && (
         <Silence key={last.content.length + (last.reasoning?.length ?? 0)} />
       )}
-      {!isBusy && !isElsewhere && <Ending message={last} isLast={isLast} />}
+      {!isBusy && !isElsewhere && <AnswerEnding message={last} isLast={isLast} />}
       {!isBusy && !isElsewhere && !isAsking(answers) && <Actions answers={answers} isLast={isLast} />}
-    </article>
+    </AssistantMessage>
   );
 }
 
@@ -171,7 +160,7 @@ function Actions({
   readonly answers: readonly ThreadMessage[];
   readonly isLast: boolean;
 }) {
-  const { regenerate } = useVerbs();
+  const { regenerate, switchBranch } = useVerbs();
   const [first] = answers;
   const text = answers
     .map(({ content }) => content)
@@ -188,7 +177,7 @@ function Actions({
           "opacity-0 group-focus-within/turn:opacity-100 group-hover/turn:opacity-100 pointer-coarse:opacity-100",
       )}
     >
-      {versioned && <Versions message={versioned} />}
+      {versioned && <Branches message={versioned} onSwitch={switchBranch} />}
       {text !== "" && <CopyButton text={text} />}
       {!hasOther && (
         <IconButton label="Regenerate" {...onPressOnce(() => void regenerate(first?.id))}>

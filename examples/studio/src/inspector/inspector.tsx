@@ -1,9 +1,10 @@
 import { Tabs as Base } from "@base-ui/react/tabs";
 import type { ReactNode } from "react";
+import { CopyButton } from "@/components/sluice/copy-button";
 import { client } from "../client.js";
 import { inspectorView } from "../shell/commands.js";
 import { Chip } from "../ui/button.js";
-import { CopyButton, Highlighted } from "../ui/code.js";
+import { Highlighted } from "../ui/code.js";
 import { createKeptValue, useValue } from "../value.js";
 import { NO_CODE } from "../words.js";
 import { inspected } from "./feed.js";

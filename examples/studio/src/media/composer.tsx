@@ -11,13 +11,13 @@ import {
   useId,
   useRef,
 } from "react";
+import { directionOf } from "@/components/sluice/field-text";
 import { type DemoPrompt, demoPrompts } from "../../demo/prompts.js";
 import { useDescription } from "../errors.js";
 import { prices } from "../prices.js";
 import { isDemo, isOfOffline } from "../server.js";
 import { RoomHeader } from "../shell/bars.js";
 import { Button, onPressOnce } from "../ui/button.js";
-import { directionOf } from "../ui/direction.js";
 import { useValue } from "../value.js";
 import { drawingWords, estimateWords, NOTHING_SENT, TOO_LARGE, UNSAVED } from "../words.js";
 import { unsavedLists } from "./collection.js";

@@ -3,13 +3,13 @@ import clsx from "clsx";
 import { Box, FileText, Film, Globe, ImageOff, Music, Plus, X } from "lucide-react";
 import { type DragEvent, useRef, useState } from "react";
 import { useDropzone } from "react-dropzone";
+import { Refusals } from "@/components/sluice/attachments";
 import { registered } from "../assets/registered.js";
 import { useValue } from "../value.js";
-import { lostFilesWords, type Refused } from "../words.js";
+import { lostFilesWords, MOST_FILES, type Refused, refusedWords } from "../words.js";
 import { AddMedia } from "./add-media.js";
 import { fileNameAt, pictureAt, prepare } from "./files.js";
 import { useMediaLink } from "./link.js";
-import { MOST_FILES, Refusals } from "./refusals.js";
 import { type FormControls, urlsOf } from "./use-media-form.js";
 
 /** Adds files and links to the fields of a form; says which are not taken, and why. */
@@ -55,7 +55,7 @@ export function useSources({ add, values }: Pick<FormControls, "add" | "values">
   }
 
   return {
-    refusals: <Refusals refused={refused} onDismiss={() => setRefused([])} />,
+    refusals: <Refusals lines={refusedWords(refused)} onDismiss={() => setRefused([])} />,
     addFilesTo,
     addFiles: (field: MediaField, files: readonly File[]) => addFilesTo(() => field, files),
     addLinks,

@@ -1,6 +1,4 @@
-import { Check, Copy } from "lucide-react";
 import { useEffect, useRef, useState } from "react";
-import { IconButton } from "./button.js";
 import type { HighlightAnswer, HighlightOrder } from "./highlight-worker.js";
 
 interface CodeProps {
@@ -88,21 +86,6 @@ function useHighlight(code: string, language: string, isIncomplete: boolean) {
     }
   }, [code, language, isIncomplete]);
   return result;
-}
-
-/** Copies a text. */
-export function CopyButton({ text, label = "Copy" }: { readonly text: string; readonly label?: string }) {
-  const [isCopied, setIsCopied] = useState(false);
-  const copy = async () => {
-    await navigator.clipboard.writeText(text);
-    setIsCopied(true);
-    setTimeout(() => setIsCopied(false), 1500);
-  };
-  return (
-    <IconButton label={isCopied ? "Copied" : label} onClick={() => void copy()}>
-      {isCopied ? <Check aria-hidden /> : <Copy aria-hidden />}
-    </IconButton>
-  );
 }
 
 /** Saves a text as a file. */

@@ -1,6 +1,12 @@
 import clsx from "clsx";
 import { ChevronDown } from "lucide-react";
-import { type ComponentType, cloneElement, type ReactElement, type ReactNode, useState } from "react";
+import { type ComponentType, cloneElement, type ReactNode, useState } from "react";
+import type {
+  DialogProps,
+  MenuItem,
+  MenuProps,
+  Trigger,
+} from "../../../registry/components/sluice/popups.js";
 import { createValue } from "../value.js";
 import { Button } from "./button.js";
 import { later } from "./later.js";
@@ -10,22 +16,12 @@ import { later } from "./later.js";
  * pointer or the focus comes near. Until its first press the trigger stands there alone.
  */
 
-/** Props of the trigger of a popup. */
-interface TriggerProps {
-  readonly onClick?: () => void;
-  readonly onPointerEnter?: () => void;
-  readonly onFocus?: () => void;
-  readonly "aria-haspopup"?: "menu" | "dialog";
-  readonly "aria-expanded"?: boolean;
-}
-
-/** The button that opens a popup. */
-export type Trigger = ReactElement<TriggerProps>;
+export type { MenuItem, Trigger };
 
 /** A popup that is loaded. */
 export interface LoadedProps {
   /** True where the press on its trigger is the reason that it is there. */
-  readonly startsOpen: boolean;
+  readonly defaultOpen: boolean;
 }
 
 /** Makes a popup that is loaded with the first press on its trigger, or when it is opened from elsewhere. */
@@ -47,27 +43,9 @@ function popup<Props extends { readonly trigger?: Trigger; readonly isOpen?: boo
         onPointerEnter: preload,
         onFocus: preload,
       });
-    return <Part {...props} startsOpen={isPressed} isNeeded={isPressed || isOpen} fallback={standIn} />;
+    return <Part {...props} defaultOpen={isPressed} isNeeded={isPressed || isOpen} fallback={standIn} />;
   }
   return Object.assign(Popup, { preload });
-}
-
-/** One action of a menu. */
-export interface MenuItem {
-  readonly label: string;
-  readonly icon?: ReactNode;
-  readonly onSelect: () => void;
-  /** An action that takes something away. */
-  readonly isDanger?: boolean;
-  readonly disabled?: boolean;
-}
-
-export interface MenuProps {
-  /** The button that opens it; a `Button` or `IconButton`. */
-  readonly trigger: Trigger;
-  /** The actions; "line" separates groups. */
-  readonly items: readonly (MenuItem | "line")[];
-  readonly align?: "start" | "center" | "end";
 }
 
 /** A list of actions behind a button. */
@@ -87,17 +65,6 @@ export const Popover = popup<PopoverProps>(
   "dialog",
   async () => (await import("./loaded-popups.js")).Popover,
 );
-
-export interface DialogProps {
-  readonly title: string;
-  /** The button that opens it. Leave it out where `isOpen` comes from elsewhere. */
-  readonly trigger?: Trigger;
-  readonly isOpen?: boolean;
-  readonly onOpenChange?: (isOpen: boolean) => void;
-  readonly children: ReactNode;
-  /** Hides the title from the eye, not from screen readers. */
-  readonly isPlain?: boolean;
-}
 
 /** A box above the page that has to be closed first. */
 export const Dialog = popup<DialogProps>("dialog", async () => (await import("./loaded-popups.js")).Dialog);

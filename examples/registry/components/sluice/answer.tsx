@@ -1,0 +1,50 @@
+"use client";
+
+import type { ThreadMessage } from "@sluice/core";
+import type { ReactNode } from "react";
+import { MessageImages } from "@/components/sluice/message-images";
+import { messageWords } from "@/components/sluice/words";
+
+interface AssistantMessageProps {
+  /** The answers to one question: several where the model calls tools. */
+  readonly answers: readonly ThreadMessage[];
+  /** True while the answer is in flight in this tab. @default false */
+  readonly isBusy?: boolean;
+  /** Shows the text, for example as Markdown. @default as it is */
+  readonly renderText?: (text: string, isLive: boolean) => ReactNode;
+  /** Content above the text: tool calls. */
+  readonly before?: ReactNode;
+  /** Content below the text: its ending, and buttons. */
+  readonly children?: ReactNode;
+  readonly words?: Partial<typeof messageWords>;
+}
+
+/** An answer of the model: its pictures and films, and its text. The text before a tool call is one of the steps. */
+export function AssistantMessage(props: AssistantMessageProps) {
+  const { answers, isBusy = false, renderText = plainText, before, children } = props;
+  const words = { ...messageWords, ...props.words };
+  const last = answers.at(-1);
+  const files = answers.flatMap(({ files = [] }) => files);
+  const hasCalls = Boolean(last?.toolCalls?.length);
+  return (
+    <article aria-label={words.assistantMessage} aria-busy={isBusy} className="flex min-w-0 flex-col gap-3">
+      <h2 className="sr-only">{words.assistant}</h2>
+      {before}
+      <MessageImages images={answers.flatMap(({ images = [] }) => images)} words={words} />
+      {files.map(({ url }) => (
+        // biome-ignore lint/a11y/useMediaCaption: a film that a model made has no captions
+        <video key={url} src={url} controls aria-label={words.film} className="max-h-96 rounded-xl" />
+      ))}
+      {last && last.content !== "" && !hasCalls && renderText(last.content, last.outcome === undefined)}
+      {children}
+    </article>
+  );
+}
+
+function plainText(text: string): ReactNode {
+  return (
+    <p dir="auto" className="wrap-anywhere whitespace-pre-wrap">
+      {text}
+    </p>
+  );
+}

@@ -1,0 +1,135 @@
+"use client";
+
+import type { useAttachments } from "@sluice/react/app";
+import { Paperclip, X } from "lucide-react";
+import { type ReactNode, useRef } from "react";
+import { Button, IconButton } from "@/components/sluice/button";
+import { attachmentWords } from "@/components/sluice/words";
+import { cn } from "@/lib/utils";
+
+type State = ReturnType<typeof useAttachments>;
+
+interface AttachButtonProps {
+  readonly attachments: State;
+  readonly className?: string;
+  readonly words?: Partial<typeof attachmentWords>;
+}
+
+/** The button that adds images to a message. */
+export function AttachButton({ attachments, className, ...props }: AttachButtonProps) {
+  const words = { ...attachmentWords, ...props.words };
+  const picker = useRef<HTMLInputElement>(null);
+  return (
+    <>
+      <input {...attachments.inputProps} ref={picker} aria-label={words.field} className="hidden" />
+      <IconButton label={words.add} className={cn(className)} onClick={() => picker.current?.click()}>
+        <Paperclip aria-hidden />
+      </IconButton>
+    </>
+  );
+}
+
+interface AttachmentsProps {
+  readonly attachments: State;
+  /** Name of the model, where it can't see images. */
+  readonly model: string;
+  /** Name of a model that can see them. @default no button for it */
+  readonly seeingModel?: string | undefined;
+  readonly onSwitchModel?: () => void;
+  /** Called after the user took the note about files away, which had the focus. */
+  readonly onDismiss?: () => void;
+  /** Lines about the files that were not added. @default one for each */
+  readonly refusals?: readonly string[];
+  readonly words?: Partial<typeof attachmentWords>;
+}
+
+/** The images that go with a message, and what is wrong with others. */
+export function Attachments(props: AttachmentsProps) {
+  const { attachments, model, seeingModel, onSwitchModel, onDismiss } = props;
+  const words = { ...attachmentWords, ...props.words };
+  const { problems, isPreparing, isBlind, dismiss } = attachments;
+  const lines = props.refusals ?? problems.map(({ message }) => message);
+  return (
+    <>
+      <Previews attachments={attachments} words={words} />
+      <Refusals
+        // at once, however long each file takes to be read
+        lines={isPreparing ? [] : lines}
+        dismiss={words.dismiss}
+        onDismiss={() => {
+          dismiss();
+          onDismiss?.();
+        }}
+      />
+      {isBlind && (
+        <div
+          role="alert"
+          className="flex flex-wrap items-center gap-2 rounded-xl bg-warning/10 p-1 pl-3 text-sm"
+        >
+          <span className="grow">{words.blind(model)}</span>
+          {seeingModel !== undefined && (
+            <Button onClick={onSwitchModel}>{words.switchTo(seeingModel)}</Button>
+          )}
+        </div>
+      )}
+    </>
+  );
+}
+
+interface PreviewsProps {
+  readonly attachments: State;
+  readonly words: typeof attachmentWords;
+}
+
+function Previews({ attachments: { attachments, remove }, words }: PreviewsProps) {
+  if (attachments.length === 0) return null;
+  return (
+    <ul aria-label={words.list} className="flex flex-wrap gap-2 p-2">
+      {attachments.map(({ id, file, previewUrl, isPreparing }) => (
+        <li key={id} className="relative">
+          <img
+            src={previewUrl}
+            alt={file.name}
+            className={cn(
+              "size-16 rounded-xl border object-cover [@media(height<32rem)]:size-10",
+              isPreparing && "animate-pulse",
+            )}
+          />
+          <IconButton
+            label={words.remove(file.name)}
+            look="secondary"
+            className="absolute -top-2 -right-2 size-6! rounded-full! pointer-coarse:size-11!"
+            onClick={() => remove(id)}
+          >
+            <X aria-hidden />
+          </IconButton>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+interface RefusalsProps {
+  /** What is wrong, one line for each reason. */
+  readonly lines: readonly ReactNode[];
+  readonly onDismiss: () => void;
+  /** Name of the button that takes the note away. */
+  readonly dismiss?: string;
+}
+
+/** The files that were not added, with one announcement for however many. */
+export function Refusals({ lines, onDismiss, dismiss = attachmentWords.dismiss }: RefusalsProps) {
+  if (lines.length === 0) return null;
+  return (
+    <div role="alert" className="flex items-start gap-2 pl-2 text-sm text-destructive">
+      <div className="flex min-w-0 grow flex-col gap-1 py-1 wrap-anywhere">
+        {lines.map((line, index) => (
+          <p key={index}>{line}</p>
+        ))}
+      </div>
+      <IconButton label={dismiss} className="-my-0.5" onClick={onDismiss}>
+        <X aria-hidden />
+      </IconButton>
+    </div>
+  );
+}

@@ -1,0 +1,37 @@
+"use client";
+
+import type { ThreadMessage } from "@sluice/core";
+import { ChevronLeft, ChevronRight } from "lucide-react";
+import { IconButton } from "@/components/sluice/button";
+import { branchWords } from "@/components/sluice/words";
+
+interface BranchesProps {
+  readonly message: ThreadMessage;
+  /** Shows another version: `switchBranch` of `useChatStream`. */
+  readonly onSwitch: (messageId: string) => void;
+  readonly words?: Partial<typeof branchWords>;
+}
+
+/** Arrows between the versions of a message; nothing where there is one version. */
+export function Branches({ message: { id, branches = [id] }, onSwitch, words }: BranchesProps) {
+  const { previous, next } = { ...branchWords, ...words };
+  if (branches.length < 2) return null;
+  const index = branches.indexOf(id);
+  const show = (at: number) => {
+    const version = branches[at];
+    if (version !== undefined) onSwitch(version);
+  };
+  return (
+    <div className="flex items-center">
+      <IconButton label={previous} disabled={index <= 0} onClick={() => show(index - 1)}>
+        <ChevronLeft aria-hidden />
+      </IconButton>
+      <span className="text-xs tabular-nums">
+        {index + 1}/{branches.length}
+      </span>
+      <IconButton label={next} disabled={index >= branches.length - 1} onClick={() => show(index + 1)}>
+        <ChevronRight aria-hidden />
+      </IconButton>
+    </div>
+  );
+}

@@ -1,0 +1,138 @@
+"use client";
+
+import type { ComponentProps, KeyboardEvent, MouseEvent } from "react";
+import { cn } from "@/lib/utils";
+
+const looks = {
+  primary: "bg-primary text-primary-foreground hover:brightness-95",
+  secondary: "border border-input bg-card hover:bg-secondary",
+  quiet: "text-muted-foreground hover:bg-secondary hover:text-foreground",
+  link: "text-primary hover:bg-secondary",
+  danger: "bg-destructive/10 text-destructive hover:opacity-90",
+};
+
+interface ButtonProps extends ComponentProps<"button"> {
+  /** @default "secondary" */
+  readonly look?: keyof typeof looks;
+}
+
+/** A button with a text, and perhaps an icon before it. A finger gets at least 44 × 44 px. */
+export function Button({ look = "secondary", className, type = "button", ...rest }: ButtonProps) {
+  return (
+    <button
+      type={type}
+      className={cn(
+        "inline-flex min-h-8 shrink-0 cursor-pointer items-center justify-center gap-2 rounded-lg px-3 text-sm font-medium",
+        "pointer-coarse:min-h-11 pointer-coarse:min-w-11",
+        "transition-colors disabled:cursor-not-allowed disabled:opacity-50 [&_svg]:size-4 [&_svg]:shrink-0",
+        looks[look],
+        className,
+      )}
+      {...rest}
+    />
+  );
+}
+
+/** Handlers of a button that may cost something: a double click, and a key that is held, press it once. */
+export function onPressOnce(press: () => void) {
+  return {
+    onClick({ detail }: MouseEvent) {
+      if (detail < 2) press();
+    },
+    onKeyDown(event: KeyboardEvent) {
+      if (event.repeat && event.key === "Enter") event.preventDefault();
+    },
+  };
+}
+
+interface IconButtonProps extends ComponentProps<"button"> {
+  /** Name of the button; `Tooltips` shows it on hover and focus. */
+  readonly label: string;
+  /** Keys that do the same, shown in the tooltip: `⌘B`. */
+  readonly keys?: string | undefined;
+  /** @default "quiet" */
+  readonly look?: keyof typeof looks;
+}
+
+/** A button that is an icon. */
+export function IconButton({
+  label,
+  keys,
+  look = "quiet",
+  className,
+  type = "button",
+  ...rest
+}: IconButtonProps) {
+  return (
+    <button
+      type={type}
+      aria-label={label}
+      data-tip={keys ? `${label}   ${keys}` : label}
+      className={cn(
+        "inline-flex size-8 shrink-0 cursor-pointer items-center justify-center rounded-lg transition-colors",
+        "disabled:cursor-not-allowed disabled:opacity-50 aria-pressed:text-foreground pointer-coarse:size-11 [&_svg]:size-4.5",
+        looks[look],
+        className,
+      )}
+      {...rest}
+    />
+  );
+}
+
+const tones = {
+  neutral: "bg-secondary text-muted-foreground",
+  accent: "bg-primary/10 text-primary",
+  warn: "bg-warning/10 text-warning",
+  danger: "bg-destructive/10 text-destructive",
+};
+
+interface BadgeProps extends ComponentProps<"span"> {
+  /** @default "neutral" */
+  readonly tone?: keyof typeof tones;
+}
+
+/** A word about the state of something; it can't be pressed. */
+export function Badge({ tone = "neutral", className, ...rest }: BadgeProps) {
+  return (
+    <span
+      className={cn(
+        "inline-flex shrink-0 items-center gap-1 rounded-full px-2 py-0.5 text-xs font-medium [&_svg]:size-3.5",
+        tones[tone],
+        className,
+      )}
+      {...rest}
+    />
+  );
+}
+
+interface ProgressBarProps {
+  readonly label: string;
+  /** From 0 to 1; undefined where nobody knows. */
+  readonly share: number | undefined;
+  /** Progress in words: `About 8 s left`. */
+  readonly text?: string | undefined;
+  /** True for white on a picture. */
+  readonly isOnPicture?: boolean;
+}
+
+/** The share of some work that is done. */
+export function ProgressBar({ label, share, text, isOnPicture = false }: ProgressBarProps) {
+  return (
+    <div
+      role="progressbar"
+      aria-label={label}
+      aria-valuenow={share === undefined ? undefined : Math.round(share * 100)}
+      aria-valuetext={text}
+      className={cn("h-1 grow overflow-hidden rounded-full", isOnPicture ? "bg-white/30" : "bg-secondary")}
+    >
+      <div
+        className={cn(
+          "h-full rounded-full",
+          isOnPicture ? "bg-white" : "bg-primary",
+          share === undefined ? "w-1/3 animate-pulse" : "transition-[width] duration-1000 ease-linear",
+        )}
+        style={share === undefined ? undefined : { width: `${share * 100}%` }}
+      />
+    </div>
+  );
+}

@@ -1,0 +1,142 @@
+"use client";
+
+import { ArrowUp, Clock, Square, X } from "lucide-react";
+import type { ClipboardEventHandler, FormEvent, KeyboardEvent, ReactNode, RefObject } from "react";
+import { useRef } from "react";
+import { Button, IconButton, onPressOnce } from "@/components/sluice/button";
+import { directionOf, useFieldText } from "@/components/sluice/field-text";
+import { composerWords } from "@/components/sluice/words";
+
+interface ComposerProps {
+  /** The text that is written: `draft` of `useDraft`. */
+  readonly text: string;
+  readonly onText: (text: string) => void;
+  readonly onSend: () => void;
+  /** True while an answer is in flight. @default false */
+  readonly isBusy?: boolean;
+  readonly onStop?: (() => void) | undefined;
+  /** True where there is something to send beside the text. @default false */
+  readonly hasFiles?: boolean;
+  /** True where nothing can be sent now. @default false */
+  readonly isBlocked?: boolean;
+  readonly onPaste?: ClipboardEventHandler;
+  /** Called when an input method begins to compose a word, and when it ends. */
+  readonly onComposing?: ((isComposing: boolean) => void) | undefined;
+  readonly field?: RefObject<HTMLTextAreaElement | null>;
+  /** Content before the box: `Queue`. */
+  readonly before?: ReactNode;
+  /** Content above the text: `Attachments`. */
+  readonly above?: ReactNode;
+  /** Buttons beside the one that sends: `AttachButton`. */
+  readonly children?: ReactNode;
+  readonly words?: Partial<typeof composerWords>;
+}
+
+/** The place to write a message. Enter sends, and Shift + Enter begins a line. */
+export function Composer(props: ComposerProps) {
+  const { text, onText, onSend, isBusy = false, hasFiles = false, isBlocked = false, onComposing } = props;
+  const words = { ...composerWords, ...props.words };
+  const own = useRef<HTMLTextAreaElement>(null);
+  const { field = own } = props;
+  const isEmpty = text.trim() === "" && !hasFiles;
+  const canSend = !isEmpty && !isBlocked;
+  const fieldProps = useFieldText(field, text, onText);
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    if (canSend) onSend();
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.key !== "Enter" || event.shiftKey || event.nativeEvent.isComposing) return;
+    event.preventDefault();
+    // a key that is held on a button may end here, with the focus
+    if (!event.repeat && canSend) onSend();
+  };
+  return (
+    <form
+      onSubmit={submit}
+      className="mx-auto flex w-full max-w-3xl flex-col gap-2 px-2 pb-2 [@media(height<32rem)]:pb-1"
+    >
+      {props.before}
+      <div className="flex flex-col rounded-2xl border border-input bg-card p-1.5 shadow-sm focus-within:border-primary">
+        {/* whatever is added, the text and "Send" stay in the window */}
+        <div className="max-h-[30dvh] overflow-y-auto">{props.above}</div>
+        <div className="flex flex-wrap items-end gap-1 [@media(height<32rem)]:flex-nowrap">
+          <textarea
+            ref={field}
+            dir={directionOf(text)}
+            aria-label={words.message}
+            placeholder={words.placeholder}
+            rows={1}
+            {...fieldProps}
+            onPaste={props.onPaste}
+            onKeyDown={onKeyDown}
+            onCompositionStart={() => onComposing?.(true)}
+            onCompositionEnd={() => onComposing?.(false)}
+            className="field-sizing-content max-h-48 min-w-0 grow basis-full resize-none bg-transparent px-2 py-1 outline-none placeholder:truncate pointer-coarse:min-h-11 [@media(height<32rem)]:order-2 [@media(height<32rem)]:max-h-16 [@media(height<32rem)]:basis-0 [@media(height<32rem)_and_(width<24rem)]:placeholder:opacity-0"
+          />
+          {props.children}
+          {isBusy && (
+            <IconButton
+              label={words.stop}
+              keys="Esc"
+              look={isEmpty ? "primary" : "secondary"}
+              className="rounded-full! [@media(height<32rem)]:order-4"
+              onClick={props.onStop}
+            >
+              <Square aria-hidden className="fill-current" />
+            </IconButton>
+          )}
+          {(!isBusy || !isEmpty) && (
+            <IconButton
+              type="submit"
+              label={isBusy ? words.queue : words.send}
+              look="primary"
+              disabled={!canSend}
+              className="ml-auto rounded-full! [@media(height<32rem)]:order-5"
+            >
+              <ArrowUp aria-hidden />
+            </IconButton>
+          )}
+        </div>
+      </div>
+    </form>
+  );
+}
+
+interface QueueProps {
+  /** Messages that wait for the answer in flight: `queued` of `useChatStream`. */
+  readonly queued: readonly string[];
+  readonly isBusy: boolean;
+  /** Takes one away: `dequeue`. */
+  readonly onRemove: (index: number) => void;
+  /** Sends them after an error or a reload: `sendQueued`. */
+  readonly onSend: () => void;
+  readonly words?: Partial<typeof composerWords>;
+}
+
+/** The messages that wait. After an error or a reload, the user sends them. */
+export function Queue({ queued, isBusy, onRemove, onSend, ...props }: QueueProps) {
+  const words = { ...composerWords, ...props.words };
+  if (queued.length === 0) return null;
+  return (
+    <ul aria-label={words.queued} className="flex max-h-[20dvh] flex-wrap gap-2 overflow-y-auto">
+      {queued.map((text, index) => (
+        <li
+          key={index}
+          className="flex max-w-full items-center gap-2 rounded-full border bg-secondary/50 pl-3 text-sm"
+        >
+          <Clock aria-hidden className="size-4 shrink-0 text-muted-foreground" />
+          <span className="truncate">{text || words.onlyImages}</span>
+          <IconButton label={words.remove(text)} className="rounded-full!" onClick={() => onRemove(index)}>
+            <X aria-hidden />
+          </IconButton>
+        </li>
+      ))}
+      {!isBusy && (
+        <li>
+          <Button {...onPressOnce(onSend)}>{words.sendNow}</Button>
+        </li>
+      )}
+    </ul>
+  );
+}

@@ -1,0 +1,162 @@
+"use client";
+
+import type { ThreadMessage } from "@sluice/core";
+import { describeError, type ErrorDescription, type ErrorKind } from "@sluice/react/app";
+import { CircleAlert, Info, RotateCw, StepForward } from "lucide-react";
+import type { ReactNode } from "react";
+import { Button, onPressOnce } from "@/components/sluice/button";
+import { useSecondsUntil } from "@/components/sluice/waiting";
+import { endingWords } from "@/components/sluice/words";
+import { cn } from "@/lib/utils";
+
+interface EndingProps {
+  /** The answer that ended. */
+  readonly message: ThreadMessage;
+  /** Asks again: `retry` of `useChatStream`. @default the end offers nothing, as that of an answer in the middle */
+  readonly onRetry?: (() => unknown) | undefined;
+  /** Asks for the rest of the text. @default no button for it */
+  readonly onContinue?: (() => unknown) | undefined;
+  /** Words of an error. @default `describeError` */
+  readonly describe?: ((error: Error) => ErrorDescription) | undefined;
+  /** Button that chooses another model, and asks again. */
+  readonly switchModel?: ReactNode;
+  readonly words?: Partial<typeof endingWords>;
+}
+
+/** The end of an answer that is not whole: the reason, and one way on. */
+export function Ending({ message, onRetry, onContinue, describe, switchModel, ...props }: EndingProps) {
+  const { outcome, error } = message;
+  const words = { ...endingWords, ...props.words };
+  const onRest = onContinue && (
+    <Button {...onPressOnce(() => void onContinue())}>
+      <StepForward aria-hidden />
+      {words.continue}
+    </Button>
+  );
+  if (error)
+    return (
+      <ErrorNote error={error} onRetry={onRetry} describe={describe} switchModel={switchModel} words={words}>
+        {hasRest(message) && onRest}
+      </ErrorNote>
+    );
+  const note = outcome && words.outcomes[outcome];
+  if (!note) return null;
+  return (
+    <Note icon={<Info aria-hidden />} title={note}>
+      {canRetry(message) && onRetry ? <RetryButton onRetry={onRetry} words={words} /> : onRest}
+    </Note>
+  );
+}
+
+/** Failures after which the text so far is good, and its rest can be asked for. */
+const breaks: readonly ErrorKind[] = ["cutOff", "connectionLost", "stalled", "timedOut"];
+
+function hasRest({ error, content, toolCalls = [] }: ThreadMessage): boolean {
+  return content !== "" && toolCalls.length === 0 && breaks.includes(describeError(error).kind);
+}
+
+/** Says if the end of an answer offers to ask again. Another button for the same would only confuse. */
+export function canRetry({ outcome, error, content }: ThreadMessage): boolean {
+  if (error) {
+    const { action } = describeError(error);
+    return isRepeatable(action) || action === "switch-model";
+  }
+  if (outcome === "step-limit") return false;
+  return (
+    outcome === "content-filter" ||
+    (outcome !== undefined && outcome in endingWords.outcomes && content === "")
+  );
+}
+
+interface UnansweredProps extends Pick<EndingProps, "describe" | "switchModel" | "words"> {
+  /** Error of the chat: `error` of `useChatStream`. */
+  readonly error: Error | undefined;
+  readonly onRetry: () => unknown;
+}
+
+/** The place of an answer that never began. */
+export function Unanswered({ error, onRetry, describe, switchModel, ...props }: UnansweredProps) {
+  const words = { ...endingWords, ...props.words };
+  if (error)
+    return (
+      <ErrorNote
+        error={error}
+        onRetry={onRetry}
+        describe={describe}
+        switchModel={switchModel}
+        words={words}
+      />
+    );
+  return (
+    <Note icon={<Info aria-hidden />} title={words.unanswered}>
+      <RetryButton onRetry={onRetry} words={words} />
+    </Note>
+  );
+}
+
+interface ErrorNoteProps extends Pick<EndingProps, "onRetry" | "describe" | "switchModel"> {
+  readonly error: Error;
+  readonly words: typeof endingWords;
+  /** Another action. */
+  readonly children?: ReactNode;
+}
+
+/** An error in words, with the action that helps. */
+function ErrorNote({ error, onRetry, describe, switchModel, words, children }: ErrorNoteProps) {
+  const { title, hint, action, retryAt } = (describe ?? describeError)(error);
+  const seconds = useSecondsUntil(retryAt);
+  return (
+    <div role="alert">
+      <Note isError icon={<CircleAlert aria-hidden />} title={title} hint={hint}>
+        {onRetry && isRepeatable(action) && <RetryButton onRetry={onRetry} seconds={seconds} words={words} />}
+        {onRetry && action === "switch-model" && switchModel}
+        {children}
+      </Note>
+    </div>
+  );
+}
+
+interface RetryButtonProps {
+  readonly onRetry: () => unknown;
+  readonly seconds?: number;
+  readonly words: typeof endingWords;
+}
+
+function RetryButton({ onRetry, seconds = 0, words }: RetryButtonProps) {
+  return (
+    <Button {...onPressOnce(() => void onRetry())}>
+      <RotateCw aria-hidden />
+      {seconds > 0 ? words.retryIn(seconds) : words.retry}
+    </Button>
+  );
+}
+
+function isRepeatable(action: ErrorDescription["action"]): boolean {
+  return action === "retry" || action === "wait" || action === "check-input";
+}
+
+interface NoteProps {
+  readonly icon: ReactNode;
+  readonly title: string;
+  readonly hint?: string | undefined;
+  readonly isError?: boolean;
+  readonly children?: ReactNode;
+}
+
+function Note({ icon, title, hint, isError = false, children }: NoteProps) {
+  return (
+    <div
+      className={cn(
+        "flex flex-wrap items-center gap-x-3 gap-y-2 rounded-xl px-3 py-2 text-sm [&>svg]:size-4 [&>svg]:shrink-0",
+        isError ? "bg-destructive/10 [&>svg]:text-destructive" : "border [&>svg]:text-muted-foreground",
+      )}
+    >
+      {icon}
+      <p className="min-w-40 grow basis-0">
+        <span className={cn(isError && "font-medium")}>{title}</span>
+        {hint && <span className="block text-muted-foreground">{hint}</span>}
+      </p>
+      {children}
+    </div>
+  );
+}

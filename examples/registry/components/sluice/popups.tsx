@@ -1,0 +1,158 @@
+"use client";
+
+import { Dialog as BaseDialog } from "@base-ui/react/dialog";
+import { Menu as BaseMenu } from "@base-ui/react/menu";
+import { X } from "lucide-react";
+import { type ReactElement, type ReactNode, useRef } from "react";
+import { IconButton } from "@/components/sluice/button";
+import { cn } from "@/lib/utils";
+
+/** Look of anything that opens above the page. */
+const popup =
+  "origin-(--transform-origin) rounded-xl border bg-popover text-popover-foreground shadow-lg outline-none transition-[opacity,scale] data-ending-style:scale-97 data-ending-style:opacity-0 data-starting-style:scale-97 data-starting-style:opacity-0";
+
+/** The button that opens a popup. */
+export type Trigger = ReactElement<{
+  readonly onClick?: () => void;
+  readonly onPointerEnter?: () => void;
+  readonly onFocus?: () => void;
+  readonly "aria-haspopup"?: "menu" | "dialog";
+  readonly "aria-expanded"?: boolean;
+}>;
+
+/** One action of a menu. */
+export interface MenuItem {
+  readonly label: string;
+  readonly icon?: ReactNode;
+  readonly onSelect: () => void;
+  /** An action that takes something away. */
+  readonly isDanger?: boolean;
+  readonly disabled?: boolean;
+}
+
+export interface MenuProps {
+  /** The button that opens it; a `Button` or `IconButton`. */
+  readonly trigger: Trigger;
+  /** The actions; "line" separates groups. */
+  readonly items: readonly (MenuItem | "line")[];
+  readonly align?: "start" | "center" | "end";
+  /** @default false */
+  readonly defaultOpen?: boolean;
+}
+
+/** A list of actions behind a button. */
+export function Menu({ trigger, items, align = "start", defaultOpen = false }: MenuProps) {
+  return (
+    <BaseMenu.Root modal={false} defaultOpen={defaultOpen}>
+      <BaseMenu.Trigger render={trigger} />
+      {/* it stands outside all parts of the page, and so is a part of its own */}
+      <BaseMenu.Portal role="region" aria-label="Menu">
+        <BaseMenu.Positioner sideOffset={4} align={align} className="z-50">
+          <BaseMenu.Popup className={cn(popup, "min-w-44 p-1")}>
+            {items.map((item) =>
+              item === "line" ? (
+                <BaseMenu.Separator key={`line ${items.indexOf(item)}`} className="my-1 h-px bg-border" />
+              ) : (
+                <BaseMenu.Item
+                  key={item.label}
+                  disabled={item.disabled ?? false}
+                  onClick={item.onSelect}
+                  className={cn(
+                    "flex min-h-8 cursor-default items-center gap-2 rounded-lg px-2 text-sm outline-none data-highlighted:bg-secondary",
+                    "data-disabled:opacity-50 pointer-coarse:min-h-11 [&_svg]:size-4 [&_svg]:shrink-0",
+                    item.isDanger && "text-destructive",
+                  )}
+                >
+                  {item.icon}
+                  {item.label}
+                </BaseMenu.Item>
+              ),
+            )}
+          </BaseMenu.Popup>
+        </BaseMenu.Positioner>
+      </BaseMenu.Portal>
+    </BaseMenu.Root>
+  );
+}
+
+export interface DialogProps {
+  readonly title: string;
+  /** The button that opens it. Leave it out where `isOpen` comes from elsewhere. */
+  readonly trigger?: Trigger;
+  readonly isOpen?: boolean;
+  readonly onOpenChange?: (isOpen: boolean) => void;
+  readonly children: ReactNode;
+  /** Hides the title from the eye, not from screen readers. */
+  readonly isPlain?: boolean;
+  /** The edge of the window that it slides in from, over all its height. @default it stands in the middle */
+  readonly side?: keyof typeof sides;
+  readonly className?: string;
+  /** @default false */
+  readonly defaultOpen?: boolean;
+}
+
+const sides = {
+  left: "left-0 border-r data-ending-style:-translate-x-full data-starting-style:-translate-x-full",
+  right: "right-0 border-l data-ending-style:translate-x-full data-starting-style:translate-x-full",
+};
+const middle =
+  "fixed top-[10vh] left-1/2 z-40 flex max-h-[80vh] w-[min(36rem,calc(100vw-2rem))] -translate-x-1/2 flex-col overflow-hidden";
+const edge =
+  "fixed inset-y-0 z-40 flex w-[min(22.5rem,calc(100vw-3rem))] flex-col bg-popover text-popover-foreground outline-none transition-transform";
+
+/** A box above the page that has to be closed first. */
+export function Dialog({
+  title,
+  trigger,
+  isOpen,
+  onOpenChange,
+  isPlain = false,
+  side,
+  defaultOpen = false,
+  className,
+  children,
+}: DialogProps) {
+  const box = useRef<HTMLDivElement>(null);
+  return (
+    <BaseDialog.Root
+      defaultOpen={defaultOpen}
+      {...(isOpen !== undefined && { open: isOpen })}
+      {...(onOpenChange && { onOpenChange: (open: boolean) => onOpenChange(open) })}
+    >
+      {trigger && <BaseDialog.Trigger render={trigger} />}
+      <BaseDialog.Portal>
+        <BaseDialog.Backdrop className="fixed inset-0 z-40 bg-black/50 transition-opacity data-ending-style:opacity-0 data-starting-style:opacity-0" />
+        <BaseDialog.Popup
+          ref={box}
+          // not the button that closes it, whose tooltip would cover the first line
+          {...(!isPlain && !side && { initialFocus: box })}
+          className={cn(side ? [edge, sides[side]] : [popup, middle], className)}
+        >
+          {isPlain ? (
+            <BaseDialog.Title className="sr-only">{title}</BaseDialog.Title>
+          ) : (
+            <div className="flex items-center justify-between gap-2 p-2 pl-4">
+              <BaseDialog.Title className="font-medium">{title}</BaseDialog.Title>
+              <BaseDialog.Close
+                render={
+                  <IconButton label="Close">
+                    <X aria-hidden />
+                  </IconButton>
+                }
+              />
+            </div>
+          )}
+          <div
+            className={
+              side
+                ? "flex min-h-0 grow flex-col overflow-y-auto"
+                : cn("min-h-0 overflow-y-auto", !isPlain && "p-4 pt-1")
+            }
+          >
+            {children}
+          </div>
+        </BaseDialog.Popup>
+      </BaseDialog.Portal>
+    </BaseDialog.Root>
+  );
+}

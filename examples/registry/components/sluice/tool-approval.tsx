@@ -1,0 +1,79 @@
+"use client";
+
+import type { ThreadToolCall } from "@sluice/core";
+import { type ReactNode, useId } from "react";
+import { Button, onPressOnce } from "@/components/sluice/button";
+import { toolWords } from "@/components/sluice/words";
+
+interface ToolCallCardProps {
+  readonly call: ThreadToolCall;
+  /** Name of the tool for people. @default its own name */
+  readonly title?: string;
+  /** Lets the call run: `approve` of `useChatStream`. */
+  readonly onApprove: (toolCallId: string) => unknown;
+  /** Refuses the call: `deny` of `useChatStream`. */
+  readonly onDeny: (toolCallId: string) => unknown;
+  /** Controls with which the user answers a call that has no function. */
+  readonly children?: ReactNode;
+  readonly words?: Partial<typeof toolWords>;
+}
+
+/** A tool call: its arguments, its state, its result, and the approval that it waits for. */
+export function ToolCallCard({ call, onApprove, onDeny, children, ...props }: ToolCallCardProps) {
+  const { id, name, state, output, error, input } = call;
+  const words = { ...toolWords, ...props.words };
+  const title = useId();
+  return (
+    // biome-ignore lint/a11y/useSemanticElements: a fieldset has no place for the state beside its name
+    <div
+      role="group"
+      aria-labelledby={title}
+      className="flex flex-col gap-3 rounded-xl border bg-secondary/50 p-3"
+    >
+      <div className="flex flex-wrap items-baseline gap-x-2 text-sm">
+        <h3 id={title} className="font-medium">
+          {props.title ?? name}
+        </h3>
+        <code className="text-xs text-muted-foreground">{name}</code>
+        <span className="ml-auto text-xs text-muted-foreground">{words.states[state]}</span>
+      </div>
+      <Values label={words.arguments} value={input ?? call.arguments} />
+      {state === "needs-approval" && (
+        <div className="flex flex-wrap gap-2">
+          <Button look="primary" {...onPressOnce(() => void onApprove(id))}>
+            {words.approve}
+          </Button>
+          <Button {...onPressOnce(() => void onDeny(id))}>{words.deny}</Button>
+        </div>
+      )}
+      {state === "needs-result" && children}
+      {state === "done" && <Values label={words.result} value={output} />}
+      {error !== undefined && <Values label={words.error} value={error} />}
+    </div>
+  );
+}
+
+/** A value as rows of names and contents. */
+function Values({ label, value }: { readonly label: string; readonly value: unknown }) {
+  const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
+  const rows = isObject ? Object.entries(value) : [["", value] as const];
+  if (rows.length === 0 || value === "") return null;
+  return (
+    <dl aria-label={label} className="grid grid-cols-[auto_1fr] gap-x-3 gap-y-1 text-sm">
+      {rows.map(([name, content]) => (
+        <div key={name} className="contents">
+          <dt className="text-muted-foreground">{name === "" ? label : name}</dt>
+          <dd dir="auto" className="min-w-0 wrap-anywhere whitespace-pre-wrap">
+            {written(content)}
+          </dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+function written(value: unknown): ReactNode {
+  if (typeof value === "string") return value;
+  if (Array.isArray(value)) return value.map(String).join(", ");
+  return <code className="text-xs">{JSON.stringify(value)}</code>;
+}

@@ -1,0 +1,100 @@
+import type { MessageOutcome, ToolCallState } from "@sluice/core";
+
+/*
+ * The words of the components in this folder. Each component has a prop `words` for its part; an app in another language
+ * changes them here. The words of errors come from `describeError` of `@sluice/react/app`.
+ */
+
+/** Words around a message. */
+export const messageWords = {
+  user: "You",
+  userMessage: "Your message",
+  assistant: "Answer",
+  assistantMessage: "Assistant's answer",
+  film: "Film of the answer",
+  images: "Images",
+  openImage: (number: number) => `Open image ${number}`,
+  image: (number: number) => `Image ${number}`,
+  attachment: (number: number) => `Attachment ${number}`,
+  copy: "Copy",
+  copyMessage: "Copy message",
+  copied: "Copied",
+  edit: "Edit",
+  editMessage: "Edit your message",
+  cancel: "Cancel",
+  send: "Send",
+  showMore: "Show more",
+  showLess: "Show less",
+};
+
+/** Words of the arrows between the versions of a message. */
+export const branchWords = { previous: "Previous version", next: "Next version" };
+
+/** Words of the place to write a message. */
+export const composerWords = {
+  message: "Message",
+  placeholder: "Ask anything",
+  send: "Send",
+  queue: "Queue",
+  stop: "Stop",
+  queued: "Queued messages",
+  onlyImages: "Images",
+  remove: (text: string) => `Remove “${text}”`,
+  sendNow: "Send now",
+};
+
+/** Words of the images that go with a message. */
+export const attachmentWords = {
+  add: "Add images",
+  field: "Images",
+  list: "Images to send",
+  remove: (name: string) => `Remove ${name}`,
+  dismiss: "Dismiss",
+  blind: (model: string) => `${model} can't see images.`,
+  switchTo: (model: string) => `Switch to ${model}`,
+};
+
+/** The state of a tool call. */
+export const toolStates: Readonly<Record<ToolCallState, string>> = {
+  streaming: "Writing…",
+  "needs-approval": "Needs your approval",
+  "needs-result": "Needs your answer",
+  running: "Running…",
+  done: "Done",
+  failed: "Failed",
+  denied: "Denied",
+  cancelled: "Cancelled",
+};
+
+/** Words of a tool call. */
+export const toolWords = {
+  states: toolStates,
+  arguments: "Arguments",
+  result: "Result",
+  error: "Told the model",
+  approve: "Approve",
+  deny: "Deny",
+};
+
+/** Reasons why an answer is not whole; absent of one that is, and of one whose error says it. */
+export const outcomeWords: { readonly [Outcome in MessageOutcome]?: string } = {
+  length: "The answer reached its length limit.",
+  stopped: "Stopped",
+  interrupted: "Interrupted: the page was closed.",
+  unconfirmed: "The answer may be incomplete.",
+  "step-limit": "The limit of steps was reached.",
+  "content-filter": "The rest was removed by a filter.",
+  "insufficient-resource": "The model ran out of capacity.",
+};
+
+/** Words at the end of an answer. */
+export const endingWords = {
+  outcomes: outcomeWords,
+  unanswered: "No answer yet",
+  retry: "Try again",
+  retryIn: (seconds: number) => `Try again (${seconds} s)`,
+  continue: "Continue",
+  retrying: (title: string, seconds: number) => `${title}. Retrying in ${Math.max(1, seconds)} s`,
+  retryNow: "Retry now",
+  silence: (ms: number) => `No new text for ${Math.floor(ms / 1000)} s. Wait, or stop it.`,
+};
