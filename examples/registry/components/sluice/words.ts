@@ -1,4 +1,4 @@
-import type { MessageOutcome, ToolCallState } from "@sluice/core";
+import type { ChatStatus, MessageOutcome, ToolCallState } from "@sluice/core";
 
 /*
  * The words of the components in this folder. Each component has a prop `words` for its part; an app in another language
@@ -98,3 +98,16 @@ export const endingWords = {
   retryNow: "Retry now",
   silence: (ms: number) => `No new text for ${Math.floor(ms / 1000)} s. Wait, or stop it.`,
 };
+
+/** The state of a chat, for screen readers, which are not told every word. */
+export const statusWords: Readonly<Record<ChatStatus | "complete", string>> = {
+  submitted: "Waiting for the answer…",
+  streaming: "Answering…",
+  "requires-action": "The model waits for you.",
+  error: "",
+  ready: "",
+  complete: "The answer is complete.",
+};
+
+/** Words of a whole chat. */
+export const chatWords = { messages: "Messages", regenerate: "Regenerate", status: statusWords };

@@ -1,0 +1,161 @@
+import { spawnSync } from "node:child_process";
+import { createEmulator } from "@sluice/emulator";
+import { type Served, serve } from "@sluice/emulator/serve";
+import type { Page } from "playwright";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { findChromium } from "../scripts/chromium.ts";
+import { problemsOf } from "./support/axe.ts";
+import { sharedBrowser } from "./support/browser.ts";
+import { made } from "./support/first-steps.ts";
+import { openWorkshop, type Started, type Workshop } from "./support/new-app.ts";
+import {
+  addComponents,
+  type Fresh,
+  freshApps,
+  prepare,
+  type ServedRegistry,
+  serveRegistry,
+} from "./support/registry-app.ts";
+
+/* The components of the registry as a stranger gets them: by shadcn's command, in what the frameworks' commands make. */
+
+const hasNPM = spawnSync("npm", ["view", "react", "version"], { timeout: 20_000 }).status === 0;
+
+describe.each(Object.entries(freshApps))(
+  "components in a fresh app of %s",
+  { tags: ["long"] },
+  (name, fresh: Fresh) => {
+    let shop: Workshop;
+    let registry: ServedRegistry;
+    let gateway: Served;
+    let started: Started;
+    let page: Page;
+    const problems: string[] = [];
+
+    beforeAll(async () => {
+      if (!hasNPM || !findChromium()) return;
+      shop = openWorkshop();
+      registry = await serveRegistry(shop);
+      const [, , command = []] = made.find(([each]) => each === name) ?? [];
+      await shop.run("", command);
+      await prepare(shop, fresh, registry);
+      await addComponents(shop, registry);
+      await shop.run("app", ["npm", "run", "build"]);
+      gateway = await serve(createEmulator({ cors: true, speed: Number.POSITIVE_INFINITY }), { port: 0 });
+      started = await shop.start("app", fresh.start);
+    }, 600_000);
+    afterAll(async () => {
+      await Promise.all([started?.stop(), gateway?.close(), registry?.close()]);
+      await shop?.close();
+    });
+    beforeEach(async ({ skip, onTestFinished }) => {
+      skip(!hasNPM, "the npm registry can't be reached");
+      skip(!findChromium(), "there is no Chromium");
+      const context = await (await sharedBrowser()).newContext({ reducedMotion: "reduce" });
+      page = await context.newPage();
+      problems.length = 0;
+      page.on("pageerror", ({ message }) => problems.push(message));
+      page.on("console", (said) => said.type() === "error" && problems.push(said.text()));
+      await page.goto(`${started.url}/?gateway=${gateway.url}`);
+      onTestFinished(() => context.close());
+    });
+
+    const field = () => page.getByRole("textbox", { name: "Message" });
+    const ask = async (text: string) => {
+      await field().fill(text);
+      await page.keyboard.press("Enter");
+    };
+    const button = (label: string) => page.getByRole("button", { name: label, exact: true });
+
+    /** What axe finds in light and in dark, after the page was quiet. */
+    const axe = async () => {
+      const found = [];
+      for (const theme of ["light", "dark"]) {
+        await page.evaluate(
+          (dark) => document.documentElement.classList.toggle("dark", dark),
+          theme === "dark",
+        );
+        found.push(...(await problemsOf(page)).map((problem) => `${theme}: ${problem}`));
+      }
+      return found;
+    };
+
+    test("The command asks nothing of its own site", () => {
+      expect(registry.missing).toEqual([]);
+    });
+
+    test("A message is edited and an answer asked for again; the arrows lead between the versions", {
+      timeout: 120_000,
+    }, async () => {
+      await ask("Hello");
+      await button("Regenerate").click();
+      await button("Previous version").click();
+      await page.getByText("1/2").waitFor();
+      await button("Next version").click();
+      await page.getByText("2/2").waitFor();
+      await button("Edit").click();
+      await page.getByRole("textbox", { name: "Edit your message" }).fill("Good morning");
+      await page.keyboard.press("Enter");
+      await page.getByText("Good morning").waitFor();
+      await button("Regenerate").waitFor();
+      await expect(page.getByRole("status").innerText()).resolves.toBe("The answer is complete.");
+      expect(await axe()).toEqual([]);
+      expect(problems).toEqual([]);
+    });
+
+    test("A picture goes with a message, opens at its full size, and a file of another kind is refused", {
+      timeout: 120_000,
+    }, async () => {
+      await page.getByLabel("Images", { exact: true }).setInputFiles([
+        { name: "dot.png", mimeType: "image/png", buffer: Buffer.from(DOT, "base64") },
+        { name: "notes.txt", mimeType: "text/plain", buffer: Buffer.from("no picture") },
+      ]);
+      await page.getByRole("alert").filter({ hasText: "notes.txt" }).waitFor();
+      await page
+        .getByRole("list", { name: "Images to send" })
+        .getByRole("img", { name: "dot.png" })
+        .waitFor();
+      expect(await axe()).toEqual([]);
+      await button("Dismiss").click();
+      await ask("What is this?");
+      await button("Open image 1").click();
+      await page
+        .getByRole("dialog", { name: "Image 1" })
+        .getByRole("img", { name: "Attachment 1" })
+        .waitFor();
+      await page.keyboard.press("Escape");
+      await button("Regenerate").waitFor();
+      expect(problems).toEqual([]);
+    });
+
+    test("A tool runs after a yes by the keyboard, and its card says so", { timeout: 120_000 }, async () => {
+      await ask('Use the tool save_note for "Buy milk"');
+      const card = page.getByRole("group", { name: "Save a note" });
+      await card.getByText("Needs your approval").waitFor();
+      expect(await axe()).toEqual([]);
+      await card.getByRole("button", { name: "Approve" }).focus();
+      await page.keyboard.press("Enter");
+      await card.getByText("Done", { exact: true }).waitFor();
+      await button("Regenerate").waitFor();
+      expect(problems).toEqual([]);
+    });
+
+    test("An answer that was cut is continued, and one that failed is asked for again", {
+      timeout: 120_000,
+    }, async () => {
+      await ask("Tell me of the sea [[truncate]]");
+      await button("Continue").waitFor();
+      expect(await axe()).toEqual([]);
+      await button("Continue").click();
+      await button("Regenerate").last().waitFor();
+      await ask("And now [[401]]");
+      await page.getByRole("alert").last().waitFor();
+      expect(await axe()).toEqual([]);
+      expect(problems.filter((text) => !text.includes("401"))).toEqual([]);
+    });
+  },
+);
+
+/** A picture of 16 × 16 pixels. */
+const DOT =
+  "iVBORw0KGgoAAAANSUhEUgAAABAAAAAQCAIAAACQkWg2AAAAFklEQVR4nGMwSJhAEmIY1TCqYfhqAAC82CAQcrMTHAAAAABJRU5ErkJggg==";
