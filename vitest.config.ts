@@ -19,6 +19,7 @@ const source = (path: string) => fileURLToPath(new URL(`./packages/${path}`, imp
 
 /** Tests import what a user imports, and run on the sources. */
 const alias = [
+  { find: /^@\/(?=components\/sluice\/|lib\/)/, replacement: source("../examples/registry/") },
   { find: "@sluice/core/sse", replacement: source("core/src/entries/sse.ts") },
   { find: "@sluice/core/media", replacement: source("core/src/entries/media.ts") },
   { find: "@sluice/core/schemas", replacement: source("core/src/entries/schemas.ts") },

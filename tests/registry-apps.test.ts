@@ -10,6 +10,7 @@ import { made } from "./support/first-steps.ts";
 import { openWorkshop, type Started, type Workshop } from "./support/new-app.ts";
 import {
   addComponents,
+  asNPX,
   type Fresh,
   freshApps,
   prepare,
@@ -37,7 +38,7 @@ describe.each(Object.entries(freshApps))(
       shop = openWorkshop();
       registry = await serveRegistry(shop);
       const [, , command = []] = made.find(([each]) => each === name) ?? [];
-      await shop.run("", command);
+      await shop.run("", command, asNPX);
       await prepare(shop, fresh, registry);
       await addComponents(shop, registry);
       await shop.run("app", ["npm", "run", "build"]);

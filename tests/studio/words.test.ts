@@ -4,6 +4,15 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { build, parseSync } from "vite";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { estimateText } from "../../examples/registry/components/sluice/cost-text.ts";
+import { linkText } from "../../examples/registry/components/sluice/media-frame.tsx";
+import {
+  downloadWords,
+  imageWords,
+  progressWords,
+  videoWords,
+} from "../../examples/registry/components/sluice/media-words.ts";
+import { conversationWords } from "../../examples/registry/components/sluice/words.ts";
 import * as words from "../../examples/studio/src/words.ts";
 
 /*
@@ -14,17 +23,8 @@ import * as words from "../../examples/studio/src/words.ts";
 /** A sentence, and the state that makes it true. */
 type Row = readonly [condition: string, actual: string | undefined, sentence: string | undefined];
 
-const { linkWords, downloadWords, unsentWords, bannerWords, endingWords, busyWords, toolWords } = words;
-const {
-  chatWords,
-  unsavedWords,
-  videoWords,
-  videoNotice,
-  progressWords,
-  notificationWords,
-  assetWords,
-  roomWords,
-} = words;
+const { unsentWords, bannerWords, endingWords, busyWords, toolWords } = words;
+const { chatWords, unsavedWords, videoNotice, notificationWords, assetWords, roomWords } = words;
 
 /** Rows of what has two texts. */
 const both = (
@@ -51,55 +51,48 @@ const cost = (amount: number, missing = 0) => ({
 const rows: Readonly<Record<string, readonly Row[]>> = {
   // media-frame.test.ts
   "a link": [
-    ["its element loads", linkWords("loading", "image"), undefined],
-    ["its element shows it", linkWords("shown", "video"), undefined],
+    ["its element loads", linkText("loading", "image"), undefined],
+    ["its element shows it", linkText("shown", "video"), undefined],
     [
       "its element failed, and no server said that it is gone",
-      linkWords("unloadable", "video"),
+      linkText("unloadable", "video"),
       "Could not load",
     ],
     [
       "its server sent the film, and the browser failed twice",
-      linkWords("unplayable", "video"),
+      linkText("unplayable", "video"),
       "Can't play here",
     ],
     [
       "its server sent the image, and the browser failed twice",
-      linkWords("unplayable", "image"),
+      linkText("unplayable", "image"),
       "Can't show here",
     ],
-    ["its server answered 403, 404 or 410", linkWords("gone", "image"), "No longer available"],
-    ["its time is over", linkWords("expired", "video"), "No longer available"],
-    ["the picture of an asset is gone; the asset may be well", linkWords("gone", "preview"), "No preview"],
-    ["it works, and its end is known", words.linkTimeWords("24 h"), "Saved link · 24 h"],
-    ["its download was saved", downloadWords("saved"), undefined],
-    ["its download opened in a tab", downloadWords("opened"), undefined],
-    ["its download failed, and may work later", downloadWords("failed"), "Not downloaded. Try again."],
-    ["its server refused the download", downloadWords("expired"), "No longer available"],
+    ["its server answered 403, 404 or 410", linkText("gone", "image"), "No longer available"],
+    ["its time is over", linkText("expired", "video"), "No longer available"],
+    ["the picture of an asset is gone; the asset may be well", linkText("gone", "preview"), "No preview"],
+    ["it works, and its end is known", videoWords.link("24 h"), "Saved link · 24 h"],
+    ["its download was saved", downloadWords.saved, undefined],
+    ["its download opened in a tab", downloadWords.opened, undefined],
+    ["its download failed, and may work later", downloadWords.failed, "Not downloaded. Try again."],
+    ["its server refused the download", downloadWords.expired, "No longer available"],
   ],
   // chat.test.ts, forms.test.ts
   "a cost": [
     ["all of it is known", words.costWords(cost(0.0214)), "Imaginary cost 0.0214 coins"],
     ["a part is not known", words.costWords(cost(0.0214, 1)), "Imaginary cost 0.0214 coins or more"],
     ["nothing is known", words.costWords(cost(0, 1)), undefined],
-    ...both(
-      "the form decides it",
-      words.estimateWords({ ...cost(30), least: 30 }),
-      "Imaginary cost",
-      "30 coins",
-    ),
-    ...both(
-      "the model decides within bounds",
-      words.estimateWords({ ...cost(120), least: 30 }),
-      "Imaginary cost",
+    ["of a request, the form decides it", estimateText({ ...cost(30), least: 30 }), "30 coins"],
+    [
+      "of a request, the model decides it within bounds",
+      estimateText({ ...cost(120), least: 30 }),
       "30 to 120 coins",
-    ),
-    ...both(
-      "the form does not bound it",
-      words.estimateWords({ ...cost(0, 1), least: 0 }),
-      "Imaginary cost",
+    ],
+    [
+      "of a request, the form does not bound it",
+      estimateText({ ...cost(0, 1), least: 0 }),
       "known afterwards",
-    ),
+    ],
   ],
   // offline.test.ts, chaos.test.ts
   "the network": [
@@ -132,12 +125,8 @@ const rows: Readonly<Record<string, readonly Row[]>> = {
       "No connection",
     ],
     ["a request failed before it left", words.NOTHING_SENT, "Nothing was sent."],
-    [
-      "there is none, and a video is at the gateway",
-      words.offlineVideoWords(true),
-      "Offline. It goes on later.",
-    ],
-    ["there is none, and the create of a video is in flight", words.offlineVideoWords(false), "Offline"],
+    ["there is none, and a video is at the gateway", videoWords.offline(true), "Offline. It goes on later."],
+    ["there is none, and the create of a video is in flight", videoWords.offline(false), "Offline"],
   ],
   "the gateway": [
     [
@@ -224,8 +213,12 @@ const rows: Readonly<Record<string, readonly Row[]>> = {
     ["its last answer is whole", chatWords("ready", true), "The answer is complete."],
     ["its last answer is not whole", chatWords("ready", false), ""],
     ["its error says more", chatWords("error", false), ""],
-    ["it is in the list, and waits for its user", words.listWords.waits, "Waits for you"],
-    ["it is in the list, and its last request failed", words.listWords.failed, "Failed"],
+    [
+      "it is in the list, and waits for its user",
+      conversationWords.states["requires-action"],
+      "Waits for you",
+    ],
+    ["it is in the list, and its last request failed", conversationWords.states.error, "Failed"],
     [
       "its id is in the address, and the storage has nothing of it",
       words.missingChatWords("well"),
@@ -331,23 +324,23 @@ const rows: Readonly<Record<string, readonly Row[]>> = {
   ],
   // videos.test.ts
   "a video": [
-    ["it is not over", videoWords("running"), "Making your video"],
-    ["it is there", videoWords("done"), "Done"],
-    ["the gateway says so", videoWords("failed"), "Failed"],
-    ["its create has no answer, or it is not checked any more", videoWords("unknown"), "Unknown"],
-    ["the gateway reported a failure", words.VIDEO_FAILED, "The video failed"],
+    ["it is not over", videoWords.states.running, "Making your video"],
+    ["it is there", videoWords.states.done, "Done"],
+    ["the gateway says so", videoWords.states.failed, "Failed"],
+    ["its create has no answer, or it is not checked any more", videoWords.states.unknown, "Unknown"],
+    ["the gateway reported a failure", videoWords.failed, "The video failed"],
     ["it is there, and another room is shown", videoNotice("done", "Reef"), "Video ready: Reef"],
     ["it failed, and another room is shown", videoNotice("failed", "Reef"), "Video failed: Reef"],
     ["nobody knows, and another room is shown", videoNotice("unknown", "Reef"), "Check your video: Reef"],
     ...both(
       "its create has no answer",
-      words.LOST_VIDEO,
+      { title: videoWords.lost, hint: videoWords.lostHint },
       "No answer came back",
       "You may have been charged. A retry may cost twice.",
     ),
     [
       "it is deleted before it is over",
-      words.DELETE_RUNNING,
+      videoWords.removeRunning,
       "It is still being made. You may still pay for it.",
     ],
     ["it was not reported to run", progressWords({ phase: "starting", elapsed: "3 s" }), "Starting · 3 s"],
@@ -413,7 +406,7 @@ const rows: Readonly<Record<string, readonly Row[]>> = {
       words.ASSET_REFUSED,
       "This picture can't be used. Choose another one.",
     ],
-    ["it is none of those of its set that were made", words.IMAGE_FAILED, "This image failed"],
+    ["it is none of those of its set that were made", imageWords.failed, "This image failed"],
     ["images of the last request are there", words.IMAGES_DONE, "Done"],
     ...both("a file was refused for its size", words.TOO_LARGE, "Too large", "Use a smaller file, or fewer."),
     ["images are in flight", busyWords.images, "Generating"],

@@ -68,6 +68,9 @@ function packument(name: string, tarball: string, host: string) {
   };
 }
 
+/** The environment of a command that npx starts, and not the package manager that runs the tests. */
+export const asNPX = { npm_config_user_agent: "npm/11.0.0 node/v24.0.0" };
+
 /** A fresh app of another command, and what shadcn's setup makes of it. */
 export interface Fresh {
   /** Folder to which `@/` leads. */
@@ -99,10 +102,19 @@ const PAGE = `"use client";
 
 import { createClient } from "@sluice/core";
 import { GatewayProvider } from "@sluice/react";
-import { useState } from "react";
+import { Suspense, useState } from "react";
 import { Rooms } from "@/rooms/rooms";
 
+// what is random is made for each visit: Next asks for a boundary around it
 export default function Page() {
+  return (
+    <Suspense>
+      <App />
+    </Suspense>
+  );
+}
+
+function App() {
   const [client] = useState(() => {
     const address = globalThis.location?.search ?? "";
     return createClient({ baseURL: new URLSearchParams(address).get("gateway") ?? "/api", apiKey: "sk-test", dangerouslyAllowBrowser: true });
@@ -183,7 +195,7 @@ const npmInstall = ["npm", "install", "--prefer-offline", "--no-audit", "--no-fu
 
 /** Adds all components with shadcn's command. Its requests to its own site come to this machine, which has none of it. */
 export async function addComponents(shop: Workshop, { url }: ServedRegistry): Promise<void> {
-  const env = { REGISTRY_URL: `${url}/shadcn`, npm_config_prefer_offline: "true" };
+  const env = { ...asNPX, REGISTRY_URL: `${url}/shadcn`, npm_config_prefer_offline: "true" };
   const { items } = JSON.parse(readFileSync(join(source, "registry.json"), "utf8"));
   const names = items.map(({ name }: { readonly name: string }) => `@sluice/${name}`);
   await shop.run("app", [process.execPath, shadcn, "registry", "add", `@sluice=${url}/r/{name}.json`], env);

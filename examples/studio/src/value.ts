@@ -1,5 +1,5 @@
 import type { Store } from "@sluice/core";
-import { useEffect, useState, useSyncExternalStore } from "react";
+import { useSyncExternalStore } from "react";
 
 /** A value of this page with subscribers. */
 export interface Value<State> extends Store<State> {
@@ -68,15 +68,4 @@ export function useMedia(query: string): boolean {
     },
     () => matchMedia(query).matches,
   );
-}
-
-/** The time, in Unix milliseconds. While it `isNeeded`, the component renders again every `everyMs`. */
-export function useNow(everyMs: number, isNeeded = true): number {
-  const [now, setNow] = useState(Date.now);
-  useEffect(() => {
-    if (!isNeeded) return;
-    const timer = setInterval(() => setNow(Date.now()), everyMs);
-    return () => clearInterval(timer);
-  }, [everyMs, isNeeded]);
-  return now;
 }

@@ -1,8 +1,8 @@
 import type { ChatStatus, ThreadMessage } from "@sluice/core";
-import type { DownloadResult } from "@sluice/react/app";
+import { costText, type ShownCost } from "../../registry/components/sluice/cost-text.js";
+import type { VideoState } from "../../registry/components/sluice/video-progress.js";
 import { endingWords as ending } from "../../registry/components/sluice/words.js";
 import type { Keeping } from "./client.js";
-import type { LinkPhase } from "./media/link.js";
 
 /*
  * Every sentence of the studio that claims something about a state: each is a function of the state that makes it true.
@@ -59,38 +59,6 @@ export function hostedWords(problem: "unsupported" | "unloaded" | "failed"): {
         title: "The studio could not start",
         hint: "The browser may refuse storage, as in a private window. Allow it, or open a normal window.",
       };
-  }
-}
-
-/** Kind of what a frame shows: a preview stands for something else that goes on without it. */
-export type MediaKind = "image" | "video" | "preview";
-
-/** Says why a frame does not show its file; undefined while it loads or is shown. */
-export function linkWords(phase: LinkPhase, kind: MediaKind): string | undefined {
-  switch (phase) {
-    case "loading":
-    case "shown":
-      return undefined;
-    case "unloadable":
-      return "Could not load";
-    case "unplayable":
-      return kind === "video" ? "Can't play here" : "Can't show here";
-    case "gone":
-    case "expired":
-      return kind === "preview" ? "No preview" : "No longer available";
-  }
-}
-
-/** Says why a download saved nothing; undefined where it did. */
-export function downloadWords(result: DownloadResult): string | undefined {
-  switch (result) {
-    case "saved":
-    case "opened":
-      return undefined;
-    case "failed":
-      return "Not downloaded. Try again.";
-    case "expired":
-      return "No longer available";
   }
 }
 
@@ -163,37 +131,10 @@ export const UNSAVED: Words = {
 /** Says that all messages of a chat are written that could not be written before. */
 export const ALL_SAVED = "All messages are saved.";
 
-/** State of a video for people. A create without an answer, or a task that is not checked any more, is `unknown`. */
-export type VideoState = "running" | "done" | "failed" | "unknown";
-
-/** The state of a video, for screen readers. */
-export function videoWords(state: VideoState): string {
-  return { running: "Making your video", done: "Done", failed: "Failed", unknown: "Unknown" }[state];
-}
-
 /** Says in another room that a video is not running any more. */
 export function videoNotice(state: Exclude<VideoState, "running">, label: string): string {
   const words = { done: "Video ready", failed: "Video failed", unknown: "Check your video" };
   return `${words[state]}: ${label}`;
-}
-
-/** Says that a video goes on without this page; one whose create is in flight may not. */
-export function offlineVideoWords(isCreated: boolean): string {
-  return isCreated ? "Offline. It goes on later." : "Offline";
-}
-
-/** Says that a video may exist, and be billed, without anyone here knowing it. */
-export const LOST_VIDEO: Words = {
-  title: "No answer came back",
-  hint: "You may have been charged. A retry may cost twice.",
-};
-
-/** Asks before a video is deleted that is still running. */
-export const DELETE_RUNNING = "It is still being made. You may still pay for it.";
-
-/** Says how long the link of a film works. */
-export function linkTimeWords(left: string): string {
-  return `Saved link · ${left}`;
 }
 
 /** Says how notifications of videos come, or why they don't. */
@@ -227,9 +168,6 @@ export function assetWords(state: AssetState): string {
 /** Says what the gateway did with the picture of an asset that failed. */
 export const ASSET_REFUSED = "This picture can't be used. Choose another one.";
 
-/** Says that an image of a set is not there, and never will be. */
-export const IMAGE_FAILED = "This image failed";
-
 /** Says who gave a request its key. The Worker answers some paths itself, without the gateway. */
 export function keyWords(state: { readonly hasKey: boolean; readonly path: string }): string {
   if (state.hasKey) return "Key sent by this page";
@@ -262,59 +200,12 @@ export function drawingWords(state: {
   return "The emulator draws landscapes, seas, cities, forests and space. Other words give colors only.";
 }
 
-/** A cost by the studio's imaginary prices. */
-interface ShownCost {
-  readonly amount: number;
-  readonly currency: string;
-  /** Things whose cost is not in `amount`. */
-  readonly missing: readonly unknown[];
-}
+/** Says that a cost is by the studio's imaginary prices. */
+export const imaginary = { title: "Imaginary cost" };
 
 /** Says what answers cost; undefined where nothing of it is known. */
-export function costWords({ amount, currency, missing }: ShownCost): string | undefined {
-  if (missing.length === 0) return `Imaginary cost ${priceOf(amount)} ${currency}`;
-  return amount > 0 ? `Imaginary cost ${priceOf(amount)} ${currency} or more` : undefined;
-}
-
-/** Says what a request will cost. */
-export function estimateWords({
-  amount,
-  least,
-  currency,
-  missing,
-}: ShownCost & { readonly least: number }): Words {
-  const title = "Imaginary cost";
-  if (missing.length > 0) return { title, hint: "known afterwards" };
-  const range = least < amount ? `${priceOf(least)} to ${priceOf(amount)}` : priceOf(amount);
-  return { title, hint: `${range} ${currency}` };
-}
-
-function priceOf(amount: number): string {
-  return amount.toLocaleString("en", { maximumSignificantDigits: 3 });
-}
-
-/** Progress of a video: what is known of the time that is left. */
-export type VideoProgress =
-  | { readonly phase: "starting" | "making" | "late"; readonly elapsed: string }
-  | { readonly phase: "left"; readonly left: string }
-  | { readonly phase: "almost" | "finishing" };
-
-/** Says how far a video is. */
-export function progressWords(progress: VideoProgress): string {
-  switch (progress.phase) {
-    case "starting":
-      return `Starting · ${progress.elapsed}`;
-    case "making":
-      return `Making your video · ${progress.elapsed}`;
-    case "late":
-      return `Still working · ${progress.elapsed}`;
-    case "left":
-      return `About ${progress.left} left`;
-    case "almost":
-      return "Almost done";
-    case "finishing":
-      return "Finishing…";
-  }
+export function costWords(cost: ShownCost): string | undefined {
+  return costText(cost, imaginary);
 }
 
 /** Says what a request in flight does. */
@@ -322,9 +213,6 @@ export const busyWords = { images: "Generating", asset: "Registering" } as const
 
 /** Says that the images of the last request are there, for screen readers. */
 export const IMAGES_DONE = "Done";
-
-/** Says that the gateway reported a failure; its reason follows. */
-export const VIDEO_FAILED = "The video failed";
 
 /** The state of a tool call. */
 export { toolStates as toolWords } from "../../registry/components/sluice/words.js";
@@ -349,9 +237,6 @@ export const NO_FILE_STORE: Words = {
 export function lostFilesWords(names: readonly string[]): string {
   return `Choose ${names.map((name) => `“${name}”`).join(", ")} again. The page was reloaded.`;
 }
-
-/** Says why a chat of the list stands still. */
-export const listWords = { waits: "Waits for you", failed: "Failed" } as const;
 
 /** A file that was not added. */
 export type Refused =

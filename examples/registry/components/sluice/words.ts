@@ -111,3 +111,53 @@ export const statusWords: Readonly<Record<ChatStatus | "complete", string>> = {
 
 /** Words of a whole chat. */
 export const chatWords = { messages: "Messages", regenerate: "Regenerate", status: statusWords };
+
+/** Words of the list of conversations. */
+export const conversationWords = {
+  days: {
+    pinned: "Pinned",
+    today: "Today",
+    yesterday: "Yesterday",
+    lastDays: "Last 7 days",
+    older: "Older",
+  },
+  /** What a conversation does now. */
+  states: {
+    ready: "",
+    answering: "Answering",
+    "answering-elsewhere": "Answering in another tab",
+    "requires-action": "Waits for you",
+    error: "Failed",
+  },
+  untitled: "New chat",
+  title: "Title",
+  actions: (title: string) => `Actions for ${title}`,
+  rename: "Rename",
+  pin: "Pin",
+  unpin: "Unpin",
+  remove: "Delete",
+};
+
+/** Words about other devices, and about what the server has. */
+export const deviceWords = {
+  elsewhere: "Answering in another tab or device",
+  stop: "Stop",
+  origins: { "another-device": "From another device", server: "From the server" },
+  syncing: "Not sent yet",
+  unsaved: (count: number) => `${count} ${count === 1 ? "message is" : "messages are"} not saved.`,
+  unsavedHint: "Keep this page open: it tries again by itself.",
+};
+
+/** Words of costs and budgets. */
+export const costWords = {
+  title: "Cost",
+  cost: (title: string, amount: string) => `${title} ${amount}`,
+  orMore: (title: string, amount: string) => `${title} ${amount} or more`,
+  range: (least: string, most: string) => `${least} to ${most}`,
+  later: "known afterwards",
+  budgets: { user: "Your budget", session: "Budget of this session" },
+  left: (remaining: string, limit: string) => `${remaining} of ${limit} left`,
+  reserved: (amount: string) => `${amount} held for what is under way`,
+  resets: (time: string) => `Full again ${time}`,
+  units: { tokens: "tokens", own: "points" },
+};

@@ -11,6 +11,7 @@ import {
   useRef,
   useState,
 } from "react";
+import { SyncNote } from "@/components/sluice/devices";
 import { chatListOptions, keeping, storage } from "../client.js";
 import { useInspected } from "../inspector/feed.js";
 import { DropHint } from "../media/drop-hint.js";
@@ -260,15 +261,7 @@ function Unsaved({ unsaved }: { readonly unsaved: number }) {
     if (wasFailing.current && !isFailing && state === "well") toast(ALL_SAVED);
     wasFailing.current = isFailing;
   }, [isFailing, state]);
-  return (
-    <div role="status" className="px-4 text-center text-xs">
-      {words && (
-        <p className="pb-1">
-          <span className="text-warn">{words.title}</span> <span className="text-muted">{words.hint}</span>
-        </p>
-      )}
-    </div>
-  );
+  return <SyncNote {...words} />;
 }
 
 /** The notes that `save_note` kept. */

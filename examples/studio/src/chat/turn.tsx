@@ -1,15 +1,16 @@
 import type { ThreadMessage } from "@sluice/core";
 import { costOf } from "@sluice/core/prices";
 import clsx from "clsx";
-import { RefreshCw, Square } from "lucide-react";
+import { RefreshCw } from "lucide-react";
 import { memo, useEffect, useRef, useState } from "react";
 import { AssistantMessage } from "@/components/sluice/answer";
 import { Branches } from "@/components/sluice/branches";
 import { CopyButton } from "@/components/sluice/copy-button";
+import { AnswerSource } from "@/components/sluice/devices";
 import { canRetry } from "@/components/sluice/ending";
 import { Silence } from "@/components/sluice/waiting";
 import { prices } from "../prices.js";
-import { Badge, Button, IconButton, onPressOnce } from "../ui/button.js";
+import { IconButton, onPressOnce } from "../ui/button.js";
 import { later, soon } from "../ui/later.js";
 import { costWords, sourceWords } from "../words.js";
 import { modelWords, useVerbs } from "./chat.js";
@@ -107,18 +108,7 @@ function Answer({ turn: { answers, text }, isLast, isBusy, isNear }: AnswerProps
       )}
     >
       {source && (
-        <p className="flex items-center gap-2">
-          <Badge tone="accent">
-            <span aria-hidden className="size-2 animate-pulse rounded-full bg-accent" />
-            {source}
-          </Badge>
-          {isElsewhere && isLast && (
-            <Button look="quiet" onClick={stopElsewhere}>
-              <Square aria-hidden className="fill-current" />
-              Stop
-            </Button>
-          )}
-        </p>
+        <AnswerSource isLive text={source} onStop={isElsewhere && isLast ? stopElsewhere : undefined} />
       )}
       {isSilent && <Waiting model={last.model} />}
       {isBusy && isInFlight && !isSilent && !hasCalls && (

@@ -81,12 +81,6 @@ export function sizeOf({ sheet, image }: Shown): string | undefined {
   return image.size ?? (typeof size === "string" ? size : undefined);
 }
 
-/** Width and height of an image, `[1, 1]` where nobody says them. */
-export function sidesOf(size: string | undefined): readonly [number, number] {
-  const [width, height] = (size ?? "").split("x").map(Number);
-  return width && height ? [width, height] : [1, 1];
-}
-
 function isSheet(kept: unknown): kept is Sheet {
   if (!hasTexts(kept, "prompt")) return false;
   const { draft, images } = kept;

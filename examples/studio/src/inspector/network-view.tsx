@@ -1,7 +1,8 @@
 import { KeyRound, TriangleAlert } from "lucide-react";
 import { useState } from "react";
+import { useNow } from "@/components/sluice/use-now";
 import { Badge, Button } from "../ui/button.js";
-import { useNow, useValue } from "../value.js";
+import { useValue } from "../value.js";
 import { callWords, keyWords } from "../words.js";
 import { type Call, calls, type SentRequest } from "./feed.js";
 import { seconds, timelineOf } from "./timeline.js";

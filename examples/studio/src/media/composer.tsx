@@ -11,6 +11,7 @@ import {
   useId,
   useRef,
 } from "react";
+import { Estimate } from "@/components/sluice/cost";
 import { directionOf } from "@/components/sluice/field-text";
 import { type DemoPrompt, demoPrompts } from "../../demo/prompts.js";
 import { useDescription } from "../errors.js";
@@ -19,7 +20,7 @@ import { isDemo, isOfOffline } from "../server.js";
 import { RoomHeader } from "../shell/bars.js";
 import { Button, onPressOnce } from "../ui/button.js";
 import { useValue } from "../value.js";
-import { drawingWords, estimateWords, NOTHING_SENT, TOO_LARGE, UNSAVED } from "../words.js";
+import { drawingWords, imaginary, NOTHING_SENT, TOO_LARGE, UNSAVED } from "../words.js";
 import { unsavedLists } from "./collection.js";
 import { filesInReading } from "./files.js";
 import { Problem } from "./sources.js";
@@ -223,15 +224,10 @@ export function WithEstimate({
   readonly request: EstimatedRequest;
   readonly children: ReactNode;
 }) {
-  const { title, hint } = estimateWords(estimate(request, prices));
   return (
-    <span className="flex flex-col-reverse items-end gap-1 @sm:flex-col">
-      <span className="text-right text-xs whitespace-nowrap text-muted tabular-nums">
-        {title}
-        <span className="block">{hint}</span>
-      </span>
+    <Estimate estimate={estimate(request, prices)} words={imaginary}>
       {children}
-    </span>
+    </Estimate>
   );
 }
 

@@ -7,11 +7,11 @@ import type {
   SwitchField,
 } from "@sluice/react/app";
 import { Camera, Globe, SlidersHorizontal, Volume2, WandSparkles } from "lucide-react";
+import { modelName } from "@/components/sluice/format";
 import { Chip, IconButton } from "../ui/button.js";
 import { Field, NumberField, Slider, Switch } from "../ui/fields.js";
 import { Popover, Select } from "../ui/popups.js";
 import type { FormControls, MediaForm } from "./use-media-form.js";
-import { modelName } from "./words.js";
 
 interface FormProps {
   readonly form: FormControls;

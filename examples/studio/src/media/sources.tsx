@@ -4,12 +4,12 @@ import { Box, FileText, Film, Globe, ImageOff, Music, Plus, X } from "lucide-rea
 import { type DragEvent, useRef, useState } from "react";
 import { useDropzone } from "react-dropzone";
 import { Refusals } from "@/components/sluice/attachments";
+import { useMediaLink } from "@/components/sluice/media-link";
 import { registered } from "../assets/registered.js";
 import { useValue } from "../value.js";
 import { lostFilesWords, MOST_FILES, type Refused, refusedWords } from "../words.js";
 import { AddMedia } from "./add-media.js";
 import { fileNameAt, pictureAt, prepare } from "./files.js";
-import { useMediaLink } from "./link.js";
 import { type FormControls, urlsOf } from "./use-media-form.js";
 
 /** Adds files and links to the fields of a form; says which are not taken, and why. */

@@ -1,26 +1,6 @@
 import type { Issue } from "@sluice/core";
 import type { FieldName, FormField } from "@sluice/react/app";
 
-const MINUTE = 60_000;
-const HOUR = 60 * MINUTE;
-
-/** Writes a length of time in its largest unit: `9 s`, `3 min`, `23 h`. */
-export function shortTime(ms: number): string {
-  if (ms < MINUTE) return `${Math.max(0, Math.round(ms / 1000))} s`;
-  if (ms < HOUR) return `${Math.round(ms / MINUTE)} min`;
-  return `${Math.round(ms / HOUR)} h`;
-}
-
-/** Writes the id of a model for people: `gamma-video-1-5-pro-251215` is `Gamma Video 1.5 Pro`. */
-export function modelName(id: string): string {
-  return id
-    .replace(/-\d{6}$/, "")
-    .replace(/(\d)-(?=\d)/g, "$1.")
-    .split("-")
-    .map((part) => part.charAt(0).toUpperCase() + part.slice(1))
-    .join(" ");
-}
-
 /** The first problem of each field, in words for people. */
 export type Problems = ReadonlyMap<FieldName, string>;
 

@@ -3,6 +3,7 @@ import { useImages, useVideoTasks } from "@sluice/react";
 import { useLeaveWarning } from "@sluice/react/app";
 import { LoaderCircle } from "lucide-react";
 import { useEffect, useRef } from "react";
+import { useProgress, usualTimeOf, videoStateOf } from "@/components/sluice/video-progress";
 import { registrations } from "../assets/registered.js";
 import { videoOptions } from "../client.js";
 import { IMAGE_STORE } from "../images/gallery.js";
@@ -10,7 +11,7 @@ import { hrefOf, useRoute } from "../routes.js";
 import { Button, ProgressBar } from "../ui/button.js";
 import { Popover, toast } from "../ui/popups.js";
 import { useValue } from "../value.js";
-import { deleted, useProgress, usualTimeOf, videoStateOf } from "../videos/orders.js";
+import { deleted } from "../videos/orders.js";
 import { busyWords, videoNotice } from "../words.js";
 
 /** The tasks that run at the gateway. */

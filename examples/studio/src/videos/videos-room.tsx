@@ -4,6 +4,7 @@ import { useVideoTask, useVideoTasks } from "@sluice/react";
 import { type MediaField, videoRequestOf } from "@sluice/react/app";
 import { ImagePlus } from "lucide-react";
 import { type RefObject, useRef } from "react";
+import { usualTimeOf } from "@/components/sluice/video-progress";
 import { videoOptions } from "../client.js";
 import { useInspected } from "../inspector/feed.js";
 import { AddMedia } from "../media/add-media.js";
@@ -37,7 +38,7 @@ import { toast } from "../ui/popups.js";
 import { useValue } from "../value.js";
 import { NO_FILE_STORE } from "../words.js";
 import { Notify } from "./notify.js";
-import { deleted, keepOrder, orderOf, orders, usualTimeOf } from "./orders.js";
+import { deleted, keepOrder, orderOf, orders } from "./orders.js";
 import { TaskCard } from "./task-card.js";
 
 type Draft = MediaDraft<VideoModel>;

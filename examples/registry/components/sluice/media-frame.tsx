@@ -1,9 +1,23 @@
-import clsx from "clsx";
+"use client";
+
 import { CircleAlert, Download, RotateCw } from "lucide-react";
 import type { ComponentProps, ReactNode } from "react";
-import { Button } from "../ui/button.js";
-import { linkWords, type MediaKind } from "../words.js";
-import type { MediaLink } from "./link.js";
+import { Button } from "@/components/sluice/button";
+import type { LinkPhase, MediaLink } from "@/components/sluice/media-link";
+import { frameWords } from "@/components/sluice/media-words";
+import { cn } from "@/lib/utils";
+
+type Words = typeof frameWords;
+
+/** Kind of what a frame shows: a preview stands for something else that goes on without it. */
+export type MediaKind = "image" | "video" | "preview";
+
+/** Says why a frame does not show its file; undefined while it loads or is shown. */
+export function linkText(phase: LinkPhase, kind: MediaKind, words: Words = frameWords): string | undefined {
+  if (phase === "loading" || phase === "shown") return undefined;
+  if (phase === "unloadable") return words.unloadable;
+  return phase === "unplayable" ? words.unshowable[kind] : words.gone[kind];
+}
 
 interface MediaFrameProps {
   readonly link: MediaLink;
@@ -16,29 +30,39 @@ interface MediaFrameProps {
   readonly onDownload?: () => void;
   /** Buttons for what is left to do once the file is not to be had any more. */
   readonly children?: ReactNode;
+  readonly words?: Partial<Words>;
 }
 
 /**
  * A place for an image or a film. Where the file can't be shown, it says why, and offers what helps. The element stays
  * below that and loads again.
  */
-export function MediaFrame({ link, kind, element, caption, onDownload, children }: MediaFrameProps) {
+export function MediaFrame({
+  link,
+  kind,
+  element,
+  caption,
+  onDownload,
+  children,
+  ...props
+}: MediaFrameProps) {
   const { phase, attempt, isUsable, retry } = link;
-  const title = linkWords(phase, kind);
+  const words = { ...frameWords, ...props.words };
+  const title = linkText(phase, kind, words);
   return (
     <>
       {phase !== "expired" && (
-        <div key={attempt} className={clsx("size-full", title && "invisible absolute inset-0")}>
+        <div key={attempt} className={cn("size-full", title && "invisible absolute inset-0")}>
           {element}
         </div>
       )}
       {title && (
         <div className="flex size-full flex-col items-center justify-center-safe gap-2 overflow-y-auto p-4 text-center text-sm">
-          <CircleAlert className="size-5 shrink-0 text-muted" aria-hidden />
+          <CircleAlert className="size-5 shrink-0 text-muted-foreground" aria-hidden />
           <p>
             <strong className="block font-medium">{title}</strong>
             {caption && (
-              <span dir="auto" className="line-clamp-2 text-muted">
+              <span dir="auto" className="line-clamp-2 text-muted-foreground">
                 {caption}
               </span>
             )}
@@ -47,13 +71,13 @@ export function MediaFrame({ link, kind, element, caption, onDownload, children 
             {phase === "unplayable" && onDownload && (
               <Button onClick={onDownload}>
                 <Download aria-hidden />
-                Download
+                {words.download}
               </Button>
             )}
             {phase !== "expired" && (
               <Button look="quiet" onClick={retry}>
                 <RotateCw aria-hidden />
-                Try again
+                {words.retry}
               </Button>
             )}
             {!isUsable && children}

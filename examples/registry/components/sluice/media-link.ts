@@ -1,5 +1,5 @@
 import { useCallback, useEffect, useReducer } from "react";
-import { useNow } from "../value.js";
+import { useNow } from "@/components/sluice/use-now";
 
 /**
  * Phase of a link to a file.

@@ -1,24 +1,26 @@
+"use client";
+
 import type { SucceededVideoTask } from "@sluice/core";
 import { Play } from "lucide-react";
 import { useRef, useState } from "react";
-import type { MediaLink } from "../media/link.js";
-import { useMedia } from "../value.js";
+import type { MediaLink } from "@/components/sluice/media-link";
+import { videoWords } from "@/components/sluice/media-words";
 
-interface PlayerProps {
+interface VideoPlayerProps {
   readonly video: SucceededVideoTask;
   readonly label: string;
   /** Picture that is shown until the first frame is there. */
   readonly poster: string | undefined;
   readonly link: MediaLink;
+  readonly words?: Pick<typeof videoWords, "play">;
 }
 
 /** A finished video: its first frame, a silent loop under the pointer, and a player after a press. */
-export function Player({ video, label, poster, link }: PlayerProps) {
+export function VideoPlayer({ video, label, poster, link, words = videoWords }: VideoPlayerProps) {
   const element = useRef<HTMLVideoElement>(null);
   const [isOpen, setOpen] = useState(false);
-  const isCalm = useMedia("(prefers-reduced-motion: reduce)");
   const preview = (isOn: boolean) => {
-    if (isOpen || isCalm || !element.current) return;
+    if (isOpen || !element.current || matchMedia("(prefers-reduced-motion: reduce)").matches) return;
     // a browser may refuse to play; then the first frame stays
     if (isOn) void element.current.play().catch(() => {});
     else element.current.pause();
@@ -35,7 +37,7 @@ export function Player({ video, label, poster, link }: PlayerProps) {
         src={`${video.url}#t=0.01`}
         aria-label={label}
         poster={poster}
-        className="size-full bg-sunken object-contain"
+        className="size-full bg-secondary object-contain"
         preload="metadata"
         playsInline
         loop={!isOpen}
@@ -47,7 +49,7 @@ export function Player({ video, label, poster, link }: PlayerProps) {
       {!isOpen && (
         <button
           type="button"
-          aria-label={`Play ${label}`}
+          aria-label={words.play(label)}
           onClick={() => {
             setOpen(true);
             const { current } = element;
@@ -56,7 +58,7 @@ export function Player({ video, label, poster, link }: PlayerProps) {
             current.focus();
             void current.play().catch(() => {});
           }}
-          className="group/play absolute inset-0 flex items-center justify-center -outline-offset-2"
+          className="group/play cursor-pointer absolute inset-0 flex items-center justify-center -outline-offset-2"
         >
           <span className="flex size-12 items-center justify-center rounded-full bg-black/60 text-white transition-transform group-hover/play:scale-110">
             <Play className="size-5 translate-x-px fill-current" aria-hidden />

@@ -1,0 +1,91 @@
+"use client";
+
+import type { ReactNode } from "react";
+import { ProgressBar } from "@/components/sluice/button";
+import {
+  costText,
+  estimateText,
+  priceOf,
+  type ShownCost,
+  type ShownEstimate,
+} from "@/components/sluice/cost-text";
+import { costWords } from "@/components/sluice/words";
+
+type Words = typeof costWords;
+
+interface CostProps {
+  readonly cost: ShownCost;
+  readonly words?: Partial<Words>;
+}
+
+/** What requests have cost. */
+export function Cost({ cost, words }: CostProps) {
+  const text = costText(cost, words);
+  return text && <p className="shrink-0 px-2 text-xs text-muted-foreground tabular-nums">{text}</p>;
+}
+
+interface EstimateProps {
+  readonly estimate: ShownEstimate;
+  /** The button that sends the request. */
+  readonly children: ReactNode;
+  readonly words?: Partial<Words>;
+}
+
+/** A button, and what its request will cost. */
+export function Estimate({ estimate, children, words }: EstimateProps) {
+  return (
+    <span className="flex flex-col-reverse items-end gap-1 @sm:flex-col">
+      <span className="text-right text-xs whitespace-nowrap text-muted-foreground tabular-nums">
+        {words?.title ?? costWords.title}
+        <span className="block">{estimateText(estimate, words)}</span>
+      </span>
+      {children}
+    </span>
+  );
+}
+
+/** A budget of the user, as the proxy answers `GET /v1/budget`. */
+export interface BudgetState {
+  readonly by: string;
+  /** `tokens`, `own`, or `millionths` of a `currency`. */
+  readonly unit: string;
+  readonly currency?: string;
+  readonly limit: number;
+  readonly reserved: number;
+  readonly remaining: number;
+  /** Unix milliseconds. */
+  readonly resetsAt: number;
+}
+
+interface BudgetProps {
+  readonly budget: BudgetState;
+  readonly words?: Partial<Words>;
+}
+
+/** What is left of a budget, and when it is full again. */
+export function Budget({ budget, ...props }: BudgetProps) {
+  const words = { ...costWords, ...props.words };
+  const { by, limit, reserved, remaining, resetsAt } = budget;
+  const name = (words.budgets as Readonly<Record<string, string>>)[by] ?? by;
+  const left = words.left(amountIn(budget, remaining, words), amountIn(budget, limit, words));
+  const facts = [
+    reserved > 0 && words.reserved(amountIn(budget, reserved, words)),
+    words.resets(new Date(resetsAt).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" })),
+  ];
+  return (
+    <div className="flex flex-col gap-1 text-sm tabular-nums">
+      <p className="flex flex-wrap justify-between gap-x-2">
+        <span>{name}</span>
+        <span className="text-muted-foreground">{left}</span>
+      </p>
+      <ProgressBar label={name} share={limit > 0 ? Math.max(0, remaining) / limit : 0} text={left} />
+      <p className="text-xs text-muted-foreground">{facts.filter(Boolean).join(" · ")}</p>
+    </div>
+  );
+}
+
+function amountIn({ unit, currency }: BudgetState, amount: number, words: Words): string {
+  if (unit === "millionths") return `${priceOf(amount / 1_000_000)} ${currency ?? ""}`.trim();
+  const name = (words.units as Readonly<Record<string, string>>)[unit] ?? unit;
+  return `${Math.max(0, amount).toLocaleString()} ${name}`;
+}

@@ -1,0 +1,97 @@
+"use client";
+
+import { Square } from "lucide-react";
+import { type CSSProperties, type ReactNode, type RefObject, useLayoutEffect, useRef, useState } from "react";
+import { Button } from "@/components/sluice/button";
+import { shortTime, sidesOf } from "@/components/sluice/format";
+import { imageWords } from "@/components/sluice/media-words";
+import { useNow } from "@/components/sluice/use-now";
+
+/** Style of an item, which gives an image of a size (`2048x1536`) its place. */
+export type StyleOf = (size: string | undefined) => CSSProperties;
+
+interface ImageWallProps {
+  /** Name of the list, for screen readers. */
+  readonly label: string;
+  readonly list?: RefObject<HTMLUListElement | null>;
+  /** The items: `li` elements with the style of their size. */
+  readonly children: (styleOf: StyleOf) => ReactNode;
+}
+
+/** Height of a row of the grid, in pixels. Each image takes as many as it needs. */
+const ROW = 4;
+const GAP = 16;
+/** Least width of an image, in pixels. */
+const LEAST = 320;
+
+/** Images in columns, each in its own shape. */
+export function ImageWall({ label, list, children }: ImageWallProps) {
+  const own = useRef<HTMLUListElement>(null);
+  const ref = list ?? own;
+  const [width, setWidth] = useState(LEAST);
+  useLayoutEffect(() => {
+    const element = ref.current;
+    if (!element) return;
+    // a hidden room has no width: it keeps the last one
+    const measure = () => element.clientWidth > 0 && setWidth(element.clientWidth);
+    measure();
+    const observer = new ResizeObserver(measure);
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, [ref]);
+  const columns = Math.max(1, Math.floor((width + GAP) / (LEAST + GAP)));
+  const each = (width - GAP * (columns - 1)) / columns;
+  return (
+    <ul
+      ref={ref}
+      aria-label={label}
+      className="grid grid-flow-dense gap-x-4"
+      style={{ gridTemplateColumns: `repeat(${columns}, minmax(0, 1fr))`, gridAutoRows: `${ROW}px` }}
+    >
+      {children((size) => {
+        const [across, down] = sidesOf(size);
+        return { gridRowEnd: `span ${Math.ceil(((each * down) / across + GAP) / ROW)}` };
+      })}
+    </ul>
+  );
+}
+
+interface PendingImagesProps {
+  readonly styleOf: StyleOf;
+  /** Size that was asked for. */
+  readonly size: string | undefined;
+  /** Most images that may come. @default 1 */
+  readonly count?: number;
+  /** Start of the request; Unix milliseconds: `submittedAt` of `useImages`. */
+  readonly since: number | undefined;
+  /** Stops the request: `stop` of `useImages`. */
+  readonly onStop: () => void;
+  readonly words?: Partial<typeof imageWords>;
+}
+
+/** The images that are on their way, in their shape. */
+export function PendingImages({ styleOf, size, count = 1, since, onStop, ...props }: PendingImagesProps) {
+  const words = { ...imageWords, ...props.words };
+  const now = useNow(1000);
+  const [width, height] = sidesOf(size);
+  return Array.from({ length: count }, (_, at) => (
+    <li key={at} aria-label={words.generating} style={styleOf(size)}>
+      <div
+        className="relative flex flex-col items-center justify-center gap-3 overflow-hidden rounded-xl border bg-secondary/50 p-4 text-sm text-muted-foreground"
+        style={{ aspectRatio: `${width} / ${height}` }}
+      >
+        <div
+          aria-hidden
+          className="absolute inset-0 animate-pulse bg-linear-to-br from-primary/10 to-secondary"
+        />
+        <span className="relative tabular-nums">{words.pending(shortTime(now - (since ?? now)))}</span>
+        {at === 0 && (
+          <Button className="relative" onClick={onStop}>
+            <Square aria-hidden />
+            {words.stop}
+          </Button>
+        )}
+      </div>
+    </li>
+  ));
+}

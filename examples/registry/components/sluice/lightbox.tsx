@@ -1,0 +1,95 @@
+"use client";
+
+import "yet-another-react-lightbox/styles.css";
+import { Lightbox as Slides } from "yet-another-react-lightbox";
+import Zoom from "yet-another-react-lightbox/plugins/zoom";
+import { sidesOf } from "@/components/sluice/format";
+import type { MenuItem } from "@/components/sluice/popups";
+
+/** An image that can be paged to. */
+export interface LightboxImage {
+  readonly key: string;
+  readonly url: string;
+  readonly prompt: string;
+  /** `2048x1536` */
+  readonly size?: string | undefined;
+  /** Model, size and seed, in words. */
+  readonly facts: readonly string[];
+}
+
+interface LightboxProps {
+  readonly images: readonly LightboxImage[];
+  /** Key of the one that is shown first. */
+  readonly open: string;
+  /** What can be done with an image. */
+  readonly actionsOf: (image: LightboxImage) => readonly (MenuItem & { readonly stays?: boolean })[];
+  readonly onClose: () => void;
+  /** Element in which it stands. @default the body */
+  readonly root?: HTMLElement | null;
+}
+
+/** One image at a time in the whole window, with its prompt and settings. Arrows page, and Escape closes. */
+export function Lightbox({ images, open, actionsOf, onClose, root }: LightboxProps) {
+  const slides = images.map(({ url, prompt, size }) => {
+    const [width, height] = sidesOf(size);
+    return { src: url, alt: prompt, width, height };
+  });
+  return (
+    <Slides
+      open
+      close={onClose}
+      index={Math.max(
+        0,
+        images.findIndex(({ key }) => key === open),
+      )}
+      slides={slides}
+      plugins={[Zoom]}
+      carousel={{ finite: true, padding: 0 }}
+      animation={{ fade: 150, swipe: 200 }}
+      zoom={{ maxZoomPixelRatio: 2, scrollToZoom: true }}
+      {...(root && { portal: { root } })}
+      // room for the words below, whatever the shape of the image
+      styles={{ slide: { paddingBottom: "9rem" }, root: { "--yarl__portal_zindex": 40 } }}
+      controller={{ closeOnBackdropClick: true }}
+      render={{
+        slideFooter({ slide }) {
+          const one = images[slides.findIndex(({ src }) => "src" in slide && src === slide.src)];
+          return one && <Details image={one} actions={actionsOf(one)} onClose={onClose} />;
+        },
+      }}
+    />
+  );
+}
+
+interface DetailsProps {
+  readonly image: LightboxImage;
+  readonly actions: ReturnType<LightboxProps["actionsOf"]>;
+  readonly onClose: () => void;
+}
+
+function Details({ image: { prompt, facts }, actions, onClose }: DetailsProps) {
+  return (
+    <div className="absolute inset-x-0 bottom-0 flex flex-col items-center gap-2 bg-linear-to-t from-black/90 to-transparent p-4 pt-12 text-center text-white">
+      <p dir="auto" className="line-clamp-3 max-w-3xl text-base">
+        {prompt}
+      </p>
+      <p className="text-sm text-white/80">{facts.join(" · ")}</p>
+      <div className="flex flex-wrap justify-center gap-1">
+        {actions.map(({ label, icon, stays = false, onSelect }) => (
+          <button
+            key={label}
+            type="button"
+            onClick={() => {
+              if (!stays) onClose();
+              onSelect();
+            }}
+            className="inline-flex min-h-8 cursor-pointer items-center justify-center gap-2 rounded-lg px-3 text-sm hover:bg-white/20 pointer-coarse:min-h-11 pointer-coarse:min-w-11 [&_svg]:size-4"
+          >
+            {icon}
+            <span className="max-sm:sr-only">{label}</span>
+          </button>
+        ))}
+      </div>
+    </div>
+  );
+}

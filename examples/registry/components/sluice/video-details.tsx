@@ -1,0 +1,93 @@
+"use client";
+
+import type { SucceededVideoTask } from "@sluice/core";
+import { Film, Trash2 } from "lucide-react";
+import { useState } from "react";
+import { Badge, Button, IconButton } from "@/components/sluice/button";
+import { shortTime } from "@/components/sluice/format";
+import { videoWords } from "@/components/sluice/media-words";
+import { Dialog } from "@/components/sluice/popups";
+import { useNow } from "@/components/sluice/use-now";
+
+type Words = typeof videoWords;
+
+interface LinkBadgeProps {
+  /** End of the link, where it is known; Unix milliseconds. */
+  readonly expiresAt: number | undefined;
+  readonly words?: Pick<Words, "link">;
+}
+
+/** Says how long the link of a film works. */
+export function LinkBadge({ expiresAt, words = videoWords }: LinkBadgeProps) {
+  const now = useNow(1000, expiresAt !== undefined);
+  if (expiresAt === undefined) return null;
+  const left = expiresAt - now;
+  return <Badge tone={left < 3_600_000 ? "warn" : "accent"}>{words.link(shortTime(left))}</Badge>;
+}
+
+interface LastFrameProps {
+  readonly task: SucceededVideoTask;
+  /** Name of the link. */
+  readonly label: string;
+}
+
+/** The link of the frame that the video ends with, where one was asked for. The spec shows no field for it. */
+export function LastFrame({ task: { raw }, label }: LastFrameProps) {
+  const url = [raw, within(raw, "data"), within(within(raw, "data"), "data")]
+    .map((one) => within(within(one, "content"), "last_frame_url"))
+    .find((one): one is string => typeof one === "string" && /^https?:/.test(one));
+  if (!url) return null;
+  return (
+    <a
+      href={url}
+      target="_blank"
+      rel="noreferrer"
+      aria-label={label}
+      data-tip={label}
+      className="inline-flex size-8 items-center justify-center rounded-lg text-muted-foreground hover:bg-secondary hover:text-foreground pointer-coarse:size-11"
+    >
+      <Film className="size-4.5" aria-hidden />
+    </a>
+  );
+}
+
+function within(value: unknown, name: string): unknown {
+  return typeof value === "object" && value !== null ? (value as Record<string, unknown>)[name] : undefined;
+}
+
+interface DeleteVideoProps {
+  readonly isRunning: boolean;
+  readonly onRemove: () => void;
+  readonly words?: Pick<Words, "remove" | "removeTitle" | "removeRunning" | "keep">;
+}
+
+/** Deletes a video; asks before where it is still being made. */
+export function DeleteVideo({ isRunning, onRemove, words = videoWords }: DeleteVideoProps) {
+  const [isAsking, setAsking] = useState(false);
+  return (
+    <>
+      <IconButton label={words.remove} onClick={() => (isRunning ? setAsking(true) : onRemove())}>
+        <Trash2 aria-hidden />
+      </IconButton>
+      {isAsking && (
+        <Dialog title={words.removeTitle} isOpen onOpenChange={setAsking}>
+          <div className="flex flex-col gap-4">
+            <p className="text-sm">{words.removeRunning}</p>
+            <div className="flex justify-end gap-2">
+              <Button onClick={() => setAsking(false)}>{words.keep}</Button>
+              <Button
+                look="danger"
+                onClick={() => {
+                  setAsking(false);
+                  onRemove();
+                }}
+              >
+                {words.remove}
+              </Button>
+            </div>
+          </div>
+        </Dialog>
+      )}
+    </>
+  );
+}
