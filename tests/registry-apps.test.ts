@@ -31,6 +31,7 @@ describe.each(Object.entries(freshApps))(
     let gateway: Served;
     let started: Started;
     let page: Page;
+    let open: (more?: string) => Promise<unknown>;
     const problems: string[] = [];
 
     beforeAll(async () => {
@@ -57,7 +58,8 @@ describe.each(Object.entries(freshApps))(
       problems.length = 0;
       page.on("pageerror", ({ message }) => problems.push(message));
       page.on("console", (said) => said.type() === "error" && problems.push(said.text()));
-      await page.goto(`${started.url}/?gateway=${gateway.url}`);
+      open = (more = "") => page.goto(`${started.url}/?gateway=${gateway.url}${more}`);
+      await open();
       onTestFinished(() => context.close());
     });
 
@@ -138,6 +140,83 @@ describe.each(Object.entries(freshApps))(
       await page.keyboard.press("Enter");
       await card.getByText("Done", { exact: true }).waitFor();
       await button("Regenerate").waitFor();
+      expect(problems).toEqual([]);
+    });
+
+    test("Conversations are listed, renamed, pinned, deleted and brought back", {
+      timeout: 120_000,
+    }, async () => {
+      await ask("Tell me of reefs");
+      await page.getByText(/^Cost /).waitFor();
+      await button("New chat").click();
+      await ask("Tell me of dunes");
+      await button("Regenerate").waitFor();
+      const choose = async (item: string) => {
+        await button("Actions for Tell me of reefs").click();
+        await page.getByRole("menuitem", { name: item }).click();
+      };
+      await choose("Pin");
+      await page.getByRole("heading", { name: "Pinned" }).waitFor();
+      await button("Actions for Tell me of reefs").click();
+      expect(await axe()).toEqual([]);
+      await page.getByRole("menuitem", { name: "Delete" }).click();
+      await button("Undo: delete Tell me of reefs").click();
+      await choose("Rename");
+      await page.getByRole("textbox", { name: "Title" }).fill("Reefs");
+      await page.keyboard.press("Enter");
+      await button("Reefs").click();
+      await page.getByRole("log").getByText("Tell me of reefs").waitFor();
+      expect(problems).toEqual([]);
+    });
+
+    test("Images come on the wall, open in the lightbox, and are deleted", { timeout: 120_000 }, async () => {
+      await button("Images").click();
+      await page.getByText("0.04 USD").waitFor();
+      await page.getByRole("textbox", { name: "Describe an image" }).fill("A reef");
+      await button("Generate").click();
+      const tile = page.getByRole("listitem", { name: "A reef" });
+      await tile.getByRole("button", { name: "Open A reef" }).waitFor();
+      expect(await axe()).toEqual([]);
+      await tile.getByRole("button", { name: "Open A reef" }).click();
+      await page.getByText("Gamma Image 5.0").waitFor();
+      await page.keyboard.press("Escape");
+      await page.getByText("Gamma Image 5.0").waitFor({ state: "detached" });
+      await tile.getByRole("button", { name: "Actions" }).click();
+      await page.getByRole("menuitem", { name: "Delete" }).click();
+      await tile.waitFor({ state: "detached" });
+      expect(problems).toEqual([]);
+    });
+
+    test("A video is made, plays, and is deleted", { timeout: 120_000 }, async () => {
+      await button("Videos").click();
+      await page.getByRole("textbox", { name: "Describe a video" }).fill("A reef");
+      await button("Generate").click();
+      const card = page.getByRole("article", { name: "A reef" });
+      await card.getByText("Done", { exact: true }).waitFor({ state: "attached" });
+      expect(await axe()).toEqual([]);
+      await card.getByRole("button", { name: "Play A reef" }).click();
+      await card.getByRole("button", { name: "Delete" }).click();
+      await card.waitFor({ state: "detached" });
+      expect(problems).toEqual([]);
+    });
+
+    test("What a server, another device or bad luck brings is shown, and has its buttons", {
+      timeout: 120_000,
+    }, async () => {
+      await open("&gallery");
+      await page.getByText("50,000 tokens of 200,000 tokens left").waitFor();
+      await page.getByText("From another device").waitFor();
+      await page.getByText("2 messages are not saved.").waitFor();
+      expect(await axe()).toEqual([]);
+      for (const name of ["Stop", "Retry now", "Retry anyway", "Generate"]) {
+        await button(name).click();
+        await page.getByText(`Pressed: ${name.toLowerCase()}`).waitFor();
+      }
+      await page
+        .getByRole("article", { name: "Deine Nachricht" })
+        .getByRole("button", { name: "Next version" })
+        .click();
+      await page.getByText("Pressed: version").waitFor();
       expect(problems).toEqual([]);
     });
 

@@ -103,6 +103,7 @@ const PAGE = `"use client";
 import { createClient } from "@sluice/core";
 import { GatewayProvider } from "@sluice/react";
 import { Suspense, useState } from "react";
+import { Gallery } from "@/gallery/gallery";
 import { Rooms } from "@/rooms/rooms";
 
 // what is random is made for each visit: Next asks for a boundary around it
@@ -115,14 +116,10 @@ export default function Page() {
 }
 
 function App() {
-  const [client] = useState(() => {
-    const address = globalThis.location?.search ?? "";
-    return createClient({ baseURL: new URLSearchParams(address).get("gateway") ?? "/api", apiKey: "sk-test", dangerouslyAllowBrowser: true });
-  });
+  const [address] = useState(() => new URLSearchParams(globalThis.location?.search ?? ""));
+  const [client] = useState(() => createClient({ baseURL: address.get("gateway") ?? "/api" }));
   return (
-    <GatewayProvider client={client}>
-      <Rooms />
-    </GatewayProvider>
+    <GatewayProvider client={client}>{address.has("gallery") ? <Gallery /> : <Rooms />}</GatewayProvider>
   );
 }
 `;
@@ -166,11 +163,11 @@ export default defineConfig({
 /** Makes an app ready for shadcn's command, as its own `init` does with files from its site. */
 export async function prepare(shop: Workshop, fresh: Fresh, { url }: ServedRegistry): Promise<void> {
   const { root, files, packages, css, isOnServer } = fresh;
-  const rooms = globSync("rooms/*", { cwd: source }).map((path) => [
+  const rooms = globSync("{rooms,gallery}/*", { cwd: source }).map((path) => [
     `${root}/${path}`,
     readFileSync(join(source, path), "utf8"),
   ]);
-  await shop.run("app", ["mkdir", "-p", `${root}/lib`, `${root}/rooms`]);
+  await shop.run("app", ["mkdir", "-p", `${root}/lib`, `${root}/rooms`, `${root}/gallery`]);
   for (const [path, text] of [...Object.entries(files), ...rooms]) shop.write(`app/${path}`, text ?? "");
   if (root === "src")
     shop.write(

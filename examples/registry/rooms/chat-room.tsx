@@ -1,24 +1,76 @@
 "use client";
 
-import { indexedDBStorage } from "@sluice/core";
+import { costOf } from "@sluice/core/prices";
 import { useChatStream } from "@sluice/react";
+import { useConversations } from "@sluice/react/app";
+import { Plus } from "lucide-react";
+import { useState } from "react";
+import { Button } from "@/components/sluice/button";
 import { Chat } from "@/components/sluice/chat";
+import { ConversationList } from "@/components/sluice/conversation-list";
+import { Cost } from "@/components/sluice/cost";
+import { prices } from "./prices";
+import { storage } from "./storage";
 import { tools, toolTitles } from "./tools";
 
-const storage = indexedDBStorage();
-
-/** The room for chat. */
+/** The room for chat: the conversations of this browser, and the one that is open. */
 export function ChatRoom() {
-  const id = "main";
+  const [id, setId] = useState(createId);
+  const { conversations, removed, isRestoring, ...verbs } = useConversations({ storage, activeId: id });
+  const last = removed.at(-1);
+  return (
+    <div className="flex min-h-0 grow max-md:flex-col">
+      <nav
+        aria-label="Chats"
+        className="flex shrink-0 flex-col gap-2 overflow-y-auto border-r p-2 max-md:max-h-40 max-md:border-r-0 max-md:border-b md:w-64"
+      >
+        <Button onClick={() => setId(createId())}>
+          <Plus aria-hidden />
+          New chat
+        </Button>
+        {last && (
+          <Button look="quiet" onClick={() => verbs.restore(last.id)}>
+            <span className="truncate">Undo: delete {last.title}</span>
+          </Button>
+        )}
+        <ConversationList
+          conversations={conversations}
+          activeId={id}
+          onOpen={setId}
+          onRename={verbs.rename}
+          onPin={verbs.pin}
+          onRemove={(one) => {
+            verbs.remove(one.id);
+            if (one.id === id) setId(createId());
+          }}
+        />
+      </nav>
+      <Conversation key={id} id={id} />
+    </div>
+  );
+}
+
+function createId(): string {
+  return crypto.randomUUID();
+}
+
+/** One conversation, with what it has cost: also the versions that are not shown. */
+function Conversation({ id }: { readonly id: string }) {
   const model = "alpha-v4.1-flash";
   const chat = useChatStream({ id, model, storage, tools, whenBusy: "queue" });
+  const ended = chat.getThread().filter(({ message }) => message.outcome !== undefined);
   return (
-    <Chat
-      chat={chat}
-      id={id}
-      model={model}
-      toolTitles={toolTitles}
-      empty={<p className="m-auto p-4 text-muted-foreground">Ask anything</p>}
-    />
+    <div className="flex min-h-0 min-w-0 grow flex-col">
+      <div className="flex h-8 shrink-0 items-center justify-end">
+        {ended.length > 0 && <Cost cost={costOf(ended, prices)} />}
+      </div>
+      <Chat
+        chat={chat}
+        id={id}
+        model={model}
+        toolTitles={toolTitles}
+        empty={<p className="m-auto p-4 text-muted-foreground">Ask anything</p>}
+      />
+    </div>
   );
 }

@@ -1,15 +1,57 @@
 "use client";
 
+import { useEffect, useState } from "react";
+import { Button } from "@/components/sluice/button";
 import { Tooltips } from "@/components/sluice/tooltips";
 import { ChatRoom } from "./chat-room";
+import { ImageRoom } from "./image-room";
+import { VideoRoom } from "./video-room";
 
-/** The whole app. */
+const rooms = { Chat: ChatRoom, Images: ImageRoom, Videos: VideoRoom };
+type RoomName = keyof typeof rooms;
+const names = Object.keys(rooms) as RoomName[];
+
+/** The whole app: its rooms, and the button between light and dark. What a room asked for goes on in another one. */
 export function Rooms() {
+  const [name, setName] = useState<RoomName>("Chat");
+  const Room = rooms[name];
   return (
-    <main className="flex h-dvh flex-col">
-      <h1 className="sr-only">Chat</h1>
-      <ChatRoom />
+    <div className="flex h-dvh flex-col">
+      <header className="flex items-center gap-1 border-b p-2">
+        <nav aria-label="Rooms" className="flex grow gap-1">
+          {names.map((one) => (
+            <Button
+              key={one}
+              look="quiet"
+              aria-current={one === name ? "page" : undefined}
+              className="aria-[current=page]:bg-secondary aria-[current=page]:text-foreground"
+              onClick={() => setName(one)}
+            >
+              {one}
+            </Button>
+          ))}
+        </nav>
+        <ThemeButton />
+      </header>
+      <main className="flex min-h-0 grow flex-col">
+        <h1 className="sr-only">{name}</h1>
+        <Room />
+      </main>
       <Tooltips />
-    </main>
+    </div>
+  );
+}
+
+/** Changes between light and dark. At first it is as the system says. */
+function ThemeButton() {
+  const [isDark, setIsDark] = useState(false);
+  useEffect(() => setIsDark(matchMedia("(prefers-color-scheme: dark)").matches), []);
+  useEffect(() => {
+    document.documentElement.classList.toggle("dark", isDark);
+  }, [isDark]);
+  return (
+    <Button look="quiet" aria-pressed={isDark} onClick={() => setIsDark(!isDark)}>
+      Dark
+    </Button>
   );
 }

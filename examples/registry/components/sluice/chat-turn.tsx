@@ -8,6 +8,7 @@ import { AssistantMessage } from "@/components/sluice/answer";
 import { Branches } from "@/components/sluice/branches";
 import { IconButton, onPressOnce } from "@/components/sluice/button";
 import { CopyButton } from "@/components/sluice/copy-button";
+import { Elsewhere } from "@/components/sluice/devices";
 import { canRetry, Ending, Unanswered } from "@/components/sluice/ending";
 import { UserMessage } from "@/components/sluice/message";
 import { ToolCallCard } from "@/components/sluice/tool-approval";
@@ -87,6 +88,7 @@ export function ChatTurn(props: ChatTurnProps) {
             </ToolCallCard>
           ))}
         >
+          <Elsewhere chat={chat} message={last} isLast={isLast} />
           {isBusy && (last.content === "" ? <Pending /> : <Silence key={last.content.length} />)}
           {isOver && (
             <Ending

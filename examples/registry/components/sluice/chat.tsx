@@ -6,6 +6,7 @@ import { type ReactNode, useRef } from "react";
 import { AttachButton, Attachments } from "@/components/sluice/attachments";
 import { ChatTurn, type ChatTurnProps, turnsOf } from "@/components/sluice/chat-turn";
 import { Composer, Queue } from "@/components/sluice/composer";
+import { SyncStatus } from "@/components/sluice/devices";
 import { chatWords } from "@/components/sluice/words";
 
 interface ChatProps extends Pick<ChatTurnProps, "renderText" | "toolTitles" | "renderTool"> {
@@ -66,6 +67,7 @@ export function Chat({ chat, id, model, empty, controls, ...show }: ChatProps) {
       <p role="status" className="sr-only">
         {chatWords.status[messages.at(-1)?.outcome === "complete" ? "complete" : status]}
       </p>
+      <SyncStatus chat={chat} />
       <Composer
         field={field}
         text={draft}

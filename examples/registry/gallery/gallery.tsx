@@ -1,0 +1,95 @@
+"use client";
+
+import type { ThreadMessage, VideoTaskEntry } from "@sluice/core";
+import { type ReactNode, useState } from "react";
+import { Button } from "@/components/sluice/button";
+import { Budget, Cost, Estimate } from "@/components/sluice/cost";
+import { Elsewhere, SyncStatus } from "@/components/sluice/devices";
+import { ImageTile } from "@/components/sluice/image-tile";
+import { UserMessage } from "@/components/sluice/message";
+import { VideoTaskCard } from "@/components/sluice/video-task-card";
+import { Retrying } from "@/components/sluice/waiting";
+
+/* States that a page seldom comes to: each component in those that only a server, another device or bad luck brings. */
+
+const nothing = () => {};
+const answer: ThreadMessage = { id: "a1", role: "assistant", content: "…", origin: "another-device" };
+const question: ThreadMessage = {
+  id: "q1",
+  role: "user",
+  content: "Why is the sea blue?",
+  branches: ["q0", "q1", "q2"],
+};
+const lost: VideoTaskEntry = {
+  key: "v1",
+  model: "beta3.0-video",
+  submittedAt: 0,
+  state: "unconfirmed",
+};
+
+/** The components in rare states. */
+export function Gallery() {
+  const [pressed, setPressed] = useState("nothing");
+  const press = (name: string) => () => setPressed(name);
+  return (
+    <main className="mx-auto flex max-w-3xl flex-col gap-6 p-6">
+      <h1 className="text-lg font-semibold">Rare states</h1>
+      <p role="status">Pressed: {pressed}</p>
+      <Part title="Branches, in German">
+        <UserMessage
+          message={question}
+          onEdit={nothing}
+          onSwitchBranch={press("version")}
+          words={{ userMessage: "Deine Nachricht", user: "Du", copyMessage: "Kopieren", edit: "Bearbeiten" }}
+        />
+      </Part>
+      <Part title="Retry">
+        <Retrying title="Too many requests" at={Date.now() + 60_000} onRetryNow={press("retry now")} />
+      </Part>
+      <Part title="Devices">
+        <Elsewhere chat={{ isRunningElsewhere: true, stop: press("stop") }} message={answer} isLast />
+        <Elsewhere chat={{ isRunningElsewhere: false, stop: nothing }} message={answer} isLast />
+        <SyncStatus chat={{ isSyncing: true, syncError: undefined, unsaved: 0 }} />
+        <SyncStatus chat={{ isSyncing: false, syncError: new Error("no network"), unsaved: 0 }} />
+        <SyncStatus chat={{ isSyncing: false, syncError: undefined, unsaved: 2 }} />
+      </Part>
+      <Part title="Budget and cost">
+        <Budget
+          budget={{
+            by: "user",
+            unit: "tokens",
+            limit: 200_000,
+            reserved: 8192,
+            remaining: 50_000,
+            resetsAt: Date.UTC(2030, 0, 1),
+          }}
+        />
+        <Cost cost={{ amount: 0.0214, currency: "USD", missing: ["an answer"] }} />
+        <Estimate estimate={{ amount: 120, least: 30, currency: "USD", missing: [] }}>
+          <Button onClick={press("generate")}>Generate</Button>
+        </Estimate>
+      </Part>
+      <Part title="Images and videos">
+        <ImageTile
+          image={{ error: { message: "The picture was refused." } }}
+          prompt="A reef"
+          size="2048x1024"
+          actions={[]}
+          onOpen={nothing}
+          onDownload={nothing}
+          onRemove={press("delete image")}
+        />
+        <VideoTaskCard entry={lost} onCheck={nothing} onRetry={press("retry anyway")} onRemove={nothing} />
+      </Part>
+    </main>
+  );
+}
+
+function Part({ title, children }: { readonly title: string; readonly children: ReactNode }) {
+  return (
+    <section aria-label={title} className="flex flex-col gap-3">
+      <h2 className="text-sm font-medium text-muted-foreground">{title}</h2>
+      {children}
+    </section>
+  );
+}

@@ -1,0 +1,4 @@
+import { indexedDBStorage } from "@sluice/core";
+
+/** Storage of chats and videos between visits: one for the whole page. */
+export const storage = indexedDBStorage();

@@ -1,0 +1,69 @@
+"use client";
+
+import type { VideoTaskEntry } from "@sluice/core";
+import { estimate } from "@sluice/core/prices";
+import { useVideoTask, useVideoTasks } from "@sluice/react";
+import { useDraft } from "@sluice/react/app";
+import { usualTimeOf, videoStateOf } from "@/components/sluice/video-progress";
+import { VideoTaskCard } from "@/components/sluice/video-task-card";
+import { prices } from "./prices";
+import { PromptForm } from "./prompt-form";
+import { storage } from "./storage";
+
+const options = { storage };
+const parameters = { duration: 5, resolution: "720P" } as const;
+const model = "beta3.0-video";
+
+/** The room where videos are made: each is a task that goes on at the gateway, whatever happens to this page. */
+export function VideoRoom() {
+  const { draft: prompt, setDraft: setPrompt } = useDraft("video", "");
+  const { create, reset, isCreating, error } = useVideoTask(options);
+  const { tasks, remove } = useVideoTasks(options);
+  const start = async () => {
+    const { handle } = await create({ model, input: { prompt }, parameters }, { label: prompt });
+    // the list has it from here on; the form is free for the next
+    if (handle) reset();
+  };
+  return (
+    <div className="flex grow flex-col gap-4 overflow-y-auto p-4">
+      <PromptForm
+        label="Describe a video"
+        prompt={prompt}
+        onPrompt={setPrompt}
+        onSubmit={() => void start()}
+        isBusy={isCreating}
+        estimate={estimate({ model, parameters }, prices)}
+        error={error}
+      />
+      <ul
+        aria-label="Videos"
+        className="grid grid-cols-[repeat(auto-fill,minmax(min(100%,20rem),1fr))] gap-4"
+      >
+        {tasks.map((entry) => (
+          <li key={entry.key}>
+            <Task
+              entry={entry}
+              usualMs={usualTimeOf(entry.model, tasks)}
+              onReuse={() => setPrompt(entry.label ?? "")}
+              onRemove={() => remove(entry.key)}
+            />
+          </li>
+        ))}
+      </ul>
+    </div>
+  );
+}
+
+interface TaskProps {
+  readonly entry: VideoTaskEntry;
+  readonly usualMs: number | undefined;
+  readonly onReuse: () => void;
+  readonly onRemove: () => void;
+}
+
+function Task({ entry, ...rest }: TaskProps) {
+  // only a task that is not checked any more is asked for by its card
+  const taskId = videoStateOf(entry) === "unknown" ? entry.handle?.id : undefined;
+  const { refetch } = useVideoTask({ taskId, ...options });
+  return <VideoTaskCard entry={entry} onCheck={refetch} {...rest} />;
+}
