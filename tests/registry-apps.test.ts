@@ -101,7 +101,10 @@ describe.each(Object.entries(freshApps))(
       await page.keyboard.press("Enter");
       await page.getByText("Good morning").waitFor();
       await button("Regenerate").waitFor();
-      await expect(page.getByRole("status").innerText()).resolves.toBe("The answer is complete.");
+      await page
+        .getByRole("status")
+        .filter({ hasText: "The answer is complete." })
+        .waitFor({ state: "attached" });
       expect(await axe()).toEqual([]);
       expect(problems).toEqual([]);
     });
@@ -165,7 +168,7 @@ describe.each(Object.entries(freshApps))(
       await page.getByRole("textbox", { name: "Title" }).fill("Reefs");
       await page.keyboard.press("Enter");
       await button("Reefs").click();
-      await page.getByRole("log").getByText("Tell me of reefs").waitFor();
+      await page.getByRole("article", { name: "Your message" }).getByText("Tell me of reefs").waitFor();
       expect(problems).toEqual([]);
     });
 
@@ -179,6 +182,7 @@ describe.each(Object.entries(freshApps))(
       expect(await axe()).toEqual([]);
       await tile.getByRole("button", { name: "Open A reef" }).click();
       await page.getByText("Gamma Image 5.0").waitFor();
+      expect(await axe()).toEqual([]);
       await page.keyboard.press("Escape");
       await page.getByText("Gamma Image 5.0").waitFor({ state: "detached" });
       await tile.getByRole("button", { name: "Actions" }).click();
