@@ -10,7 +10,7 @@ import { afterAll, describe, expect, test } from "vitest";
 const root = fileURLToPath(new URL("../", import.meta.url));
 const command = join(root, "packages/create-sluice/dist/cli.js");
 const folder = mkdtempSync(join(tmpdir(), "sluice-create-"));
-const templates = ["react", "next", "start", "worker", "node", "deno"];
+const templates = ["react", "studio", "next", "start", "worker", "node", "deno"];
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 /** Runs `npm create sluice` in the folder of the tests. */
@@ -89,7 +89,7 @@ describe.each(templates)("a new app of %s", (template) => {
     create("My App", "--template", template);
     expect(manifestOf("My App")).toMatchObject({ name: "my-app", private: true, version: "0.0.0" });
     for (const [path, text] of Object.entries(textsOf("My App")))
-      expect(text, path).not.toMatch(/workspace:|catalog:|@sluice\/example|YOUR-|sluice-app|\{\{/);
+      expect(text, path).not.toMatch(/workspace:|catalog:|@sluice\/example|YOUR-|sluice-app|\{\{\w+\}\}/);
     expect(read("My App/README.md")).toMatch(/^# my-app\n/);
     // tables without empty cells, and lists that go on
     expect(read("My App/README.md")).not.toMatch(/\| +\||^ +\d\./m);
@@ -103,6 +103,7 @@ describe.each(templates)("a new app of %s", (template) => {
   test("Each file that a file of the app names is there", () => {
     create(template, "--template", template);
     const files = filesOf(template);
+    const packages = Object.keys(manifestOf(template).dependencies ?? {});
     const isThere = (from: string, path: string) =>
       files.some((file) =>
         [path, `${path}.ts`, `${path}.tsx`].some((at) => file === join(dirname(from), at)),
@@ -117,6 +118,8 @@ describe.each(templates)("a new app of %s", (template) => {
         .map(([name]) => name.replace(/^(?:\.{1,2}\/)+/, ""))
         .filter((name) => !files.some((file) => file === name || file.endsWith(`/${name}`)))
         .filter((name) => !/^node_modules\/|^next-env\.d\.ts$/.test(name))
+        // a file of a package
+        .filter((name) => !packages.some((one) => name.startsWith(`${one}/`)))
         .map((name) => `${path} names ${name}`),
     ]);
     expect(missing).toEqual([]);
@@ -147,12 +150,17 @@ describe.each(templates)("a new app of %s", (template) => {
 
 test.each([
   [["full"], "full is not empty"],
-  [["x", "--template", "vue"], "there is no template vue; there are react, next, start, worker, node, deno"],
+  [
+    ["x", "--template", "vue"],
+    "there is no template vue; there are react, studio, next, start, worker, node, deno",
+  ],
   [["bare", "--add"], "has no framework that this command knows. Give --template"],
+  [["strange", "--add", "--template", "studio"], "studio is a new app"],
   [["root", "--add"], "is the root of a workspace. Name the folder of one of its apps"],
   [["a", "b"], "one folder"],
 ])("%j is refused with the reason", (args, reason) => {
   write("full", { "notes.txt": "mine" });
+  write("strange", vite);
   write("bare", { "package.json": "{}" });
   write("root", { "package.json": '{ "workspaces": ["apps/*"] }' });
   expect(() => create(...args)).toThrow(reason);
@@ -314,7 +322,7 @@ test("Settings of development that wrangler would read in place of ours are name
   expect(create("vars", "--add")).toContain(".dev.vars\n\n  Move its lines into .env.local");
 });
 
-test.each(["react", "start", "worker"])(
+test.each(["react", "studio", "start", "worker"])(
   "A deploy of %s takes its settings from the file of production, and not from .env.local, which wrangler prefers",
   (template) => {
     create(`deploy-${template}`, "--template", template);

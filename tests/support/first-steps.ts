@@ -39,14 +39,17 @@ const wrangler = (address: string, ...args: readonly string[]) => [
 const build = ["npm", "run", "build"];
 const onServer = { hasPage: false, dev: [], env: { PORT: "0" }, production: () => ["npm", "start"] };
 
+const withWorker: Ways = {
+  hasPage: true,
+  dev: ["--port", "0", "--host", "127.0.0.1"],
+  build,
+  production: (app, address) =>
+    wrangler(address, "--config", `dist/${basename(app).replaceAll("-", "_")}/wrangler.json`),
+};
+
 export const waysOf: Readonly<Record<string, Ways>> = {
-  react: {
-    hasPage: true,
-    dev: ["--port", "0", "--host", "127.0.0.1"],
-    build,
-    production: (app, address) =>
-      wrangler(address, "--config", `dist/${basename(app).replaceAll("-", "_")}/wrangler.json`),
-  },
+  react: withWorker,
+  studio: withWorker,
   start: {
     hasPage: true,
     dev: ["--port", "0", "--host", "127.0.0.1"],
@@ -119,7 +122,11 @@ export async function askPage(url: string, text: string): Promise<string> {
     await page.goto(url);
     await page.getByRole("textbox", { name: "Message" }).fill(text);
     await page.getByRole("button", { name: "Send", exact: true }).click();
-    const answer = page.getByRole("list", { name: "Messages" }).getByRole("listitem").nth(1);
+    const answer = page
+      .getByRole("list", { name: "Messages" })
+      .getByRole("listitem")
+      .nth(1)
+      .or(page.getByRole("article", { name: "Assistant's answer" }));
     await answer.getByRole("paragraph").waitFor();
     // "Send" is back when the answer has ended
     await page.getByRole("button", { name: "Send", exact: true }).waitFor();

@@ -1,6 +1,6 @@
 "use client";
 
-import { useEffect, useState } from "react";
+import { type ReactNode, useEffect, useState } from "react";
 import { Button } from "@/components/sluice/button";
 import { Tooltips } from "@/components/sluice/tooltips";
 import { ChatRoom } from "./chat-room";
@@ -11,8 +11,8 @@ const rooms = { Chat: ChatRoom, Images: ImageRoom, Videos: VideoRoom };
 type RoomName = keyof typeof rooms;
 const names = Object.keys(rooms) as RoomName[];
 
-/** The whole app: its rooms, and the button between light and dark. What a room asked for goes on in another one. */
-export function Rooms() {
+/** The rooms, and the button between light and dark. What a room asked for goes on in another one. `children` stand in the header. */
+export function Rooms({ children }: { readonly children?: ReactNode }) {
   const [name, setName] = useState<RoomName>("Chat");
   const Room = rooms[name];
   return (
@@ -31,6 +31,7 @@ export function Rooms() {
             </Button>
           ))}
         </nav>
+        {children}
         <ThemeButton />
       </header>
       <main className="flex min-h-0 grow flex-col">

@@ -55,6 +55,10 @@ function templateOf(given: string | undefined, folder: string, add: boolean): Te
   const name = given ?? (add ? templateIn(folder) : "react");
   if (name === undefined)
     throw new Error(`${folder} has no framework that this command knows. Give --template: ${names}.`);
+  if (name === "studio" && add && templateIn(folder) !== "studio")
+    throw new Error(
+      "studio is a new app. Take its components into yours with shadcn's command: see the guide Components to take home.",
+    );
   if (isTemplate(name)) return name;
   throw new Error(`there is no template ${name}; there are ${names}.`);
 }

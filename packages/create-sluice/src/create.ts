@@ -41,10 +41,15 @@ export function templateIn(folder: string): TemplateName | undefined {
   const has = { ...dependencies, ...devDependencies };
   if ("next" in has) return "next";
   if ("@tanstack/react-start" in has) return "start";
-  if ("vite" in has && "react" in has) return "react";
+  if ("vite" in has && "react" in has) return isStudio(folder) ? "studio" : "react";
   if ("wrangler" in has) return "worker";
   if ("@types/deno" in has) return "deno";
   return "@sluice/worker-proxy" in has ? "node" : undefined;
+}
+
+/** True for an app of the template `studio`. */
+function isStudio(folder: string): boolean {
+  return existsSync(join(folder, "src/rooms/rooms.tsx"));
 }
 
 function isWorkspaceRoot(folder: string): boolean {

@@ -1,5 +1,5 @@
 /** Name of a template. */
-export type TemplateName = "react" | "next" | "start" | "worker" | "node" | "deno";
+export type TemplateName = "react" | "studio" | "next" | "start" | "worker" | "node" | "deno";
 
 /** A template: folders of `templates/`, put together when this package is built. */
 export interface Template {
@@ -33,6 +33,8 @@ const server = {
   "server/development.ts": "when somebody is the development user",
   "scripts/check-deploy.ts": "the list that production has to meet",
 };
+/** The components to take home, and the rooms that are made of them. */
+const REGISTRY = "../../../examples/registry";
 /** The chat itself, which the example shows in a page without a sign-in. */
 const CHAT = "../../../examples/minimal-chat/chat";
 const chat = (folder: string) => ({
@@ -78,6 +80,7 @@ export const templates: Readonly<Record<TemplateName, Template>> = {
       ["react", "."],
       [CHAT, "src/chat"],
       ["chat", "src/chat"],
+      ["session", "src/chat"],
       ["server", "server"],
       ["worker/server", "server"],
       ["workers-limit", "server"],
@@ -85,12 +88,41 @@ export const templates: Readonly<Record<TemplateName, Template>> = {
     ],
     ...pageWithWorker,
   },
+  studio: {
+    title: "A page for chat, images and videos (Vite, React, Tailwind), and the Worker",
+    parts: [
+      ["react", "."],
+      [`${REGISTRY}/components/sluice`, "src/components/sluice"],
+      [`${REGISTRY}/rooms`, "src/rooms"],
+      ["session", "src/session"],
+      ["server", "server"],
+      ["worker/server", "server"],
+      ["workers-limit", "server"],
+      ["scripts", "scripts"],
+      // its own page, configuration and proxy in place of the shared ones
+      ["studio", "."],
+    ],
+    ...pageWithWorker,
+    files: {
+      "server/worker.ts": "the Worker; `wrangler.jsonc` is its configuration",
+      "src/rooms/rooms.tsx": "the rooms: chat, images, videos",
+      "src/components/sluice/words.ts":
+        "the words of the components, to translate; each component is a file beside it",
+      "src/index.css": "the colors, in the names of shadcn",
+      "src/app.tsx": "the client, for a user who is signed in",
+      "src/session/session.ts": "the token of the user",
+      ...server,
+      "server/media.ts": "the models for images and videos, and what they may be asked for",
+    },
+    secrets: { PROXY_SECRET: "" },
+  },
   next: {
     title: "A Next app with a chat, whose server keeps the gateway's key",
     parts: [
       ["next", "."],
       [CHAT, "chat"],
       ["chat", "chat"],
+      ["session", "chat"],
       ["server", "server"],
       ["memory-limit", "server"],
       ["scripts", "scripts"],
@@ -112,6 +144,7 @@ export const templates: Readonly<Record<TemplateName, Template>> = {
       ["start", "."],
       [CHAT, "src/chat"],
       ["chat", "src/chat"],
+      ["session", "src/chat"],
       ["server", "server"],
       ["workers-limit", "server"],
       ["scripts", "scripts"],

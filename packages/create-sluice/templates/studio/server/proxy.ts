@@ -1,0 +1,39 @@
+import { createProxy } from "@sluice/worker-proxy";
+import { media } from "./media.ts";
+import { models } from "./models.ts";
+import { rateLimit } from "./rate-limit.ts";
+import { authenticate } from "./sign-in.ts";
+
+/** Settings of the server: `.env.local` has those of development, `.env.production.local` those of production. */
+export interface Env {
+  /** The address under which users reach the app: `https://chat.example.com`. */
+  readonly APP_URL: string;
+  /** Further pages that may call the server from a browser, separated by spaces. */
+  readonly ORIGINS?: string | undefined;
+  readonly GATEWAY_URL: string;
+  readonly GATEWAY_API_KEY: string;
+  /** The key before, while it is changed: used where the gateway refuses the new one. */
+  readonly GATEWAY_API_KEY_OLD?: string | undefined;
+  /** Signs the tokens of users: at least 32 random characters. */
+  readonly SESSION_SECRET: string;
+  /** Marks the ids of videos with their users: at least 32 random characters. */
+  readonly PROXY_SECRET: string;
+}
+
+/** Adds the gateway's key to the requests of signed-in users. A setting that is missing closes it: `npm run check:deploy`. */
+export const proxy = createProxy<Env>({
+  basePath: "/api",
+  baseURL: (env) => env.GATEWAY_URL,
+  apiKey: ({ GATEWAY_API_KEY: key, GATEWAY_API_KEY_OLD: old }) => (old ? [key, old] : key),
+  authenticate,
+  secret: (env) => env.PROXY_SECRET,
+  origins: ({ APP_URL, ORIGINS = "" }) => [APP_URL, ...ORIGINS.split(" ")].filter((page) => page !== ""),
+  models: { ...models, ...media },
+  rateLimit,
+  routes: ["chat", "images", "videos", "health"],
+  limits: { bodyBytes: 8 * 1024 * 1024, dataURIBytes: 5 * 1024 * 1024, streamsPerUser: 4 },
+  // `/api/health` shows that the gateway takes the key, too
+  health: { asksGateway: true },
+  // one line for each request: no text of a chat, no key, no token
+  onEvent: (event) => console.log(JSON.stringify(event)),
+});

@@ -1,0 +1,38 @@
+import { createClient } from "@sluice/core";
+import { GatewayProvider } from "@sluice/react";
+import { useState } from "react";
+import { Button } from "@/components/sluice/button";
+import { Rooms } from "./rooms/rooms";
+import { headersOf, type Session, signOut } from "./session/session";
+import { SignIn } from "./session/sign-in";
+
+/** The whole app: its rooms, for a user who is signed in. */
+export function StudioApp() {
+  return <SignIn>{(session) => <SignedIn session={session} />}</SignIn>;
+}
+
+function SignedIn({ session }: { session: Session }) {
+  // the page has no key: the server at this address adds it
+  const [client] = useState(() =>
+    createClient({ baseURL: "/api", scope: session.user, headers: headersOf(session) }),
+  );
+
+  async function leave() {
+    await client.forget();
+    signOut();
+    location.reload();
+  }
+
+  return (
+    <GatewayProvider client={client}>
+      <Rooms>
+        <span className="truncate text-sm text-muted-foreground max-sm:sr-only">
+          {session.isDevelopment ? "Development user (not in production)" : session.user}
+        </span>
+        <Button look="quiet" onClick={leave}>
+          Sign out
+        </Button>
+      </Rooms>
+    </GatewayProvider>
+  );
+}
