@@ -49,7 +49,8 @@ describe.each(Object.entries(freshApps))(
     afterAll(async () => {
       await Promise.all([started?.stop(), gateway?.close(), registry?.close()]);
       await shop?.close();
-    });
+      // all that npm has installed goes
+    }, 600_000);
     beforeEach(async ({ skip, onTestFinished }) => {
       skip(!hasNPM, "the npm registry can't be reached");
       skip(!findChromium(), "there is no Chromium");

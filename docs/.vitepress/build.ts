@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { dirname, join } from "node:path";
 import { build as bundle } from "vite";
 import { build } from "vitepress";
@@ -26,10 +27,19 @@ await bundle({
     rolldownOptions: { output: { codeSplitting: false } },
   },
 });
+buildRegistry();
 if (!process.argv.includes("--prepare")) {
   const out = join(docs, process.env["DOCS_OUT"] ?? "dist");
   await build(docs);
   writeForPrograms(out);
   // a page of its own below the site, with its own Service Worker
   await buildHostedStudio(join(out, "studio"));
+}
+
+/** Writes the components that shadcn's command takes into apps: `r/<name>.json`. */
+function buildRegistry(): void {
+  const registry = join(docs, "../examples/registry");
+  const command = join(registry, "node_modules/shadcn/dist/index.js");
+  const options = ["build", "--cwd", registry, "--output", join(docs, "public/r")];
+  execFileSync(process.execPath, [command, ...options], { stdio: ["ignore", "ignore", "inherit"] });
 }

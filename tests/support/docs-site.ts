@@ -15,6 +15,7 @@ const siteFolder = join(docs, "dist");
 /** Everything that the site is made from: its pages and its code, and the packages, which the live examples bundle. */
 const sources = [
   "docs/**/*.*",
+  "examples/registry/**/*.*",
   "packages/*/{src,dist}/**/*.*",
   "examples/studio/{build,demo,hosted,public,src}/**/*.*",
   "examples/studio/*.{ts,html}",

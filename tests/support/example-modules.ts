@@ -36,6 +36,8 @@ const compilerOptions = {
   noEmit: true,
   allowImportingTsExtensions: true,
   types: ["node"],
+  // the components that an app has taken home
+  paths: { "@/*": [`${root}examples/registry/*`] },
 };
 
 /** Names of the packages that examples of doc comments use without an import. */
