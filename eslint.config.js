@@ -15,7 +15,9 @@ export default [
 function reactRulesFor(extension, plugins) {
   return {
     ...reactHooks.configs.flat["recommended-latest"],
-    files: ["packages/react/src", "examples/studio/src"].map((folder) => `${folder}/**/*.${extension}`),
+    files: ["packages/react/src", "examples/studio/src", "examples/registry"].map(
+      (folder) => `${folder}/**/*.${extension}`,
+    ),
     languageOptions: {
       parser,
       parserOptions: {

@@ -12,7 +12,9 @@ const checks: Readonly<Record<string, readonly (readonly string[])[]>> = {
   /** Format and rules of the code. */
   style: [["biome", "ci", "."]],
   /** The rules of React's compiler. */
-  react: [["eslint", "--max-warnings", "0", "packages/react/src", "examples/studio/src"]],
+  react: [
+    ["eslint", "--max-warnings", "0", "packages/react/src", "examples/studio/src", "examples/registry"],
+  ],
   /** Files, exports and dependencies that nothing uses. */
   unused: [["knip"]],
   /** Sizes beside those of main. `--save` makes them the base. */

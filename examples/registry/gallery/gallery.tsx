@@ -30,6 +30,7 @@ const lost: VideoTaskEntry = {
 /** The components in rare states. */
 export function Gallery() {
   const [pressed, setPressed] = useState("nothing");
+  const [retryAt] = useState(() => Date.now() + 60_000);
   const press = (name: string) => () => setPressed(name);
   return (
     <main className="mx-auto flex max-w-3xl flex-col gap-6 p-6">
@@ -44,7 +45,7 @@ export function Gallery() {
         />
       </Part>
       <Part title="Retry">
-        <Retrying title="Too many requests" at={Date.now() + 60_000} onRetryNow={press("retry now")} />
+        <Retrying title="Too many requests" at={retryAt} onRetryNow={press("retry now")} />
       </Part>
       <Part title="Devices">
         <Elsewhere chat={{ isRunningElsewhere: true, stop: press("stop") }} message={answer} isLast />

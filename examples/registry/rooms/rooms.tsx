@@ -1,6 +1,6 @@
 "use client";
 
-import { type ReactNode, useEffect, useState } from "react";
+import { type ReactNode, useEffect, useState, useSyncExternalStore } from "react";
 import { Button } from "@/components/sluice/button";
 import { Tooltips } from "@/components/sluice/tooltips";
 import { ChatRoom } from "./chat-room";
@@ -43,16 +43,26 @@ export function Rooms({ children }: { readonly children?: ReactNode }) {
   );
 }
 
-/** Changes between light and dark. At first it is as the system says. */
+/** Changes between light and dark. Until it is pressed, it is as the system says. */
 function ThemeButton() {
-  const [isDark, setIsDark] = useState(false);
-  useEffect(() => setIsDark(matchMedia("(prefers-color-scheme: dark)").matches), []);
+  const isDarkOutside = useSyncExternalStore(watchTheme, isSystemDark, () => false);
+  const [chosen, setChosen] = useState<boolean>();
+  const isDark = chosen ?? isDarkOutside;
   useEffect(() => {
     document.documentElement.classList.toggle("dark", isDark);
   }, [isDark]);
   return (
-    <Button look="quiet" aria-pressed={isDark} onClick={() => setIsDark(!isDark)}>
+    <Button look="quiet" aria-pressed={isDark} onClick={() => setChosen(!isDark)}>
       Dark
     </Button>
   );
+}
+
+const DARK = "(prefers-color-scheme: dark)";
+const isSystemDark = () => matchMedia(DARK).matches;
+
+function watchTheme(onChange: () => void): () => void {
+  const media = matchMedia(DARK);
+  media.addEventListener("change", onChange);
+  return () => media.removeEventListener("change", onChange);
 }
