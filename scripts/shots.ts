@@ -1,5 +1,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
+import { createEmulator } from "@sluice/emulator";
+import { serve } from "@sluice/emulator/serve";
 import { type CDPSession, chromium, type Page } from "playwright";
 import sharp from "sharp";
 import { createServer } from "vite";
@@ -8,8 +10,8 @@ import { chromiumFlags, findChromium } from "./chromium.ts";
 
 /*
  * The pictures of the README, made from the demo as it runs: an answer beside the inspector, and a short recording in
- * which the connection is cut, the page is reloaded, and the answer goes on. A third one shows the developer tools, for
- * their guide. Build first: `pnpm build`.
+ * which the connection is cut, the page is reloaded, and the answer goes on. Two more show the developer tools and the
+ * components to take home, for their guides. Build first: `pnpm build`.
  */
 
 const folder = fileURLToPath(new URL("../docs/pictures/", import.meta.url));
@@ -33,6 +35,7 @@ try {
   await hero();
   await recording();
   await devtools();
+  await components();
 } finally {
   await browser.close();
   await demo.interrupt();
@@ -96,6 +99,34 @@ async function devtools(): Promise<void> {
   await save("devtools.webp", await sharp(picture).webp({ quality: 85 }).toBuffer());
   await page.context().close();
   await vite.close();
+}
+
+/** The rooms that are made of the registry's components, with a tool that waits for a yes. */
+async function components(): Promise<void> {
+  const gateway = await serve(createEmulator({ speed: 5, apiKeys: ["sk-shots"] }), { port: 0 });
+  const target = { target: gateway.url, headers: { authorization: "Bearer sk-shots" } };
+  const root = fileURLToPath(new URL("../examples/registry/", import.meta.url));
+  const server = { port: 0, host: "127.0.0.1", proxy: { "/v1": target } };
+  const vite = await createServer({ root, logLevel: "error", server });
+  await vite.listen();
+  const context = await browser.newContext({ viewport: { width: 1200, height: 750 } });
+  const page = await context.newPage();
+  await page.goto(vite.resolvedUrls?.local[0] ?? "");
+  const ask = async (text: string) => {
+    await page.getByRole("textbox", { name: "Message" }).fill(text);
+    await page.keyboard.press("Enter");
+  };
+  await ask("Why is the sea blue?");
+  await page.getByRole("button", { name: "Regenerate" }).click();
+  await page.getByText("2/2").waitFor();
+  await page.getByRole("button", { name: "Regenerate" }).waitFor();
+  await ask('Use the tool save_note for "Look at the sea at noon"');
+  await page.getByRole("button", { name: "Approve" }).waitFor();
+  const picture = await page.screenshot();
+  await save("registry.webp", await sharp(picture).webp({ quality: 85 }).toBuffer());
+  await context.close();
+  await vite.close();
+  await gateway.close();
 }
 
 async function open(width: number, height: number, address = demo.address): Promise<Page> {

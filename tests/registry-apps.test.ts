@@ -71,7 +71,7 @@ describe.each(Object.entries(freshApps))(
     };
     const button = (label: string) => page.getByRole("button", { name: label, exact: true });
 
-    /** What axe finds in light and in dark, after the page was quiet. */
+    /** Problems that axe finds in light and in dark. */
     const axe = async () => {
       const found = [];
       for (const theme of ["light", "dark"]) {

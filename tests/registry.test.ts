@@ -23,7 +23,7 @@ const { items } = JSON.parse(read("registry.json")) as { readonly items: readonl
 const moduleOf = (path: string) => path.replace(/^.*\//, "").replace(/\.tsx?$/, "");
 const owners = new Map(items.flatMap(({ name, files }) => files.map(({ path }) => [moduleOf(path), name])));
 
-/** What a module imports, as it is written. */
+/** The sources of all imports of a module, as they are written. */
 function importsOf(text: string): readonly string[] {
   return [...text.matchAll(/(?:\bfrom|\bimport) "([^"]+)"/g)].map(([, source = ""]) => source);
 }

@@ -41,5 +41,5 @@ function buildRegistry(): void {
   const registry = join(docs, "../examples/registry");
   const command = join(registry, "node_modules/shadcn/dist/index.js");
   const options = ["build", "--cwd", registry, "--output", join(docs, "public/r")];
-  execFileSync(process.execPath, [command, ...options], { stdio: ["ignore", "ignore", "inherit"] });
+  execFileSync(process.execPath, [command, ...options], { stdio: "pipe" });
 }

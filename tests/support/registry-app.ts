@@ -55,7 +55,7 @@ export async function serveRegistry(shop: Workshop): Promise<ServedRegistry> {
   };
 }
 
-/** What npm is told about a package of which there is one version. */
+/** The answer to npm about a package of which there is one version. */
 function packument(name: string, tarball: string, host: string) {
   const manifest = JSON.parse(
     execFileSync("tar", ["-xzOf", tarball, "package/package.json"], { encoding: "utf8" }),
