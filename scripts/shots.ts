@@ -122,6 +122,8 @@ async function components(): Promise<void> {
   await page.getByRole("button", { name: "Regenerate" }).waitFor();
   await ask('Use the tool save_note for "Look at the sea at noon"');
   await page.getByRole("button", { name: "Approve" }).waitFor();
+  await page.mouse.move(0, 0);
+  await page.waitForTimeout(1000);
   const picture = await page.screenshot();
   await save("registry.webp", await sharp(picture).webp({ quality: 85 }).toBuffer());
   await context.close();

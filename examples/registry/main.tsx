@@ -1,4 +1,4 @@
-import "../../packages/create-sluice/templates/studio/src/index.css";
+import "./index.css";
 import { createClient } from "@sluice/core";
 import { GatewayProvider } from "@sluice/react";
 import { createRoot } from "react-dom/client";

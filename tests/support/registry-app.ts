@@ -185,7 +185,7 @@ export async function prepare(shop: Workshop, fresh: Fresh, { url }: ServedRegis
     aliases: { components: "@/components", utils: "@/lib/utils" },
   };
   shop.write("app/components.json", JSON.stringify(components));
-  await shop.run("app", [...npmInstall, ...packages, "valibot"]);
+  await shop.run("app", [...npmInstall, ...packages, "valibot", "streamdown"]);
 }
 
 const npmInstall = ["npm", "install", "--prefer-offline", "--no-audit", "--no-fund"];
@@ -201,6 +201,7 @@ export async function addComponents(shop: Workshop, { url }: ServedRegistry): Pr
 
 /** A theme with the names of shadcn. Its colors are those that components have to be readable with. */
 const THEME = `@import "tailwindcss";
+@source "../node_modules/streamdown/dist/*.js";
 @custom-variant dark (&:is(.dark *));
 
 :root {

@@ -9,6 +9,7 @@ import { Button } from "@/components/sluice/button";
 import { Chat } from "@/components/sluice/chat";
 import { ConversationList } from "@/components/sluice/conversation-list";
 import { Cost } from "@/components/sluice/cost";
+import { markdown } from "./markdown";
 import { prices } from "./prices";
 import { storage } from "./storage";
 import { tools, toolTitles } from "./tools";
@@ -68,6 +69,7 @@ function Conversation({ id }: { readonly id: string }) {
         chat={chat}
         id={id}
         model={model}
+        renderText={markdown}
         toolTitles={toolTitles}
         empty={<p className="m-auto p-4 text-muted-foreground">Ask anything</p>}
       />
