@@ -81,9 +81,10 @@ const always = [
   "style-src 'self'",
   "object-src 'none'",
   "base-uri 'none'",
-  "form-action 'none'",
+  // the button that sends a project there
+  "form-action https://stackblitz.com",
 ];
-/** The hosted page speaks to nobody: its Service Worker has all that it shows. */
+/** The hosted page speaks to nobody by itself: its Service Worker has all that it shows. */
 const hostedPolicy = [...always, "img-src 'self' blob: data:"];
 
 function policyFor(gateway: string | undefined): readonly string[] {

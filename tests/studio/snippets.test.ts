@@ -4,6 +4,7 @@ import { fileURLToPath } from "node:url";
 import type { AssetRequest, ImageRequest, VideoRequest } from "@sluice/core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Work } from "../../examples/studio/src/inspector/feed.ts";
+import { proxyAt } from "../../examples/studio/src/inspector/snippets/parts.ts";
 import { snippet, type Target } from "../../examples/studio/src/inspector/snippets/snippet.ts";
 import { type QuickStudio, startQuickStudio } from "../support/quick-studio.ts";
 
@@ -50,6 +51,12 @@ const works: Readonly<Record<string, Work>> = {
     instructions: "You are kind.",
     tools: ["roll_dice", "save_note"],
   },
+  compare: {
+    room: "chat",
+    target: { model: "gamma-chat-1-6-251015" },
+    compared: { model: "delta-5.3", params: { reasoning_effort: "low" } },
+    tools: ["roll_dice"],
+  },
   images: { room: "images", request: image },
   videos: { room: "videos", request: video },
   assets: { room: "assets", request: asset },
@@ -69,7 +76,7 @@ afterAll(async () => {
 /** Writes a snippet into a file of its own, as somebody who copied it would. */
 function copy(name: string, target: Target, extension: string): string {
   const path = `${folder}${name}-${target}.${extension}`;
-  writeFileSync(path, snippet(works[name] as Work, target, studio.address));
+  writeFileSync(path, snippet(works[name] as Work, target, proxyAt(studio.address)));
   return path;
 }
 
@@ -106,7 +113,7 @@ test("all but long strings fits the panel that shows it", () => {
   const targets = ["react", "script", "worker"] as const;
   const wide = Object.values(works).flatMap((work) =>
     targets.flatMap((target) =>
-      snippet(work, target, "http://127.0.0.1:8787")
+      snippet(work, target, proxyAt("http://127.0.0.1:8787"))
         .split("\n")
         .filter((line) => line.length > 54 && !/"(?:[^"\\]|\\.){30,}"/.test(line)),
     ),

@@ -69,3 +69,15 @@ export function useMedia(query: string): boolean {
     () => matchMedia(query).matches,
   );
 }
+
+/** Says if the browser has a network. */
+export function useOnline(): boolean {
+  return useSyncExternalStore(
+    (onChange) => {
+      const changes = new AbortController();
+      for (const type of ["online", "offline"]) addEventListener(type, onChange, { signal: changes.signal });
+      return () => changes.abort();
+    },
+    () => navigator.onLine,
+  );
+}

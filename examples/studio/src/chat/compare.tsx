@@ -39,8 +39,9 @@ export function Compare({ onClose }: { readonly onClose: () => void }) {
     {
       room: "chat",
       target: targetOf({ ...settings, model: left }),
+      compared: targetOf({ ...settings, model: right }),
       question: lastQuestion(chats[0]?.messages ?? []),
-      tools: toolNamesOf(settings),
+      tools: toolNamesOf({ ...settings, model: left }) ?? toolNamesOf({ ...settings, model: right }),
     },
     Object.fromEntries(
       sides.map(({ model, chat }) => [model, { messages: chat.messages, status: chat.status }]),

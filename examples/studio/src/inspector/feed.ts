@@ -132,6 +132,8 @@ export type Work =
       readonly room: "chat";
       /** Model and parameters, as `useChatStream` takes them. */
       readonly target: ChatTarget;
+      /** The other model, where two are compared. */
+      readonly compared?: ChatTarget | undefined;
       /** Text of the draft or of the last question; a default stands in for an empty one. */
       readonly question?: string | undefined;
       readonly instructions?: string | undefined;

@@ -1,14 +1,17 @@
 import { Tabs as Base } from "@base-ui/react/tabs";
-import type { ReactNode } from "react";
+import { Download, ExternalLink } from "lucide-react";
+import { type ReactNode, useState } from "react";
 import { CopyButton } from "@/components/sluice/copy-button";
 import { client } from "../client.js";
 import { inspectorView } from "../shell/commands.js";
-import { Chip } from "../ui/button.js";
+import { Button, Chip } from "../ui/button.js";
 import { Highlighted } from "../ui/code.js";
-import { createKeptValue, useValue } from "../value.js";
-import { NO_CODE } from "../words.js";
-import { inspected } from "./feed.js";
+import { toast } from "../ui/popups.js";
+import { createKeptValue, useOnline, useValue } from "../value.js";
+import { NO_CODE, roomWords } from "../words.js";
+import { inspected, type Work } from "./feed.js";
 import { NetworkView } from "./network-view.js";
+import { proxyAt } from "./snippets/parts.js";
 import { snippet, type Target } from "./snippets/snippet.js";
 import { StateView } from "./tree.js";
 
@@ -49,7 +52,7 @@ function CodeView() {
   const shown = useValue(inspected);
   const target = useValue(chosenTarget);
   if (!shown) return <p className="p-4 text-sm text-muted">{NO_CODE}</p>;
-  const code = snippet(shown.work, target, client.baseURL);
+  const code = snippet(shown.work, target, proxyAt(client.baseURL));
   return (
     <>
       <div className="flex items-center justify-between gap-2 p-2 pb-0">
@@ -78,8 +81,41 @@ function CodeView() {
           <Highlighted code={code} language={target === "curl" ? "shellscript" : "tsx"} />
         </pre>
       </section>
-      <p className="border-t p-4 text-xs text-muted">It follows the settings of this room.</p>
+      <TakeHome work={shown.work} target={target} />
     </>
+  );
+}
+
+/** The code as a project that runs, to save or to open elsewhere. */
+function TakeHome({ work, target }: { readonly work: Work; readonly target: Target }) {
+  // a server on this machine answers without a network; StackBlitz does not
+  const isOnline = useOnline();
+  const [isMaking, setIsMaking] = useState(false);
+  const take = async (way: "saveProject" | "openInStackBlitz") => {
+    setIsMaking(true);
+    try {
+      const home = await import("./snippets/take-home.js");
+      home[way](home.projectOf(work, target));
+    } catch {
+      toast(roomWords.partUnloadable);
+    }
+    setIsMaking(false);
+  };
+  return (
+    <footer className="flex flex-wrap items-center gap-2 border-t p-2">
+      <Button disabled={isMaking} onClick={() => void take("saveProject")}>
+        <Download aria-hidden />
+        Save as project
+      </Button>
+      {/* a Worker and a shell do not run in a browser */}
+      {isOnline && (target === "react" || target === "script") && (
+        <Button look="quiet" disabled={isMaking} onClick={() => void take("openInStackBlitz")}>
+          <ExternalLink aria-hidden />
+          Open in StackBlitz
+        </Button>
+      )}
+      <p className="w-full px-1 text-xs text-muted">It follows the settings of this room.</p>
+    </footer>
   );
 }
 

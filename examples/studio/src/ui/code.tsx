@@ -90,7 +90,12 @@ function useHighlight(code: string, language: string, isIncomplete: boolean) {
 
 /** Saves a text as a file. */
 export function saveText(text: string, fileName: string): void {
-  const url = URL.createObjectURL(new Blob([text], { type: "text/plain" }));
+  saveFile(new Blob([text], { type: "text/plain" }), fileName);
+}
+
+/** Saves a file. */
+export function saveFile(file: Blob, fileName: string): void {
+  const url = URL.createObjectURL(file);
   const link = document.createElement("a");
   link.href = url;
   link.download = fileName;

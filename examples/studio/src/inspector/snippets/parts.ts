@@ -1,4 +1,21 @@
+import type { ChatTarget } from "@sluice/core";
+import { chatModels } from "@sluice/core/schemas";
 import type { Work } from "../feed.js";
+
+/** Server of the requests, as the code names it. */
+export interface Server {
+  /** Address as TypeScript: `"https://app.example.com"`. */
+  readonly code: string;
+  /** Address in a shell. */
+  readonly shell: string;
+  /** True for a gateway, which wants a key: the environment has it. A proxy adds its own. */
+  readonly needsKey?: boolean;
+}
+
+/** Names a proxy by its address. */
+export function proxyAt(url: string): Server {
+  return { code: JSON.stringify(url), shell: url };
+}
 
 export type ChatWork = Extract<Work, { readonly room: "chat" }>;
 
@@ -13,9 +30,10 @@ export const exampleTool = {
   parameters: { type: "object", properties: { text: { type: "string" } }, required: ["text"] },
 };
 
-/** Says if the room offers tools. */
-export function offersTools({ tools = [] }: ChatWork): boolean {
-  return tools.length > 0;
+/** Says if the room offers tools to a model: those that call none get none. */
+export function offersTools({ tools = [] }: ChatWork, { model }: ChatTarget): boolean {
+  const rows: Readonly<Record<string, { readonly tools: unknown }>> = chatModels;
+  return tools.length > 0 && rows[model]?.tools !== false;
 }
 
 /** The question of the room, or one that stands in. */
@@ -24,15 +42,20 @@ export function questionOf({ question }: ChatWork): string {
   return text.length > LONG_QUESTION ? `${text.slice(0, LONG_QUESTION)}…` : text;
 }
 
-/** The request that the room would send, for `streamChat`. */
-export function chatRequestOf(work: ChatWork): object {
-  const { target, instructions } = work;
+/** The models of the room: two where it compares them. */
+export function targetsOf({ target, compared }: ChatWork): readonly ChatTarget[] {
+  return compared ? [target, compared] : [target];
+}
+
+/** The request that the room would send to a model, for `streamChat`. */
+export function chatRequestOf(work: ChatWork, target: ChatTarget): object {
+  const { instructions } = work;
   const question = { role: "user", content: questionOf(work) };
   return {
     model: target.model,
     messages: instructions ? [{ role: "system", content: instructions }, question] : [question],
     ...target.params,
-    ...(offersTools(work) && { tools: [{ type: "function", function: exampleTool }] }),
+    ...(offersTools(work, target) && { tools: [{ type: "function", function: exampleTool }] }),
   };
 }
 

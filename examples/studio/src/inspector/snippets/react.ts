@@ -1,14 +1,17 @@
 import type { Work } from "../feed.js";
-import { type ChatWork, exampleTool, fields, importOf, literal, offersTools, questionOf } from "./parts.js";
+import { importOf, literal, type Server } from "./parts.js";
+import { chatComponentOf } from "./react-chat.js";
 
 /** Writes a React component with its provider. */
-export function reactOf(work: Work, baseURL: string): string {
+export function reactOf(work: Work, server: Server): string {
   switch (work.room) {
-    case "chat":
-      return chatOf(work, baseURL);
+    case "chat": {
+      const { names, code, name } = chatComponentOf(work);
+      return appOf({ core: ["createClient", ...names], hook: "useChatStream", server }, code, name);
+    }
     case "images":
       return appOf(
-        { core: ["createClient"], hook: "useImages", baseURL },
+        { core: ["createClient"], hook: "useImages", server },
         `function Images() {
   const images = useImages({
     model: ${JSON.stringify(work.request.model)},
@@ -39,7 +42,7 @@ export function reactOf(work: Work, baseURL: string): string {
       );
     case "videos":
       return appOf(
-        { core: ["createClient", "indexedDBStorage", "type VideoRequest"], hook: "useVideoTask", baseURL },
+        { core: ["createClient", "indexedDBStorage", "type VideoRequest"], hook: "useVideoTask", server },
         `const storage = indexedDBStorage();
 const request: VideoRequest = ${literal(work.request, 0, "const request: VideoRequest = ")};
 
@@ -64,7 +67,7 @@ function Video() {
       );
     case "assets":
       return appOf(
-        { core: ["createClient"], hook: "useAsset", baseURL, needsLookup: true },
+        { core: ["createClient"], hook: "useAsset", server, needsLookup: true },
         `function Asset() {
   const asset = useAsset({
     groupId: ${JSON.stringify(work.request.GroupId || "studio")},
@@ -90,100 +93,23 @@ function Video() {
   }
 }
 
-function chatOf(work: ChatWork, baseURL: string): string {
-  const { target, instructions } = work;
-  const hasTools = offersTools(work);
-  const tools = hasTools
-    ? `const tools = [
-  defineTool({
-    name: ${JSON.stringify(exampleTool.name)},
-    description: ${JSON.stringify(exampleTool.description)},
-    parameters: ${literal(exampleTool.parameters, 2)},
-    needsApproval: true,
-    execute: (note) => ({ saved: note }),
-  }),
-];
-`
-    : "";
-  const approval = hasTools
-    ? `
-      {chat.pendingActions.map(({ toolCallId }) => (
-        <button
-          key={toolCallId}
-          onClick={() => chat.approve(toolCallId)}
-        >
-          Approve
-        </button>
-      ))}`
-    : "";
-  const options = { ...target, instructions };
-  return appOf(
-    {
-      core: ["createClient", ...(hasTools ? ["defineTool"] : []), "indexedDBStorage"],
-      hook: "useChatStream",
-      baseURL,
-    },
-    `const storage = indexedDBStorage();
-${tools}
-function Chat() {
-  const chat = useChatStream({
-    id: "chat-1",
-    storage, // survives a reload
-${hasTools ? "    tools,\n" : ""}${fields(options, 2)}    whenBusy: "queue",
-  });
-  const ask = (form: FormData) =>
-    void chat.send(String(form.get("question")));
-  return (
-    <main>
-      {chat.messages.map(({ id, content }) => (
-        <p key={id}>{content}</p>
-      ))}${approval}
-      {chat.error && (
-        <p role="alert">{chat.error.message}</p>
-      )}
-      {chat.status === "error" && (
-        <button onClick={chat.retry}>
-          Try again
-        </button>
-      )}
-      {chat.status === "streaming" && (
-        <button onClick={chat.stop}>Stop</button>
-      )}
-      <form action={ask}>
-        <input
-          name="question"
-          defaultValue=${attribute(questionOf(work))}
-        />
-      </form>
-    </main>
-  );
-}`,
-    "Chat",
-  );
-}
-
-/** Writes a text as the value of a JSX attribute. */
-function attribute(text: string): string {
-  return /^[\w ,.?!-]*$/.test(text) ? `"${text}"` : `{${JSON.stringify(text)}}`;
-}
-
 interface AppParts {
   /** Names imported from the core. */
   readonly core: readonly string[];
   readonly hook: string;
-  readonly baseURL: string;
+  readonly server: Server;
   readonly needsLookup?: boolean;
 }
 
-function appOf({ core, hook, baseURL, needsLookup }: AppParts, component: string, name: string): string {
+function appOf({ core, hook, server, needsLookup }: AppParts, component: string, name: string): string {
   const client = needsLookup
     ? `createClient({
-  baseURL: ${JSON.stringify(baseURL)},
+  baseURL: ${server.code},
   assetLookup: (id, request) =>
     request("/gamma/asset/GetAsset", { Id: id }),
 })`
     : `createClient({
-  baseURL: ${JSON.stringify(baseURL)},
+  baseURL: ${server.code},
 })`;
   return `${importOf(core, "@sluice/core")}
 ${importOf(["GatewayProvider", hook], "@sluice/react")}

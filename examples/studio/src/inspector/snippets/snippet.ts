@@ -1,35 +1,36 @@
 import type { Work } from "../feed.js";
-import { chatRequestOf, importOf, json, literal } from "./parts.js";
+import { type ChatWork, chatRequestOf, importOf, json, literal, type Server, targetsOf } from "./parts.js";
 import { reactOf } from "./react.js";
 
 /** A place where code of Sluice runs; or curl, which has no Sluice. */
 export type Target = "react" | "script" | "worker" | "curl";
 
-const writers: Readonly<Record<Target, (work: Work, baseURL: string) => string>> = {
+const writers: Readonly<Record<Target, (work: Work, server: Server) => string>> = {
   react: reactOf,
   script: scriptOf,
   worker: workerOf,
   curl: curlOf,
 };
 
-/** Writes the work of a room as code that runs as it stands, against the proxy at `baseURL`. */
-export function snippet(work: Work, target: Target, baseURL: string): string {
-  return writers[target](work, baseURL);
+/** Writes the work of a room as code that sends it to a server. */
+export function snippet(work: Work, target: Target, server: Server): string {
+  return writers[target](work, server);
 }
 
 /** Writes a script for Node, Deno or Bun. */
-function scriptOf(work: Work, baseURL: string): string {
+function scriptOf(work: Work, { code, needsKey }: Server): string {
   const { names, body } = bodyOf(work);
   const lookup = `  // the emulator's own path; yours may differ
   assetLookup: (id, request) =>
     request("/gamma/asset/GetAsset", { Id: id }),
 `;
+  const comment = needsKey ? "" : "// this proxy adds the key; for a gateway, add apiKey\n";
+  const key = "  apiKey: process.env.GATEWAY_API_KEY,\n";
   return `${importOf(["createClient", ...names].sort(), "@sluice/core")}
 
-// this proxy adds the key; for a gateway, add apiKey
-const client = createClient({
-  baseURL: ${JSON.stringify(baseURL)},
-${work.room === "assets" ? lookup : ""}});
+${comment}const client = createClient({
+  baseURL: ${code},
+${needsKey ? key : ""}${work.room === "assets" ? lookup : ""}});
 
 ${body}`;
 }
@@ -37,17 +38,7 @@ ${body}`;
 function bodyOf(work: Work): { readonly names: readonly string[]; readonly body: string } {
   switch (work.room) {
     case "chat":
-      return {
-        names: ["streamChat"],
-        body: `${call("const stream = streamChat(client, ", chatRequestOf(work))}
-for await (const delta of stream)
-  if (delta.type === "text-delta")
-    process.stdout.write(delta.text);
-
-const { outcome, usage } = await stream.result();
-console.log("\\n" + outcome, usage);
-`,
-      };
+      return { names: ["streamChat"], body: chatBodyOf(work) };
     case "images":
       return {
         names: ["generateImages"],
@@ -77,6 +68,29 @@ console.log(uri);
   }
 }
 
+function chatBodyOf(work: ChatWork): string {
+  const requests = targetsOf(work).map((target) => chatRequestOf(work, target));
+  const [request, ...rest] = requests;
+  const print = `for await (const delta of stream)
+  if (delta.type === "text-delta")
+    process.stdout.write(delta.text);
+
+const { outcome, usage } = await stream.result();
+console.log("\\n" + outcome, usage);
+`;
+  if (request && rest.length === 0)
+    return `${call("const stream = streamChat(client, ", request)}
+${print}`;
+  const streams = requests.map((it) => `  streamChat(client, ${literal(it, 1, "streamChat(client, ")}),\n`);
+  return `// both answer at once
+const streams = [
+${streams.join("")}];
+for (const stream of streams) {
+  ${print.trimEnd().replace(/\n(?=.)/g, "\n  ")}
+}
+`;
+}
+
 /** Writes the call of a function with a request. */
 function call(before: string, request: object): string {
   return `${before}${literal(request, 0, before)});`;
@@ -89,22 +103,32 @@ const paths = {
   assets: "/gamma/asset/CreateAsset",
 };
 
-/** Writes the request as a curl command. */
-function curlOf(work: Work, baseURL: string): string {
-  const body = work.room === "chat" ? { ...chatRequestOf(work), stream: true } : work.request;
-  // a quote in a quoted word of the shell: close, escape, open
-  const quoted = json(body).replaceAll("'", "'\\''");
-  return `curl ${work.room === "chat" ? "-N " : ""}${baseURL}${paths[work.room]} \\
-  -H 'content-type: application/json' \\
+/** Writes the request as a curl command; of two models that are compared, as two. */
+function curlOf(work: Work, { shell, needsKey }: Server): string {
+  const bodies =
+    work.room === "chat"
+      ? targetsOf(work).map((target) => ({ ...chatRequestOf(work, target), stream: true }))
+      : [work.request];
+  const key = needsKey ? `  -H "authorization: Bearer $GATEWAY_API_KEY" \\\n` : "";
+  return bodies
+    .map((body) => {
+      // a quote in a quoted word of the shell: close, escape, open
+      const quoted = json(body).replaceAll("'", "'\\''");
+      return `curl ${work.room === "chat" ? "-N " : ""}${shell}${paths[work.room]} \\
+${key}  -H 'content-type: application/json' \\
   -d '${quoted}'
 `;
+    })
+    .join("\n");
 }
 
 const PROXY = "@sluice/worker-proxy";
 
-const durable = {
+/** Durable Objects of the Workers that have one: the code, and its entry in `wrangler.jsonc`. */
+export const durable = {
   chat: {
     binding: "STREAM_LOG",
+    className: "StreamLog",
     names: ["streamLog", "streamLogObject"],
     object:
       "export const StreamLog =\n  streamLogObject<Env>({\n    ...options,\n    namespace: (env) => env.STREAM_LOG,\n  });",
@@ -113,6 +137,7 @@ const durable = {
   },
   videos: {
     binding: "VIDEO_WATCH",
+    className: "VideoWatch",
     names: ["videoEvents", "videoWatch"],
     object: "export const VideoWatch = videoWatch<Env>(options);",
     note: "// polls each task once for all tabs",
@@ -123,15 +148,14 @@ const durable = {
 /** Writes the Worker that adds the key to the requests of a room. */
 function workerOf(work: Work): string {
   const extra = work.room === "chat" || work.room === "videos" ? durable[work.room] : undefined;
-  const model = work.room === "chat" ? work.target.model : work.request.model;
-  const models =
-    work.room === "assets" ? { [model]: { GroupId: [work.request.GroupId || "studio"] } } : [model];
+  const models = modelsOf(work);
   const imports = extra
     ? `${importOf(["type ObjectNamespace", ...extra.names], "@sluice/durable")}
 ${importOf(["createProxy", "type ProxyOptions"], PROXY)}`
     : importOf(["createProxy"], PROXY);
-  const options = `  baseURL: "https://gateway.example.com",
-  apiKey: (env${extra ? ": Env" : ""}) => env.GATEWAY_API_KEY,
+  const env = extra ? "env: Env" : "env";
+  const options = `  baseURL: (${env}) => env.GATEWAY_URL,
+  apiKey: (${env}) => env.GATEWAY_API_KEY,
   authenticate: "public", // your sign-in check
   origins: ["https://app.example.com"],
   routes: [${JSON.stringify(work.room)}],
@@ -155,8 +179,21 @@ ${options}});
   return `${imports}
 
 interface Env {
+  GATEWAY_URL: string;
   GATEWAY_API_KEY: string;
 ${extra ? `  ${extra.binding}: ObjectNamespace;\n` : ""}}
 
 ${proxy}`;
+}
+
+/** The models that the proxy lets through; of assets, also their group. */
+function modelsOf(work: Work): object {
+  switch (work.room) {
+    case "chat":
+      return targetsOf(work).map(({ model }) => model);
+    case "assets":
+      return { [work.request.model]: { GroupId: [work.request.GroupId || "studio"] } };
+    default:
+      return [work.request.model];
+  }
 }
