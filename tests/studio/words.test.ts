@@ -169,6 +169,11 @@ const rows: Readonly<Record<string, readonly Row[]>> = {
     ],
     ["it is another one, in a new chat", words.welcomeWords(false), "It streams, retries and resumes."],
     [
+      "the packages are published nowhere",
+      words.UNRELEASED,
+      "The packages are not on a registry yet: install them from a clone.",
+    ],
+    [
       "it is the emulator, and a result has a prompt of the user's own",
       words.drawingWords({ isDemo: true, hasOwnPrompt: true }),
       "The emulator draws landscapes, seas, cities, forests and space. Other words give colors only.",
@@ -534,6 +539,13 @@ test("No file but the list of words has a text that claims something", () => {
         .map((text) => `${file}: ${text}`),
     );
   expect(found).toEqual([]);
+});
+
+test("The README and each saved project say of the packages what the first screen says", () => {
+  const readme = readFileSync(join(src, "../../../README.md"), "utf8").replace(/\]\([^)]*\)|\[/g, "");
+  expect(readme).toContain(words.UNRELEASED.slice(0, -1));
+  const [fact = ""] = words.UNRELEASED.split(":");
+  expect(readFileSync(join(src, "inspector/snippets/project.ts"), "utf8")).toContain(fact);
 });
 
 test("The first screen, which is there before any script, says what the welcome says", () => {

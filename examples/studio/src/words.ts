@@ -191,6 +191,9 @@ export function welcomeWords(isDemo: boolean): string {
   return isDemo ? `${does} This page runs offline and is free.` : does;
 }
 
+/** Says how to get the packages until a release, in the words of the README. */
+export const UNRELEASED = "The packages are not on a registry yet: install them from a clone.";
+
 /** Says what the emulator can draw, where one of the results has a prompt of the user's own. */
 export function drawingWords(state: {
   readonly isDemo: boolean;

@@ -1,11 +1,16 @@
 import clsx from "clsx";
 import { ArrowUpRight, Hand, Sparkles, Unplug } from "lucide-react";
 import type { ReactNode } from "react";
+import { repository } from "../../../../package.json";
 import { isDemo } from "../server.js";
 import { overlay } from "../shell/commands.js";
 import { Button, Chip, onPressOnce } from "../ui/button.js";
-import { welcomeWords } from "../words.js";
+import { CopyButton } from "../ui/code.js";
+import { UNRELEASED, welcomeWords } from "../words.js";
 import { ask, failures, offered, promptOf } from "./asks.js";
+
+/** Where the project lives. */
+const source = repository.url.replace(/^git\+|\.git$/g, "");
 
 /** Questions below the cards, in one row. */
 const questions = ["debounce", "quadratic", "canal-lock", "sql-nosql", "small-steps"];
@@ -22,10 +27,8 @@ export function Welcome() {
           Sluice is a TypeScript client for chat, images and video models
         </h2>
         <p className="text-muted">{welcomeWords(isDemo)}</p>
-        <Button look="link" className="-ml-3" onClick={() => overlay.set("readme")}>
-          Read the README
-          <ArrowUpRight aria-hidden />
-        </Button>
+        <Links />
+        <Install />
       </div>
       <div className="grid gap-4 @xl:grid-cols-3">
         <Card
@@ -69,6 +72,39 @@ export function Welcome() {
           ))}
       </ul>
     </section>
+  );
+}
+
+/** The ways to read on. The README is in the page; the rest is where the project lives. */
+function Links() {
+  const look = "control inline-flex items-center gap-2 rounded-lg px-3 text-sm font-medium text-accent";
+  return (
+    <div className="-ml-3 flex flex-wrap">
+      <Button look="link" onClick={() => overlay.set("readme")}>
+        README
+      </Button>
+      {Object.entries({ Docs: `${source}/tree/main/docs`, Source: source }).map(([label, href]) => (
+        <a key={label} href={href} target="_blank" rel="noreferrer" className={clsx(look, "hover:bg-hover")}>
+          {label}
+          <ArrowUpRight aria-hidden className="size-4" />
+        </a>
+      ))}
+    </div>
+  );
+}
+
+const install = "npm install @sluice/core @sluice/react";
+
+/** The line that installs the packages. */
+function Install() {
+  return (
+    <div className="flex w-full flex-wrap items-center gap-x-3 gap-y-1 text-xs text-muted short:hidden">
+      <span className="flex max-w-full items-center rounded-lg border bg-surface pl-3">
+        <code className="py-1 font-mono text-ink">{install}</code>
+        <CopyButton text={install} label="Copy the install line" />
+      </span>
+      {UNRELEASED}
+    </div>
   );
 }
 
