@@ -1,9 +1,14 @@
 import { createEmulator } from "@sluice/emulator";
 import { describe, expect, test } from "vitest";
+import { paint } from "../examples/studio/demo/media/art/paint.ts";
+import { sceneOf, scenes } from "../examples/studio/demo/media/art/scenes.ts";
 import { landscapes } from "../examples/studio/demo/media/media.ts";
+import { demoPrompts } from "../examples/studio/demo/prompts.ts";
 import { bodyOf, bytesOf, readPNG, send } from "../packages/emulator/test/support.ts";
 
 /* The pictures of the studio's demo. */
+
+const square = { width: 256, height: 256 };
 
 type Color = readonly [red: number, green: number, blue: number];
 
@@ -33,6 +38,37 @@ describe("a picture of the demo", () => {
       const [url] = await urlsOf({ prompt });
       expect(isRight(lowerHalf(await pictureAt(url)))).toBe(true);
     });
+
+  test("has a caption that says so where no scene fits, and none where a reference has one", async () => {
+    const drawn = (prompt: string, base?: string) =>
+      landscapes.image?.({ ...square, prompt, ...(base && { base }), seed: "1", index: 0 });
+    expect(drawn("A red bicycle")).toBe("No scene fits: A red bicycle");
+    expect(landscapes.video?.({ ...square, prompt: "A cat", seed: "1", index: 0, seconds: 1 })).toBe(
+      "No scene fits: A cat",
+    );
+    expect(await drawn("The same in red", "The open sea")).toBeInstanceOf(Blob);
+    const [url] = await urlsOf({ prompt: "A red bicycle" });
+    expect((await pictureAt(url)).width).toBe(832);
+  });
+
+  test("has a scene for each word of the list, and for each prompt that the studio offers", () => {
+    expect(Object.keys(scenes).map((name) => sceneOf(name))).toEqual(Object.keys(scenes));
+    const unfit = demoPrompts.filter(({ room, prompt }) => room !== "chat" && !sceneOf(prompt));
+    expect(unfit).toEqual([]);
+  });
+
+  test("of a lighthouse has a white tower with red bands over the horizon", () => {
+    const redsOf = (prompt: string) => {
+      const painting = paint({ ...square, prompt, base: "", seed: "7", index: 0, palette: [] });
+      const { bytes } = painting;
+      let reds = 0;
+      for (let at = 0; at < bytes.length / 2; at += 3)
+        if ((bytes[at] ?? 0) > 130 && (bytes[at + 1] ?? 0) < 90 && (bytes[at + 2] ?? 0) < 90) reds += 1;
+      return reds;
+    };
+    expect(redsOf("The open sea at noon")).toBe(0);
+    expect(redsOf("A lighthouse at noon")).toBeGreaterThan(30);
+  });
 
   test("takes any prompt, however long and in whatever script", { tags: ["long"] }, async () => {
     for (const prompt of ["", "雪の中の狐 🦊".repeat(500), "\ud800\u0000é"]) {

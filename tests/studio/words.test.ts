@@ -174,12 +174,20 @@ const rows: Readonly<Record<string, readonly Row[]>> = {
       "The packages are not on a registry yet: install them from a clone.",
     ],
     [
-      "it is the emulator, and a result has a prompt of the user's own",
-      words.drawingWords({ isDemo: true, hasOwnPrompt: true }),
-      "The emulator draws landscapes, seas, cities, forests and space. Other words give colors only.",
+      "it is the emulator, and a result has a prompt that no scene fits",
+      words.drawingWords({ isDemo: true, hasUnfitPrompt: true, scenes: ["seas", "reefs", "light"] }),
+      "The emulator draws seas, reefs, and light. Any other prompt becomes a caption.",
     ],
-    ["all prompts are the studio's", words.drawingWords({ isDemo: true, hasOwnPrompt: false }), undefined],
-    ["it may draw anything", words.drawingWords({ isDemo: false, hasOwnPrompt: true }), undefined],
+    [
+      "all prompts have a scene",
+      words.drawingWords({ isDemo: true, hasUnfitPrompt: false, scenes: [] }),
+      undefined,
+    ],
+    [
+      "it may draw anything",
+      words.drawingWords({ isDemo: false, hasUnfitPrompt: true, scenes: [] }),
+      undefined,
+    ],
   ],
   // chat.test.ts
   "an answer": [

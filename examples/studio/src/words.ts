@@ -194,13 +194,16 @@ export function welcomeWords(isDemo: boolean): string {
 /** Says how to get the packages until a release, in the words of the README. */
 export const UNRELEASED = "The packages are not on a registry yet: install them from a clone.";
 
-/** Says what the emulator can draw, where one of the results has a prompt of the user's own. */
+/** Says what the demo's emulator can draw, where one of the results has a prompt that none of its scenes fits. */
 export function drawingWords(state: {
   readonly isDemo: boolean;
-  readonly hasOwnPrompt: boolean;
+  readonly hasUnfitPrompt: boolean;
+  /** Names of what it draws. */
+  readonly scenes: readonly string[];
 }): string | undefined {
-  if (!state.isDemo || !state.hasOwnPrompt) return undefined;
-  return "The emulator draws landscapes, seas, cities, forests and space. Other words give colors only.";
+  if (!state.isDemo || !state.hasUnfitPrompt) return undefined;
+  const list = new Intl.ListFormat("en").format(state.scenes);
+  return `The emulator draws ${list}. Any other prompt becomes a caption.`;
 }
 
 /** Says that a cost is by the studio's imaginary prices. */

@@ -93,6 +93,17 @@ describe("an image", () => {
     expect(lastOfMany - firstOfMany).toBeGreaterThan(last - first);
   });
 
+  test("has the text that the option `media` returns as its caption", async () => {
+    const drawnBy = async (prompt: string, media?: EmulatorOptions["media"]) => {
+      const emulator = createFastEmulator(media ? { media } : {});
+      const url = await imageURL(emulator, { prompt, seed: 3, size: "864x1152" });
+      return (await readPNG(await bytesOf(await emulator.fetch(url)))).rows;
+    };
+    const captioned = await drawnBy("A fox", { image: ({ prompt }) => `No scene fits: ${prompt}` });
+    expect(captioned).not.toEqual(await drawnBy("A fox"));
+    expect(await drawnBy("A fox", { image: ({ prompt }) => prompt })).toEqual(await drawnBy("A fox"));
+  });
+
   test("takes any prompt, however long and in whatever script", async () => {
     const emulator = createFastEmulator();
     for (const prompt of ["", " ", "雪の中の狐 🦊".repeat(500), "x".repeat(100_000), "\ud800\u0000é"]) {

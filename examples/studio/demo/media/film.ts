@@ -1,6 +1,7 @@
 import type { VideoDescription } from "@sluice/emulator";
 import { BufferTarget, EncodedPacket, EncodedVideoPacketSource, Mp4OutputFormat, Output } from "mediabunny";
-import { readSubject, type Scene } from "./art/subject.ts";
+import type { Scene } from "./art/scenes.ts";
+import { readSubject } from "./art/subject.ts";
 import { type Encoded, encode, type Motion } from "./h264.ts";
 import { paintingOf } from "./picture.ts";
 

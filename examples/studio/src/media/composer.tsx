@@ -13,6 +13,7 @@ import {
 } from "react";
 import { Estimate } from "@/components/sluice/cost";
 import { directionOf } from "@/components/sluice/field-text";
+import { sceneOf, scenes } from "../../demo/media/art/scenes.js";
 import { type DemoPrompt, demoPrompts } from "../../demo/prompts.js";
 import { useDescription } from "../errors.js";
 import { prices } from "../prices.js";
@@ -328,10 +329,12 @@ export function Examples({ room, title, most, onPick }: ExamplesProps) {
   );
 }
 
-/** Says what the emulator can draw, where a result has a prompt that the studio does not offer. */
+/** Says what the emulator can draw, where a result has a prompt that no scene fits. */
 export function Drawing({ prompts }: { readonly prompts: readonly string[] }) {
-  const text = drawingWords({ isDemo, hasOwnPrompt: prompts.some((prompt) => !offered.has(prompt)) });
+  const text = drawingWords({
+    isDemo,
+    hasUnfitPrompt: prompts.some((prompt) => !sceneOf(prompt)),
+    scenes: Object.values(scenes).map(({ label }) => label),
+  });
   return text && <p className="-mb-2 text-sm text-muted">{text}</p>;
 }
-
-const offered: ReadonlySet<string> = new Set(demoPrompts.map(({ prompt }) => prompt));

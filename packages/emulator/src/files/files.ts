@@ -93,14 +93,18 @@ export function createFiles({
   }
 }
 
-async function make(file: File, { image = drawImage, video = writeFilm }: MediaScript): Promise<Made> {
-  const blob = await ("seconds" in file ? video(file) : image(file));
+const promptOf = ({ prompt }: File) => prompt;
+
+async function make(file: File, { image = promptOf, video = promptOf }: MediaScript): Promise<Made> {
+  const made = await ("seconds" in file ? video(file) : image(file));
+  const blob = await (typeof made === "string" ? draw({ ...file, prompt: made }) : made);
   const bytes = new Uint8Array(await blob.arrayBuffer());
   return { bytes, type: blob.type || "application/octet-stream" };
 }
 
-function drawImage(image: ImageDescription): Promise<Blob> {
-  return writePNG(bitmapOf(image), image.prompt);
+/** Draws a file with its prompt as the caption. */
+function draw(file: File): Blob | Promise<Blob> {
+  return "seconds" in file ? writeFilm(file) : writePNG(bitmapOf(file), file.prompt);
 }
 
 const UNCHANGING = { "cache-control": "private, max-age=86400, immutable" };

@@ -38,10 +38,18 @@ export interface VideoDescription extends Omit<ImageDescription, "isLastFrame"> 
  * ```
  */
 export interface MediaScript {
-  /** Makes an image. Its `type` becomes the content type. @default a PNG: a gradient with the prompt as its caption */
-  readonly image?: (image: ImageDescription) => Blob | Promise<Blob>;
-  /** Makes a video. Its `type` becomes the content type. @default an MP4 (H.264) of such an image, which moves */
-  readonly video?: (video: VideoDescription) => Blob | Promise<Blob>;
+  /**
+   * Makes an image. The `type` of a `Blob` becomes the content type; a text is the caption of the emulator's own image.
+   *
+   * @default a PNG: a gradient with the prompt as its caption
+   */
+  readonly image?: (image: ImageDescription) => Blob | string | Promise<Blob | string>;
+  /**
+   * Makes a video. The `type` of a `Blob` becomes the content type; a text is the caption of the emulator's own video.
+   *
+   * @default an MP4 (H.264) of the emulator's own image, which moves
+   */
+  readonly video?: (video: VideoDescription) => Blob | string | Promise<Blob | string>;
 }
 
 const SHORT_SIDE = 480;

@@ -7,9 +7,10 @@ import { paintLight } from "./light.ts";
 import { paintMountains } from "./mountains.ts";
 import { type Random, randomOf } from "./noise.ts";
 import { paintReef } from "./reef.ts";
+import type { Scene } from "./scenes.ts";
 import { paintSea } from "./sea.ts";
 import { paintSpace } from "./space.ts";
-import { readSubject, type Scene, type Subject } from "./subject.ts";
+import { readSubject, type Subject } from "./subject.ts";
 
 /** Request for a picture. The same order paints the same pixels. */
 export interface Order {

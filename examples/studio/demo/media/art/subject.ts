@@ -1,8 +1,7 @@
 import { type Color, hex, hsl, lit, mix } from "./color.ts";
 import { randomOf } from "./noise.ts";
+import { AURORA, LIGHTHOUSE, type Scene, sceneOf } from "./scenes.ts";
 
-/** Kind of picture. */
-export type Scene = "mountains" | "sea" | "reef" | "city" | "forest" | "desert" | "space" | "light";
 /** Time of day. */
 export type Time = "dawn" | "day" | "dusk" | "night";
 export type Season = "spring" | "summer" | "autumn" | "winter";
@@ -19,38 +18,13 @@ export interface Subject {
   /** True if there is water in the foreground that mirrors the rest. */
   readonly lake: boolean;
   readonly beach: boolean;
+  readonly lighthouse: boolean;
   readonly stars: boolean;
   readonly planet: boolean;
   readonly galaxy: boolean;
   /** Colors that the prompt names, or those of a reference. */
   readonly tints: readonly Color[];
 }
-
-const scenes: readonly (readonly [Scene, RegExp])[] = [
-  ["reef", /\b(?:reefs?|corals? reef|under ?water|fish(?:es)?|aquarium|jelly ?fish|whales?|kelp|diver)\b/i],
-  [
-    "space",
-    /\b(?:space|nebulae?|galax(?:y|ies)|cosmos|planets?|universe|orbit|milky way|comet|asteroids?)\b/i,
-  ],
-  [
-    "city",
-    /\b(?:cit(?:y|ies)|skyline|skyscrapers?|streets?|downtown|metropolis|towers?|buildings?|neon|town|harbou?r|bridge)\b/i,
-  ],
-  ["desert", /\b(?:deserts?|dunes?|sahara|oasis|camels?|sand)\b/i],
-  [
-    "forest",
-    /\b(?:forests?|woods?|woodland|trees?|pines?|jungle|birch(?:es)?|firs?|fox(?:es)?|deer|bears?|owls?)\b/i,
-  ],
-  [
-    "sea",
-    /\b(?:seas?|oceans?|waves?|beach(?:es)?|coast|shore|surf|lighthouse|boats?|ships?|sail(?:s|ing|boat)?|island)\b/i,
-  ],
-  [
-    "mountains",
-    /\b(?:mountains?|peaks?|alps|ridges?|hills?|valleys?|canyon|volcano|landscape|meadows?|glacier|lakes?|river|countryside|fields?|fjord|castle|kite)\b/i,
-  ],
-  ["light", /\b(?:abstract|portraits?|light|shapes?|gradient|glass|minimal|texture|pattern|logo|silk)\b/i],
-];
 
 const times: readonly (readonly [Time, RegExp])[] = [
   ["night", /\b(?:night|midnight|moon(?:light|lit)?|starry|aurora|northern lights|neon)\b/i],
@@ -115,8 +89,7 @@ export function readSubject(prompt: string, base: string, seed: string, index: n
       .map((text) => table.find(([, words]) => words.test(text))?.[0])
       .find((name) => name !== undefined);
   const has = (words: RegExp) => words.test(prompt) || words.test(base);
-  const aurora = has(/\b(?:aurora|northern lights|polar lights)\b/i);
-  const snowy = find(seasons) === "winter";
+  const aurora = has(AURORA);
   const storm = has(/\b(?:storm(?:y)?|thunder|gale|tempest)\b/i);
   const anyTime = allTimes[Math.floor(random() * 3)] ?? "day";
   const cyclesSeasons = has(/\b(?:four|all|the) seasons\b|\bseason by season\b/i);
@@ -124,7 +97,7 @@ export function readSubject(prompt: string, base: string, seed: string, index: n
     /\b(?:through(?:out)? the day|four times of day|times of (?:the )?day|dawn to (?:dusk|night))\b/i,
   );
   return {
-    scene: find(scenes) ?? (aurora || snowy ? "mountains" : "light"),
+    scene: sceneOf(prompt, base) ?? "light",
     // by day, the seasons differ most
     time:
       (cyclesTimes ? allTimes[index % 4] : undefined) ??
@@ -137,6 +110,7 @@ export function readSubject(prompt: string, base: string, seed: string, index: n
     aurora,
     lake: has(/\b(?:lakes?|river|pond|reflect\w*|fjord|mirror)\b/i),
     beach: has(/\b(?:beach(?:es)?|shore|sand|coast)\b/i),
+    lighthouse: has(LIGHTHOUSE),
     stars: has(/\bstar(?:s|ry|light)?\b/i),
     planet: has(/\b(?:planets?|moon|orbit|earth|saturn|mars)\b/i),
     galaxy: has(/\b(?:galax(?:y|ies)|spiral|milky way)\b/i),

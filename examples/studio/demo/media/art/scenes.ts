@@ -1,0 +1,64 @@
+/** Kind of picture. */
+export type Scene = "reef" | "space" | "city" | "desert" | "forest" | "sea" | "mountains" | "light";
+
+interface SceneWords {
+  /** Name in a sentence about what is painted. */
+  readonly label: string;
+  /** Words of a prompt that ask for it. What is not painted has no word here. */
+  readonly words: RegExp;
+}
+
+/** Words for the tower on a rock that stands in the sea. */
+export const LIGHTHOUSE = /\blighthouses?\b/i;
+
+/** Words for the lights in the sky of the north. */
+export const AURORA = /\b(?:aurora|northern lights|polar lights)\b/i;
+
+/** All that the demo paints. A prompt gets the first scene that one of its words asks for. */
+export const scenes: Readonly<Record<Scene, SceneWords>> = {
+  reef: {
+    label: "reefs",
+    words: /\b(?:reefs?|corals? reef|under ?water|fish(?:es)?|aquarium|kelp)\b/i,
+  },
+  space: {
+    label: "space",
+    words: /\b(?:space|nebulae?|galax(?:y|ies)|cosmos|planets?|universe|orbit|milky way)\b/i,
+  },
+  city: {
+    label: "cities",
+    words:
+      /\b(?:cit(?:y|ies)|skyline|skyscrapers?|streets?|downtown|metropolis|towers?|buildings?|neon|town|harbou?r)\b/i,
+  },
+  desert: { label: "deserts", words: /\b(?:deserts?|dunes?|sahara|sand)\b/i },
+  forest: {
+    label: "forests",
+    words: /\b(?:forests?|woods?|woodland|trees?|pines?|jungle|birch(?:es)?|firs?)\b/i,
+  },
+  sea: { label: "seas", words: /\b(?:seas?|oceans?|waves?|beach(?:es)?|coast|shore|surf|lighthouses?)\b/i },
+  mountains: {
+    label: "mountains",
+    words:
+      /\b(?:mountains?|peaks?|alps|ridges?|hills?|valleys?|canyon|landscape|meadows?|glacier|lakes?|river|countryside|fields?|fjord)\b/i,
+  },
+  light: {
+    label: "light",
+    words: /\b(?:abstract|portraits?|light|shapes?|gradient|minimal|texture|pattern|silk)\b/i,
+  },
+};
+
+const order = Object.entries(scenes) as [Scene, SceneWords][];
+const SNOW = /\b(?:winter|snow(?:y|ing|fall)?|ice|icy|frozen|frost|arctic)\b/i;
+
+/**
+ * Finds the scene of a prompt; undefined where none fits. `base` is the prompt of a reference: it decides where the
+ * prompt names no scene.
+ */
+export function sceneOf(prompt: string, base = ""): Scene | undefined {
+  for (const text of [prompt, base]) {
+    if (LIGHTHOUSE.test(text)) return "sea";
+    const found = order.find(([, { words }]) => words.test(text));
+    if (found) return found[0];
+  }
+  const isNorthern = [prompt, base].some((text) => AURORA.test(text) || SNOW.test(text));
+  return isNorthern ? "mountains" : undefined;
+}
