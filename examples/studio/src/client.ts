@@ -1,4 +1,4 @@
-import { type Clock, createClient, indexedDBStorage } from "@sluice/core";
+import { createClient, indexedDBStorage } from "@sluice/core";
 import { devtoolsFetch } from "@sluice/react/devtools";
 import { recordEvent, recordRequest } from "./inspector/feed.js";
 import { assertReachable, isHosted, serverURL } from "./server.js";
@@ -36,9 +36,6 @@ export const chatListOptions = {
 /** Options of every list of video tasks: all of them poll the same way. Each object keeps its identity. */
 export const videoOptions = { storage, intervalMs: 4000 } as const;
 
-/** The longest delay that a timer takes. */
-const LONGEST_TIMER_MS = 2_147_483_647;
-
 /** Says if the page plays a lost connection. */
 export const isCut = createValue(false);
 
@@ -59,43 +56,6 @@ export function cutConnection(ms: number): void {
   setTimeout(() => isCut.set(false), ms);
 }
 
-/** Ends the wait of a call that is about to be repeated. */
-const waits = new Map<string, () => void>();
-/** The call whose `retry` event came last: the client waits right after it. */
-let waiting: string | undefined;
-
-/** Notes that a call waits for its next attempt. */
-function noteRetry(callId: string): void {
-  waiting = callId;
-}
-
-/** Sends the next attempt of a call at once. */
-export function retryNow(callId: string): void {
-  waits.get(callId)?.();
-}
-
-/** The clock of the client: the platform's own, but `retryNow` ends the wait before an attempt. */
-const retryClock: Clock = {
-  now: () => performance.now(),
-  sleep(ms, signal) {
-    const callId = waiting;
-    waiting = undefined;
-    return new Promise<void>((resolve, reject) => {
-      if (signal?.aborted) return reject(signal.reason);
-      const abort = () => end(() => reject(signal?.reason));
-      const timer = setTimeout(() => end(resolve), Math.min(ms, LONGEST_TIMER_MS));
-      signal?.addEventListener("abort", abort, { once: true });
-      if (callId !== undefined) waits.set(callId, () => end(resolve));
-      function end(settle: () => void): void {
-        clearTimeout(timer);
-        signal?.removeEventListener("abort", abort);
-        if (callId !== undefined) waits.delete(callId);
-        settle();
-      }
-    });
-  },
-};
-
 /** The client of all rooms. It has no key: the proxy that serves this page adds it. */
 export const client = createClient({
   // a host of many pages has one storage for all of them
@@ -109,10 +69,8 @@ export const client = createClient({
     if (event.type === "platform-limit" && event.feature === "indexed-db") keeping.set("refused");
     if (event.type === "storage-failure") noteStorageFailure();
     if (event.type === "storage-recovered") keeping.set("well");
-    if (event.type === "retry") noteRetry(event.callId);
     recordEvent(event);
   },
-  clock: retryClock,
   fetch: devtoolsFetch((request) => {
     recordRequest(request);
     return fetchUnlessCut(request);

@@ -6,6 +6,7 @@ import type { Scoped } from "./base/scope.js";
 import { loadForgetting, storesInUse } from "./storage/in-use.js";
 import type { RecordStorage } from "./storage/storage.js";
 import { type HeadersInput, readHeaders } from "./transport/headers.js";
+import { createPauses } from "./transport/pauses.js";
 import type { Connection, Credentials, RetryOptions, Timeouts } from "./transport/send.js";
 import type { AssetLookup } from "./vocabulary/asset.js";
 import { ConfigurationError, type Issue } from "./vocabulary/errors.js";
@@ -36,6 +37,18 @@ export interface Client extends Connection, Scoped {
    * @returns the errors of what could not be removed; empty if nothing is left
    */
   readonly forget: (...storages: readonly RecordStorage[]) => Promise<readonly Error[]>;
+  /**
+   * Ends the wait before the next attempt of a call: it is sent at once. Call it where the user says "try now", or where
+   * the network is back. It allows no further attempt than `retry` does, and the server may refuse this one as well.
+   *
+   * @param callId id of the call, from its `retry` event. @default all calls of this client that wait
+   * @returns false if nothing waited
+   * @example
+   * ```ts
+   * addEventListener("online", () => client.retryNow());
+   * ```
+   */
+  readonly retryNow: (callId?: string) => boolean;
   /** Reads the answers of video queries instead of the built-in `normalizeVideoTask`. */
   readonly normalizeVideoTask: VideoTaskNormalizer | undefined;
   /** Requests of the usage in streams; undefined follows the spec of each model. */
@@ -188,6 +201,7 @@ export function createClient(options: ClientOptions): Client {
   checkTimes("timeouts", timeouts);
   checkTimes("retry", retry);
   const keys = new Set<string>();
+  const pauses = createPauses(clock);
 
   const client: Client = Object.freeze<Client>({
     baseURL,
@@ -196,6 +210,7 @@ export function createClient(options: ClientOptions): Client {
     timeouts,
     retry: { limit: 2, maxDelayMs: 30_000, ...retry },
     clock,
+    clockOf: pauses.clockOf,
     random: options.random ?? Math.random,
     idempotencyKeys: options.idempotencyKeys ?? apiKey === undefined,
     assetLookup: options.assetLookup,
@@ -213,6 +228,7 @@ export function createClient(options: ClientOptions): Client {
     emit,
     warn,
     events: Object.freeze({ subscribe }),
+    retryNow: pauses.end,
     forget: (...storages) =>
       loadForgetting().then(
         ({ forget }) => forget(client, storesInUse(client), storages),

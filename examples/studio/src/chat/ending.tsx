@@ -1,7 +1,7 @@
 import type { ThreadMessage } from "@sluice/core";
 import { Ending, Unanswered } from "@/components/sluice/ending";
 import { Pending, Retrying } from "@/components/sluice/waiting";
-import { retryNow } from "../client.js";
+import { client } from "../client.js";
 import { useDescribe, useDescription } from "../errors.js";
 import { calls } from "../inspector/feed.js";
 import { Button, onPressOnce } from "../ui/button.js";
@@ -69,6 +69,6 @@ export function Waiting({ model }: { readonly model?: string | undefined }) {
   const step = wait?.steps.at(-1);
   const { title } = useDescription(step?.type === "retry" ? step.error : undefined);
   if (wait && step?.type === "retry")
-    return <Retrying title={title} at={step.at + step.delayMs} onRetryNow={() => retryNow(wait.callId)} />;
+    return <Retrying title={title} at={step.at + step.delayMs} onRetryNow={() => client.retryNow(wait.callId)} />;
   return <Pending />;
 }

@@ -46,7 +46,8 @@ const LONGEST_WAIT_MS = 30_000;
 export function createResumption(place: KeptPlace): Resumption {
   const { client, exchange, headers, path, send } = place;
   const { signal, state } = exchange;
-  const backoff = createBackoff(client, {
+  const waits = { clock: client.clockOf(exchange.callId), random: client.random };
+  const backoff = createBackoff(waits, {
     limit: WAITS,
     firstMs: FIRST_WAIT_MS,
     longestMs: LONGEST_WAIT_MS,

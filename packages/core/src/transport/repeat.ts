@@ -13,11 +13,13 @@ export { errorOf } from "./refusal.js";
 export interface Repetition {
   readonly client: {
     readonly clock: Clock;
+    readonly clockOf: (callId: string) => Clock;
     readonly random: () => number;
     readonly fetch: typeof globalThis.fetch;
     readonly prepare: (address: string, init: RequestInit) => Parameters<typeof globalThis.fetch>;
   };
   readonly exchange: {
+    readonly callId: string;
     readonly signal: AbortSignal;
     /** Largest number of further attempts, and the longest wait before one, in milliseconds. */
     readonly retry: { readonly limit: number; readonly maxDelayMs: number };
@@ -94,11 +96,11 @@ export async function repeat(error: Error, repetition: Repetition): Promise<Resp
 
   async function waitAfter(failure: Error, askedMs: number | undefined): Promise<void> {
     const { client, onWait } = repetition;
-    const { signal, retry } = exchange;
+    const { callId, signal, retry } = exchange;
     const delayMs = askedMs ?? Math.min(retry.maxDelayMs, client.random() * 500 * 2 ** waits);
     waits += 1;
     onWait(delayMs, failure);
-    if (delayMs > 0) await unlessAborted(client.clock.sleep(delayMs, signal), signal);
+    if (delayMs > 0) await unlessAborted(client.clockOf(callId).sleep(delayMs, signal), signal);
   }
 }
 

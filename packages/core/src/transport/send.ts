@@ -110,6 +110,8 @@ export interface Connection {
   readonly retry: Required<RetryOptions>;
   /** Clock of all waits. */
   readonly clock: Clock;
+  /** Returns the clock of the waits between the attempts of a call: `retryNow` ends them. */
+  readonly clockOf: (callId: string) => Clock;
   /** Returns numbers from 0 up to, but not including, 1, for the jitter of waits. */
   readonly random: () => number;
   /** Sends one request, with the platform's `fetch` unless the options have another. */

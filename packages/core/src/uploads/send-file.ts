@@ -68,8 +68,9 @@ export async function sendFile(
 
 function openSending({ client, exchange }: UploadContext, known: UploadAtProxy | undefined): Sending {
   const { limit, maxDelayMs } = exchange.retry;
+  const waits = { clock: client.clockOf(exchange.callId), random: client.random };
   return {
-    backoff: createBackoff(client, {
+    backoff: createBackoff(waits, {
       limit: limit === 0 ? 0 : MOST_FAILURES,
       firstMs: FIRST_WAIT_MS,
       longestMs: maxDelayMs,

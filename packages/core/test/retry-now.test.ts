@@ -1,0 +1,131 @@
+import { type Client, type ClientEvent, completeChat, createClient, streamChat } from "@sluice/core";
+import { describe, expect, test } from "vitest";
+import { DONE, frame, question, rejectionOf, stoppedClock } from "./support/gateway.js";
+import { keptAnswer } from "./support/kept.js";
+
+/* The wait before the next attempt ends early, where the user or the app wants it. The clock stands still. */
+
+const busy = (headers = {}) =>
+  Response.json({ error: { message: "later", code: "rate_limited" } }, { status: 429, headers });
+
+/** A gateway that refuses, in turn, and then answers. */
+function gateway(...refusals: Response[]) {
+  const sent: string[] = [];
+  const clock = stoppedClock();
+  const client = createClient({
+    baseURL: "https://gateway.test",
+    clock,
+    retry: { limit: 3, maxDelayMs: 30_000 },
+    fetch: async (request) => {
+      sent.push(request.url);
+      return (
+        refusals.shift() ??
+        Response.json({
+          id: "chat-1",
+          object: "chat.completion",
+          created: 1,
+          model: question.model,
+          choices: [{ index: 0, message: { role: "assistant", content: "Hi" }, finish_reason: "stop" }],
+        })
+      );
+    },
+  });
+  return { client, clock, sent };
+}
+
+/** Resolves with the next `retry` event: its wait has begun. */
+function retried(client: Client): Promise<Extract<ClientEvent, { type: "retry" }>> {
+  return new Promise((resolve) => {
+    const unsubscribe = client.events.subscribe((event) => {
+      if (event.type !== "retry") return;
+      unsubscribe();
+      resolve(event);
+    });
+  });
+}
+
+describe("`retryNow`", () => {
+  test("sends the next attempt of a call at once, and leaves no timer", async () => {
+    const { client, clock, sent } = gateway(busy({ "retry-after": "20" }));
+    const waiting = retried(client);
+    const answer = completeChat(client, question);
+    const { callId, delayMs } = await waiting;
+    expect(delayMs).toBe(20_000);
+    expect(client.retryNow(callId)).toBe(true);
+    expect((await answer).message.content).toBe("Hi");
+    expect(sent).toHaveLength(2);
+    expect([clock.now(), clock.sleeping()]).toEqual([0, 0]);
+  });
+
+  test("ends the waits of one call, or of all", async () => {
+    const { client, sent } = gateway(busy({ "retry-after": "20" }), busy({ "retry-after": "20" }));
+    const first = retried(client);
+    const one = completeChat(client, question);
+    const { callId } = await first;
+    const second = retried(client);
+    const other = completeChat(client, question);
+    await second;
+    client.retryNow(callId);
+    await one;
+    expect(sent).toHaveLength(3);
+    expect(client.retryNow()).toBe(true);
+    await other;
+    expect(sent).toHaveLength(4);
+  });
+
+  test("says that nothing waited: before, for another call, twice, and afterwards", async () => {
+    const { client } = gateway(busy());
+    expect(client.retryNow()).toBe(false);
+    const waiting = retried(client);
+    const answer = completeChat(client, question);
+    const { callId } = await waiting;
+    expect(client.retryNow("another")).toBe(false);
+    expect([client.retryNow(callId), client.retryNow(callId)]).toEqual([true, false]);
+    await answer;
+    expect(client.retryNow(callId)).toBe(false);
+  });
+
+  test("allows no attempt beyond the limit, and obeys a refusal that comes again", async () => {
+    const { client, clock, sent } = gateway(busy(), busy(), busy(), busy({ "retry-after": "20" }));
+    const answer = rejectionOf(completeChat(client, question));
+    for (let nth = 0; nth < 3; nth += 1) {
+      await retried(client);
+      client.retryNow();
+    }
+    expect(await answer).toMatchObject({ name: "APIError", status: 429 });
+    expect(sent).toHaveLength(4);
+    expect(clock.sleeping()).toBe(0);
+  });
+
+  test("leaves a wait that is stopped to the caller's signal", async () => {
+    const { client, clock, sent } = gateway(busy());
+    const stop = new AbortController();
+    const waiting = retried(client);
+    const answer = rejectionOf(completeChat(client, question, { signal: stop.signal }));
+    await waiting;
+    stop.abort(new Error("stopped"));
+    expect(client.retryNow()).toBe(true);
+    expect(await answer).toMatchObject({ message: "stopped" });
+    expect(sent).toHaveLength(1);
+    expect(clock.sleeping()).toBe(0);
+  });
+
+  test("reads on a kept answer at once", async () => {
+    const clock = stoppedClock();
+    const events = [frame({ content: "Hi" }), frame({ content: " there" }), frame({}, "stop"), DONE];
+    const { client, requests } = keptAnswer(
+      events,
+      [{ bytes: 0, ending: "drop" }, new TypeError("fetch failed"), new TypeError("fetch failed")],
+      { clock },
+    );
+    const isRead = streamChat(client, question).result();
+    // a second failure in a row has a wait
+    await retried(client);
+    client.retryNow();
+    await retried(client);
+    client.retryNow();
+    expect((await isRead).message.content).toBe("Hi there");
+    expect(requests).toHaveLength(4);
+    expect(clock.now()).toBe(0);
+  });
+});
