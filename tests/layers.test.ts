@@ -126,7 +126,7 @@ const layers = {
     refusal
     failure
     api-error body-reader
-    error-response event-stream headers odd-body offers task-path`,
+    error-response event-stream headers odd-body offers pauses task-path`,
   "core/src/base": `
     backoff store validate
     note-options

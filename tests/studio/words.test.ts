@@ -189,6 +189,18 @@ const rows: Readonly<Record<string, readonly Row[]>> = {
       undefined,
     ],
   ],
+  // palette.test.ts
+  "a chat or a preset": [
+    ["its file was saved", words.transferWords.exported, "Chat exported"],
+    ["its file was read and kept", words.transferWords.imported, "Chat imported"],
+    [
+      "the chosen file has no messages that can be read",
+      words.transferWords.unreadable,
+      "No chat in this file. Choose one that was exported as JSON.",
+    ],
+    ["its settings are kept", words.transferWords.presetSaved, "Preset saved"],
+    ["its settings are forgotten", words.transferWords.presetRemoved, "Preset deleted"],
+  ],
   // chat.test.ts
   "an answer": [
     ["it is whole", endingWords.complete, undefined],

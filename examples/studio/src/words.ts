@@ -191,6 +191,15 @@ export function welcomeWords(isDemo: boolean): string {
   return isDemo ? `${does} This page runs offline and is free.` : does;
 }
 
+/** Words about chats that went to a file, or came from one. */
+export const transferWords = {
+  exported: "Chat exported",
+  imported: "Chat imported",
+  unreadable: "No chat in this file. Choose one that was exported as JSON.",
+  presetSaved: "Preset saved",
+  presetRemoved: "Preset deleted",
+} as const;
+
 /** Says how to get the packages until a release, in the words of the README. */
 export const UNRELEASED = "The packages are not on a registry yet: install them from a clone.";
 

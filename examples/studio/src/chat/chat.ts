@@ -83,7 +83,8 @@ export function targetOf({ model, values, wantsJSON }: ChatSettings): ChatTarget
   return { model, params } as ChatTarget;
 }
 
-function isSettings(kept: unknown): kept is ChatSettings {
+/** Checks settings that were kept. */
+export function isSettings(kept: unknown): kept is ChatSettings {
   if (typeof kept !== "object" || kept === null) return false;
   const { model, values, offersTools, wantsJSON, instructions } = kept as Record<string, unknown>;
   return (

@@ -3,6 +3,7 @@ import { X } from "lucide-react";
 import { useId, useRef, useState } from "react";
 import { useInspected } from "../inspector/feed.js";
 import { RoomHeader } from "../shell/bars.js";
+import { useRoomCommands } from "../shell/commands.js";
 import { Button } from "../ui/button.js";
 import { useValue } from "../value.js";
 import { MOST_FILES } from "../words.js";
@@ -47,6 +48,13 @@ export function Compare({ onClose }: { readonly onClose: () => void }) {
       sides.map(({ model, chat }) => [model, { messages: chat.messages, status: chat.status }]),
     ),
   );
+  const stopBoth = () => {
+    for (const { stop } of chats) stop();
+  };
+  useRoomCommands([
+    chats.some(({ isBusy }) => isBusy) && { label: "Stop both answers", run: stopBoth },
+    { label: "Close the comparison", run: onClose },
+  ]);
   // after an error, one chat may wait with more messages than the other
   const queued = chats
     .map((chat) => chat.queued)
@@ -85,9 +93,7 @@ export function Compare({ onClose }: { readonly onClose: () => void }) {
         isBusy={chats.some(({ isBusy }) => isBusy)}
         queued={queued}
         onSend={send}
-        onStop={() => {
-          for (const { stop } of chats) stop();
-        }}
+        onStop={stopBoth}
         onDequeue={(index) => {
           for (const chat of chats) chat.dequeue(index + chat.queued.length - queued.length);
         }}

@@ -17,6 +17,7 @@ import { useInspected } from "../inspector/feed.js";
 import { DropHint } from "../media/drop-hint.js";
 import { openRoute, whileAsking } from "../routes.js";
 import { RoomHeader } from "../shell/bars.js";
+import { useRoomCommands } from "../shell/commands.js";
 import { IconButton } from "../ui/button.js";
 import { later } from "../ui/later.js";
 import { Popover, toast } from "../ui/popups.js";
@@ -113,6 +114,18 @@ export function Conversation({ id, isNew, welcome, onCompare }: ConversationProp
     if (status === "requires-action") setNeedsTools(true);
   }
   useAsks(ask, isMissing);
+  const last = messages.at(-1);
+  useRoomCommands([
+    isBusy && { label: "Stop the answer", run: stopAll },
+    status === "error" && { label: "Try again", run: () => void verbs.retry() },
+    !isBusy &&
+      last?.role === "assistant" && { label: "Regenerate the answer", run: () => void verbs.regenerate() },
+    last?.role === "assistant" && {
+      label: "Copy the last answer",
+      run: () => void navigator.clipboard.writeText(last.content),
+    },
+    { label: "Compare two models", run: onCompare },
+  ]);
   // what was offered for one question is not for the next; an answer in flight keeps it
   const isOver = needsTools && !isBusy;
   const onSend = (prompt: string, images: readonly Blob[]) =>
@@ -142,7 +155,7 @@ export function Conversation({ id, isNew, welcome, onCompare }: ConversationProp
         ) : (
           <Log chat={{ ...chat, verbs: acts }} placeId={id} fallback={isNew ? welcome : gap} />
         )}
-        <Status status={status} last={messages.at(-1)} />
+        <Status status={status} last={last} />
         <Unsaved unsaved={chat.unsaved} />
         <Composer
           draftKey={isNew || isMissing ? "new" : id}

@@ -20,6 +20,7 @@ import {
 import { fieldOf, ModelSelect, MoreSettings, ResolutionChips, ShapeChips } from "../media/settings.js";
 import { LostFiles, References, useDrop, useSources } from "../media/sources.js";
 import { type MediaDraft, type MediaForm, useImageForm } from "../media/use-media-form.js";
+import { useRoomCommands } from "../shell/commands.js";
 import { Chip, IconButton } from "../ui/button.js";
 import { NumberField } from "../ui/fields.js";
 import { useValue } from "../value.js";
@@ -52,6 +53,10 @@ export function ImagesRoom() {
   };
   const room = useMediaRoom(form, isPending, (draft) => void start(draft));
   const { region, button, fill, submit, fillAndStart, focusButton } = room;
+  useRoomCommands([
+    isPending ? { label: "Stop", run: stop } : { label: "Generate", run: submit },
+    error !== undefined && { label: "Dismiss the error", run: reset },
+  ]);
   const failure = error && {
     error,
     outcome,

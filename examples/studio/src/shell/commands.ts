@@ -50,6 +50,22 @@ export function closeOverlay(): void {
   overlay.set(undefined);
 }
 
+/** A verb of the room on screen, for the palette. */
+export interface RoomCommand {
+  readonly label: string;
+  readonly run: () => void;
+}
+
+/** The verbs of the room on screen. */
+export const roomCommands = createValue<readonly RoomCommand[]>([]);
+
+/** Offers the verbs of the room that calls this while it is shown. What is false is left out. */
+export function useRoomCommands(commands: readonly (RoomCommand | false)[]): void {
+  // without dependencies: functions are new in each render, and setting a value without subscribers costs nothing
+  useEffect(() => roomCommands.set(commands.filter((command) => command !== false)));
+  useEffect(() => () => roomCommands.set([]), []);
+}
+
 const themes = ["system", "light", "dark"] as const;
 type Theme = (typeof themes)[number];
 

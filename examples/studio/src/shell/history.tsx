@@ -1,14 +1,13 @@
-import { createChatStore, type ThreadMessage } from "@sluice/core";
 import { type Conversation, useConversations } from "@sluice/react/app";
 import { Download, FileJson } from "lucide-react";
 import { useEffect } from "react";
 import { ConversationList } from "@/components/sluice/conversation-list";
-import { chatListOptions, client, storage } from "../client.js";
+import { chatListOptions } from "../client.js";
 import { hrefOf, openRoute, useRoute } from "../routes.js";
 import { Button } from "../ui/button.js";
-import { saveText } from "../ui/code.js";
 import { type MenuItem, toast } from "../ui/popups.js";
 import { railDrawerIsOpen } from "./commands.js";
+import { exportChat } from "./transfer.js";
 
 /** The conversations of this browser, by day. */
 export function History() {
@@ -59,35 +58,4 @@ function exportsOf(conversation: Conversation): readonly MenuItem[] {
     { label: "Export Markdown", icon: <Download aria-hidden />, onSelect: () => save("md") },
     { label: "Export JSON", icon: <FileJson aria-hidden />, onSelect: () => save("json") },
   ];
-}
-
-/** Saves a conversation as a file: Markdown to read, JSON with everything. */
-async function exportChat({ id, title }: Conversation, type: "md" | "json"): Promise<void> {
-  const messages = await messagesOf(id);
-  const text = type === "json" ? JSON.stringify({ title, messages }, null, 2) : markdownOf(title, messages);
-  saveText(text, `${title.replace(/[^\p{L}\p{N}]+/gu, "-").slice(0, 60) || "chat"}.${type}`);
-  toast("Chat exported");
-}
-
-/** Reads the shown branch of a stored chat. */
-function messagesOf(id: string): Promise<readonly ThreadMessage[]> {
-  const chat = createChatStore(client, { id, storage, model: "alpha-v4.1-flash" });
-  return new Promise((resolve) => {
-    const unsubscribe = chat.subscribe(read);
-    read();
-    function read(): void {
-      const { isRestoring, messages } = chat.getSnapshot();
-      if (isRestoring) return;
-      resolve(messages);
-      unsubscribe();
-      chat.close();
-    }
-  });
-}
-
-function markdownOf(title: string, messages: readonly ThreadMessage[]): string {
-  const parts = messages
-    .filter(({ content }) => content !== "")
-    .map(({ role, content, model }) => `## ${role === "user" ? "You" : (model ?? "Answer")}\n\n${content}\n`);
-  return [`# ${title}\n`, ...parts].join("\n");
 }

@@ -1,84 +1,16 @@
 import { type ConversationMatch, useConversationSearch } from "@sluice/react/app";
 import { Command } from "cmdk";
-import {
-  BookOpen,
-  Box,
-  Clapperboard,
-  Image,
-  Keyboard,
-  MessageSquare,
-  Monitor,
-  Moon,
-  PanelLeft,
-  PanelRight,
-  Plus,
-  Sparkles,
-  Sun,
-  Unplug,
-} from "lucide-react";
-import { type ComponentProps, type ReactNode, useState } from "react";
+import { MessageSquare } from "lucide-react";
+import { type ComponentProps, useState } from "react";
 import readme from "../../../../README.md?raw";
 import { chatListOptions } from "../client.js";
 import { openRoute } from "../routes.js";
 import { later } from "../ui/later.js";
 import { Dialog } from "../ui/popups.js";
-import { ask, failures, offered } from "../welcome/asks.js";
-import { closeOverlay, keysOf, overlay, theme, toggleInspector, toggleRail } from "./commands.js";
+import { type Action, useActions } from "./actions.js";
+import { closeOverlay, keysOf } from "./commands.js";
 
 const Markdown = later(async () => (await import("../chat/markdown.js")).Markdown);
-
-interface Action {
-  readonly label: string;
-  readonly icon: ReactNode;
-  readonly keys?: string;
-  readonly run: () => void;
-}
-
-const groups: readonly { readonly heading: string; readonly actions: readonly Action[] }[] = [
-  {
-    heading: "Go to",
-    actions: [
-      { label: "New chat", icon: <Plus />, keys: keysOf("o", true), run: () => openRoute({ room: "chat" }) },
-      { label: "Chat", icon: <MessageSquare />, run: () => openRoute({ room: "chat" }) },
-      { label: "Images", icon: <Image />, run: () => openRoute({ room: "images" }) },
-      { label: "Videos", icon: <Clapperboard />, run: () => openRoute({ room: "videos" }) },
-      { label: "Assets", icon: <Box />, run: () => openRoute({ room: "assets" }) },
-    ],
-  },
-  {
-    heading: "Break it",
-    actions: failures.map(({ label, hint, play }) => ({
-      label: `${label}: ${hint}`,
-      icon: <Unplug />,
-      run: play,
-    })),
-  },
-  {
-    heading: "View",
-    actions: [
-      { label: "Inspector", icon: <PanelRight />, keys: keysOf("."), run: toggleInspector },
-      { label: "Sidebar", icon: <PanelLeft />, keys: keysOf("b"), run: toggleRail },
-      { label: "Light theme", icon: <Sun />, run: () => theme.set("light") },
-      { label: "Dark theme", icon: <Moon />, run: () => theme.set("dark") },
-      { label: "System theme", icon: <Monitor />, run: () => theme.set("system") },
-    ],
-  },
-  {
-    heading: "Ask",
-    actions: offered.map(({ prompt, tool }) => ({
-      label: prompt,
-      icon: <Sparkles />,
-      run: () => void ask({ prompt, needsTools: tool !== undefined }),
-    })),
-  },
-  {
-    heading: "Help",
-    actions: [
-      { label: "README", icon: <BookOpen />, run: () => overlay.set("readme") },
-      { label: "Shortcuts", icon: <Keyboard />, keys: "?", run: () => overlay.set("shortcuts") },
-    ],
-  },
-];
 
 interface PaletteProps {
   /** Text of the search. It is kept outside: one can write before this is loaded. */
@@ -93,10 +25,11 @@ interface PaletteProps {
 export function Palette({ text, onText, title, field }: PaletteProps) {
   const { matches, isSearching } = useConversationSearch(text, chatListOptions);
   const words = text.toLowerCase().split(/\s+/);
-  const found = groups.map(({ heading, actions }) => ({
+  const found = useActions(text).map(({ heading, actions }) => ({
     heading,
-    actions: actions.filter(({ label }) =>
-      words.every((word) => `${heading} ${label}`.toLowerCase().includes(word)),
+    actions: actions.filter(
+      ({ label, isForText }) =>
+        isForText || words.every((word) => `${heading} ${label}`.toLowerCase().includes(word)),
     ),
   }));
   // results come later than letters: the first row takes the place of a chosen one that is gone

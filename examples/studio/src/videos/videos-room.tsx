@@ -33,6 +33,7 @@ import {
 } from "../media/settings.js";
 import { FrameTile, LostFiles, References, useDrop, useSources } from "../media/sources.js";
 import { type MediaDraft, useVideoForm } from "../media/use-media-form.js";
+import { useRoomCommands } from "../shell/commands.js";
 import { Button, ProgressBar } from "../ui/button.js";
 import { toast } from "../ui/popups.js";
 import { useValue } from "../value.js";
@@ -94,6 +95,7 @@ export function VideosRoom() {
   };
   const room = useMediaRoom(form, isCreating, (draft) => void start(draft));
   const { region, button, fill, submit, focusButton } = room;
+  useRoomCommands([isCreating ? { label: "Cancel", run: reset } : { label: "Generate", run: submit }]);
   // the card of a task that may exist says so itself
   const failure = error &&
     outcomeOf(error) !== "unknown" && {
