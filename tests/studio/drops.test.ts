@@ -15,7 +15,7 @@ async function drop({ page }: StudioSuite, pictures: number, texts = 0): Promise
         // bytes behind the picture: no two are the same file
         transfer.items.add(new File([bytes, String(at)], `p${at}.png`, { type: "image/png" }));
       for (let at = 0; at < texts; at += 1)
-        transfer.items.add(new File(["text"], `t${at}.txt`, { type: "text/plain" }));
+        transfer.items.add(new File(["film"], `t${at}.mp4`, { type: "video/mp4" }));
       return transfer;
     },
     { png: PNG, pictures, texts },

@@ -189,6 +189,16 @@ const rows: Readonly<Record<string, readonly Row[]>> = {
       undefined,
     ],
   ],
+  // documents.test.ts
+  "a file for a message": [
+    [
+      "it is a PDF",
+      words.documentWords("pdf", "a.pdf"),
+      "“a.pdf” is a PDF. These models read text and images: add its text, or a picture of a page.",
+    ],
+    ["it has more than 1 MB", words.documentWords("size", "a.txt"), "“a.txt” is too large. Limit: 1 MB."],
+    ["its bytes are no text", words.documentWords("type", "a.zip"), "“a.zip” is not a text."],
+  ],
   // palette.test.ts
   "a chat or a preset": [
     ["its file was saved", words.transferWords.exported, "Chat exported"],

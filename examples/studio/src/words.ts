@@ -200,6 +200,18 @@ export const transferWords = {
   presetRemoved: "Preset deleted",
 } as const;
 
+/** Says why a file is not part of a message. */
+export function documentWords(problem: "pdf" | "type" | "size", name: string): string {
+  switch (problem) {
+    case "pdf":
+      return `“${name}” is a PDF. These models read text and images: add its text, or a picture of a page.`;
+    case "size":
+      return `“${name}” is too large. Limit: 1 MB.`;
+    case "type":
+      return `“${name}” is not a text.`;
+  }
+}
+
 /** Says how to get the packages until a release, in the words of the README. */
 export const UNRELEASED = "The packages are not on a registry yet: install them from a clone.";
 

@@ -36,6 +36,7 @@ import {
   withTools,
 } from "./chat.js";
 import { Composer } from "./composer.js";
+import { DocumentButton, dropPropsOf } from "./documents.js";
 import { ModelMenu, SettingsMenu } from "./model-menu.js";
 
 const Log = later(async () => (await import("./log.js")).Log);
@@ -147,7 +148,7 @@ export function Conversation({ id, isNew, welcome, onCompare }: ConversationProp
         onKeyDown={(event) => handleKey(event, field.current, isBusy ? stopAll : undefined)}
         // whoever writes sends soon
         onFocus={() => void Log.preload()}
-        {...attachments.dropProps}
+        {...dropPropsOf(attachments)}
       >
         {isMissing && <Missing />}
         {messages.length === 0 && (isNew || !chat.isRestoring) ? (
@@ -177,8 +178,9 @@ export function Conversation({ id, isNew, welcome, onCompare }: ConversationProp
         >
           <ModelMenu model={settings.model} onChange={(model) => changeSettings({ model })} />
           <SettingsMenu />
+          <DocumentButton />
         </Composer>
-        {attachments.isDragging && <DropHint>Drop images here</DropHint>}
+        {attachments.isDragging && <DropHint>Drop images or text files here</DropHint>}
       </div>
     </>
   );

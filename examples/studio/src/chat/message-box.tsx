@@ -8,6 +8,7 @@ import {
   useRef,
 } from "react";
 import { Composer } from "@/components/sluice/composer";
+import { useAddedTexts } from "./documents.js";
 import { longTextOf, PastedTexts, textsOf } from "./pasted.js";
 
 interface MessageBoxProps {
@@ -40,6 +41,7 @@ export function MessageBox(props: MessageBoxProps) {
   const { draft, setDraft, clearDraft } = useCarriedDraft<string>("chat", draftKey, "");
   const pasted = useCarriedDraft("pasted", draftKey, noTexts, pastedOptions);
   useFocusOfLastBox(field);
+  useAddedTexts((texts) => pasted.setDraft((before) => [...before, ...texts]));
 
   async function send(): Promise<void> {
     clearDraft();

@@ -2,6 +2,7 @@ import { FileText, X } from "lucide-react";
 import type { ClipboardEvent } from "react";
 import { Button, IconButton } from "../ui/button.js";
 import { Dialog } from "../ui/popups.js";
+import { fileNameOf } from "./documents.js";
 
 /** Length from which a pasted text stands beside the field: in it, each key would take longer. */
 const LONG_PASTE = 10_000;
@@ -32,11 +33,11 @@ export function PastedTexts({ texts, onRemove }: PastedTextsProps) {
       {texts.map((text, index) => (
         <li key={index} className="flex items-center rounded-xl border bg-surface">
           <Dialog
-            title="Pasted text"
+            title={fileNameOf(text) ?? "Pasted text"}
             trigger={
               <Button look="quiet">
                 <FileText aria-hidden />
-                Pasted text · {text.length.toLocaleString("en")} characters
+                {fileNameOf(text) ?? "Pasted text"} · {text.length.toLocaleString("en")} characters
               </Button>
             }
           >
@@ -44,7 +45,10 @@ export function PastedTexts({ texts, onRemove }: PastedTextsProps) {
               {text}
             </p>
           </Dialog>
-          <IconButton label={`Remove pasted text ${index + 1}`} onClick={() => onRemove(index)}>
+          <IconButton
+            label={`Remove ${fileNameOf(text) ?? `pasted text ${index + 1}`}`}
+            onClick={() => onRemove(index)}
+          >
             <X aria-hidden />
           </IconButton>
         </li>

@@ -136,8 +136,9 @@ export function useActions(text: string): readonly Group[] {
       run: () => list.rename(id, name),
     });
   return [
-    { heading: "Here", actions: [...room, ...chat] },
+    // first, so that Enter at once opens a chat: a verb may cost something
     places,
+    { heading: "Here", actions: [...room, ...chat] },
     { heading: "Settings", actions: [...useSettingActions(), ...usePresetActions()] },
     ...rest,
     // last, so that Enter takes what was searched for
