@@ -65,7 +65,7 @@ function markdownOf(title: string, messages: readonly ThreadMessage[]): string {
   return [`# ${title}\n`, ...parts].join("\n");
 }
 
-/** What an export has; the core checks each message. */
+/** Form of an export; the core checks each message. */
 const ChatExport = v.object({
   messages: v.pipe(v.array(v.looseObject({ role: v.string() })), v.minLength(1)),
 });

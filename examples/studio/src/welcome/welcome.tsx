@@ -9,7 +9,7 @@ import { CopyButton } from "../ui/code.js";
 import { UNRELEASED, welcomeWords } from "../words.js";
 import { ask, failures, offered, promptOf } from "./asks.js";
 
-/** Where the project lives. */
+/** Address of the repository. */
 const source = repository.url.replace(/^git\+|\.git$/g, "");
 
 /** Questions below the cards, in one row. */
