@@ -5,7 +5,7 @@ import { repository } from "../../../../package.json";
 import { isDemo } from "../server.js";
 import { overlay } from "../shell/commands.js";
 import { Button, Chip, onPressOnce } from "../ui/button.js";
-import { CopyButton } from "../ui/code.js";
+import { CopyButton } from "@/components/sluice/copy-button";
 import { UNRELEASED, welcomeWords } from "../words.js";
 import { ask, failures, offered, promptOf } from "./asks.js";
 
