@@ -69,6 +69,8 @@ export function Waiting({ model }: { readonly model?: string | undefined }) {
   const step = wait?.steps.at(-1);
   const { title } = useDescription(step?.type === "retry" ? step.error : undefined);
   if (wait && step?.type === "retry")
-    return <Retrying title={title} at={step.at + step.delayMs} onRetryNow={() => client.retryNow(wait.callId)} />;
+    return (
+      <Retrying title={title} at={step.at + step.delayMs} onRetryNow={() => client.retryNow(wait.callId)} />
+    );
   return <Pending />;
 }

@@ -11,7 +11,7 @@ export type DeviceName = (typeof deviceNames)[number];
  * Makes the client of one device. Both are in one browser: the scope gives each a database, locks and channels of its
  * own, so that they meet on the server alone, as two browsers would.
  */
-export function deviceClient(
+function deviceClient(
   user: string,
   device: DeviceName,
   send?: (request: Request) => Promise<Response>,

@@ -1,5 +1,10 @@
 import { logError, notifyOf, readBinding } from "@sluice/worker-proxy/internal";
-import { type DurableObjectHandlers, type ObjectState, refusedBy } from "../objects/object.js";
+import {
+  type DurableObjectHandlers,
+  type ObjectSQL,
+  type ObjectState,
+  refusedBy,
+} from "../objects/object.js";
 import { objectRefusal } from "../objects/refusals.js";
 import { createTables } from "../objects/tables.js";
 import { ERASE } from "../objects/user-objects.js";
@@ -32,7 +37,13 @@ import { askIndex, type IndexAnswer, type IndexRequest, ownerOf } from "./wire.j
 const CONVERSATION_TABLES = {
   first: "records",
   isShared: true,
-  steps: [[...RECORD_TABLES, STATE_TABLE], TURN_TABLES, [...NEWS_COLUMNS, ...SHARING_TABLES], SCHEDULE_TABLES, NOTICE_TABLES],
+  steps: [
+    [...RECORD_TABLES, STATE_TABLE],
+    TURN_TABLES,
+    [...NEWS_COLUMNS, ...SHARING_TABLES],
+    SCHEDULE_TABLES,
+    NOTICE_TABLES,
+  ],
 } as const;
 
 /** Header of a removal by the index: it holds unless the conversation was changed after this time, in Unix milliseconds. */
@@ -41,6 +52,7 @@ export const UNTOUCHED = "x-sluice-untouched";
 /** Time from a write to the note for the index, and after one that failed, in milliseconds. */
 const NOTE_MS = 10_000;
 const RETRY_MS = 60_000;
+
 /** Opens the object of one conversation. */
 export function openConversation<Env>(
   state: ObjectState,
@@ -142,8 +154,7 @@ export function openConversation<Env>(
   }
 
   function reportRefused(code: string, { user, conversation: id, by }: Owner): void {
-    const sender = by?.user ?? user;
-    const about = { user: sender, ...(sender !== user && { owner: user }) };
+    const about = { user: by?.user ?? user, ...(by && by.user !== user && { owner: user }) };
     notifyOf(setup.onEvent, { kind: "conversation", id, outcome: "refused", code, ...about }, env);
   }
 
@@ -170,16 +181,12 @@ export function openConversation<Env>(
     return Response.json({});
   }
 
-  /** Deletes all records, and keeps a mark. The tables are made anew, which costs the same however many rows there were. */
+  /** Deletes all records, and keeps a mark. */
   function empty(known: CollectionState): void {
     if (known.goneAt !== null) return;
     running.runs?.drop();
     sharing.end();
-    for (const table of ["turns", "schedules", "notices"]) sql.exec(`DELETE FROM ${table}`);
-    for (const table of ["records", "removed", "leases"]) sql.exec(`DROP TABLE ${table}`);
-    for (const statement of RECORD_TABLES) sql.exec(statement);
-    const nothing = { bytes: 0, records: 0, removals: 0, granted: 0, noted: UNTOLD };
-    writeState(sql, { ...known, ...nothing, goneAt: Date.now() });
+    emptyTables(sql, known);
     collection.end();
   }
 
@@ -200,15 +207,27 @@ export function openConversation<Env>(
     bell.forget();
     const known = current();
     if (!known) return await tables.deleteAll();
-    const now = Date.now();
-    let next: number | undefined;
-    try {
-      next = await notes.tell(known, now);
-    } catch (error) {
-      logError(`conversations: the index of a user can't be reached; it is told again: ${error}`);
-      next = now + RETRY_MS;
-    }
+    const next = await toldIndex(() => notes.tell(known, Date.now()));
     if (next !== undefined) await wakeBy(next);
     await running.runs?.alarm();
   }
+}
+
+/** Tells the index what is new. Returns the time of the next attempt, if there is one. */
+async function toldIndex(tell: () => Promise<number | undefined>): Promise<number | undefined> {
+  try {
+    return await tell();
+  } catch (error) {
+    logError(`conversations: the index of a user can't be reached; it is told again: ${error}`);
+    return Date.now() + RETRY_MS;
+  }
+}
+
+/** Leaves nothing but a mark. The tables are made anew, which costs the same however many rows there were. */
+function emptyTables(sql: ObjectSQL, known: CollectionState): void {
+  for (const table of ["turns", "schedules", "notices"]) sql.exec(`DELETE FROM ${table}`);
+  for (const table of ["records", "removed", "leases"]) sql.exec(`DROP TABLE ${table}`);
+  for (const statement of RECORD_TABLES) sql.exec(statement);
+  const nothing = { bytes: 0, records: 0, removals: 0, granted: 0, noted: UNTOLD };
+  writeState(sql, { ...known, ...nothing, goneAt: Date.now() });
 }

@@ -3,8 +3,8 @@ import type { openCollection } from "./collection.js";
 import { noteNews } from "./news.js";
 import type { ConversationsSetup } from "./options.js";
 import type { CollectionState, Owner } from "./record-tables.js";
-import type { KeptUser, RunPlace, Runs } from "./runner/place.js";
 import { conversationRefusal } from "./refusals.js";
+import type { KeptUser, RunPlace, Runs } from "./runner/place.js";
 import { turnRefusal } from "./runner/refusals.js";
 import { openTurnRows } from "./runner/rows.js";
 import { countSchedules } from "./runner/schedule/schedule-rows.js";
@@ -41,7 +41,19 @@ interface RunningParts<Env> {
 
 /** Joins the runs of a conversation with the records of its object. There are none without a `runner`. */
 export function openRunning<Env>(parts: RunningParts<Env>) {
-  const { state, env, setup, collection, makeRoom, claimSchedules, titleOf, wakeBy, memberOf, confirm, changed } = parts;
+  const {
+    state,
+    env,
+    setup,
+    collection,
+    makeRoom,
+    claimSchedules,
+    titleOf,
+    wakeBy,
+    memberOf,
+    confirm,
+    changed,
+  } = parts;
   const { sql } = state.storage;
   const turns = openTurnRows(sql);
   let runs: Runs | undefined;

@@ -1,5 +1,10 @@
 import { notifyOf, readBinding } from "@sluice/worker-proxy/internal";
-import { type DurableObjectHandlers, type ObjectState, refusedBy } from "../objects/object.js";
+import {
+  type DurableObjectHandlers,
+  type ObjectSQL,
+  type ObjectState,
+  refusedBy,
+} from "../objects/object.js";
 import { createTables } from "../objects/tables.js";
 import { openAlarm } from "./alarm.js";
 import { answerFrom, openCollection } from "./collection.js";
@@ -101,7 +106,7 @@ export function openUserIndex<Env>(
     if (!tables.exist()) return asked.do === "list" ? { listed: [] } : { isKnown: false };
     if (asked.do === "erase") return await erase();
     if (asked.do === "note") return note(asked);
-    if (asked.do === "title") return titleOf(asked.id);
+    if (asked.do === "title") return titleOf(sql, asked.id);
     if (asked.do === "schedules") return threads.schedule(asked.id, asked.number, asked.most);
     if (asked.do === "list") return { listed: threads.list(asked.after) };
     if (asked.do === "gone") return await bury(asked.id);
@@ -109,27 +114,14 @@ export function openUserIndex<Env>(
     return withMe.answer(asked);
   }
 
-  function titleOf(id: string): IndexAnswer {
-    const [row] = sql.exec("SELECT value FROM records WHERE key = ?", id).toArray();
-    const { title } = row ? fieldsOf(JSON.parse(String(row["value"]))) : {};
-    return typeof title === "string" ? { title } : {};
-  }
-
-  function note({
-    id,
-    texts,
-    removed,
-    bytes,
-    touchedAt,
-    news: newest,
-    schedules,
-  }: IndexRequest & { do: "note" }): IndexAnswer {
+  function note(asked: IndexRequest & { do: "note" }): IndexAnswer {
+    const { id, texts, removed, bytes, touchedAt, schedules } = asked;
     const answer = threads.note(id, bytes, touchedAt);
     if (answer.granted === undefined) return answer;
     threads.schedule(id, schedules);
     for (const { key, text, at } of texts) search.put({ id, key, title: "", text, at });
     for (const key of removed) search.remove(id, key);
-    news.note(id, newest);
+    news.note(id, asked.news);
     return answer;
   }
 
@@ -193,6 +185,12 @@ export function openUserIndex<Env>(
     const next = await sweep.run(readState(sql) as CollectionState, Date.now());
     if (next !== undefined) await wakeBy(Math.max(next, Date.now()));
   }
+}
+
+function titleOf(sql: ObjectSQL, id: string): IndexAnswer {
+  const [row] = sql.exec("SELECT value FROM records WHERE key = ?", id).toArray();
+  const { title } = row ? fieldsOf(JSON.parse(String(row["value"]))) : {};
+  return typeof title === "string" ? { title } : {};
 }
 
 /** Lets devices write what their user has seen, and not what is new. */
