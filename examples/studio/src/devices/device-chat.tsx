@@ -46,10 +46,12 @@ export function DeviceChat({ id, storage, isOffline }: DeviceChatProps) {
               className="flex flex-wrap items-center gap-2 rounded-lg bg-warn-soft p-3 text-sm"
             >
               <span className="grow">{String((input as { prompt?: string })?.prompt ?? "")}</span>
-              <Button look="primary" onClick={() => chat.approve(toolCallId)}>
-                Approve
-              </Button>
-              <Button onClick={() => chat.deny(toolCallId)}>Deny</Button>
+              <span className="flex gap-2">
+                <Button look="primary" onClick={() => chat.approve(toolCallId)}>
+                  Approve
+                </Button>
+                <Button onClick={() => chat.deny(toolCallId)}>Deny</Button>
+              </span>
             </li>
           ))}
           {messages.length === 0 &&
