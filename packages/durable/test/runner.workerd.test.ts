@@ -94,10 +94,10 @@ async function last(seen: object): Promise<Message> {
 describe("a turn that a page hands over", () => {
   test("The device that asks is the author of its question, and none passes for the server", async () => {
     await ask("POST", "/turns", { message: question("q-1"), parent: null, by: "laptop" });
-    await expect.poll(async () => (await thread()).at(-1)?.outcome).toBe("complete");
+    await ended();
     const answer = (await thread()).at(-1)?.id ?? "";
     await ask("POST", "/turns", { message: question("q-2"), parent: answer, by: "server" });
-    await expect.poll(async () => (await thread()).length).toBe(4);
+    await ended(2);
     const all = await records();
     expect([all["q-1"]?.by, all[answer]?.by, all["q-2"]?.by]).toEqual(["laptop", "server", undefined]);
   });
