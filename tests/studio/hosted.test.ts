@@ -164,7 +164,7 @@ describe.skipIf(!hasChromium)("The hosted studio in Chromium (skipped where ther
     expect(sizes).toContain(buffer.byteLength);
   });
 
-  test("An image and an asset outlive the Service Worker", async () => {
+  test("An image outlives the Service Worker, which paints it anew", async () => {
     await page.getByRole("link", { name: "Images" }).click();
     await field("Prompt").fill("Misty mountains at dawn, with a lake in the valley");
     await button("Generate").click();
