@@ -61,7 +61,7 @@ describe.skipIf(!hasChromium)("The hosted studio in Chromium (skipped where ther
   test("A question is answered, below the path of the page, by nobody but this browser", async () => {
     const hosts = new Set<string>();
     page.on("request", (request) => hosts.add(new URL(request.url()).host));
-    await page.getByText("All of it runs in your browser").waitFor();
+    await page.getByText("Runs in your browser").waitFor();
     await ask("Show me what you can do");
     await answer().getByRole("table").first().waitFor();
     await settled();

@@ -142,7 +142,7 @@ const rows: Readonly<Record<string, readonly Row[]>> = {
     [
       "it is the emulator, in this browser",
       bannerWords({ isOffline: false, isStreaming: true, isDemo: true, isHosted: true }),
-      "All of it runs in your browser · Free · Answers are scripted",
+      "Runs in your browser · Free · Scripted answers",
     ],
     ...both(
       "it would be in this browser, which has no Service Workers",

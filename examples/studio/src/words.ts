@@ -37,7 +37,7 @@ export function bannerWords(state: {
   readonly isHosted: boolean;
 }): string | undefined {
   if (state.isOffline) return state.isStreaming ? "No connection · It resumes by itself" : "No connection";
-  if (state.isHosted) return "All of it runs in your browser · Free · Answers are scripted";
+  if (state.isHosted) return "Runs in your browser · Free · Scripted answers";
   return state.isDemo ? "Offline emulator · Free · Answers are scripted" : undefined;
 }
 
