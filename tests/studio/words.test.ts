@@ -578,6 +578,16 @@ test("The README and each saved project say of the packages what the first scree
   expect(readFileSync(join(src, "inspector/snippets/project.ts"), "utf8")).toContain(fact);
 });
 
+test("No component of the registry has a text of its own: all are in its lists of words", () => {
+  const registry = "../../registry/components/sluice";
+  const found = globSync(`${registry}/*.tsx`, { cwd: src }).flatMap((file) =>
+    textsOf(file)
+      .filter((text) => /^[A-Z“][a-z]/.test(text) && !/^(?:Enter|Escape)$/.test(text))
+      .map((text) => `${file}: ${text}`),
+  );
+  expect(found).toEqual([]);
+});
+
 test("The first screen, which is there before any script, says what the welcome says", () => {
   const html = readFileSync(join(src, "../index.html"), "utf8");
   expect(html).toContain(`>${words.welcomeWords(true)}<`);

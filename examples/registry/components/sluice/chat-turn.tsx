@@ -13,7 +13,7 @@ import { canRetry, Ending, Unanswered } from "@/components/sluice/ending";
 import { UserMessage } from "@/components/sluice/message";
 import { ToolCallCard } from "@/components/sluice/tool-approval";
 import { Pending, Silence } from "@/components/sluice/waiting";
-import { chatWords } from "@/components/sluice/words";
+import { chatWords, endingWords } from "@/components/sluice/words";
 
 interface TurnMessages {
   readonly id: string;
@@ -93,7 +93,7 @@ export function ChatTurn(props: ChatTurnProps) {
           {isOver && (
             <Ending
               message={last}
-              {...(isLast && { onRetry: retry, onContinue: () => void send("Continue") })}
+              {...(isLast && { onRetry: retry, onContinue: () => void send(endingWords.continue) })}
             />
           )}
           {isOver && chat.status !== "requires-action" && (

@@ -78,7 +78,7 @@ export function Composer(props: ComposerProps) {
           {isBusy && (
             <IconButton
               label={words.stop}
-              keys="Esc"
+              keys={words.stopKeys}
               look={isEmpty ? "primary" : "secondary"}
               className="rounded-full! [@media(height<32rem)]:order-4"
               onClick={props.onStop}

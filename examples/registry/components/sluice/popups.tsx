@@ -5,6 +5,7 @@ import { Menu as BaseMenu } from "@base-ui/react/menu";
 import { X } from "lucide-react";
 import { type ReactElement, type ReactNode, useRef } from "react";
 import { IconButton } from "@/components/sluice/button";
+import { popupWords } from "@/components/sluice/words";
 import { cn } from "@/lib/utils";
 
 /** Look of anything that opens above the page. */
@@ -46,7 +47,7 @@ export function Menu({ trigger, items, align = "start", defaultOpen = false }: M
     <BaseMenu.Root modal={false} defaultOpen={defaultOpen}>
       <BaseMenu.Trigger render={trigger} />
       {/* it stands outside all parts of the page, and so is a part of its own */}
-      <BaseMenu.Portal role="region" aria-label="Menu">
+      <BaseMenu.Portal role="region" aria-label={popupWords.menu}>
         <BaseMenu.Positioner sideOffset={4} align={align} className="z-50">
           <BaseMenu.Popup className={cn(popup, "min-w-44 p-1")}>
             {items.map((item) =>
@@ -135,7 +136,7 @@ export function Dialog({
               <BaseDialog.Title className="font-medium">{title}</BaseDialog.Title>
               <BaseDialog.Close
                 render={
-                  <IconButton label="Close">
+                  <IconButton label={popupWords.close}>
                     <X aria-hidden />
                   </IconButton>
                 }

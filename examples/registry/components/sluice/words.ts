@@ -5,6 +5,9 @@ import type { ChatStatus, MessageOutcome, ToolCallState } from "@sluice/core";
  * changes them here. The words of errors come from `describeError` of `@sluice/react/app`.
  */
 
+/** Words of what opens above the page. */
+export const popupWords = { menu: "Menu", close: "Close" };
+
 /** Words around a message. */
 export const messageWords = {
   user: "You",
@@ -37,6 +40,7 @@ export const composerWords = {
   send: "Send",
   queue: "Queue",
   stop: "Stop",
+  stopKeys: "Esc",
   queued: "Queued messages",
   onlyImages: "Images",
   remove: (text: string) => `Remove “${text}”`,
