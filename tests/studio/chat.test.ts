@@ -487,7 +487,8 @@ describe.skipIf(!findChromium())("the studio's chat in Chromium (skipped where t
       await button("Remove weir.png").click();
       await button("Remove dropped.png").click();
       await give("drop", "notes.pdf", "application/pdf");
-      await page.getByRole("alert").getByText("notes.pdf").waitFor();
+      // its bytes are those of a picture
+      await page.getByText("“notes.pdf” is not a text.").waitFor();
       await expect.poll(() => button("Send").isEnabled()).toBe(true);
       await button("Send").click();
       await studio.answer().getByRole("button", { name: "Regenerate" }).waitFor();
