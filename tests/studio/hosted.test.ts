@@ -82,6 +82,25 @@ describe.skipIf(!hasChromium)("The hosted studio in Chromium (skipped where ther
     expect(await page.evaluate(() => globalThis.couldWriteAtStart)).toBe(true);
   });
 
+  test("Two devices show one conversation, and its turn goes on with both closed and after a kill", async () => {
+    await page.goto(`${site.address}#/devices`);
+    await field("Name").fill("ada");
+    await field("Name").press("Enter");
+    const [laptop, phone] = ["Laptop", "Phone"].map((title) => page.frameLocator(`iframe[title=${title}]`));
+    if (!laptop || !phone) throw new Error("no frames");
+    await laptop.getByRole("textbox", { name: "Message" }).fill('Use the tool make_image for "a reef"');
+    await laptop.getByRole("button", { name: "Send" }).click();
+    await phone.getByRole("button", { name: "Approve" }).click();
+    await laptop.getByText("Running…").waitFor();
+    await button("Close the laptop").click();
+    await button("Close the phone").click();
+    await button("Open the phone").click();
+    await phone.getByRole("img", { name: "Made on the server" }).waitFor();
+    await kill();
+    await button("Open the laptop").click();
+    await laptop.getByRole("img", { name: "Made on the server" }).waitFor();
+  });
+
   test("An answer goes on where the page is loaded again in its middle, and is asked for once", async () => {
     await ask("Show me what you can do");
     await answer().locator("p").first().waitFor();

@@ -3,6 +3,7 @@ import { createEmulator } from "@sluice/emulator";
 import sqlite3InitModule from "@sqlite.org/sqlite-wasm";
 import { landscapes } from "../demo/media/media.ts";
 import { createDemoScript } from "../demo/script.ts";
+import { Conversations, devicesProxy, nameIn } from "../devices.ts";
 import { createStudioWorker } from "../studio-worker.ts";
 import { asAServerSees } from "./as-a-server-sees.ts";
 import { type KeptState, openKeptState } from "./kept-state.ts";
@@ -74,6 +75,7 @@ globalThis.openGateway = async ({ base, fileAt }) => {
       MEDIA_INDEX: MediaIndex,
       VIDEO_WATCH: VideoWatch,
       PUSH_SUBSCRIPTIONS: PushSubscriptions,
+      CONVERSATIONS: Conversations,
     },
     env: {
       GATEWAY_URL: GATEWAY,
@@ -88,7 +90,8 @@ globalThis.openGateway = async ({ base, fileAt }) => {
   return (request) => fetch(request);
 
   async function answer(request: Request): Promise<Response> {
-    return worker.fetch(await asAServerSees(request, root, new URL(base).origin), env);
+    const seen = await asAServerSees(request, root, new URL(base).origin);
+    return (nameIn(seen) === undefined ? worker : devicesProxy).fetch(seen, env);
   }
 
   async function emulate(request: Request): Promise<Response> {

@@ -1,6 +1,7 @@
 import { type Client, createClient } from "@sluice/core";
 import { remoteStorage } from "@sluice/core/remote";
-import { serverURL } from "../server.js";
+import { startService } from "../hosted/start.js";
+import { isHosted, serverURL } from "../server.js";
 import { createValue } from "../value.js";
 
 /** Names of the devices, as addresses have them. */
@@ -28,8 +29,9 @@ function deviceClient(
 export function openDevice(user: string, device: DeviceName) {
   const isOffline = createValue(false);
   let cable = new AbortController();
-  const client = deviceClient(user, device, (request) => {
-    if (isOffline.getSnapshot()) return Promise.reject(new TypeError("Failed to fetch"));
+  const client = deviceClient(user, device, async (request) => {
+    if (isOffline.getSnapshot()) throw new TypeError("Failed to fetch");
+    if (isHosted) await startService();
     return fetch(request, { signal: AbortSignal.any([request.signal, cable.signal]) });
   });
   return { client, storage: remoteStorage(client), isOffline, setIsOffline };
@@ -48,7 +50,7 @@ export async function forgetDevices(user: string): Promise<void> {
   for (const device of deviceNames) await deviceClient(user, device).forget();
 }
 
-/** Writes the address of a device's page. */
+/** Writes the address of a device's page, beside this one. */
 export function addressOf(user: string, device: DeviceName): string {
-  return `/?${new URLSearchParams({ user, device })}#/device`;
+  return `./?${new URLSearchParams({ user, device })}#/device`;
 }
