@@ -77,7 +77,7 @@ const layers = {
     sharing storage
     collections
     collection
-    first-read
+    first-read settling
     shared
     sender session
     lanes locks passing replica

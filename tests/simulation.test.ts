@@ -32,10 +32,14 @@ test("no rule is broken in worlds of several devices", async () => {
 }, 600_000);
 
 test("a world of devices runs twice in the same way", async () => {
-  const { devicePlanOf, simulateDevices } = devices;
-  const run = await simulateDevices(devicePlanOf(5));
-  expect(run.trace.length).toBeGreaterThan(10);
-  expect(await simulateDevices(devicePlanOf(5))).toEqual(run);
+  const { devicePlanOf, simulateDevices } = await loadDevices();
+  const seeds = [5, 6, 7, 12];
+  expect(new Set(seeds.map((seed) => devicePlanOf(seed).storage))).toEqual(new Set(["model", "real"]));
+  for (const seed of seeds) {
+    const run = await simulateDevices(devicePlanOf(seed));
+    expect(run.trace.length).toBeGreaterThan(10);
+    expect(await simulateDevices(devicePlanOf(seed))).toEqual(run);
+  }
 });
 
 describe("what the worlds of devices have found does not come back:", () => {

@@ -151,7 +151,11 @@ export const knownBugs: readonly KnownBug[] = [
   {
     name: "a question that was stopped while the chat was restored is sent",
     changes: [
-      change(`${conversation}/storage-session.ts`, "      ).then(act, notSent);", "      ).then(act, act);"),
+      change(
+        `${conversation}/storage-session.ts`,
+        "      ).then(unlessReader, notSent);",
+        "      ).then(unlessReader, unlessReader);",
+      ),
     ],
   },
   {

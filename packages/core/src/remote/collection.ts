@@ -8,8 +8,9 @@ import { createGate, readCollection } from "./first-read.js";
 import { takeLock } from "./locks.js";
 import { createPassing } from "./passing.js";
 import { CONVERSATIONS, type Place, stateNameOf } from "./place.js";
-import { createReplica, type Replica } from "./replica.js";
+import { type Asked, createReplica, type Replica } from "./replica.js";
 import { readDifference, runSession, type SessionOptions } from "./session.js";
+import { createSettling } from "./settling.js";
 import { mayFollow, type Shared } from "./shared.js";
 import { createStatus, type StatusControl } from "./status.js";
 import { createViewing } from "./viewing.js";
@@ -59,7 +60,11 @@ export function createCollection(shared: Shared, place: Place): Collection {
   const status = createStatus(() =>
     statusOf(shared, collection, { isReading, readError, isReadOnly: viewing.isReadOnly() }),
   );
-  const replica = createReplica({ local, outbox, place, onDue: due, onUse: begin });
+  const onUnsure = createSettling(
+    () => session,
+    () => open.signal,
+  );
+  const replica = createReplica({ local, outbox, place, onDue: due, onUse: begin, onUnsure });
   const session: SessionOptions = {
     ...shared,
     replica: { ...replica, take },
@@ -121,13 +126,13 @@ export function createCollection(shared: Shared, place: Place): Collection {
   /** Reads from the server where another tab follows it: its first records may be long here, or on their way. */
   async function elsewhere(): Promise<void> {
     const isElsewhere = await isLocked(client, lockName);
-    if (isElsewhere && !isLeading) await readDifference(session, open.signal);
+    if (isElsewhere && !isLeading) await readDifference(session, isLeading, open.signal);
     else await first.opened;
   }
 
-  async function take(given: ReadonlyMap<string, ServerRecord>): Promise<void> {
+  async function take(given: ReadonlyMap<string, ServerRecord>, asked?: Asked): Promise<void> {
     const records = viewing.view(given);
-    await replica.take(records);
+    await replica.take(records, asked);
     status.changed();
     if (viewing.hasNames(records)) await replica.keep(viewing.renamed(await replica.load()));
     if (collection !== CONVERSATIONS) return;
@@ -156,22 +161,15 @@ export function createCollection(shared: Shared, place: Place): Collection {
   function start(): void {
     open = new AbortController();
     first = createGate();
-    lead(open.signal).catch((error) => {
-      if (!open.signal.aborted) reportStorageFailure(client, error);
-    });
+    const { signal } = open;
+    void inOneTab(shared, lockName, signal, () => isGone, follow);
   }
 
-  /** Follows the server in one tab at a time, while its page is shown. */
-  async function lead(signal: AbortSignal): Promise<void> {
-    while (!signal.aborted && !isGone)
-      await whileShown(client, signal, (shown) =>
-        withLock(client, lockName, shown, async () => {
-          isLeading = true;
-          await runSession(session, shown).finally(() => {
-            isLeading = false;
-          });
-        }),
-      );
+  async function follow(shown: AbortSignal): Promise<void> {
+    isLeading = true;
+    await runSession(session, shown).finally(() => {
+      isLeading = false;
+    });
   }
 
   function lock(lockOf: string): Promise<DeviceLock | undefined> {
@@ -187,7 +185,7 @@ export function createCollection(shared: Shared, place: Place): Collection {
         flush: (ms) => sender.flush(collection, ms),
         async pull(version) {
           if (version !== undefined && version <= replica.version()) return;
-          await readDifference(session, new AbortController().signal);
+          await readDifference(session, isLeading, new AbortController().signal);
         },
       },
       lockOf,
@@ -200,6 +198,22 @@ export function createCollection(shared: Shared, place: Place): Collection {
     open.abort(null);
     await removeCopy(shared, replica);
     status.changed();
+  }
+}
+
+/** Runs `act` in one tab at a time, while its page is shown, until all is over. Never rejects. */
+async function inOneTab(
+  { client }: Shared,
+  name: string,
+  signal: AbortSignal,
+  isGone: () => boolean,
+  act: (shown: AbortSignal) => Promise<void>,
+): Promise<void> {
+  try {
+    while (!signal.aborted && !isGone())
+      await whileShown(client, signal, (shown) => withLock(client, name, shown, () => act(shown)));
+  } catch (error) {
+    if (!signal.aborted) reportStorageFailure(client, error);
   }
 }
 

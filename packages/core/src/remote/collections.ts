@@ -70,7 +70,7 @@ export function createCollections(
     references,
     placeOf: byName,
     onViewer: (place, viewer) => of(place).noteViewer(viewer),
-    onTaken: (place, taken) => void of(place).replica.noteTaken(taken).catch(report),
+    onTaken: (place, taken) => of(place).replica.noteTaken(taken),
     onKept: (place, kept) => of(place).take(kept),
     onGone: (place) => of(place).gone(),
     onRefused: refuse,

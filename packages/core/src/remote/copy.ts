@@ -22,6 +22,10 @@ export interface Copy {
   read(): Promise<Records>;
   /** Returns the records as they are now, after the first read. */
   load(): Promise<Records>;
+  /** Writes records into the local storage alone. */
+  store(changes: Records): Promise<void>;
+  /** True while a write of a record into the local storage is on its way: one of another tab may come before or after it. */
+  isStoring(key: string): boolean;
   /** Forgets what is in memory. */
   forget(): void;
 }
@@ -32,6 +36,8 @@ export function createCopy(local: RecordStorage, name: string): Copy {
   let records = new Map<string, unknown>();
   /** Keys that have changed since the copy was begun: what is read of them is older. */
   let changed = new Set<string>();
+  /** Numbers of writes on their way, by key. */
+  const storing = new Map<string, number>();
   let loading: Promise<Records> | undefined;
   return {
     watchers: () => listeners.size,
@@ -48,8 +54,10 @@ export function createCopy(local: RecordStorage, name: string): Copy {
     async keep(changes) {
       for (const [key, value] of changes) set(key, value);
       notify(changes);
-      if (changes.size > 0) await local.write(name, changes);
+      await store(changes);
     },
+    store,
+    isStoring: (key) => storing.has(key),
     async read() {
       if (loading || listeners.size === 0) return local.read(name);
       return new Map(await load());
@@ -61,6 +69,20 @@ export function createCopy(local: RecordStorage, name: string): Copy {
       loading = undefined;
     },
   };
+
+  async function store(changes: Records): Promise<void> {
+    if (changes.size === 0) return;
+    for (const key of changes.keys()) storing.set(key, (storing.get(key) ?? 0) + 1);
+    try {
+      await local.write(name, changes);
+    } finally {
+      for (const key of changes.keys()) {
+        const others = (storing.get(key) ?? 1) - 1;
+        if (others > 0) storing.set(key, others);
+        else storing.delete(key);
+      }
+    }
+  }
 
   function load(): Promise<Records> {
     loading ??= fill();

@@ -27,14 +27,22 @@ export interface Replica {
    * @param noted changes that go to the server: only removals where it keeps no conversations, and none of a reader
    */
   write(changes: Records, noted: "all" | "removals" | "none"): Promise<void>;
-  /** Takes the server's records, and writes what they change into the local storage. */
-  take(records: ReadonlyMap<string, ServerRecord>): Promise<void>;
+  /**
+   * Takes the server's records, and writes what they change into the local storage.
+   *
+   * @param asked the request, where it is not of the tab that follows
+   */
+  take(records: ReadonlyMap<string, ServerRecord>, asked?: Asked): Promise<void>;
+  /** Moment in the order of what other tabs write. */
+  now(): number;
   /** Version of the newest record that this page has sent or got; 0 for none. */
   readonly newest: () => number;
   /** Calls `listener` with the versions of what is sent from now on. Returns a function that ends the subscription. */
   onSent(listener: (version: number) => void): () => void;
   /** Notes the versions of changes that the server has taken. */
-  noteTaken(taken: ReadonlyMap<string, number>): Promise<void>;
+  noteTaken(taken: ReadonlyMap<string, number>): void;
+  /** True while the local storage may have another tab's value of a record. */
+  isUnsure(): boolean;
   /** Takes over the changes of a closed page, which another tab may have written over in the local storage. */
   adopt(entries: ReadonlyMap<string, OutboxEntry>): Promise<void>;
   /** Version up to which all records are in the copy; 0 where that is unknown. */
@@ -53,6 +61,14 @@ export interface Replica {
   reset(): void;
 }
 
+/** A request for records by a tab that may not be the one that follows. */
+export interface Asked {
+  /** Moment of the request, of `now`: what other tabs have written since is newer. */
+  readonly at: number;
+  /** False where the tab that follows writes the records into the local storage: it may have newer ones. */
+  readonly isStored: boolean;
+}
+
 /** Parts that a replica needs. */
 interface ReplicaOptions {
   readonly local: RecordStorage;
@@ -62,14 +78,19 @@ interface ReplicaOptions {
   readonly onDue: () => void;
   /** Called when the first watcher has come, and when the last one has left. */
   readonly onUse: () => () => void;
+  /** Called where the local storage may have an older value of records that the server has from this version on. */
+  readonly onUnsure: (version: number, afterMs: number) => void;
 }
 
 /** Creates the copy of one collection, and its place on the server. Nothing is read before `load`. */
-export function createReplica({ local, outbox, place, onDue, onUse }: ReplicaOptions): Replica {
+export function createReplica({ local, outbox, place, onDue, onUse, onUnsure }: ReplicaOptions): Replica {
   const { name, collection } = place;
   const copy = createCopy(local, name);
-  /** Keys of changes on their way that another tab has written over in the local storage. */
+  /** Keys that another tab has written, too: the local storage may have its value, and is written with the next news. */
   const writtenOver = new Set<string>();
+  /** Moments at which other tabs have written, by key. */
+  const writtenAt = new Map<string, number>();
+  let moment = 0;
   const versions = createVersions();
   let stop: (() => void) | undefined;
   return {
@@ -80,15 +101,16 @@ export function createReplica({ local, outbox, place, onDue, onUse }: ReplicaOpt
     load: copy.load,
     write,
     take,
-    async noteTaken(taken) {
-      const again = new Map<string, unknown>();
+    now: () => moment,
+    noteTaken(taken) {
       for (const [key, at] of taken) {
         versions.noteSent(key, at);
         outbox.raise(collection, key, at);
-        if (writtenOver.delete(key)) again.set(key, copy.get(key));
       }
-      if (again.size > 0) await local.write(name, again);
+      const unsure = [...taken].filter(([key]) => writtenOver.has(key)).map(([, at]) => at);
+      if (unsure.length > 0) onUnsure(Math.min(...unsure), 0);
     },
+    isUnsure: () => writtenOver.size > 0,
     async adopt(entries) {
       const here = await (copy.watchers() > 0 ? copy.load() : local.read(name));
       const changes = new Map<string, unknown>();
@@ -136,6 +158,7 @@ export function createReplica({ local, outbox, place, onDue, onUse }: ReplicaOpt
   function forgetCopy(): void {
     copy.forget();
     writtenOver.clear();
+    writtenAt.clear();
   }
 
   async function write(changes: Records, noted: "all" | "removals" | "none"): Promise<void> {
@@ -152,7 +175,7 @@ export function createReplica({ local, outbox, place, onDue, onUse }: ReplicaOpt
         entries.set(key, { value: joined, seen: seenOf(key), base });
     }
     // in one task: a page that is closed now writes both
-    const kept = [outbox.put(collection, entries), local.write(name, given)];
+    const kept = [outbox.put(collection, entries), copy.store(given)];
     onDue();
     await Promise.all(kept);
     copy.notify(corrected);
@@ -162,14 +185,18 @@ export function createReplica({ local, outbox, place, onDue, onUse }: ReplicaOpt
     return Math.max(outbox.of(collection).get(key)?.seen ?? 0, versions.of(key), versions.ofAll());
   }
 
-  async function take(incoming: ReadonlyMap<string, ServerRecord>): Promise<void> {
+  async function take(
+    incoming: ReadonlyMap<string, ServerRecord>,
+    { at: askedAt, isStored }: Asked = byFollower,
+  ): Promise<void> {
     const changes = new Map<string, unknown>();
     const ahead = new Map<string, OutboxEntry>();
     const settled = new Map<string, OutboxEntry>();
     for (const [key, { version: at, value: theirs }] of incoming) {
       const entry = outbox.of(collection).get(key);
+      if ((writtenAt.get(key) ?? 0) > askedAt) continue;
       // a change that was taken over from a closed page may not know what this page knows
-      if (versions.of(key) >= at && !(entry && entry.seen < at)) continue;
+      if (versions.of(key) >= at && !(entry && entry.seen < at) && !writtenOver.has(key)) continue;
       versions.note(key, at);
       const mine = entry ?? (copy.has(key) ? { value: copy.get(key) } : undefined);
       const { value, isAhead } = mine
@@ -182,22 +209,39 @@ export function createReplica({ local, outbox, place, onDue, onUse }: ReplicaOpt
       copy.set(key, value);
     }
     copy.notify(changes);
+    // the next news of them is stored, whatever it says
+    if (!isStored) for (const key of changes.keys()) writtenOver.add(key);
     await Promise.all([
       outbox.put(collection, ahead),
       outbox.sent(collection, settled),
-      changes.size > 0 && local.write(name, changes),
+      isStored && copy.store(changes),
     ]);
     if (ahead.size > 0) onDue();
   }
 
   /** Other tabs have written. What is on its way to the server is newer than what they had. */
   function onLocal(changes: Records): void {
-    for (const [key, value] of changes)
-      if (!outbox.of(collection).has(key)) copy.set(key, value);
-      else if (!isSame(value, copy.get(key))) writtenOver.add(key);
+    moment += 1;
+    const doubted: number[] = [];
+    for (const [key, value] of changes) {
+      writtenAt.set(key, moment);
+      const isOnItsWay = outbox.of(collection).has(key);
+      const isSameHere = isSame(value, copy.get(key));
+      // the tab that follows knows what the server has: the other one may have had older news
+      const isNewerHere = versions.ofAll() > 0 && versions.of(key) > 0;
+      if (!isSameHere && (isOnItsWay || isNewerHere || copy.isStoring(key))) writtenOver.add(key);
+      else if (!copy.isStoring(key)) writtenOver.delete(key);
+      if (!isSameHere && isNewerHere && !isOnItsWay) doubted.push(versions.of(key));
+      if (!isOnItsWay) copy.set(key, value);
+    }
     copy.notify(changes);
+    if (doubted.length > 0) onUnsure(Math.min(...doubted), NEWS_MS);
   }
 }
+
+/** Time in which the news of what another tab has written comes from the server, in milliseconds. */
+const NEWS_MS = 5000;
+const byFollower: Asked = { at: Number.POSITIVE_INFINITY, isStored: true };
 
 /** A write never replaces a newer copy. */
 function joinedWithCopy(collection: string, key: string, value: unknown, copy: unknown): unknown {

@@ -95,11 +95,23 @@ export async function runSession(options: SessionOptions, signal: AbortSignal): 
 }
 
 /**
- * Reads the difference once, for a page that does not follow; the newest records where nothing is here.
+ * Reads the difference once; the newest records where nothing is here.
  *
+ * @param isFollowing true in the tab that follows the server
  * @throws the errors of the requests
  */
-export async function readDifference(options: SessionOptions, signal: AbortSignal): Promise<void> {
+export async function readDifference(
+  session: SessionOptions,
+  isFollowing: boolean,
+  signal: AbortSignal,
+): Promise<void> {
+  const { replica } = session;
+  // the tab that follows has these records, too, or newer ones: no later news would mend what is stored over them
+  const asked = { at: replica.now(), isStored: isFollowing };
+  const options = {
+    ...session,
+    replica: { ...replica, take: (records: Records) => replica.take(records, asked) },
+  };
   const { version } = (await readState(options)) ?? {};
   const first = await readPage(options, version ? { since: version } : {}, signal);
   await (version ? takePages(options, first, signal) : take(options, first.records, signal));
@@ -227,7 +239,7 @@ async function followFrom(
   let isAgain = false;
   const ignore = onAbort(signal, () => ended.abort(signal.reason));
   const leave = options.onTurn(() => {
-    if (!options.mayFollow()) readAgain();
+    if (!options.mayFollow()) catchUpAgain();
   });
   try {
     await follow(client, wire, replica.place.id, version, ended.signal, onEvent);
@@ -247,7 +259,7 @@ async function followFrom(
     const page = pageIn(data);
     // a difference by a request finds out what this means
     options.onViewer(page.viewer);
-    if ((page.isWhole && at > 0) || page.next !== undefined || page.version < at) return readAgain();
+    if ((page.isWhole && at > 0) || page.next !== undefined || page.version < at) return catchUpAgain();
     await take(options, page.records, ended.signal);
     if (page.version > at) onProgress();
     at = page.version;
@@ -255,7 +267,7 @@ async function followFrom(
     await writeState(options, { version: at }, ended.signal);
   }
 
-  function readAgain(): void {
+  function catchUpAgain(): void {
     isAgain = true;
     ended.abort(new DOMException("the records are read again", "AbortError"));
   }
@@ -304,5 +316,7 @@ async function forgetState({ client, local, replica }: SessionOptions): Promise<
   replica.forgetVersions();
   await local.write(stateNameOf(client, replica.place), new Map([[STATE, { version: 0 }]]));
 }
+
+type Records = ReadonlyMap<string, ServerRecord>;
 
 const STATE = "state";

@@ -1,6 +1,15 @@
 import type { ObjectSQL } from "../../objects/object.js";
 import type { KeptUser } from "./place.js";
-import type { MadeMedia } from "./schedule/media.js";
+
+/** An image or a video that a turn makes, as it is stored with the turn. */
+export interface MadeMedia {
+  readonly kind: "image" | "video";
+  readonly model: string;
+  readonly prompt: string;
+  readonly params?: Readonly<Record<string, unknown>>;
+  /** Progress of the request, by which another process goes on with it. */
+  readonly kept?: unknown;
+}
 
 /** A turn that has not ended, as it is stored. */
 export interface OpenTurn {

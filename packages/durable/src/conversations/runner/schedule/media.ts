@@ -9,19 +9,9 @@ import {
 import { endOf, endOfTurn, errorRecordOf, type TurnEnd } from "../end.js";
 import type { RunPlace } from "../place.js";
 import { change, changedRecord, type KeptMessage, LEAF, messageIn, SERVER } from "../records.js";
-import type { OpenTurn, TurnRows } from "../rows.js";
+import type { MadeMedia, OpenTurn, TurnRows } from "../rows.js";
 import { openRunClient } from "../run-client.js";
 import type { Work, WorkOptions } from "../work.js";
-
-/** An image or a video that a turn makes, as it is stored with the turn. */
-export interface MadeMedia {
-  readonly kind: "image" | "video";
-  readonly model: string;
-  readonly prompt: string;
-  readonly params?: Readonly<Record<string, unknown>>;
-  /** Progress of the request, by which another process goes on with it. */
-  readonly kept?: unknown;
-}
 
 /**
  * Makes an image or a video in the place of an answer. Its key is stored before the request leaves, so that a process that

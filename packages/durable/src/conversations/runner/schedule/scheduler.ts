@@ -76,7 +76,19 @@ export function scheduler<Env = unknown>(
   }
 }
 
-/** A schedule that is refused: the message names the field, and the way out. */
+/**
+ * A schedule that is refused: the message names the field, and the way out.
+ *
+ * @example
+ * ```ts
+ * try {
+ *   await schedules.schedule(env, { user: "ada", conversation: "c-1", schedule });
+ * } catch (error) {
+ *   if (error instanceof ScheduleError && error.status === 429) console.log("Remove a schedule first.");
+ *   else throw error;
+ * }
+ * ```
+ */
 export class ScheduleError extends Error {
   override readonly name = "ScheduleError";
   /** The status and the code that a page would get: 400 `invalid_request`, 410 `schedule_removed`, 429 `too_many_schedules`. */
