@@ -55,7 +55,13 @@ export const knownDeviceBugs: readonly KnownBug[] = [
   },
   {
     name: "what a tab has removed is in its browser again, as another tab has read it meanwhile",
-    changes: [change("packages/core/src/remote/replica.ts", "writtenOver.add(key);", "{}")],
+    changes: [
+      change(
+        "packages/core/src/remote/replica.ts",
+        "if (!isSameHere && (isOnItsWay || isNewerHere || copy.isStoring(key))) writtenOver.add(key);",
+        "if (isSameHere !== isSameHere) writtenOver.add(key);",
+      ),
+    ],
   },
   {
     name: "an end of an answer that differs from the server's is not sent to it",
