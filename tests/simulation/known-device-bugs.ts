@@ -2,6 +2,7 @@ import { change, type KnownBug } from "./known-bugs.ts";
 
 const conversation = "packages/core/src/chat/conversation";
 const locks = `${conversation}/persistence/device-locks.ts`;
+const remote = "packages/core/src/remote";
 
 /** Bugs of chats on several devices. `pnpm simulate --put-back` looks for each in worlds of devices. */
 export const knownDeviceBugs: readonly KnownBug[] = [
@@ -56,11 +57,8 @@ export const knownDeviceBugs: readonly KnownBug[] = [
   {
     name: "what a tab has removed is in its browser again, as another tab has read it meanwhile",
     changes: [
-      change(
-        "packages/core/src/remote/replica.ts",
-        "if (!isSameHere && (isOnItsWay || isNewerHere || copy.isStoring(key))) writtenOver.add(key);",
-        "if (isSameHere !== isSameHere) writtenOver.add(key);",
-      ),
+      change(`${remote}/replica.ts`, "if (writtenOver.delete(key) || !isHere)", "if (!isHere)"),
+      change(`${remote}/session.ts`, "isStored: isFollowing", "isStored: isFollowing !== undefined"),
     ],
   },
   {
