@@ -48,8 +48,7 @@ function exportsOf(path: string): Exported[] {
     doc,
   }));
   const named = [...source.matchAll(LIST)].flatMap(([, list = "", from = ""]) => {
-    const target = join(dirname(path), from.replace(/\.js$/, ""));
-    const all = exportsOf(existsSync(`${target}.ts`) ? `${target}.ts` : `${target}.tsx`);
+    const all = exportsOf(fileOf(from, path));
     return namesOf(list).map((name) => {
       const [original = "", shown = original] = name.split(" as ");
       const declared = all.find((one) => one.name === original);
@@ -57,6 +56,14 @@ function exportsOf(path: string): Exported[] {
     });
   });
   return [...own, ...named];
+}
+
+/** The file that a path of an import leads to: beside the importing one, or of another package. */
+function fileOf(from: string, importer: string): string {
+  const entry = Object.entries(entries).find(([name]) => name === from);
+  if (entry) return join(packages, entry[1]);
+  const target = join(dirname(importer), from.replace(/\.js$/, ""));
+  return existsSync(`${target}.ts`) ? `${target}.ts` : `${target}.tsx`;
 }
 
 function indexOf(path: string): string {

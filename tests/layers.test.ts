@@ -74,7 +74,7 @@ const layers = {
     event-cursor field-reader frame-json message-schema tool-schema
     image-url reported-error`,
   "core/src/remote": `
-    sharing storage
+    schedules sharing storage
     collections
     collection
     first-read settling
@@ -84,7 +84,7 @@ const layers = {
     line outbox viewing
     copy follow join
     place references status while-shown wire
-    answers`,
+    answers ask`,
   "core/src/prices": `
     cost-of estimate
     usage-cost

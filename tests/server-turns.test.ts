@@ -1,5 +1,5 @@
 import { type ChatStore, createChatStore, createClient, defineTool, memoryStorage } from "@sluice/core";
-import { remoteStorage } from "@sluice/core/remote";
+import { createSchedule, listSchedules, remoteStorage } from "@sluice/core/remote";
 import {
   type ConversationsOptions,
   conversations,
@@ -153,23 +153,19 @@ test("One device is closed while the answer streams; the other sees it grow from
 test("A morning picture that one device plans is shown on the other, with no page of the first", async () => {
   const server = await open(() => "Hi");
   const phone = device(server.url);
-  const schedule = {
-    id: "morning",
+  const made = await createSchedule(phone.client, "c-1", {
     title: "Morning picture",
     image: { model: "gamma-image-5-0-260128", prompt: "A reef at dawn" },
     at: Date.now() + 1_500,
-  };
-  const path = `${server.url}/v1/conversations/c-1/schedules`;
-  const headers = { authorization: "ada", "content-type": "application/json" };
-  const made = await fetch(path, { method: "POST", headers, body: JSON.stringify(schedule) });
-  expect([made.status, await made.json()]).toMatchObject([200, { schedule: { nextAt: schedule.at } }]);
+  });
   phone.leave();
   const laptop = device(server.url);
   await expect.poll(() => laptop.messages()[1]?.images?.length, PATIENCE).toBe(1);
   expect(laptop.texts()).toEqual(["A reef at dawn", ""]);
   await expect.poll(() => laptop.messages()[1]?.outcome, PATIENCE).toBe("complete");
-  const { schedules } = (await (await fetch(path, { headers })).json()) as { schedules: object[] };
-  expect(schedules).toMatchObject([{ id: "morning", code: "done", last: { outcome: "started" } }]);
+  expect(await listSchedules(laptop.client, "c-1")).toMatchObject([
+    { id: made.id, nextAt: null, code: "done", last: { at: made.nextAt, outcome: "started" } },
+  ]);
   // the chat goes on below the picture
   expect(await laptop.chat.send("Thanks")).toMatchObject({ outcome: "complete" });
   expect(laptop.texts()).toEqual(["A reef at dawn", "", "Thanks", "Hi"]);

@@ -8,7 +8,8 @@ import {
 import { type RemoteStorage, type RemoteStorageOptions, remoteStorage } from "@sluice/core/remote";
 import { conversations, conversationsObject, type ObjectNamespace } from "@sluice/durable";
 import { openObjects } from "@sluice/durable/node";
-import { createProxy } from "@sluice/worker-proxy";
+import { runner } from "@sluice/durable/runner";
+import { createProxy, type GatewayProxy } from "@sluice/worker-proxy";
 
 interface Env {
   readonly CONVERSATIONS: ObjectNamespace;
@@ -16,15 +17,24 @@ interface Env {
 
 const ORIGIN = "https://app.example.com";
 
+/** Options of the proxy, and `hasSchedules` for one that does turns by itself. */
+type ServerOptions = Partial<Parameters<typeof createProxy<Env>>[0]> & { readonly hasSchedules?: boolean };
+
 /** A proxy that keeps conversations, in this process, and devices that use it: those of Ada, unless a device names its user. */
-export function openServer(extra: Partial<Parameters<typeof createProxy<Env>>[0]> = {}) {
-  const kept = { namespace: (env: Env) => env.CONVERSATIONS, sharing: {} };
+export function openServer({ hasSchedules = false, ...extra }: ServerOptions = {}) {
+  const kept = {
+    namespace: (env: Env) => env.CONVERSATIONS,
+    sharing: {},
+    ...(hasSchedules && {
+      runner: runner<Env>({ proxy: () => proxy, model: "delta-5.3", schedules: { most: 3 } }),
+    }),
+  };
   const objects = openObjects({
     file: ":memory:",
     env: {},
     objects: { CONVERSATIONS: conversationsObject<Env>(kept) },
   });
-  const proxy = createProxy<Env>({
+  const proxy: GatewayProxy<Env> = createProxy<Env>({
     baseURL: "https://gateway.example.com",
     apiKey: () => "key-of-the-gateway",
     authenticate: ({ headers }) => {

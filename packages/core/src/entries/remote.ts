@@ -1,5 +1,15 @@
 export type { RecordRefusal } from "../remote/collections.js";
 export {
+  createSchedule,
+  listSchedules,
+  removeSchedule,
+  type Schedule,
+  type ScheduleRequest,
+  type ScheduleStart,
+  type ScheduleTime,
+  type ScheduleWork,
+} from "../remote/schedules.js";
+export {
   type ConversationAccess,
   type ConversationLink,
   type ConversationMember,

@@ -1,11 +1,7 @@
-import { idle, within } from "../base/clock.js";
-import { assertClient } from "../base/note-options.js";
 import type { Client } from "../client.js";
-import { isRecord, parseJSON } from "../transport/error-response.js";
-import { connectionError } from "../transport/failure.js";
-import { errorOf } from "../transport/refusal.js";
-import { requestOnce } from "../transport/request-once.js";
-import { isGatewayError, ResponseError } from "../vocabulary/errors.js";
+import { isRecord } from "../transport/error-response.js";
+import type { ResponseError } from "../vocabulary/errors.js";
+import { ask, misfitOf, recordsIn } from "./ask.js";
 import { pathOf } from "./wire.js";
 
 /** Rights of a member: `write` includes to read. */
@@ -60,9 +56,6 @@ export interface JoinedConversation {
   /** Rights of this user; `owner` for a link of an own conversation. */
   readonly access: ConversationAccess | "owner";
 }
-
-/** Longest wait for an answer, in milliseconds. */
-const LONGEST_MS = 30_000;
 
 /**
  * Makes a link to a conversation of this user. Needs a proxy whose `conversations()` has `sharing`. A repeat makes another
@@ -161,21 +154,6 @@ export async function removeConversationMember(client: Client, id: string, membe
   await ask(client, pathOf(id, "/members"), "DELETE", { id: memberId });
 }
 
-async function ask(client: Client, path: string, method: string, body?: object): Promise<unknown> {
-  assertClient(client);
-  const headers = { "content-type": "application/json" };
-  const init = { method, ...(body && { headers, body: JSON.stringify(body) }) };
-  try {
-    const answer = requestOnce(client, path, init, async (response) => {
-      if (!response.ok) throw await errorOf(response, client, new AbortController().signal);
-      return parseJSON(client.scrub(await response.text()));
-    });
-    return await within(idle(client.clock), LONGEST_MS, answer, "the server");
-  } catch (cause) {
-    throw isGatewayError(cause) ? cause : connectionError(cause);
-  }
-}
-
 function linkIn({ id, access, createdAt, endsAt }: Readonly<Record<string, unknown>>): ConversationLink {
   return {
     id: String(id),
@@ -194,18 +172,11 @@ function memberIn({ id, name, access, joinedAt }: Readonly<Record<string, unknow
   };
 }
 
-function recordsIn(value: unknown): readonly Readonly<Record<string, unknown>>[] {
-  return Array.isArray(value) ? value.filter(isRecord) : [];
-}
-
 /** An access that is unknown may only read. */
 function accessIn(access: unknown): ConversationAccess | "owner" {
   return access === "owner" || access === "write" ? access : "read";
 }
 
 function misfit(path: string): ResponseError {
-  return new ResponseError(`the answer about a shared conversation does not fit at ${path}`, {
-    path,
-    body: "",
-  });
+  return misfitOf("a shared conversation", path);
 }

@@ -82,10 +82,9 @@ export function scheduler<Env = unknown>(
  * @example
  * ```ts
  * try {
- *   await schedules.schedule(env, { user: "ada", conversation: "c-1", schedule });
+ *   await schedules.schedule(env, { user, conversation, schedule });
  * } catch (error) {
- *   if (error instanceof ScheduleError && error.status === 429) console.log("Remove a schedule first.");
- *   else throw error;
+ *   if (!(error instanceof ScheduleError) || error.code !== "too_many_schedules") throw error;
  * }
  * ```
  */

@@ -1,75 +1,11 @@
-import type { ImageRequest, VideoToolOptions } from "@sluice/core";
-
-/** The time of a schedule: once, or at a time of day. */
-export type ScheduleTime =
-  | {
-      /** The only start; Unix milliseconds, at most 366 days ahead. */
-      readonly at: number;
-    }
-  | {
-      /** The time of day of each start: `"08:00"`. */
-      readonly time: string;
-      /** The zone of `time`, by its IANA name: `"Europe/Berlin"`. */
-      readonly timeZone: string;
-      /** The days of the week, from 1 for Monday to 7 for Sunday. @default each day */
-      readonly days?: readonly number[];
-    };
-
-/** The work of a schedule: a turn of the runner, or one image or video. */
-export type ScheduleWork =
-  | { readonly message: { readonly content: string; readonly images?: readonly string[] } }
-  | {
-      /** One request of `/v1/images/generations`; `params` are its other fields. */
-      readonly image: {
-        readonly model: ImageRequest["model"];
-        readonly prompt: string;
-        readonly params?: Readonly<Record<string, unknown>>;
-      };
-    }
-  | {
-      /** One video task; `params` are its other fields, as `videoTool` takes them. */
-      readonly video: {
-        readonly model: VideoToolOptions["model"];
-        readonly prompt: string;
-        readonly params?: Readonly<Record<string, unknown>>;
-      };
-    };
-
-/** A schedule as a page or the app's server asks for it: one kind of work, and one kind of time. */
-export type ScheduleRequest = {
-  /** Random id that the sender gives: 1 to 64 letters, digits, `_` and `-`. The same id changes a schedule. */
-  readonly id: string;
-  /** Name for a list of schedules, up to 100 characters. @default none */
-  readonly title?: string;
-} & ScheduleWork &
-  ScheduleTime;
-
-/** The newest start of a schedule. */
-export interface ScheduleStart {
-  /** The time that it was due; Unix milliseconds. */
-  readonly at: number;
-  /** `missed`: the server, or the conversation, was busy for too long. `refused`: it was not allowed, or had no room. */
-  readonly outcome: "started" | "missed" | "refused";
-  /** The reason for a start that did not happen. */
-  readonly code?: string;
-  /** Id of the question that it wrote, if it wrote one. */
-  readonly messageId?: string;
-}
-
-/** A schedule of a conversation. */
-export type Schedule = ScheduleRequest & {
-  /** Id of the user who made it or changed it last: each start is paid for by this user. */
-  readonly user: string;
-  /** Unix milliseconds. */
-  readonly createdAt: number;
-  /** The next start, in Unix milliseconds; null once it has ended. */
-  readonly nextAt: number | null;
-  readonly last?: ScheduleStart;
-  /** Unix milliseconds; absent before its end. */
-  readonly endedAt?: number;
-  /** The reason for its end. */
-  readonly code?: "done" | "removed" | "not_permitted";
-};
+/** Schedules have one shape here and in pages. */
+export type {
+  Schedule,
+  ScheduleRequest,
+  ScheduleStart,
+  ScheduleTime,
+  ScheduleWork,
+} from "@sluice/core/remote";
 
 /** The start of a schedule that the option `mayStart` decides about. */
 export interface StartAsked {
