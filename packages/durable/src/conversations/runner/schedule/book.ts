@@ -101,7 +101,10 @@ function requestOf(schedule: Schedule): ScheduleRequest {
   return rest as ScheduleRequest;
 }
 
-/** Returns the record of a schedule; undefined for one that was removed. */
-function recordOf(schedule: Schedule): Schedule | undefined {
-  return schedule.code === "removed" ? undefined : schedule;
+/**
+ * Returns the record of a schedule; undefined for one that was removed. Members of a shared conversation read it, and know
+ * nobody by the id that `authenticate` returns.
+ */
+function recordOf({ user: _, ...record }: Schedule): object | undefined {
+  return record.code === "removed" ? undefined : record;
 }
