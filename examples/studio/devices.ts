@@ -23,7 +23,9 @@ const kept: ConversationsOptions<DevicesEnv> = {
     proxy: () => devicesProxy,
     model: "delta-5.3",
     tools: ({ client }) => [imageTool(client, { model: "gamma-image-5-0-260128", needsApproval: true })],
+    schedules: {},
   }),
+  sharing: {},
 };
 
 /** Keeps the conversations of the room "Devices", and does their turns. */
@@ -37,7 +39,7 @@ export const devicesProxy: GatewayProxy<DevicesEnv> = createProxy<DevicesEnv>({
   ...options,
   authenticate(request) {
     const id = nameIn(request);
-    return id === undefined ? null : { id };
+    return id === undefined ? null : { id, name: id };
   },
   routes: ["chat", "images", "conversations"],
   extensions: [streamLog((env) => env.STREAM_LOG), conversations<DevicesEnv>(kept)],

@@ -314,9 +314,51 @@ const rows: Readonly<Record<string, readonly Row[]>> = {
   ],
   // devices.test.ts
   "a device": [
-    ["it added the message", words.authorWords({}), "This device"],
-    ["another one added the message", words.authorWords({ origin: "another-device" }), "Other device"],
-    ["the server added the message", words.authorWords({ origin: "server" }), "Server"],
+    ["it added the message", words.authorWords({ role: "user" }), "This device"],
+    [
+      "another one added the message",
+      words.authorWords({ role: "user", origin: "another-device" }),
+      "Other device",
+    ],
+    [
+      "the server added the message",
+      words.authorWords({ role: "assistant", origin: "server", author: { id: "b", name: "bob" } }),
+      "Server",
+    ],
+    [
+      "another member wrote the question",
+      words.authorWords({ role: "user", origin: "another-device", author: { id: "b", name: "bob" } }),
+      "bob",
+    ],
+    [
+      "one wrote it who has no name any more",
+      words.authorWords({ role: "user", author: { id: "left" } }),
+      "A former member",
+    ],
+    ["its user came by a link to read", words.READ_ONLY, "You can read this chat, not write in it."],
+    ["it can plan a picture", words.MORNING_PICTURE, "Morning picture"],
+    ["it can plan one of each day", words.scheduleWords.daily, "Each morning at 08:00"],
+    ["it can plan one of now", words.scheduleWords.soon, "In 5 seconds"],
+    [
+      "none is planned",
+      words.scheduleWords.none,
+      "No schedules. The server makes the picture, also with all devices closed.",
+    ],
+    [
+      "one of each day is planned",
+      words.startWords({ time: "08:00", timeZone: "Europe/Berlin" }),
+      "Each day at 08:00",
+    ],
+    [
+      "one is planned once",
+      words.startWords({ at: new Date(2026, 0, 1, 14, 3, 5).getTime() }).replace(/\s/g, " "),
+      "Once at 2:03:05 PM",
+    ],
+    ["a link can be made to read", words.shareWords.read, "Link to read"],
+    ["a link can be made to write", words.shareWords.write, "Link to write"],
+    ["a link can be made", words.shareWords.hint, "Open it in another browser or a private window."],
+    ["a link was followed", words.shareWords.intro, "Someone shares a chat with you."],
+    ["the link was followed, and joins with a name", words.shareWords.join, "Join the chat"],
     ["all is well", words.deviceWords({ isOffline: false, isWorking: false, isSyncing: false }), ""],
     [
       "a turn runs",

@@ -1,4 +1,5 @@
 import type { ChatStatus, ThreadMessage } from "@sluice/core";
+import type { ScheduleTime } from "@sluice/core/remote";
 import { costText, type ShownCost } from "../../registry/components/sluice/cost-text.js";
 import type { VideoState } from "../../registry/components/sluice/video-progress.js";
 import { endingWords as ending } from "../../registry/components/sluice/words.js";
@@ -297,7 +298,12 @@ export const MOST_FILES = 10;
 export const TOO_LARGE: Words = { title: "Too large", hint: "Use a smaller file, or fewer." };
 
 /** Says who wrote a message. */
-export function authorWords({ origin }: Pick<ThreadMessage, "origin">): string {
+export function authorWords({
+  role,
+  origin,
+  author,
+}: Pick<ThreadMessage, "role" | "origin" | "author">): string {
+  if (author && role === "user") return author.name ?? "A former member";
   if (origin === "server") return "Server";
   return origin === "another-device" ? "Other device" : "This device";
 }
@@ -326,6 +332,34 @@ export const NO_PASSWORD = "There is no password: each name is believed. Your ap
 export function networkWords(isOffline: boolean): string {
   return isOffline ? "Go online" : "Go offline";
 }
+
+/** Title of the picture that a device plans. */
+export const MORNING_PICTURE = "Morning picture";
+
+/** The panel with the schedules of a chat. */
+export const scheduleWords = {
+  daily: "Each morning at 08:00",
+  soon: "In 5 seconds",
+  none: "No schedules. The server makes the picture, also with all devices closed.",
+} as const;
+
+/** Says when a schedule starts. */
+export function startWords(time: ScheduleTime): string {
+  if ("time" in time) return `Each day at ${time.time}`;
+  return `Once at ${new Date(time.at).toLocaleTimeString("en", { timeStyle: "medium" })}`;
+}
+
+/** The panel with the link to a chat. */
+export const shareWords = {
+  hint: "Open it in another browser or a private window.",
+  read: "Link to read",
+  write: "Link to write",
+  join: "Join the chat",
+  intro: "Someone shares a chat with you.",
+} as const;
+
+/** Says why the composer of a reader is disabled. */
+export const READ_ONLY = "You can read this chat, not write in it.";
 
 /** Says before the sign-in what the devices show. */
 export const DEVICES_INTRO = "One conversation on a laptop and a phone. It goes on when both are closed.";

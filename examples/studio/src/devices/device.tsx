@@ -1,12 +1,15 @@
 import { GatewayProvider } from "@sluice/react";
 import { useConversations } from "@sluice/react/app";
-import { Plus, Wifi, WifiOff } from "lucide-react";
-import { useEffect, useState } from "react";
+import { CalendarClock, LogOut, Plus, Share2, Wifi, WifiOff } from "lucide-react";
+import { type ReactNode, useEffect, useState } from "react";
 import { Chip, IconButton } from "../ui/button.js";
 import { useValue } from "../value.js";
 import { networkWords } from "../words.js";
 import { DeviceChat } from "./device-chat.js";
 import { deviceNames, openDevice } from "./device-client.js";
+import { Join } from "./join.js";
+import { Schedules } from "./schedules.js";
+import { Share } from "./share.js";
 
 /* A device of the room "Devices": a page of its own, in a frame or a window. */
 
@@ -15,17 +18,36 @@ const user = address.get("user") || "ada";
 const name = deviceNames.find((known) => known === address.get("device")) ?? "laptop";
 const { client, storage, isOffline, setIsOffline } = openDevice(user, name);
 
+/** Panels above the chat. */
+const panels = { schedules: Schedules, share: Share } as const;
+type PanelName = keyof typeof panels;
+
 /** The conversations of the user, and the one that is open. */
 function Device() {
-  const [chosen, choose] = useState<string>();
+  const [chosen, choose] = useState(address.get("chat") ?? undefined);
+  const [panel, setPanel] = useState<PanelName>();
   const isCut = useValue(isOffline);
-  const { conversations, create } = useConversations({ storage, activeId: chosen });
+  const { conversations, active, isRestoring, create } = useConversations({ storage, activeId: chosen });
   // a chat that was never written to has no record: this device begins it
   const [fresh] = useState(create);
   const [newest] = conversations;
   // it stays open when another one is written to
   if (chosen === undefined && newest) choose(newest.id);
   const id = chosen ?? newest?.id ?? fresh;
+  // the others know a chat from its first question on
+  const isListed = active !== undefined;
+  const isOwn = active?.shared === undefined && name !== "guest";
+  const Shown = isOwn && panel ? panels[panel] : undefined;
+  const toggle = (of: PanelName, label: string, icon: ReactNode) => (
+    <IconButton
+      label={label}
+      aria-expanded={panel === of}
+      disabled={isCut || !isListed}
+      onClick={() => setPanel(panel === of ? undefined : of)}
+    >
+      {icon}
+    </IconButton>
+  );
   return (
     <div className="flex h-full flex-col">
       <nav aria-label="Conversations" className="flex shrink-0 items-center gap-1 border-b bg-surface p-2">
@@ -39,13 +61,34 @@ function Device() {
             </Chip>
           ))}
         </div>
+        {name === "guest" && (
+          <IconButton label={`Sign out ${user}`} onClick={() => void signOut()}>
+            <LogOut aria-hidden />
+          </IconButton>
+        )}
+        {isOwn && toggle("schedules", "Schedules", <CalendarClock aria-hidden />)}
+        {isOwn && toggle("share", "Share", <Share2 aria-hidden />)}
         <IconButton label={networkWords(isCut)} aria-pressed={isCut} onClick={() => setIsOffline(!isCut)}>
           {isCut ? <WifiOff aria-hidden /> : <Wifi aria-hidden />}
         </IconButton>
       </nav>
-      <DeviceChat key={id} id={id} storage={storage} isOffline={isCut} />
+      {!isRestoring && (
+        <DeviceChat
+          key={id}
+          id={id}
+          storage={storage}
+          isOffline={isCut}
+          panel={Shown && ((count) => <Shown id={id} count={count} />)}
+        />
+      )}
     </div>
   );
+}
+
+/** Forgets a guest, and leaves the page. The other devices are signed out in their room. */
+async function signOut(): Promise<void> {
+  await client.forget();
+  location.replace("./#/devices");
 }
 
 /** The page of a device. */
@@ -53,9 +96,18 @@ export function DevicePage() {
   useEffect(() => {
     document.title = `${name} of ${user}`;
   }, []);
+  if (name === "guest" && !address.has("user"))
+    return (
+      <main className="flex h-full">
+        <Join />
+      </main>
+    );
   return (
     <GatewayProvider client={client}>
-      <Device />
+      <main className="h-full">
+        <h1 className="sr-only">{`${name} of ${user}`}</h1>
+        <Device />
+      </main>
     </GatewayProvider>
   );
 }

@@ -4,10 +4,10 @@ import { type ReactNode, type SubmitEvent, useEffect, useState } from "react";
 import { inspected } from "../inspector/feed.js";
 import { RoomHeader } from "../shell/bars.js";
 import { Button, IconButton } from "../ui/button.js";
-import { Field, TextInput } from "../ui/fields.js";
 import { createKeptValue, useValue } from "../value.js";
-import { DEVICE_CLOSED, DEVICES_INTRO, NO_PASSWORD } from "../words.js";
+import { DEVICE_CLOSED, DEVICES_INTRO } from "../words.js";
 import { addressOf, type DeviceName, forgetDevices } from "./device-client.js";
+import { NameField } from "./name-field.js";
 
 /** Name of the user who is signed in on both devices; empty while nobody is. */
 const signedIn = createKeptValue(
@@ -45,16 +45,7 @@ function SignIn() {
   return (
     <form onSubmit={submit} className="m-auto flex w-full max-w-sm flex-col gap-4 p-4">
       <p>{DEVICES_INTRO}</p>
-      <Field label="Name" hint={NO_PASSWORD}>
-        <TextInput
-          name="name"
-          defaultValue="ada"
-          required
-          pattern="[\w.\-]+"
-          maxLength={30}
-          autoComplete="off"
-        />
-      </Field>
+      <NameField suggestion="ada" />
       <Button type="submit" look="primary">
         Sign in on both
       </Button>
