@@ -67,17 +67,17 @@ describe.skipIf(!findChromium())("the room of devices in Chromium (skipped where
     await phone.getByRole("button", { name: time }).click();
   }
   /** Makes a link on the laptop, and follows it in another browser by another name. */
-  async function join(link: string, name: string): Promise<Page> {
+  async function join(access: "read" | "write", name: string): Promise<Page> {
     await laptop.getByRole("button", { name: "Share" }).click();
-    await laptop.getByRole("button", { name: link }).click();
-    const guest = await openLink(link);
+    await laptop.getByRole("button", { name: `Link to ${access}` }).click();
+    const guest = await openLink();
     await guest.getByRole("textbox", { name: "Name" }).fill(name);
     await guest.getByRole("button", { name: "Join the chat" }).click();
     await guest.getByRole("textbox", { name: "Message" }).waitFor();
     return guest;
   }
-  async function openLink(link: string): Promise<Page> {
-    const address = await laptop.getByRole("link", { name: link }).getAttribute("href");
+  async function openLink(): Promise<Page> {
+    const address = await laptop.getByRole("link", { name: /^Join/ }).getAttribute("href");
     const context = await browser.newContext();
     contexts.push(context);
     const guest = await context.newPage();
@@ -177,8 +177,11 @@ describe.skipIf(!findChromium())("the room of devices in Chromium (skipped where
 
   test("A guest with a link to read sees the chat live with its authors, and can't write", async () => {
     await signIn("alan");
+    await laptop.getByRole("button", { name: "Share" }).click();
+    await laptop.getByText("Ask something first.").waitFor();
+    await laptop.getByRole("button", { name: "Share" }).click();
     await ask(laptop, "Tell me about rivers");
-    const guest = await join("Link to read", "bob");
+    const guest = await join("read", "bob");
     await guest.getByText("Tell me about rivers").last().waitFor();
     await guest.getByText("alan", { exact: true }).waitFor();
     await guest.getByText("You can read this chat, not write in it.").waitFor();
@@ -195,7 +198,7 @@ describe.skipIf(!findChromium())("the room of devices in Chromium (skipped where
     await signIn("donald");
     await ask(laptop, "Tell me about rivers");
     await settled(laptop);
-    const guest = await join("Link to write", "eve");
+    const guest = await join("write", "eve");
     await guest.getByRole("textbox", { name: "Message" }).fill("Tell me about lakes");
     await guest.getByRole("button", { name: "Send" }).click();
     await phone.getByText("Tell me about lakes").waitFor();
@@ -203,9 +206,9 @@ describe.skipIf(!findChromium())("the room of devices in Chromium (skipped where
     await settled(phone);
     await guest.getByRole("button", { name: "Sign out eve" }).click();
     await guest.getByRole("heading", { name: "Devices" }).waitFor();
-    const late = await openLink("Link to write");
+    const late = await openLink();
     await laptop.getByRole("button", { name: "Take back" }).click();
-    await laptop.getByRole("link", { name: "Link to write" }).waitFor({ state: "detached" });
+    await laptop.getByRole("link", { name: "Join to write" }).waitFor({ state: "detached" });
     await late.getByRole("button", { name: "Join the chat" }).click();
     await late.getByRole("alert").waitFor();
   });
@@ -222,7 +225,7 @@ describe.skipIf(!findChromium())("the room of devices in Chromium (skipped where
       await phone.getByRole("button", { name: "Schedules" }).click();
       await phone.getByRole("button", { name: "Each morning at 08:00" }).click();
       await phone.getByText("Each day at 08:00").waitFor();
-      const guest = await join("Link to read", "bob");
+      const guest = await join("read", "bob");
       await guest.emulateMedia({ colorScheme });
       await guest.getByText("You can read this chat, not write in it.").waitFor();
       expect(await problemsOf(guest, undefined)).toEqual([]);

@@ -101,6 +101,33 @@ describe.skipIf(!hasChromium)("The hosted studio in Chromium (skipped where ther
     await laptop.getByRole("img", { name: "Made on the server" }).waitFor();
   });
 
+  test("A picture that a device plans comes after a kill, and a guest in this browser reads along", async () => {
+    await page.goto(`${site.address}#/devices`);
+    await field("Name").fill("ada");
+    await field("Name").press("Enter");
+    const [laptop, phone] = ["Laptop", "Phone"].map((title) => page.frameLocator(`iframe[title=${title}]`));
+    if (!laptop || !phone) throw new Error("no frames");
+    await laptop.getByRole("textbox", { name: "Message" }).fill("Tell me about rivers");
+    await laptop.getByRole("button", { name: "Send" }).click();
+    await laptop.getByRole("button", { name: "Share" }).click();
+    await laptop.getByRole("button", { name: "Link to read" }).click();
+    const guest = await context.newPage();
+    await guest.goto((await laptop.getByRole("link", { name: "Join to read" }).getAttribute("href")) ?? "");
+    await guest.getByRole("button", { name: "Join the chat" }).click();
+    await guest.getByText("You can read this chat, not write in it.").waitFor();
+    await guest.getByText("ada", { exact: true }).waitFor();
+    await laptop.getByRole("button", { name: "Stop" }).waitFor({ state: "detached" });
+    await phone.getByRole("button", { name: "Schedules" }).click();
+    await phone.getByRole("button", { name: "In 5 seconds" }).click();
+    await phone.getByText(/^Once at /).waitFor();
+    await button("Close the laptop").click();
+    await button("Close the phone").click();
+    await kill();
+    await button("Open the phone").click();
+    await phone.getByRole("img", { name: "Made on the server" }).waitFor({ timeout: 60_000 });
+    await guest.getByRole("img", { name: "Made on the server" }).waitFor({ timeout: 60_000 });
+  });
+
   test("An answer goes on where the page is loaded again in its middle, and is asked for once", async () => {
     await ask("Show me what you can do");
     await answer().locator("p").first().waitFor();

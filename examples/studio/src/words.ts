@@ -1,5 +1,5 @@
 import type { ChatStatus, ThreadMessage } from "@sluice/core";
-import type { ScheduleTime } from "@sluice/core/remote";
+import type { ConversationAccess, ScheduleTime } from "@sluice/core/remote";
 import { costText, type ShownCost } from "../../registry/components/sluice/cost-text.js";
 import type { VideoState } from "../../registry/components/sluice/video-progress.js";
 import { endingWords as ending } from "../../registry/components/sluice/words.js";
@@ -351,12 +351,24 @@ export function startWords(time: ScheduleTime): string {
 
 /** The panel with the link to a chat. */
 export const shareWords = {
-  hint: "Open it in another browser or a private window.",
   read: "Link to read",
   write: "Link to write",
   join: "Join the chat",
   intro: "Someone shares a chat with you.",
 } as const;
+
+/** Says where a link can be opened: a hosted page has its server in this browser alone. */
+export function linkWords(isHosted: boolean): string {
+  return isHosted ? "Open it in this browser." : "Open it in another browser or a private window.";
+}
+
+/** Names a link that was made. */
+export function openWords(access: ConversationAccess): string {
+  return access === "read" ? "Join to read" : "Join to write";
+}
+
+/** Says of a chat without a question that no other device can find it. */
+export const ASK_FIRST = "Ask something first.";
 
 /** Says why the composer of a reader is disabled. */
 export const READ_ONLY = "You can read this chat, not write in it.";

@@ -4,7 +4,7 @@ import { CalendarClock, LogOut, Plus, Share2, Wifi, WifiOff } from "lucide-react
 import { type ReactNode, useEffect, useState } from "react";
 import { Chip, IconButton } from "../ui/button.js";
 import { useValue } from "../value.js";
-import { networkWords } from "../words.js";
+import { ASK_FIRST, networkWords } from "../words.js";
 import { DeviceChat } from "./device-chat.js";
 import { deviceNames, openDevice } from "./device-client.js";
 import { Join } from "./join.js";
@@ -42,7 +42,6 @@ function Device() {
     <IconButton
       label={label}
       aria-expanded={panel === of}
-      disabled={isCut || !isListed}
       onClick={() => setPanel(panel === of ? undefined : of)}
     >
       {icon}
@@ -78,11 +77,16 @@ function Device() {
           id={id}
           storage={storage}
           isOffline={isCut}
-          panel={Shown && ((count) => <Shown id={id} count={count} />)}
+          panel={Shown && ((count) => (isListed ? <Shown id={id} count={count} /> : <Unlisted />))}
         />
       )}
     </div>
   );
+}
+
+/** The panel of a chat that no other device can find yet. */
+function Unlisted() {
+  return <p className="border-b bg-surface p-3 text-sm text-muted">{ASK_FIRST}</p>;
 }
 
 /** Forgets a guest, and leaves the page. The other devices are signed out in their room. */

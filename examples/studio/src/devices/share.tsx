@@ -8,8 +8,9 @@ import { useClient } from "@sluice/react";
 import { ExternalLink } from "lucide-react";
 import { useState } from "react";
 import { CopyButton } from "@/components/sluice/copy-button";
+import { isHosted } from "../server.js";
 import { Button, Chip } from "../ui/button.js";
-import { shareWords } from "../words.js";
+import { linkWords, openWords, shareWords } from "../words.js";
 import { linkAddressOf } from "./device-client.js";
 import { Panel, type PanelParts } from "./panel.js";
 import { useAction } from "./use-action.js";
@@ -36,7 +37,7 @@ export function Share({ id }: Pick<PanelParts, "id">) {
           {shareWords.write}
         </Chip>
       </p>
-      <p className="text-muted">{shareWords.hint}</p>
+      <p className="text-muted">{linkWords(isHosted)}</p>
       {link && (
         <p className="flex items-center gap-1">
           <a
@@ -45,7 +46,7 @@ export function Share({ id }: Pick<PanelParts, "id">) {
             rel="noreferrer"
             className="control inline-flex min-w-0 grow items-center gap-1 text-accent underline [&_svg]:size-4 [&_svg]:shrink-0"
           >
-            <span className="truncate">{link.access === "read" ? shareWords.read : shareWords.write}</span>
+            <span className="truncate">{openWords(link.access)}</span>
             <ExternalLink aria-hidden />
           </a>
           <CopyButton text={linkAddressOf(link.token)} />
