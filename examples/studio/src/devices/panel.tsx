@@ -17,7 +17,7 @@ export function Panel({ title, error, children }: PanelProps) {
   );
 }
 
-/** What a panel gets from the device. */
+/** Parts of the device that a panel needs. */
 export interface PanelParts {
   /** Id of the chat that is open. */
   readonly id: string;
