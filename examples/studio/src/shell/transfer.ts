@@ -43,8 +43,8 @@ function messagesOf(id: string): Promise<readonly ThreadMessage[]> {
 
 type Chat = ReturnType<typeof createChatStore>;
 
-/** Opens a stored chat, and closes it after `use`. */
-function restored<Result>(id: string, use: (chat: Chat) => Result): Promise<Result> {
+/** Opens a stored chat, and closes it after `resultOf`. */
+function restored<Result>(id: string, resultOf: (chat: Chat) => Result): Promise<Result> {
   const chat = createChatStore(client, { id, storage, model: "alpha-v4.1-flash" });
   return new Promise((resolve) => {
     const unsubscribe = chat.subscribe(read);
@@ -52,7 +52,7 @@ function restored<Result>(id: string, use: (chat: Chat) => Result): Promise<Resu
     function read(): void {
       if (chat.getSnapshot().isRestoring) return;
       unsubscribe();
-      resolve(use(chat));
+      resolve(resultOf(chat));
       chat.close();
     }
   });
