@@ -81,8 +81,11 @@ export function scheduler<Env = unknown>(
  *
  * @example
  * ```ts
+ * const schedules = scheduler<Env>((env) => env.CONVERSATIONS);
+ * const at = Date.now() + 3_600_000;
+ * const schedule = { id: "later", message: { content: "What is new?" }, at };
  * try {
- *   await schedules.schedule(env, { user, conversation, schedule });
+ *   await schedules.schedule(env, { user: "ada", conversation: "c-1", schedule });
  * } catch (error) {
  *   if (!(error instanceof ScheduleError) || error.code !== "too_many_schedules") throw error;
  * }
