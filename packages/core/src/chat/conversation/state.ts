@@ -68,8 +68,8 @@ export interface ChatState<Output = unknown> {
   readonly isRunningElsewhere: boolean;
   /**
    * True while the server that keeps this chat for several devices lacks messages of this device, or this one reads what
-   * the server has. What is not sent yet is kept on this device, also over a reload. False for a storage of this device
-   * alone.
+   * the server has. What is not sent yet is kept on this device, also over a reload. False while `syncError` is set, and
+   * for a storage of this device alone.
    */
   readonly isSyncing: boolean;
   /**
