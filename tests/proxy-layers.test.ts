@@ -181,6 +181,7 @@ test("`durable` reaches the proxy by its public entries and `/internal`", () => 
     "@sluice/core",
     "@sluice/core/internal",
     "@sluice/core/prices",
+    "@sluice/core/remote",
     "@sluice/core/schemas",
     "@sluice/core/sse",
     "@sluice/worker-proxy",
