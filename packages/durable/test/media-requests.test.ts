@@ -202,6 +202,10 @@ test.each([
   const path = `/v1/uploads/${((await first.json()) as { id: string }).id}`;
   const last = whole.slice(PART);
   let finish = () => {};
+  let noteRead = () => {};
+  const isRead = new Promise<void>((resolve) => {
+    noteRead = resolve;
+  });
   const body = new ReadableStream<Uint8Array>({
     start(controller) {
       controller.enqueue(last.slice(0, -1));
@@ -210,6 +214,8 @@ test.each([
         controller.close();
       };
     },
+    // once the first bytes are taken
+    pull: () => noteRead(),
   });
   const headers = { "content-type": "application/octet-stream", "upload-offset": String(PART) };
   const late = own.ask(path, {
@@ -224,6 +230,8 @@ test.each([
         error: { code: string };
       }
     ).error.code;
+  // the part would be that of the one who asks first
+  await isRead;
   await expect.poll(isClaimed).toBe("upload_in_flight");
   if (status === 404) expect((await own.ask(path, { method: "DELETE" })).status).toBe(204);
   else {
