@@ -21,7 +21,7 @@ interface CostProps {
 /** What requests have cost. */
 export function Cost({ cost, words }: CostProps) {
   const text = costText(cost, words);
-  return text && <p className="shrink-0 px-2 text-xs text-muted-foreground tabular-nums">{text}</p>;
+  return text && <p className="min-w-0 truncate px-2 text-xs text-muted-foreground tabular-nums">{text}</p>;
 }
 
 interface EstimateProps {

@@ -124,7 +124,7 @@ export function RoomHeader({ title, children }: RoomHeaderProps) {
         </IconButton>
       )}
       <h1 className="min-w-0 truncate px-2 text-sm font-medium">{title}</h1>
-      <div className="flex shrink-0 grow items-center justify-end gap-1">
+      <div className="flex min-w-0 grow items-center justify-end gap-1 [&>button]:shrink-0">
         <Tray isNeeded={hasTray} />
         {children}
         <IconButton
