@@ -106,7 +106,7 @@ describe.each(Object.entries(freshApps))(
         .getByRole("status")
         .filter({ hasText: "The answer is complete." })
         .waitFor({ state: "attached" });
-      expect(await axe()).toEqual([]);
+      await expect.poll(axe).toEqual([]);
       expect(problems).toEqual([]);
     });
 
@@ -122,7 +122,7 @@ describe.each(Object.entries(freshApps))(
         .getByRole("list", { name: "Images to send" })
         .getByRole("img", { name: "dot.png" })
         .waitFor();
-      expect(await axe()).toEqual([]);
+      await expect.poll(axe).toEqual([]);
       await button("Dismiss").click();
       await ask("What is this?");
       await button("Open image 1").click();
@@ -139,7 +139,7 @@ describe.each(Object.entries(freshApps))(
       await ask('Use the tool save_note for "Buy milk"');
       const card = page.getByRole("group", { name: "Save a note" });
       await card.getByText("Needs your approval").waitFor();
-      expect(await axe()).toEqual([]);
+      await expect.poll(axe).toEqual([]);
       await card.getByRole("button", { name: "Approve" }).focus();
       await page.keyboard.press("Enter");
       await card.getByText("Done", { exact: true }).waitFor();
@@ -162,7 +162,7 @@ describe.each(Object.entries(freshApps))(
       await choose("Pin");
       await page.getByRole("heading", { name: "Pinned" }).waitFor();
       await button("Actions for Tell me of reefs").click();
-      expect(await axe()).toEqual([]);
+      await expect.poll(axe).toEqual([]);
       await page.getByRole("menuitem", { name: "Delete" }).click();
       await button("Undo: delete Tell me of reefs").click();
       await choose("Rename");
@@ -180,10 +180,10 @@ describe.each(Object.entries(freshApps))(
       await button("Generate").click();
       const tile = page.getByRole("listitem", { name: "A reef" });
       await tile.getByRole("button", { name: "Open A reef" }).waitFor();
-      expect(await axe()).toEqual([]);
+      await expect.poll(axe).toEqual([]);
       await tile.getByRole("button", { name: "Open A reef" }).click();
       await page.getByText("Gamma Image 5.0").waitFor();
-      expect(await axe()).toEqual([]);
+      await expect.poll(axe).toEqual([]);
       await page.keyboard.press("Escape");
       await page.getByText("Gamma Image 5.0").waitFor({ state: "detached" });
       await tile.getByRole("button", { name: "Actions" }).click();
@@ -198,7 +198,7 @@ describe.each(Object.entries(freshApps))(
       await button("Generate").click();
       const card = page.getByRole("article", { name: "A reef" });
       await card.getByText("Done", { exact: true }).waitFor({ state: "attached" });
-      expect(await axe()).toEqual([]);
+      await expect.poll(axe).toEqual([]);
       await card.getByRole("button", { name: "Play A reef" }).click();
       await card.getByRole("button", { name: "Delete" }).click();
       await card.waitFor({ state: "detached" });
@@ -212,7 +212,7 @@ describe.each(Object.entries(freshApps))(
       await page.getByText("50,000 tokens of 200,000 tokens left").waitFor();
       await page.getByText("From another device").waitFor();
       await page.getByText("2 messages are not saved.").waitFor();
-      expect(await axe()).toEqual([]);
+      await expect.poll(axe).toEqual([]);
       for (const name of ["Stop", "Retry now", "Retry anyway", "Generate"]) {
         await button(name).click();
         await page.getByText(`Pressed: ${name.toLowerCase()}`).waitFor();
@@ -230,12 +230,12 @@ describe.each(Object.entries(freshApps))(
     }, async () => {
       await ask("Tell me of the sea [[truncate]]");
       await button("Continue").waitFor();
-      expect(await axe()).toEqual([]);
+      await expect.poll(axe).toEqual([]);
       await button("Continue").click();
       await button("Regenerate").last().waitFor();
       await ask("And now [[401]]");
       await page.getByRole("alert").last().waitFor();
-      expect(await axe()).toEqual([]);
+      await expect.poll(axe).toEqual([]);
       expect(problems.filter((text) => !text.includes("401"))).toEqual([]);
     });
   },
