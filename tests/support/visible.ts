@@ -36,12 +36,19 @@ export function visibleProblems(): readonly string[] {
     const { left, top, width, height } = target.getBoundingClientRect();
     const [x, y] = [left + width / 2, top + height / 2];
     if (width <= 1 || Math.min(width, height) > 2 * REACH || !isHit(target, x, y)) return false;
+    const reaches = (x: number, y: number) => isHit(target, x, y) || isUnderPopup(target, x, y);
     return !(
-      isHit(target, x - REACH, y) &&
-      isHit(target, x + REACH, y) &&
-      isHit(target, x, y - REACH) &&
-      isHit(target, x, y + REACH)
+      reaches(x - REACH, y) &&
+      reaches(x + REACH, y) &&
+      reaches(x, y - REACH) &&
+      reaches(x, y + REACH)
     );
+  }
+
+  /** Checks that a popup which is open lies over this place: a target behind it is as large as before when it closes. */
+  function isUnderPopup(target: Element, x: number, y: number): boolean {
+    const popup = document.elementFromPoint(x, y)?.closest("[role=dialog], [role=menu], [role=listbox]");
+    return popup ? !popup.contains(target) : false;
   }
 
   /** Checks that a press at this place reaches the target, or the slider around it. */
