@@ -57,7 +57,7 @@ describe("a picture of the demo", () => {
     expect(unfit).toEqual([]);
   });
 
-  test("of a lighthouse has a white tower with red bands over the horizon", () => {
+  test("shows a lighthouse as a white tower with red bands over the horizon", () => {
     const redsOf = (prompt: string) => {
       const painting = paint({ ...square, prompt, base: "", seed: "7", index: 0, palette: [] });
       const { bytes } = painting;

@@ -145,7 +145,10 @@ describe.each(rooms)("The project of %s", (room) => {
     },
   );
 
-  test("for a Worker asks the Worker, which adds the key", { tags: ["long"], timeout: 120_000 }, async () => {
+  test("The project for a Worker asks the Worker, which adds the key", {
+    tags: ["long"],
+    timeout: 120_000,
+  }, async () => {
     const folder = await folderOf(room, "worker");
     const port = await freePort();
     const dev = start(folder, "npm", ["run", "dev", "--", "--port", String(port), "--inspector-port", "0"]);

@@ -110,7 +110,7 @@ function Previews({ attachments: { attachments, remove }, words }: PreviewsProps
 }
 
 interface RefusalsProps {
-  /** What is wrong, one line for each reason. */
+  /** Problems, one line for each reason. */
   readonly lines: readonly ReactNode[];
   readonly onDismiss: () => void;
   /** Name of the button that takes the note away. */

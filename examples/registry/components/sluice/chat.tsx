@@ -10,7 +10,7 @@ import { SyncStatus } from "@/components/sluice/devices";
 import { chatWords } from "@/components/sluice/words";
 
 interface ChatProps extends Pick<ChatTurnProps, "renderText" | "toolTitles" | "renderTool"> {
-  /** What `useChatStream` returns. With its option `whenBusy: "queue"`, the user may write on during an answer. */
+  /** Return value of `useChatStream`. With its option `whenBusy: "queue"`, the user may write on during an answer. */
   readonly chat: UseChatStreamResult;
   /** Name of the draft: that of the conversation. */
   readonly id: string;

@@ -11,7 +11,7 @@ import { cn } from "@/lib/utils";
 type Words = typeof conversationWords;
 
 interface ConversationListProps {
-  /** What `useConversations` returns, newest first. */
+  /** Conversations of `useConversations`, newest first. */
   readonly conversations: readonly Conversation[];
   /** Id of the one that is shown. */
   readonly activeId?: string | undefined;

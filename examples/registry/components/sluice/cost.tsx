@@ -18,7 +18,7 @@ interface CostProps {
   readonly words?: Partial<Words>;
 }
 
-/** What requests have cost. */
+/** Cost of requests. */
 export function Cost({ cost, words }: CostProps) {
   const text = costText(cost, words);
   return text && <p className="min-w-0 truncate px-2 text-xs text-muted-foreground tabular-nums">{text}</p>;
@@ -62,7 +62,7 @@ interface BudgetProps {
   readonly words?: Partial<Words>;
 }
 
-/** What is left of a budget, and when it is full again. */
+/** Rest of a budget, and the time at which it is full again. */
 export function Budget({ budget, ...props }: BudgetProps) {
   const words = { ...costWords, ...props.words };
   const { by, limit, reserved, remaining, resetsAt } = budget;

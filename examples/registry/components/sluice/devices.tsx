@@ -8,7 +8,7 @@ import { Badge, Button } from "@/components/sluice/button";
 import { deviceWords } from "@/components/sluice/words";
 
 interface AnswerSourceProps {
-  /** Where the answer is from: what `origin`, or a chat of another tab, says. */
+  /** Origin of the answer: that of its message, or a chat of another tab. */
   readonly text: string;
   /** True while it is in flight there. @default false */
   readonly isLive?: boolean;
@@ -37,7 +37,7 @@ export function AnswerSource({ text, isLive = false, onStop, ...props }: AnswerS
 }
 
 interface ElsewhereProps {
-  /** What `useChatStream` returns. */
+  /** Return value of `useChatStream`. */
   readonly chat: Pick<UseChatStreamResult, "isRunningElsewhere" | "stop">;
   readonly message: ThreadMessage;
   /** True for the last message of the chat: the one that another device may work on. */
@@ -54,7 +54,7 @@ export function Elsewhere({ chat, message: { origin }, isLast, ...props }: Elsew
 }
 
 interface SyncStatusProps {
-  /** What `useChatStream` returns. */
+  /** Return value of `useChatStream`. */
   readonly chat: Pick<UseChatStreamResult, "isSyncing" | "syncError" | "unsaved">;
   /** Words of an error. @default `describeError` */
   readonly describe?: (error: Error) => ErrorDescription;

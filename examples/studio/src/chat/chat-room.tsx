@@ -1,4 +1,5 @@
 import { useRef, useState } from "react";
+import { createId } from "../create-id.js";
 import { useRoute } from "../routes.js";
 import { RoomHeader } from "../shell/bars.js";
 import { later } from "../ui/later.js";
@@ -82,9 +83,4 @@ function useConversationId(): { id: string; isNew: boolean } {
   if (id === fresh.id && !fresh.isUsed) setFresh({ ...fresh, isUsed: true });
   if (id === undefined && fresh.isUsed) setFresh({ id: createId(), isUsed: false });
   return { id: id ?? fresh.id, isNew: id === undefined };
-}
-
-/** 128 random bits; not `randomUUID`, which plain-http pages do not have. */
-function createId(): string {
-  return Array.from(crypto.getRandomValues(new Uint32Array(4)), (word) => word.toString(36)).join("");
 }

@@ -2,6 +2,7 @@ import { createChatStore, type InitialMessage, type ThreadMessage } from "@sluic
 import type { Conversation } from "@sluice/react/app";
 import * as v from "valibot";
 import { client, storage } from "../client.js";
+import { createId } from "../create-id.js";
 import { openRoute } from "../routes.js";
 import { saveText } from "../ui/code.js";
 import { toast } from "../ui/popups.js";
@@ -83,7 +84,7 @@ async function readChat(file: File | undefined): Promise<void> {
   if (!file) return;
   try {
     const { messages } = v.parse(ChatExport, JSON.parse(await file.text()));
-    const id = Array.from(crypto.getRandomValues(new Uint32Array(4)), (word) => word.toString(36)).join("");
+    const id = createId();
     // the core refuses a message that it can't read, and names it
     await restored(id, (chat) => chat.setMessages(messages as unknown as InitialMessage[]));
     openRoute({ room: "chat", id });
