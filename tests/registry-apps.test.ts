@@ -58,7 +58,9 @@ describe.each(Object.entries(freshApps))(
       page = await context.newPage();
       problems.length = 0;
       page.on("pageerror", ({ message }) => problems.push(message));
-      page.on("console", (said) => said.type() === "error" && problems.push(said.text()));
+      page.on("console", (said) => {
+        if (said.type() === "error") problems.push(`${said.text()} ${said.location().url}`);
+      });
       open = (more = "") => page.goto(`${started.url}/?gateway=${gateway.url}${more}`);
       await open();
       onTestFinished(() => context.close());

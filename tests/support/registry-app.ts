@@ -124,6 +124,8 @@ function App() {
 }
 `;
 
+const ICON = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1 1"><path d="M0 0h1v1H0z"/></svg>';
+
 const paths = '"paths": { "@/*": ["./src/*"] },';
 
 /** The frameworks, by the names of their commands. */
@@ -152,7 +154,8 @@ export default defineConfig({
   },
   "create-next-app": {
     root: ".",
-    files: { "lib/utils.ts": CN, "app/page.tsx": PAGE },
+    // an empty app has no icon, and a browser that asks for one complains
+    files: { "lib/utils.ts": CN, "app/page.tsx": PAGE, "app/icon.svg": ICON },
     packages: ["clsx", "tailwind-merge"],
     css: "app/globals.css",
     isOnServer: true,
