@@ -22,6 +22,7 @@ const alias = [
   { find: /^@\/(?=components\/sluice\/|lib\/)/, replacement: source("../examples/registry/") },
   { find: "@sluice/core/sse", replacement: source("core/src/entries/sse.ts") },
   { find: "@sluice/core/media", replacement: source("core/src/entries/media.ts") },
+  { find: "@sluice/core/mediabunny", replacement: source("core/src/entries/mediabunny.ts") },
   { find: "@sluice/core/schemas", replacement: source("core/src/entries/schemas.ts") },
   { find: "@sluice/core/prices", replacement: source("core/src/entries/prices.ts") },
   { find: "@sluice/core/partial-json", replacement: source("core/src/entries/partial-json.ts") },

@@ -17,6 +17,6 @@ await build({
     target: "es2022",
     license: { fileName: "browser.licences.md" },
     lib: { entry: "src/entries/browser.ts", formats: ["es"], fileName: () => "browser.js" },
-    rolldownOptions: { external: ["mediabunny"], output: { codeSplitting: false, minify: true } },
+    rolldownOptions: { output: { codeSplitting: false, minify: true } },
   },
 });

@@ -40,7 +40,7 @@ async function bundle(): Promise<string> {
       minify: false,
       target: "es2022",
       lib: { entry: bundled.map((path) => join(root, "packages", path)), formats: ["es"] },
-      rollupOptions: { external: ["react", "react/jsx-runtime", "mediabunny"] },
+      rollupOptions: { external: ["react", "react/jsx-runtime"] },
     },
   });
   const chunks = [built].flat().flatMap((one) => ("output" in one ? one.output : []));

@@ -1,4 +1,4 @@
-import { probeMedia } from "@sluice/core/media";
+import { measureWith, probeMedia } from "@sluice/core/media";
 import { createEmulator } from "@sluice/emulator";
 import { serve } from "@sluice/emulator/serve";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
@@ -7,6 +7,8 @@ import { findChromium } from "../scripts/chromium.ts";
 import { sharedBrowser } from "./support/browser.ts";
 
 /* The files that a browser shows: those of the emulator, and the landscapes of the studio's demo. */
+
+measureWith(() => import("@sluice/core/mediabunny"));
 
 interface Film {
   readonly ratio?: string;

@@ -23,7 +23,7 @@ const layers = {
     vocabulary/`,
   "core/src/entries": `
     browser
-    index internal media node partial-json prices remote schemas sse testing
+    index internal media mediabunny node partial-json prices remote schemas sse testing
     apart`,
   "core/src/vocabulary": `
     events
@@ -213,7 +213,7 @@ const importers: Record<string, RegExp> = {
   "node:fs/promises": /^node\//,
   "node:os": /^node\//,
   "node:process": /^node\//,
-  mediabunny: /^media\/container$/,
+  mediabunny: /^media\/container$|^entries\/mediabunny$/,
   valibot: /^base\/validate$|^[^/]+\/(?:protocol\/(?:\w+-)?)?schema(?:$|\/)/,
 };
 

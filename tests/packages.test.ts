@@ -137,6 +137,7 @@ describe("the types compile with every check on", { tags: ["long"], timeout: 600
     "core/schemas",
     "core/sse",
     "core/media",
+    "core/mediabunny",
     "core/partial-json",
     "core/prices",
     "core/remote",

@@ -152,7 +152,7 @@ async function buildWith(name: string, entry: string, out: string, mode: Mode): 
 
 const POLICY = "default-src 'none'; script-src 'self'; connect-src 'self'; img-src data:; base-uri 'none'";
 
-/** Installs the packages for the bundlers, without the optional one: few apps measure videos. */
+/** Installs the packages for the bundlers, without mediabunny: few apps measure videos. */
 export function installForBundlers(app: string, tarballs: ReadonlyMap<string, string>): void {
   installProject(app, tarballs, { react: "^19.0.0", "react-dom": "^19.0.0" });
   rmSync(join(app, "node_modules/mediabunny"), { recursive: true });

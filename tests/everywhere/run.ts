@@ -151,11 +151,7 @@ async function runBundlers(): Promise<void> {
   for (const name of Object.keys(bundlers)) {
     const tried = await tryBundler(name, bundled);
     const { version, warnings, problem } = tried;
-    const said = warnings.map((text) =>
-      text.includes("'mediabunny'") || text.includes('"mediabunny"')
-        ? "`mediabunny`, which is optional, is not installed"
-        : text.split("\n")[0],
-    );
+    const said = warnings.map((text) => text.split("\n")[0]);
     rows.push([name, version, said.join("; ") || "none", cellOf(name, problem)]);
   }
   writeTable("Bundlers", ["bundler", "version", "warnings", "page under a strict policy"], rows, date);

@@ -47,7 +47,8 @@ export async function asset(world) {
 
 /** Files are measured and checked, a video with mediabunny. */
 export async function media(world) {
-  const { checkMedia, probeMedia, toDataURI } = world.media;
+  const { checkMedia, measureWith, probeMedia, toDataURI } = world.media;
+  measureWith(world.mediabunny);
   const { createVideoTask, generateImages, waitForVideoTask } = world.core;
   const client = clientOf(world);
   const { images } = await generateImages(client, image);

@@ -6,6 +6,7 @@
  * @typedef {object} World
  * @property {typeof import("@sluice/core")} core the package as this place imports it
  * @property {typeof import("@sluice/core/media")} media its part for files
+ * @property {() => Promise<import("@sluice/core/media").Mediabunny>} mediabunny loads what measures videos
  * @property {string} baseURL address of the gateway, or of the proxy in front of it
  * @property {string} gatewayURL address of the gateway's journal
  */

@@ -7,5 +7,6 @@ import { runBehaviours } from "./behaviours/index.js";
  * The behaviours in a process of Node, Deno or Bun: `command.js <baseURL> <gatewayURL>`. Prints the report as JSON.
  */
 
+const mediabunny = () => import("@sluice/core/mediabunny");
 const [baseURL = "", gatewayURL = ""] = process.argv.slice(2);
-console.log(JSON.stringify(await runBehaviours({ core, media, baseURL, gatewayURL })));
+console.log(JSON.stringify(await runBehaviours({ core, media, mediabunny, baseURL, gatewayURL })));

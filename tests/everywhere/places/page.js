@@ -6,6 +6,7 @@ import { runHooks } from "./hooks.js";
 /* The behaviours and the hooks in a page that Vite has built. It sends the report to its own server. */
 
 const { baseURL, gatewayURL } = Object.fromEntries(new URLSearchParams(location.search));
-const world = { core, media, baseURL, gatewayURL };
+const mediabunny = () => import("@sluice/core/mediabunny");
+const world = { core, media, mediabunny, baseURL, gatewayURL };
 const report = [...(await runBehaviours(world)), ...(await runHooks(world))];
 await fetch("/report", { method: "POST", body: JSON.stringify(report) });

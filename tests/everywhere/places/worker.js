@@ -4,9 +4,11 @@ import { runBehaviours } from "./behaviours/index.js";
 
 /* The behaviours in a Worker. A request has the addresses, and its answer is the report. */
 
+const mediabunny = () => import("@sluice/core/mediabunny");
+
 export default {
   async fetch(request) {
     const { baseURL, gatewayURL } = await request.json();
-    return Response.json(await runBehaviours({ core, media, baseURL, gatewayURL }));
+    return Response.json(await runBehaviours({ core, media, mediabunny, baseURL, gatewayURL }));
   },
 };

@@ -11,6 +11,13 @@ import { fileProblem } from "./words.js";
  * request is sent: then the file takes its place, and the library uploads it.
  */
 
+/** Loads what reads files, when there is one. Videos and sounds are measured by mediabunny, which is loaded for the first one. */
+async function loadMedia() {
+  const media = await import("@sluice/core/media");
+  media.measureWith(() => import("@sluice/core/mediabunny"));
+  return media;
+}
+
 const PLACE = "https://file.invalid/";
 const files = new Map<string, File>();
 const pictures = new Map<string, string>();
@@ -168,7 +175,7 @@ async function addressFor(file: File, field: MediaField): Promise<string> {
     if (objection) throw new TypeError(objection);
     return addressOf(file);
   }
-  const { checkMedia, fitImage, toDataURI } = await import("@sluice/core/media");
+  const { checkMedia, fitImage, toDataURI } = await loadMedia();
   const use = pictureUses.find((known) => known === field.name);
   try {
     if (!use && (await checkMedia(file, "chat_image")).length > 0) throw new TypeError("no picture");
@@ -188,7 +195,7 @@ const kinds: Readonly<Partial<Record<MediaField["media"], string>>> = {
 
 /** Says why a field does not take a file; undefined where it does. */
 async function objectionTo(file: File, { name, path, media }: MediaField): Promise<string | undefined> {
-  const { checkMedia, probeMedia } = await import("@sluice/core/media");
+  const { checkMedia, probeMedia } = await loadMedia();
   const kind = kinds[media];
   if (kind && (await probeMedia(file)).kind !== media) return `“${file.name}” is not ${kind}.`;
   // the spec has limits for these models alone
@@ -218,6 +225,6 @@ export function useFileIssues(request: VideoRequest | undefined): readonly Issue
 
 /** Checks the files in a request. What reads them is loaded when there is something to read. */
 export async function checkMedia(request: VideoRequest, options: { readonly signal: AbortSignal }) {
-  const { checkVideoMedia } = await import("@sluice/core/media");
+  const { checkVideoMedia } = await loadMedia();
   return checkVideoMedia(request, options);
 }

@@ -5,6 +5,7 @@ export {
   checkMediaList,
   type MediaEntry,
 } from "../media/check.js";
+export { type Mediabunny, measureWith } from "../media/container.js";
 export { type DataURIOptions, type EncodeProgress, toDataURI } from "../media/data-uri.js";
 export { type FitOptions, type FittedImage, fitImage, type ImageChange } from "../media/fit.js";
 export type { MediaKind } from "../media/formats.js";

@@ -24,9 +24,38 @@ const EXACT_MP3_BYTES = 4_194_304;
 /** The formats that {@link containerHeader} reads. */
 export type ContainerFormat = Extract<SignedFormat, "mp4" | "m4a" | "mov" | "wav" | "mp3">;
 
-const MISSING =
-  "videos and audio files are measured by mediabunny, which could not be loaded: install it beside @sluice/core " +
-  "(npm install mediabunny)";
+/** The names of mediabunny that measure files. Its types are not named here: an app without it compiles, too. */
+export type Mediabunny = Readonly<
+  Record<"CustomSource" | "Input" | "MP3" | "MP4" | "QTFF" | "WAVE", unknown>
+>;
+
+const ENTRY = "@sluice/core/mediabunny";
+const HOW_TO = `npm install mediabunny, and call measureWith(() => import("${ENTRY}")) of @sluice/core/media once`;
+const MISSING = `videos and audio files are measured by mediabunny: ${HOW_TO}`;
+const NOT_LOADED =
+  "videos and audio files are measured by mediabunny, which could not be loaded: is it installed?";
+
+/** Loads mediabunny; undefined until the app says how. */
+let load: (() => Promise<Mediabunny>) | undefined;
+
+/**
+ * Says how mediabunny is loaded, which measures videos and audio files: an app that checks such files calls this once, before
+ * the first check. Nothing is loaded before a file needs it. Where that fails, the next file tries again. A later call replaces
+ * an earlier one. The setting is that of the module, for all of a page or a process.
+ *
+ * @param loader imports `@sluice/core/mediabunny`, or in a page without a bundler a file of mediabunny
+ * @throws {ConfigurationError} if it is no function
+ * @example
+ * ```ts
+ * import { measureWith } from "@sluice/core/media";
+ *
+ * measureWith(() => import("@sluice/core/mediabunny"));
+ * ```
+ */
+export function measureWith(loader: () => Promise<Mediabunny>): void {
+  if (typeof loader !== "function") throw new ConfigurationError(`measureWith: give a function: ${HOW_TO}`);
+  load = loader;
+}
 
 /** Measures a video or an audio file from its index, without decoding. */
 export async function containerHeader(
@@ -55,17 +84,16 @@ export async function containerHeader(
   }
 }
 
-/**
- * Loads the demuxers that are used. Names taken out of an `import()` leave the others out of the chunk. A static import of
- * them would fail or warn in the build of an app without mediabunny.
- */
+/** Loads the demuxers. */
 async function loadMediabunny() {
-  try {
-    const { CustomSource, Input, MP3, MP4, QTFF, WAVE } = await import("mediabunny");
-    return { CustomSource, Input, demuxers: { mp4: MP4, m4a: MP4, mov: QTFF, wav: WAVE, mp3: MP3 } };
-  } catch (cause) {
-    throw new ConfigurationError(MISSING, { cause });
-  }
+  if (!load) throw new ConfigurationError(MISSING);
+  const loaded = await load().catch((cause: unknown) => {
+    throw new ConfigurationError(NOT_LOADED, { cause });
+  });
+  if (!loaded?.Input)
+    throw new ConfigurationError(`measureWith: its function gave another module: ${HOW_TO}`);
+  const { CustomSource, Input, MP3, MP4, QTFF, WAVE } = loaded as typeof import("mediabunny");
+  return { CustomSource, Input, demuxers: { mp4: MP4, m4a: MP4, mov: QTFF, wav: WAVE, mp3: MP3 } };
 }
 
 async function measure(input: Input, isEstimate: boolean): Promise<ContainerHeader> {

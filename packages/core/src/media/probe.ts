@@ -54,9 +54,9 @@ export interface ProbeOptions {
  * MP4, MOV, WAV and MP3 (an MP3 up to 4 MB is read as a whole, for its exact length). A file without a signature is
  * judged by its extension. Broken files do not throw: `problem` describes the fault.
  *
- * The first video or audio loads mediabunny, an optional peer dependency.
+ * Videos and audio files need {@link measureWith}: the first one loads mediabunny, an optional peer dependency.
  *
- * @throws {ConfigurationError} for a video or audio where mediabunny is not installed
+ * @throws {ConfigurationError} for a video or audio without `measureWith`, or where mediabunny is not installed
  * @throws {ValidationError} if it is not a `Blob`, or can no longer be read; the signal's reason after an abort
  * @example
  * ```ts

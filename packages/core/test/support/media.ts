@@ -1,3 +1,7 @@
+import { measureWith } from "@sluice/core/media";
+
+measureWith(() => import("@sluice/core/mediabunny"));
+
 type Bytes = Uint8Array<ArrayBuffer>;
 type Part = Bytes | string | readonly number[];
 

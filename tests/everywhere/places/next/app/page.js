@@ -12,13 +12,14 @@ export default function Page() {
   return <main />;
 }
 
+const mediabunny = () => import("@sluice/core/mediabunny");
 let isRun = false;
 
 async function run() {
   if (isRun) return;
   isRun = true;
   const { gatewayURL, reportURL } = Object.fromEntries(new URLSearchParams(location.search));
-  const world = { core, media, baseURL: "/api", gatewayURL };
+  const world = { core, media, mediabunny, baseURL: "/api", gatewayURL };
   const report = [...(await runBehaviours(world)), ...(await runHooks(world))];
   await fetch(reportURL, { method: "POST", mode: "no-cors", body: JSON.stringify(report) });
 }

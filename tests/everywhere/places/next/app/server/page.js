@@ -3,10 +3,11 @@ import * as media from "@sluice/core/media";
 import { runBehaviours } from "../../../behaviours/index.js";
 
 export const dynamic = "force-dynamic";
+const mediabunny = () => import("@sluice/core/mediabunny");
 
 /** Runs the behaviours in a Server Component, and renders the report. */
 export default async function Page() {
   const gatewayURL = process.env.GATEWAY_URL;
-  const report = await runBehaviours({ core, media, baseURL: gatewayURL, gatewayURL });
+  const report = await runBehaviours({ core, media, mediabunny, baseURL: gatewayURL, gatewayURL });
   return <pre>{encodeURIComponent(JSON.stringify(report))}</pre>;
 }
