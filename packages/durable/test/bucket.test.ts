@@ -2,6 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { folderBucket } from "@sluice/durable/node";
+import { s3Bucket } from "@sluice/durable/s3";
 import { testBucket } from "@sluice/durable/testing";
 import { afterAll, beforeAll, describe, test } from "vitest";
 import { startS3 } from "./support/s3-server.js";
@@ -23,5 +24,8 @@ describe("an S3 API", () => {
     server = await startS3();
   });
   afterAll(() => server.close());
-  testBucket({ open: () => server.bucket, test });
+  testBucket({
+    open: () => s3Bucket({ ...server.options, pageEndpoint: server.options.endpoint }),
+    test,
+  });
 });

@@ -25,8 +25,11 @@ const LOST =
 
 /** One request of an upload. */
 export interface UploadRequest {
-  /** `begin`: the first part. `part`: the next one. `look-up`: the question how far the upload is. */
-  readonly phase: "begin" | "part" | "look-up";
+  /**
+   * `begin`: the first part. `part`: the next one. `look-up`: the question how far the upload is. `sign`: the wish for an
+   * address of the bucket for the next part. `stored`: the word that this part is in the bucket.
+   */
+  readonly phase: "begin" | "part" | "look-up" | "sign" | "stored";
   /** Id of the upload; absent before the proxy has given one. */
   readonly id?: string | undefined;
   /** First byte of the part. */
@@ -80,9 +83,11 @@ async function requestOf(
   try {
     const all = await unlessAborted(client.headers(identityOf(exchange)), signal);
     for (const [name, value] of readHeaders(headers)) all.set(name, value);
-    const hasBody = phase !== "look-up";
+    const hasBody = phase === "begin" || phase === "part";
+    const isDirect = phase === "sign" || phase === "stored";
     if (hasBody) all.set("content-type", "application/octet-stream");
-    if (phase === "part") all.set("upload-offset", String(from));
+    if (phase === "part" || isDirect) all.set("upload-offset", String(from));
+    if (isDirect) all.set("upload-direct", phase);
     if (phase === "begin" && to < file.size) all.set("upload-length", String(file.size));
     return new Request(addressOf(client, id === undefined ? PATH : `${PATH}/${id}`), {
       method: METHODS[phase],
@@ -100,9 +105,10 @@ async function requestOf(
   }
 }
 
-const METHODS = { begin: "POST", part: "PATCH", "look-up": "GET" } as const;
+const METHODS = { begin: "POST", part: "PATCH", "look-up": "GET", sign: "PATCH", stored: "PATCH" } as const;
 
-async function answerTo(
+/** Sends a request, and emits it and its answer. */
+export async function answerTo(
   { client, exchange }: UploadContext,
   request: Request,
   signal: AbortSignal,

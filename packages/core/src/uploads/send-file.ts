@@ -2,6 +2,7 @@ import { type Backoff, createBackoff } from "../base/backoff.js";
 import { isClosedRoute, isTransient } from "../transport/failure.js";
 import { emitStep } from "../transport/send.js";
 import { APIError, ConnectionError, ResponseError, TimeoutError } from "../vocabulary/errors.js";
+import { putDirect } from "./direct-part.js";
 import { PART_BYTES, sendPart, type UploadContext, type UploadRequest } from "./part-request.js";
 import type { UploadAtProxy } from "./upload-at-proxy.js";
 
@@ -36,6 +37,8 @@ interface Sending {
   isMissing: boolean;
   /** True after an answer that makes no sense: the second one in a row is final. */
   isDoubtful: boolean;
+  /** True once the bucket has not taken a part from here: all others go through the proxy. */
+  isBucketShut: boolean;
   /** The last failure. */
   failure: unknown;
 }
@@ -57,7 +60,7 @@ export async function sendFile(
     handlers.onProgress(sending.state?.offset ?? 0);
     const part = nextPart(context, sending);
     try {
-      const next = await sendPart(context, part, sending.attempt);
+      const next = await sendNext(context, part, sending);
       advance(sending, part, next, handlers);
       if (next.url !== undefined) return next;
     } catch (error) {
@@ -82,6 +85,7 @@ function openSending({ client, exchange }: UploadContext, known: UploadAtProxy |
     attempt: 0,
     isMissing: false,
     isDoubtful: false,
+    isBucketShut: false,
     failure: undefined,
   };
 }
@@ -102,6 +106,23 @@ function nextPart({ file: { size } }: UploadContext, sending: Sending): UploadRe
   sending.sentBytes += to - from;
   sending.attempt += 1;
   return { phase, id: state?.id, from, to };
+}
+
+/** Sends a part straight to the bucket, where the proxy offers it and the bucket takes it; else, as all requests, to the proxy. */
+async function sendNext(
+  context: UploadContext,
+  part: UploadRequest,
+  sending: Sending,
+): Promise<UploadAtProxy> {
+  const { attempt, state, isBucketShut } = sending;
+  const isForBucket = part.phase === "part" && part.from < part.to;
+  if (isForBucket && state?.isDirect && !isBucketShut) {
+    const next = await putDirect(context, part, attempt);
+    if (next) return next;
+    sending.isBucketShut = true;
+    sending.sentBytes += part.to - part.from;
+  }
+  return await sendPart(context, part, attempt);
 }
 
 /**

@@ -76,11 +76,14 @@ export function openRemoval<Env>(sql: ObjectSQL, settings: MediaSettings<Env>, e
     const gone = old.filter((file) => !left.has(file));
     const { forget } = openSpace(await readBinding("mediaStore: index", settings.index, env), settings);
     await forget(gone.map(({ id }) => id));
-    for (const file of gone) end(file, now);
+    // an address that was signed for a part may still be in use
+    const isDirect = settings.bucket(env)?.direct !== undefined;
+    for (const file of gone)
+      end(isDirect && isOpen(file) ? { ...file, claimedUntil: now + storesMs } : file, now);
     for (const file of left) postpone(file, now);
     if (left.size > 0)
       logError(`mediaStore: the bucket did not delete ${left.size} files; it is tried again`);
-    const unfinished = old.filter(({ isDropped, isWhole, isCopy }) => !isDropped && !isWhole && !isCopy);
+    const unfinished = old.filter(isOpen);
     for (const file of unfinished) report(file, { outcome: "dropped", code: "upload_unfinished" });
     return { count: old.length, cause };
   }
@@ -119,4 +122,9 @@ export function openRemoval<Env>(sql: ObjectSQL, settings: MediaSettings<Env>, e
     for (const { id, isWhole } of files) mark(id, now, isWhole ? 0 : now + storesMs);
     return files.length;
   }
+}
+
+/** Returns true for an upload that is not whole, and that nothing has ended yet. */
+function isOpen({ isDropped, isWhole, isCopy }: FileRow): boolean {
+  return !isDropped && !isWhole && !isCopy;
 }

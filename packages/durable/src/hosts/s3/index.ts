@@ -41,8 +41,8 @@ const MOST_AT_ONCE = 8;
 export function s3Bucket(options: S3BucketOptions): ListedBucket {
   const requests = openRequests(checkedOptions(options));
   const { ask } = requests;
-  const { createMultipartUpload, resumeMultipartUpload, sendPart } = openMultipart(requests);
-  return { put, get, head, delete: remove, list, createMultipartUpload, resumeMultipartUpload };
+  const { createMultipartUpload, resumeMultipartUpload, sendPart, direct } = openMultipart(requests);
+  return { put, get, head, delete: remove, list, createMultipartUpload, resumeMultipartUpload, direct };
 
   async function put(
     key: string,
