@@ -6,7 +6,7 @@
  * @typedef {object} World
  * @property {typeof import("@sluice/core")} core the package as this place imports it
  * @property {typeof import("@sluice/core/media")} media its part for files
- * @property {() => Promise<import("@sluice/core/media").Mediabunny>} mediabunny loads what measures videos
+ * @property {Parameters<typeof import("@sluice/core/media").measureWith>[0]} mediabunny loads what measures videos
  * @property {string} baseURL address of the gateway, or of the proxy in front of it
  * @property {string} gatewayURL address of the gateway's journal
  */

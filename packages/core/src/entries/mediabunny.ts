@@ -1,6 +1,15 @@
-/*
- * The part of mediabunny that measures files, for `measureWith` of `@sluice/core/media`. Nothing else of the client imports
- * the package: an app without it is built without a warning, and one that names these alone has no more in its bundle.
- */
+import { CustomSource, Input, MP3, MP4, QTFF, WAVE } from "mediabunny";
+import type { Mediabunny } from "../media/container.js";
 
-export { CustomSource, Input, MP3, MP4, QTFF, WAVE } from "mediabunny";
+/**
+ * The part of mediabunny that measures files, for `measureWith` of `@sluice/core/media`. Nothing else of the client imports the
+ * package: an app without it is built without a warning, and one with it has no more of it in its bundle than these names.
+ *
+ * @example
+ * ```ts
+ * import { measureWith } from "@sluice/core/media";
+ *
+ * measureWith(() => import("@sluice/core/mediabunny"));
+ * ```
+ */
+export const mediabunny: Mediabunny = { CustomSource, Input, MP3, MP4, QTFF, WAVE };

@@ -36,7 +36,7 @@ const NOT_LOADED =
   "videos and audio files are measured by mediabunny, which could not be loaded: is it installed?";
 
 /** Loads mediabunny; undefined until the app says how. */
-let load: (() => Promise<Mediabunny>) | undefined;
+let load: Parameters<typeof measureWith>[0] | undefined;
 
 /**
  * Says how mediabunny is loaded, which measures videos and audio files: an app that checks such files calls this once, before
@@ -52,7 +52,7 @@ let load: (() => Promise<Mediabunny>) | undefined;
  * measureWith(() => import("@sluice/core/mediabunny"));
  * ```
  */
-export function measureWith(loader: () => Promise<Mediabunny>): void {
+export function measureWith(loader: () => Promise<Mediabunny | { readonly mediabunny: Mediabunny }>): void {
   if (typeof loader !== "function") throw new ConfigurationError(`measureWith: give a function: ${HOW_TO}`);
   load = loader;
 }
@@ -84,15 +84,21 @@ export async function containerHeader(
   }
 }
 
+async function loadedBy(loader: Parameters<typeof measureWith>[0]) {
+  try {
+    return await loader();
+  } catch (cause) {
+    throw new ConfigurationError(NOT_LOADED, { cause });
+  }
+}
+
 /** Loads the demuxers. */
 async function loadMediabunny() {
   if (!load) throw new ConfigurationError(MISSING);
-  const loaded = await load().catch((cause: unknown) => {
-    throw new ConfigurationError(NOT_LOADED, { cause });
-  });
-  if (!loaded?.Input)
-    throw new ConfigurationError(`measureWith: its function gave another module: ${HOW_TO}`);
-  const { CustomSource, Input, MP3, MP4, QTFF, WAVE } = loaded as typeof import("mediabunny");
+  const loaded = await loadedBy(load);
+  const names = loaded && "mediabunny" in loaded ? loaded.mediabunny : loaded;
+  if (!names?.Input) throw new ConfigurationError(`measureWith: its function gave another module: ${HOW_TO}`);
+  const { CustomSource, Input, MP3, MP4, QTFF, WAVE } = names as typeof import("mediabunny");
   return { CustomSource, Input, demuxers: { mp4: MP4, m4a: MP4, mov: QTFF, wav: WAVE, mp3: MP3 } };
 }
 

@@ -29,7 +29,7 @@ export interface StoredPart extends UploadedPart {
 }
 
 /** A part that somebody else puts into the bucket. */
-export interface SignedPart {
+interface SignedPart {
   readonly partNumber: number;
   /** The exact size: the bucket takes no other. */
   readonly bytes: number;
