@@ -51,6 +51,8 @@ export default defineConfig(({ mode }) => {
     worker: { format: "es", plugins: () => [leaveOut()] },
     resolve: {
       alias: [
+        // React has had the hook since 18
+        { find: /^use-sync-external-store\/shim(\/index\.js)?$/, replacement: "react" },
         // the registry's popups load when the pointer comes near: a page that shows one at once takes them as they are
         {
           find: "@/components/sluice/popups",

@@ -13,7 +13,8 @@ import {
   videoWords,
 } from "../../examples/registry/components/sluice/media-words.ts";
 import { conversationWords } from "../../examples/registry/components/sluice/words.ts";
-import * as words from "../../examples/studio/src/words.ts";
+import * as roomWordLists from "../../examples/studio/src/room-words.ts";
+import * as pageWordLists from "../../examples/studio/src/words.ts";
 
 /*
  * Every sentence of the studio that claims something, with the condition under which it is true. A sentence that stands
@@ -23,13 +24,14 @@ import * as words from "../../examples/studio/src/words.ts";
 /** A sentence, and the state that makes it true. */
 type Row = readonly [condition: string, actual: string | undefined, sentence: string | undefined];
 
+const words = { ...pageWordLists, ...roomWordLists };
 const { unsentWords, bannerWords, endingWords, busyWords, toolWords } = words;
 const { chatWords, unsavedWords, videoNotice, notificationWords, assetWords, roomWords } = words;
 
 /** Rows of what has two texts. */
 const both = (
   condition: string,
-  { title, hint }: Partial<words.Words> = {},
+  { title, hint }: Partial<pageWordLists.Words> = {},
   ...said: [string, string]
 ): readonly Row[] => [
   [`${condition}: what happened`, title, said[0]],
@@ -37,7 +39,7 @@ const both = (
 ];
 
 /** The words about so many files that were not added for the same reason. */
-const refused = (count: number, reason: words.Refused["reason"] = "type") =>
+const refused = (count: number, reason: pageWordLists.Refused["reason"] = "type") =>
   words
     .refusedWords(Array.from({ length: count }, () => ({ reason, most: 10, text: "“a” is too large." })))
     .join(" ");
@@ -583,14 +585,12 @@ function textsOf(file: string): string[] {
   }
 }
 
-test("Each text of the list of words is a row above: it has a condition", () => {
+test.each(["words.ts", "room-words.ts"])("Each text of %s is a row above: it has a condition", (file) => {
   const said = Object.values(rows)
     .flat()
     .map(([, , sentence]) => sentence ?? "");
   const isText = (text: string) => /^[A-Z“][^/]* |^[A-Z][a-z]+…?$/.test(text);
-  const missing = textsOf("words.ts").filter(
-    (text) => isText(text) && !said.some((one) => one.includes(text)),
-  );
+  const missing = textsOf(file).filter((text) => isText(text) && !said.some((one) => one.includes(text)));
   expect(missing).toEqual([]);
 });
 
@@ -613,9 +613,9 @@ const plain = [
   /^(?:You are brief\.|What the color is for|Failed to fetch|Mermaid can't read|The frame of diagrams)/,
 ];
 
-test("No file but the list of words has a text that claims something", () => {
+test("No file but the lists of words has a text that claims something", () => {
   const found = globSync("**/*.{ts,tsx}", { cwd: src })
-    .filter((file) => !/^(?:words\.ts|inspector\/snippets)/.test(file))
+    .filter((file) => !/^(?:words\.ts|room-words\.ts|inspector\/snippets)/.test(file))
     .flatMap((file) =>
       textsOf(file)
         .filter((text) => (/[A-Z“].* /.test(text) && CLAIM.test(text)) || STATES.test(text))

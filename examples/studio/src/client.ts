@@ -1,8 +1,8 @@
 import { createClient, indexedDBStorage } from "@sluice/core";
 import { devtoolsFetch } from "@sluice/react/devtools";
+import { atom } from "nanostores";
 import { recordEvent, recordRequest } from "./inspector/feed.js";
 import { assertReachable, isHosted, serverURL } from "./server.js";
-import { createValue } from "./value.js";
 
 /**
  * State of the storage. `failing`: it failed, and not all is written since; `refused`: the browser has refused its
@@ -11,11 +11,11 @@ import { createValue } from "./value.js";
 export type Keeping = "well" | "failing" | "refused";
 
 /** Says if this browser keeps chats and tasks. */
-export const keeping = createValue<Keeping>("well");
+export const keeping = atom<Keeping>("well");
 
 /** Notes that the browser did not keep something. */
 export function noteStorageFailure(): void {
-  keeping.set((known) => (known === "refused" ? known : "failing"));
+  if (keeping.get() !== "refused") keeping.set("failing");
 }
 
 /** Storage of chats, tasks, images, assets and drafts between visits: one for the whole page. */
@@ -37,14 +37,14 @@ export const chatListOptions = {
 export const videoOptions = { storage, intervalMs: 4000 } as const;
 
 /** Says if the page plays a lost connection. */
-export const isCut = createValue(false);
+export const isCut = atom(false);
 
 let cable = new AbortController();
 
 /** Fetches, unless the connection is cut; a cut ends what is under way as a lost network would. */
 async function fetchUnlessCut(request: Request): Promise<Response> {
   await assertReachable();
-  if (isCut.getSnapshot()) throw new TypeError("Failed to fetch");
+  if (isCut.get()) throw new TypeError("Failed to fetch");
   return globalThis.fetch(request, { signal: AbortSignal.any([request.signal, cable.signal]) });
 }
 

@@ -1,6 +1,6 @@
+import { useStore } from "@nanostores/react";
 import { type DescribeErrorOptions, describeError, type ErrorDescription } from "@sluice/react/app";
 import { isAway, isOfOffline } from "./server.js";
-import { useValue } from "./value.js";
 import { unsentWords } from "./words.js";
 
 interface DescriptionOptions extends DescribeErrorOptions {
@@ -15,7 +15,7 @@ export function useDescription(error: unknown, options?: DescriptionOptions): Er
 
 /** Returns the function that describes errors in words that are true now. */
 export function useDescribe({ isWaiting = false, ...options }: DescriptionOptions = {}) {
-  const isOffline = useValue(isAway);
+  const isOffline = useStore(isAway);
   return (error: unknown): ErrorDescription => {
     const description = describeError(error, options);
     return isOfOffline(error) ? { ...description, ...unsentWords({ isOffline, isWaiting }) } : description;

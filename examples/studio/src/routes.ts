@@ -1,17 +1,8 @@
-import {
-  type ComponentType,
-  createContext,
-  startTransition,
-  use,
-  useCallback,
-  useEffect,
-  useState,
-} from "react";
-import { isAnswering } from "./inspector/feed.js";
-import { createValue } from "./value.js";
+import { createContext, use } from "react";
+import { navigate } from "wouter/use-hash-location";
 
 /** The rooms, as the address names them. */
-const roomNames = ["chat", "images", "videos", "assets", "devices"] as const;
+export const roomNames = ["chat", "images", "videos", "assets", "devices"] as const;
 export type RoomName = (typeof roomNames)[number];
 
 /** A place in the studio. */
@@ -26,7 +17,7 @@ export interface Route {
  * an id may be anything, and a chat that this browser does not have.
  */
 export function routeOf(hash: string): Route {
-  const [name, id] = hash.replace(/^#\/?/, "").split("/");
+  const [name, id] = hash.replace(/^#?\/?/, "").split("/");
   const room = roomNames.find((known) => known === name) ?? "chat";
   return { room, id: room === "chat" && id ? decoded(id) : undefined };
 }
@@ -47,8 +38,9 @@ export function hrefOf({ room, id }: Route): string {
 
 /** Opens a route. With `isReplaced`, "Back" does not lead to the present one. */
 export function openRoute(route: Route, { isReplaced = false } = {}): void {
-  if (isReplaced) location.replace(hrefOf(route));
-  else location.hash = hrefOf(route);
+  const href = hrefOf(route);
+  // as a link does: the address that is open is no new step
+  if (href !== location.hash) navigate(href, { replace: isReplaced });
 }
 
 export const RouteContext = createContext<Route>({ room: "chat" });
@@ -56,108 +48,4 @@ export const RouteContext = createContext<Route>({ room: "chat" });
 /** The route that is shown. It changes with the page, not before the new room is there. */
 export function useRoute(): Route {
   return use(RouteContext);
-}
-
-const scripts: Readonly<Record<RoomName, () => Promise<ComponentType>>> = {
-  chat: async () => (await import("./chat/chat-room.js")).ChatRoom,
-  images: async () => (await import("./images/images-room.js")).ImagesRoom,
-  videos: async () => (await import("./videos/videos-room.js")).VideosRoom,
-  assets: async () => (await import("./assets/assets-room.js")).AssetsRoom,
-  devices: async () => (await import("./devices/devices-room.js")).DevicesRoom,
-};
-
-/** Time from the first paint until the page loads what no one has asked for yet, in milliseconds. */
-const SETTLE_MS = 2500;
-
-/** Says that the first screen is over: what it did not need may load now. */
-export const isSettled = createValue(false);
-
-/** Number of questions on their way. */
-let questions = 0;
-
-/** Runs `ask`, which asks a question. Until it ends, nothing is loaded that no one has asked for. */
-export async function whileAsking<Result>(ask: () => Promise<Result>): Promise<Result> {
-  questions += 1;
-  try {
-    return await ask();
-  } finally {
-    questions -= 1;
-  }
-}
-
-/**
- * Loads what no one has asked for yet, one room after the other. It gives way to every question: on a slow line, the
- * answer and the scripts that show it come first. Returns a function that ends it.
- */
-function loadWhenCalm(): () => void {
-  const rest = [...roomNames];
-  let timer = setTimeout(next, SETTLE_MS);
-  async function next(): Promise<void> {
-    if (questions === 0 && !isAnswering()) {
-      isSettled.set(true);
-      const room = rest.shift();
-      if (room === undefined) return;
-      await preloadRoom(room);
-      timer = setTimeout(next);
-    } else timer = setTimeout(next, SETTLE_MS);
-  }
-  return () => clearTimeout(timer);
-}
-
-const loaded = new Map<RoomName, ComponentType>();
-
-/** Loads the script of a room, once. A failure is not kept: the next call tries again. */
-export async function preloadRoom(room: RoomName): Promise<ComponentType | undefined> {
-  try {
-    const component = loaded.get(room) ?? (await scripts[room]());
-    loaded.set(room, component);
-    return component;
-  } catch {
-    return undefined;
-  }
-}
-
-/** The page as it is shown. */
-interface Shown {
-  readonly route: Route;
-  /** The rooms that were visited; each keeps its state while another is shown. */
-  readonly visited: ReadonlyMap<RoomName, ComponentType>;
-  /** The room that could not be loaded. */
-  readonly missing?: RoomName | undefined;
-}
-
-/** Follows the address. A room appears when its script is there; until then the present one stays. */
-export function useRooms(): Shown & { readonly tryAgain: () => void } {
-  const [shown, setShown] = useState<Shown>(() => ({
-    route: routeOf(location.hash),
-    visited: new Map(loaded),
-  }));
-
-  const follow = useCallback(async () => {
-    const route = routeOf(location.hash);
-    const component = await preloadRoom(route.room);
-    // another room was chosen while this one loaded
-    if (routeOf(location.hash).room !== route.room) return;
-    startTransition(() =>
-      setShown(({ visited }) =>
-        component
-          ? { route, visited: new Map(visited).set(route.room, component) }
-          : { route, visited, missing: route.room },
-      ),
-    );
-  }, []);
-
-  useEffect(() => {
-    void follow();
-    const stopLoading = loadWhenCalm();
-    addEventListener("hashchange", follow);
-    addEventListener("online", follow);
-    return () => {
-      stopLoading();
-      removeEventListener("hashchange", follow);
-      removeEventListener("online", follow);
-    };
-  }, [follow]);
-
-  return { ...shown, tryAgain: () => void follow() };
 }

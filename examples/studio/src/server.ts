@@ -1,6 +1,6 @@
+import { atom } from "nanostores";
 import { startService } from "./hosted/start.js";
 import { NOT_SENT } from "./not-sent.js";
-import { createValue } from "./value.js";
 
 declare global {
   interface ImportMetaEnv {
@@ -21,7 +21,7 @@ export const serverURL =
 export const isDemo = !import.meta.env.VITE_GATEWAY;
 
 /** True while the browser has no network and the server does not answer. A server on this machine does. */
-export const isAway = createValue(false);
+export const isAway = atom(false);
 
 /**
  * Returns false if a request can't reach the server. A browser does not say of a failed request whether it was sent.

@@ -9,10 +9,10 @@ import { useMediaLink } from "@/components/sluice/media-link";
 import { useDescription } from "../errors.js";
 import { focusPlace } from "../media/composer.js";
 import { urlsOf, useImageForm, useVideoForm } from "../media/use-media-form.js";
+import { ASSET_REFUSED, assetWords } from "../room-words.js";
 import { openRoute } from "../routes.js";
 import { Badge, Button, IconButton } from "../ui/button.js";
 import { toast } from "../ui/popups.js";
-import { ASSET_REFUSED, assetWords } from "../words.js";
 import { dismiss, type RegisteredAsset, type Registration, register, registered } from "./registered.js";
 
 /** An asset that was registered here, and if it can be used. */

@@ -1,3 +1,4 @@
+import { useStore } from "@nanostores/react";
 import { Upload } from "lucide-react";
 import { useRef, useState } from "react";
 import { Refusals } from "@/components/sluice/attachments";
@@ -8,7 +9,6 @@ import { useDrop } from "../media/sources.js";
 import { RoomHeader } from "../shell/bars.js";
 import { Button } from "../ui/button.js";
 import { Field, TextInput } from "../ui/fields.js";
-import { useValue } from "../value.js";
 import { type Refused, refusedWords } from "../words.js";
 import { AssetCard, RegistrationCard } from "./asset-card.js";
 import {
@@ -23,8 +23,8 @@ const ACCEPT = "image/png,image/jpeg,image/webp";
 
 /** The room for pictures that videos are made of. Pictures can be dropped anywhere. */
 export function AssetsRoom() {
-  const assets = useValue(registered);
-  const sending = useValue(registrations);
+  const assets = useStore(registered.items);
+  const sending = useStore(registrations);
   const [groupId, setGroupId] = useState("studio");
   const [link, setLink] = useState("");
   const [refused, setRefused] = useState<readonly Refused[]>([]);

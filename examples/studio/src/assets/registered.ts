@@ -1,7 +1,7 @@
 import { createAsset } from "@sluice/core";
+import { atom } from "nanostores";
 import { client } from "../client.js";
 import { createCollection, hasTexts } from "../media/collection.js";
-import { createValue } from "../value.js";
 
 /** An asset that was registered here. */
 export interface RegisteredAsset {
@@ -31,13 +31,13 @@ export interface Registration {
 export const registered = createCollection("assets", isRegistered);
 
 /** Registrations in flight, and those that failed. */
-export const registrations = createValue<readonly Registration[]>([]);
+export const registrations = atom<readonly Registration[]>([]);
 
 /** Registers a picture, a data URI or a link. It is listed at once, and never sent twice by itself. */
 export async function register(picture: string, name: string, groupId: string): Promise<void> {
   const registration: Registration = { id: crypto.randomUUID(), name, picture, groupId, state: "sending" };
   const { id } = registration;
-  registrations.set((known) => [registration, ...known]);
+  registrations.set([registration, ...registrations.get()]);
   try {
     const handle = await createAsset(client, {
       model: "gamma-asset",
@@ -49,15 +49,15 @@ export async function register(picture: string, name: string, groupId: string): 
     registered.put({ ...handle, name, groupId, picture, at: Date.now() });
     dismiss(id);
   } catch (error) {
-    registrations.set((known) =>
-      known.map((one) => (one.id === id ? { ...one, state: "failed" as const, error } : one)),
+    registrations.set(
+      registrations.get().map((one) => (one.id === id ? { ...one, state: "failed" as const, error } : one)),
     );
   }
 }
 
 /** Takes a registration off the list. */
 export function dismiss(id: string): void {
-  registrations.set((known) => known.filter((one) => one.id !== id));
+  registrations.set(registrations.get().filter((one) => one.id !== id));
 }
 
 function isRegistered(kept: unknown): kept is RegisteredAsset {

@@ -1,3 +1,4 @@
+import { useStore } from "@nanostores/react";
 import {
   type ChatTarget,
   type ChatTool,
@@ -8,10 +9,11 @@ import {
 import { type ChatModel, chatModels } from "@sluice/core/schemas";
 import { type UseChatStreamResult, useChatStream } from "@sluice/react";
 import { chatModelInfo, chatTargetOf, type FormValues } from "@sluice/react/app";
+import { atom } from "nanostores";
 import { createContext, use, useCallback, useEffect, useMemo } from "react";
 import * as v from "valibot";
+import { keptAtom } from "../browser.js";
 import { isAway, isOfOffline } from "../server.js";
-import { createKeptValue, createValue, useValue } from "../value.js";
 import { askToStop, letStop } from "./stops.js";
 
 /** Settings of the chat. They are kept when the model changes, and used where the model has them. */
@@ -44,7 +46,7 @@ export const modelWords: Readonly<Record<ChatModel, ModelWords>> = {
 export const models = Object.keys(modelWords) as ChatModel[];
 
 /** The chat settings of this browser. */
-export const chatSettings = createKeptValue<ChatSettings>(
+export const chatSettings = keptAtom<ChatSettings>(
   "sluice-chat",
   { model: "alpha-v4.1-flash", values: {}, offersTools: false, wantsJSON: false, instructions: "" },
   isSettings,
@@ -52,7 +54,7 @@ export const chatSettings = createKeptValue<ChatSettings>(
 
 /** Changes some of the settings. */
 export function changeSettings(changes: Partial<ChatSettings>): void {
-  chatSettings.set((settings) => ({ ...settings, ...changes }));
+  chatSettings.set({ ...chatSettings.get(), ...changes });
 }
 
 /** The settings with the tools, if need be with a model that calls tools. */
@@ -105,7 +107,7 @@ export const toolTitles: Readonly<Record<string, string>> = {
 };
 
 /** Notes that the model was allowed to keep. They are gone when the page is left. */
-export const notes = createValue<readonly string[]>([]);
+export const notes = atom<readonly string[]>([]);
 
 /** Runs at once. */
 const rollDice = defineTool({
@@ -129,8 +131,8 @@ const saveNote = defineTool({
   parameters: v.object({ text: v.pipe(v.string(), v.minLength(1), v.description("The note")) }),
   needsApproval: true,
   execute({ text }) {
-    notes.set((kept) => [...kept, text]);
-    return { saved: true, notes: notes.getSnapshot().length };
+    notes.set([...notes.get(), text]);
+    return { saved: true, notes: notes.get().length };
   },
 });
 
@@ -201,7 +203,7 @@ export function isWaitingForNetwork(question: ThreadMessage | undefined, error: 
 
 /** Sends a question that waits for the network when that is back. */
 function useSendWhenBack({ messages, error, retry }: UseChatStreamResult): void {
-  const isOffline = useValue(isAway);
+  const isOffline = useStore(isAway);
   const last = messages.at(-1);
   const waiting = isWaitingForNetwork(last, error) ? last?.id : undefined;
   useEffect(() => {

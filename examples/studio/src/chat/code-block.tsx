@@ -1,12 +1,13 @@
+import { useStore } from "@nanostores/react";
 import clsx from "clsx";
 import { Download, WrapText } from "lucide-react";
 import { type ComponentProps, isValidElement, type ReactNode, useEffect, useState } from "react";
 import { type ExtraProps, useIsCodeFenceIncomplete } from "streamdown";
 import { CopyButton } from "@/components/sluice/copy-button";
+import { useMedia } from "../browser.js";
 import { theme } from "../shell/commands.js";
 import { Chip, IconButton, Skeleton } from "../ui/button.js";
 import { Highlighted, saveText } from "../ui/code.js";
-import { useMedia, useValue } from "../value.js";
 import { FORMULA } from "./formulas.js";
 
 /** Code of an answer, in colours, with its language and tools. A Mermaid diagram is drawn. */
@@ -92,7 +93,7 @@ interface DiagramProps {
 /** A Mermaid diagram as an image. */
 function Diagram({ code, children }: DiagramProps) {
   const [showsCode, setShowsCode] = useState(false);
-  const chosen = useValue(theme);
+  const chosen = useStore(theme);
   const isDarkHere = useMedia("(prefers-color-scheme: dark)");
   const isDark = chosen === "system" ? isDarkHere : chosen === "dark";
   const [drawn, setDrawn] = useState<{ url: string; width: number } | "failed">();

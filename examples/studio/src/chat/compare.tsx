@@ -1,3 +1,4 @@
+import { useStore } from "@nanostores/react";
 import { chatModelInfo, useAttachments } from "@sluice/react/app";
 import { X } from "lucide-react";
 import { useId, useRef, useState } from "react";
@@ -5,7 +6,6 @@ import { useInspected } from "../inspector/feed.js";
 import { RoomHeader } from "../shell/bars.js";
 import { useRoomCommands } from "../shell/commands.js";
 import { Button } from "../ui/button.js";
-import { useValue } from "../value.js";
 import { MOST_FILES } from "../words.js";
 import {
   type Chat,
@@ -23,7 +23,7 @@ import { ModelMenu, SettingsMenu } from "./model-menu.js";
 
 /** Two models side by side. Each question goes to both; nothing of it is kept. */
 export function Compare({ onClose }: { readonly onClose: () => void }) {
-  const settings = useValue(chatSettings);
+  const settings = useStore(chatSettings);
   const id = useId();
   const field = useRef<HTMLTextAreaElement>(null);
   const [left, setLeft] = useState(settings.model);

@@ -1,3 +1,4 @@
+import { useStore } from "@nanostores/react";
 import type { ChatStatus, ThreadMessage } from "@sluice/core";
 import { useAttachments, useConversations, useLeaveWarning } from "@sluice/react/app";
 import { Columns2, StickyNote } from "lucide-react";
@@ -15,13 +16,13 @@ import { SyncNote } from "@/components/sluice/devices";
 import { chatListOptions, keeping, storage } from "../client.js";
 import { useInspected } from "../inspector/feed.js";
 import { DropHint } from "../media/drop-hint.js";
-import { openRoute, whileAsking } from "../routes.js";
+import { whileAsking } from "../rooms.js";
+import { openRoute } from "../routes.js";
 import { RoomHeader } from "../shell/bars.js";
 import { useRoomCommands } from "../shell/commands.js";
 import { IconButton } from "../ui/button.js";
 import { later } from "../ui/later.js";
 import { Popover, toast } from "../ui/popups.js";
-import { useValue } from "../value.js";
 import { type Ask, ask as askInNewChat, useAsks } from "../welcome/asks.js";
 import { ALL_SAVED, chatWords, MOST_FILES, missingChatWords, unsavedWords } from "../words.js";
 import {
@@ -54,7 +55,7 @@ interface ConversationProps {
 
 /** One conversation: its messages, and the place to write more. */
 export function Conversation({ id, isNew, welcome, onCompare }: ConversationProps) {
-  const chosen = useValue(chatSettings);
+  const chosen = useStore(chatSettings);
   const [needsTools, setNeedsTools] = useState(false);
   const settings = needsTools ? withTools(chosen) : chosen;
   const chat = useChat(id, settings, storage);
@@ -205,7 +206,7 @@ function handleKey(
 function Missing() {
   return (
     <p role="status" className="mx-auto mt-4 rounded-xl border px-3 py-2 text-sm">
-      {missingChatWords(useValue(keeping))}
+      {missingChatWords(useStore(keeping))}
     </p>
   );
 }
@@ -267,7 +268,7 @@ function Status({ status, last }: StatusProps) {
 
 /** Says how many messages are not in the storage. It goes by itself when all are, and says that, too. */
 function Unsaved({ unsaved }: { readonly unsaved: number }) {
-  const state = useValue(keeping);
+  const state = useStore(keeping);
   const words = unsavedWords({ unsaved, keeping: state });
   const isFailing = unsaved > 0 && state !== "refused";
   useLeaveWarning(isFailing);
@@ -281,7 +282,7 @@ function Unsaved({ unsaved }: { readonly unsaved: number }) {
 
 /** The notes that `save_note` kept. */
 function Notes() {
-  const kept = useValue(notes);
+  const kept = useStore(notes);
   if (kept.length === 0) return null;
   return (
     <Popover

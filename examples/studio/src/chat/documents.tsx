@@ -1,22 +1,23 @@
+import { useStore } from "@nanostores/react";
 import type { useAttachments } from "@sluice/react/app";
 import { FilePlus } from "lucide-react";
+import { atom } from "nanostores";
 import { type DragEvent, useEffect, useRef } from "react";
 import { IconButton } from "../ui/button.js";
 import { toast } from "../ui/popups.js";
-import { createValue, useValue } from "../value.js";
 import { documentWords } from "../words.js";
 
 /** Largest text file, in bytes: more than most models read at once. */
 const MOST_BYTES = 1_000_000;
 
 /** Texts of files that no message box has taken yet. */
-const added = createValue<readonly string[]>([]);
+const added = atom<readonly string[]>([]);
 
 /** Takes the texts of files that are added while the component is shown. */
 export function useAddedTexts(take: (texts: readonly string[]) => void): void {
-  const texts = useValue(added);
+  const texts = useStore(added);
   useEffect(() => {
-    if (texts.length === 0 || added.getSnapshot() !== texts) return;
+    if (texts.length === 0 || added.get() !== texts) return;
     added.set([]);
     take(texts);
   }, [texts, take]);
@@ -26,7 +27,7 @@ export function useAddedTexts(take: (texts: readonly string[]) => void): void {
 async function addDocuments(files: Iterable<File>): Promise<void> {
   for (const file of files) {
     const text = await textOf(file);
-    if (typeof text === "string") added.set((texts) => [...texts, `File “${file.name}”:\n\n${text}`]);
+    if (typeof text === "string") added.set([...added.get(), `File “${file.name}”:\n\n${text}`]);
     else toast(documentWords(text.problem, file.name));
   }
 }

@@ -1,3 +1,4 @@
+import { useStore } from "@nanostores/react";
 import type { ThreadMessage } from "@sluice/core";
 import { Ending, Unanswered } from "@/components/sluice/ending";
 import { Pending, Retrying } from "@/components/sluice/waiting";
@@ -5,7 +6,6 @@ import { client } from "../client.js";
 import { useDescribe, useDescription } from "../errors.js";
 import { calls } from "../inspector/feed.js";
 import { Button, onPressOnce } from "../ui/button.js";
-import { useValue } from "../value.js";
 import { CONTINUE, changeSettings, isWaitingForNetwork, modelWords, useVerbs } from "./chat.js";
 
 interface AnswerEndingProps {
@@ -65,7 +65,7 @@ function SwitchModel({ onRetry }: { readonly onRetry: () => unknown }) {
 
 /** The wait for the first word, and for the next attempt of a request that failed. */
 export function Waiting({ model }: { readonly model?: string | undefined }) {
-  const wait = useValue(calls).find((call) => call.kind === "chat" && (!model || call.model === model));
+  const wait = useStore(calls).find((call) => call.kind === "chat" && (!model || call.model === model));
   const step = wait?.steps.at(-1);
   const { title } = useDescription(step?.type === "retry" ? step.error : undefined);
   if (wait && step?.type === "retry")

@@ -3,7 +3,7 @@ import clsx from "clsx";
 import { ArrowDown } from "lucide-react";
 import { type ReactNode, useDeferredValue, useEffect, useMemo, useRef, useState } from "react";
 import { useStickToBottom } from "use-stick-to-bottom";
-import { useMedia } from "../value.js";
+import { useMedia } from "../browser.js";
 import { type Chat, ChatContext, CONTINUE } from "./chat.js";
 import { placeBefore, usePlace } from "./place.js";
 import { Turn, type TurnMessages } from "./turn.js";

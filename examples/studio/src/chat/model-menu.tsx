@@ -1,3 +1,4 @@
+import { useStore } from "@nanostores/react";
 import { chatModelInfo } from "@sluice/react/app";
 import clsx from "clsx";
 import { Brain, Check, ChevronDown, Eye, SlidersHorizontal, Sparkles, Wrench } from "lucide-react";
@@ -5,7 +6,6 @@ import type { ReactNode } from "react";
 import { Button, IconButton, Skeleton } from "../ui/button.js";
 import { later } from "../ui/later.js";
 import { Popover } from "../ui/popups.js";
-import { useValue } from "../value.js";
 import { changeSettings, chatSettings, models, modelWords } from "./chat.js";
 
 type Model = (typeof models)[number];
@@ -91,7 +91,7 @@ function Ability({ label, icon }: { readonly label: string; readonly icon: React
 
 /** The settings of the model, and whether tools are offered. */
 export function SettingsMenu() {
-  const settings = useValue(chatSettings);
+  const settings = useStore(chatSettings);
   return (
     <Popover
       title="Settings"

@@ -5,9 +5,10 @@ import clsx from "clsx";
 import { ArrowUp, Square } from "lucide-react";
 import type { ReactNode, SubmitEvent } from "react";
 import { devicePrompts } from "../../demo/prompts.js";
+import { authorWords, deviceWords, READ_ONLY } from "../room-words.js";
 import { Badge, Button, Chip, IconButton } from "../ui/button.js";
 import { later } from "../ui/later.js";
-import { authorWords, deviceWords, READ_ONLY, toolWords } from "../words.js";
+import { toolWords } from "../words.js";
 
 const Markdown = later(async () => (await import("../chat/markdown.js")).Markdown);
 // without a network it could not be loaded any more

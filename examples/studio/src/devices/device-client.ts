@@ -1,8 +1,8 @@
 import { type Client, createClient } from "@sluice/core";
 import { remoteStorage } from "@sluice/core/remote";
+import { atom } from "nanostores";
 import { startService } from "../hosted/start.js";
 import { isHosted, serverURL } from "../server.js";
-import { createValue } from "../value.js";
 
 /** Names of the devices, as addresses have them. The guest's is that of a user who came by a link. */
 export const deviceNames = ["laptop", "phone", "guest"] as const;
@@ -27,10 +27,10 @@ function deviceClient(
 
 /** Makes a device whose network can be cut. */
 export function openDevice(user: string, device: DeviceName) {
-  const isOffline = createValue(false);
+  const isOffline = atom(false);
   let cable = new AbortController();
   const client = deviceClient(user, device, async (request) => {
-    if (isOffline.getSnapshot()) throw new TypeError("Failed to fetch");
+    if (isOffline.get()) throw new TypeError("Failed to fetch");
     if (isHosted) await startService();
     return fetch(request, { signal: AbortSignal.any([request.signal, cable.signal]) });
   });

@@ -1,10 +1,10 @@
+import { useStore } from "@nanostores/react";
 import { GatewayProvider } from "@sluice/react";
 import { useConversations } from "@sluice/react/app";
 import { CalendarClock, LogOut, Plus, Share2, Wifi, WifiOff } from "lucide-react";
 import { type ReactNode, useEffect, useState } from "react";
+import { ASK_FIRST, networkWords } from "../room-words.js";
 import { Chip, IconButton } from "../ui/button.js";
-import { useValue } from "../value.js";
-import { ASK_FIRST, networkWords } from "../words.js";
 import { DeviceChat } from "./device-chat.js";
 import { deviceNames, openDevice } from "./device-client.js";
 import { Join } from "./join.js";
@@ -26,7 +26,7 @@ type PanelName = keyof typeof panels;
 function Device() {
   const [chosen, choose] = useState(address.get("chat") ?? undefined);
   const [panel, setPanel] = useState<PanelName>();
-  const isCut = useValue(isOffline);
+  const isCut = useStore(isOffline);
   const { conversations, active, isRestoring, create } = useConversations({ storage, activeId: chosen });
   // a chat that was never written to has no record: this device begins it
   const [fresh] = useState(create);

@@ -1,24 +1,21 @@
+import { useStore } from "@nanostores/react";
 import clsx from "clsx";
 import { ExternalLink, Power } from "lucide-react";
 import { type ReactNode, type SubmitEvent, useEffect, useState } from "react";
+import { keptAtom } from "../browser.js";
 import { inspected } from "../inspector/feed.js";
+import { DEVICE_CLOSED, DEVICES_INTRO } from "../room-words.js";
 import { RoomHeader } from "../shell/bars.js";
 import { Button, IconButton } from "../ui/button.js";
-import { createKeptValue, useValue } from "../value.js";
-import { DEVICE_CLOSED, DEVICES_INTRO } from "../words.js";
 import { addressOf, type DeviceName, forgetDevices } from "./device-client.js";
 import { NameField } from "./name-field.js";
 
 /** Name of the user who is signed in on both devices; empty while nobody is. */
-const signedIn = createKeptValue(
-  "sluice-devices-user",
-  "",
-  (kept): kept is string => typeof kept === "string",
-);
+const signedIn = keptAtom("sluice-devices-user", "", (kept): kept is string => typeof kept === "string");
 
 /** The room with two devices of one user. Each is a page of its own, and they share nothing but the server. */
 export function DevicesRoom() {
-  const user = useValue(signedIn);
+  const user = useStore(signedIn);
   // its code is not written from settings
   useEffect(() => inspected.set(undefined));
   return (

@@ -1,8 +1,8 @@
 import { joinConversation } from "@sluice/core/remote";
 import { describeError } from "@sluice/react/app";
 import type { SubmitEvent } from "react";
+import { shareWords } from "../room-words.js";
 import { Button } from "../ui/button.js";
-import { shareWords } from "../words.js";
 import { addressOf, openDevice } from "./device-client.js";
 import { NameField } from "./name-field.js";
 import { useAction } from "./use-action.js";

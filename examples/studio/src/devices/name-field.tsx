@@ -1,5 +1,5 @@
+import { NO_PASSWORD } from "../room-words.js";
 import { Field, TextInput } from "../ui/fields.js";
-import { NO_PASSWORD } from "../words.js";
 
 /** The name of a user, who is believed. */
 export function NameField({ suggestion }: { readonly suggestion: string }) {

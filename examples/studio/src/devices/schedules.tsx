@@ -9,8 +9,8 @@ import { useClient } from "@sluice/react";
 import { X } from "lucide-react";
 import { useEffect, useState } from "react";
 import { morningPrompt } from "../../demo/prompts.js";
+import { MORNING_PICTURE, scheduleWords, startWords } from "../room-words.js";
 import { Chip, IconButton } from "../ui/button.js";
-import { MORNING_PICTURE, scheduleWords, startWords } from "../words.js";
 import { Panel, type PanelParts } from "./panel.js";
 import { useAction } from "./use-action.js";
 

@@ -1,12 +1,12 @@
+import { useStore } from "@nanostores/react";
 import { type ReactNode, useEffect } from "react";
 import { isHosted } from "../server.js";
-import { useValue } from "../value.js";
 import { hostedProblem, startService } from "./start.js";
 import { Unavailable } from "./unavailable.js";
 
 /** Starts the Service Worker of a hosted page when the first screen is there, and says so where it can't. */
 export function HostedGate({ children }: { readonly children: ReactNode }) {
-  const problem = useValue(hostedProblem);
+  const problem = useStore(hostedProblem);
   const start = () => void startService().catch(() => {});
   useEffect(() => {
     if (!isHosted) return;

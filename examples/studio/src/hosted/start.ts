@@ -1,6 +1,6 @@
+import { atom } from "nanostores";
 import type { Started } from "../../hosted/service-worker.ts";
 import { NOT_SENT } from "../not-sent.js";
-import { createValue } from "../value.js";
 
 /** Reason why the studio can't run here. */
 export interface HostedProblem {
@@ -10,7 +10,7 @@ export interface HostedProblem {
 }
 
 /** Says why the studio can't run here; undefined where it can, as far as is known. */
-export const hostedProblem = createValue<HostedProblem | undefined>(undefined);
+export const hostedProblem = atom<HostedProblem | undefined>(undefined);
 
 /** Longest time that the Service Worker may take to start, in milliseconds: it loads about a megabyte. */
 const LONGEST_START_MS = 120_000;

@@ -1,3 +1,4 @@
+import { useStore } from "@nanostores/react";
 import type { ImageModel } from "@sluice/core/schemas";
 import { useImages } from "@sluice/react";
 import { imageForm, imageRequestOf, type MediaField } from "@sluice/react/app";
@@ -20,11 +21,10 @@ import {
 import { fieldOf, ModelSelect, MoreSettings, ResolutionChips, ShapeChips } from "../media/settings.js";
 import { LostFiles, References, useDrop, useSources } from "../media/sources.js";
 import { type MediaDraft, type MediaForm, useImageForm } from "../media/use-media-form.js";
+import { busyWords, IMAGES_DONE } from "../room-words.js";
 import { useRoomCommands } from "../shell/commands.js";
 import { Chip, IconButton } from "../ui/button.js";
 import { NumberField } from "../ui/fields.js";
-import { useValue } from "../value.js";
-import { busyWords, IMAGES_DONE } from "../words.js";
 import { gallery, IMAGE_STORE, keepSheet, renewLinks } from "./gallery.js";
 import { Wall } from "./wall.js";
 
@@ -35,7 +35,7 @@ export function ImagesRoom() {
   const form = useImageForm();
   const { generate, stop, reset, ...state } = useImages<ImageModel>({ id: IMAGE_STORE, model: form.model });
   const { status, error, outcome, variables, submittedAt } = state;
-  const sheets = useValue(gallery);
+  const sheets = useStore(gallery.items);
   // without a proxy, or without its archive, the links stay as they are
   useEffect(() => void renewLinks(sheets).catch(() => {}), [sheets]);
   const isPending = status === "pending";

@@ -1,14 +1,6 @@
-import type {
-  AssetRequest,
-  ChatTarget,
-  ClientEvent,
-  ImageRequest,
-  Issue,
-  Store,
-  VideoRequest,
-} from "@sluice/core";
-import { useEffect } from "react";
-import { createValue } from "../value.js";
+import type { AssetRequest, ChatTarget, ClientEvent, ImageRequest, Issue, VideoRequest } from "@sluice/core";
+import { atom } from "nanostores";
+import { useEffect, useSyncExternalStore } from "react";
 
 type CallEvent = Extract<ClientEvent, { readonly callId: string; readonly path: string }>;
 /** A step of a call with the time at which it was recorded, in milliseconds since 1970. */
@@ -42,22 +34,22 @@ const MOST_STEPS = 60;
 const LONG = 2000;
 
 /** The latest calls of the client, newest first. */
-export const calls = createValue<readonly Call[]>([]);
+export const calls = atom<readonly Call[]>([]);
 
-/** True while an answer of a chat that has begun is in flight. */
-export const answerInFlight: Store<boolean> = {
-  subscribe: calls.subscribe,
-  getSnapshot: () =>
-    calls.getSnapshot().some(({ kind, steps }) => {
+/** Says if an answer of a chat that has begun is in flight. */
+export function useAnswerInFlight(): boolean {
+  return useSyncExternalStore(calls.listen, () =>
+    calls.get().some(({ kind, steps }) => {
       const has = (type: RecordedStep["type"]) => steps.some((step) => step.type === type);
       return kind === "chat" && has("first-chunk") && !has("end");
     }),
-};
+  );
+}
 
 /** True from the start of a chat or image call to its end. */
 export function isAnswering(): boolean {
   return calls
-    .getSnapshot()
+    .get()
     .some(
       ({ kind, steps }) => (kind === "chat" || kind === "image") && !steps.some(({ type }) => type === "end"),
     );
@@ -76,11 +68,11 @@ export function recordEvent(event: ClientEvent): void {
   const { callId, kind, model, path } = event;
   if (event.type === "request") sending = callId;
   const step = { ...event, at: Date.now() };
-  calls.set((known) =>
-    known.some((call) => call.callId === callId)
-      ? known
-      : [{ callId, kind, model, path, steps: [], requests: [], warnings: [] }, ...known].slice(0, MOST_CALLS),
-  );
+  const known = calls.get();
+  if (!known.some((call) => call.callId === callId))
+    calls.set(
+      [{ callId, kind, model, path, steps: [], requests: [], warnings: [] }, ...known].slice(0, MOST_CALLS),
+    );
   change(callId, (call) => ({ ...call, steps: [...call.steps, step].slice(-MOST_STEPS) }));
 }
 
@@ -111,7 +103,7 @@ export function recordRequest(request: Request): void {
 }
 
 function change(callId: string, next: (call: Call) => Call): void {
-  calls.set((known) => known.map((call) => (call.callId === callId ? next(call) : call)));
+  calls.set(calls.get().map((call) => (call.callId === callId ? next(call) : call)));
 }
 
 function isSecret(name: string): boolean {
@@ -152,7 +144,7 @@ export interface Inspected {
 }
 
 /** The room on screen; undefined until it says so. */
-export const inspected = createValue<Inspected | undefined>(undefined);
+export const inspected = atom<Inspected | undefined>(undefined);
 
 /** Shows the inspector the work and the state of the room that calls this. */
 export function useInspected(work: Work, state: unknown): void {

@@ -1,14 +1,16 @@
 import { Tabs as Base } from "@base-ui/react/tabs";
+import { useStore } from "@nanostores/react";
 import { Download, ExternalLink } from "lucide-react";
 import { type ReactNode, useState } from "react";
 import { CopyButton } from "@/components/sluice/copy-button";
+import { keptAtom, useOnline } from "../browser.js";
 import { client } from "../client.js";
+import { NO_CODE } from "../room-words.js";
 import { inspectorView } from "../shell/commands.js";
 import { Button, Chip } from "../ui/button.js";
 import { Highlighted } from "../ui/code.js";
 import { toast } from "../ui/popups.js";
-import { createKeptValue, useOnline, useValue } from "../value.js";
-import { NO_CODE, roomWords } from "../words.js";
+import { roomWords } from "../words.js";
 import { inspected, type Work } from "./feed.js";
 import { NetworkView } from "./network-view.js";
 import { proxyAt } from "./snippets/parts.js";
@@ -17,7 +19,7 @@ import { StateView } from "./tree.js";
 
 /** The panel that shows the code, the requests and the state of the running room. */
 export function Inspector() {
-  const view = useValue(inspectorView);
+  const view = useStore(inspectorView);
   return (
     <Tabs
       label="Inspector"
@@ -41,7 +43,7 @@ const labels: Readonly<Record<Target, string>> = {
 const targets = Object.entries(labels) as [Target, string][];
 
 /** The chosen language; the browser keeps it between visits. */
-const chosenTarget = createKeptValue<Target>(
+const chosenTarget = keptAtom<Target>(
   "sluice-inspector-language",
   "react",
   (kept): kept is Target => typeof kept === "string" && Object.hasOwn(labels, kept),
@@ -49,8 +51,8 @@ const chosenTarget = createKeptValue<Target>(
 
 /** The code that does what the room does now, with its settings. */
 function CodeView() {
-  const shown = useValue(inspected);
-  const target = useValue(chosenTarget);
+  const shown = useStore(inspected);
+  const target = useStore(chosenTarget);
   if (!shown) return <p className="p-4 text-sm text-muted">{NO_CODE}</p>;
   const code = snippet(shown.work, target, proxyAt(client.baseURL));
   return (

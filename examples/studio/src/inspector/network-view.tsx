@@ -1,16 +1,16 @@
+import { useStore } from "@nanostores/react";
 import { KeyRound, TriangleAlert } from "lucide-react";
 import { useState } from "react";
 import { useNow } from "@/components/sluice/use-now";
+import { callWords, keyWords } from "../room-words.js";
 import { Badge, Button } from "../ui/button.js";
-import { useValue } from "../value.js";
-import { callWords, keyWords } from "../words.js";
 import { type Call, calls, type SentRequest } from "./feed.js";
 import { seconds, timelineOf } from "./timeline.js";
 import { Tree } from "./tree.js";
 
 /** The calls of the client, newest first, each with its timeline. */
 export function NetworkView() {
-  const all = useValue(calls);
+  const all = useStore(calls);
   const [openId, setOpenId] = useState<string>();
   const groups = groupPolls(all);
   // the newest is open until the user opens another

@@ -1,6 +1,6 @@
+import { useStore } from "@nanostores/react";
 import { ChevronRight } from "lucide-react";
 import { useDeferredValue, useState } from "react";
-import { useValue } from "../value.js";
 import { inspected } from "./feed.js";
 
 interface TreeProps {
@@ -75,7 +75,7 @@ function textOf(value: unknown): string {
 
 /** The snapshot of the store of the room, live. */
 export function StateView() {
-  const shown = useDeferredValue(useValue(inspected));
+  const shown = useDeferredValue(useStore(inspected));
   if (!shown) return null;
   return (
     <div className="p-3 font-mono text-xs">

@@ -1,3 +1,4 @@
+import { useStore } from "@nanostores/react";
 import type { MediaField } from "@sluice/react/app";
 import { Upload } from "lucide-react";
 import { useRef, useState } from "react";
@@ -6,7 +7,6 @@ import { gallery } from "../images/gallery.js";
 import { Button } from "../ui/button.js";
 import { TextInput } from "../ui/fields.js";
 import { Popover, type Trigger } from "../ui/popups.js";
-import { useValue } from "../value.js";
 import { acceptOf, fileHints } from "./files.js";
 
 interface AddMediaProps {
@@ -91,8 +91,8 @@ const MOST = 8;
 
 /** Pictures and assets of this browser that the field takes. */
 function Recent({ field, onPick }: { field: MediaField; onPick: (url: string) => void }) {
-  const sheets = useValue(gallery);
-  const assets = useValue(registered);
+  const sheets = useStore(gallery.items);
+  const assets = useStore(registered.items);
   if (field.media !== "image") return null;
   const images = sheets.flatMap(({ prompt, images }) =>
     images.flatMap(({ url }) => (url ? { url, shown: url, name: prompt } : [])),

@@ -1,6 +1,5 @@
-import type { Store } from "@sluice/core";
+import { atom, onMount, type ReadableAtom } from "nanostores";
 import { noteStorageFailure, storage } from "../client.js";
-import { createValue } from "../value.js";
 
 /** Fields of every kept item. */
 interface Kept {
@@ -10,14 +9,15 @@ interface Kept {
 }
 
 /** A list that this browser keeps between visits, newest first, the same in all tabs. */
-export interface Collection<Item extends Kept> extends Store<readonly Item[]> {
+export interface Collection<Item extends Kept> {
+  readonly items: ReadableAtom<readonly Item[]>;
   /** Adds an item, or replaces the one with its id. */
   readonly put: (item: Item) => void;
   readonly remove: (id: string) => void;
 }
 
 /** Names of the lists with items that could not be written. */
-export const unsavedLists = createValue<ReadonlySet<string>>(new Set());
+export const unsavedLists = atom<ReadonlySet<string>>(new Set());
 
 /** Waits before an item is written again, in milliseconds. */
 const FIRST_WAIT_MS = 1000;
@@ -28,23 +28,15 @@ export function createCollection<Item extends Kept>(
   name: string,
   isItem: (kept: unknown) => kept is Item,
 ): Collection<Item> {
-  const items = new Map<string, Item>();
-  const value = createValue<readonly Item[]>([]);
+  const known = new Map<string, Item>();
+  const items = atom<readonly Item[]>([]);
   // what changed here before the storage was read is newer than what it has
   const touched = new Set<string>();
   const due = new Map<string, Item | undefined>();
   let isRead = false;
   let isWriting = false;
-
-  return {
-    getSnapshot: value.getSnapshot,
-    subscribe(listener) {
-      read();
-      return value.subscribe(listener);
-    },
-    put: (item) => change(item.id, item),
-    remove: (id) => change(id, undefined),
-  };
+  onMount(items, read);
+  return { items, put: (item) => change(item.id, item), remove: (id) => change(id, undefined) };
 
   function change(id: string, item: Item | undefined): void {
     touched.add(id);
@@ -63,13 +55,13 @@ export function createCollection<Item extends Kept>(
           await storage.write(name, new Map([[id, item]]));
           if (due.get(id) === item) due.delete(id);
         } catch {
-          unsavedLists.set((known) => new Set([...known, name]));
+          unsavedLists.set(new Set([...unsavedLists.get(), name]));
         }
-      if (unsavedLists.getSnapshot().has(name) && due.size > 0)
+      if (unsavedLists.get().has(name) && due.size > 0)
         await new Promise((resolve) => setTimeout(resolve, waitMs));
     }
     isWriting = false;
-    unsavedLists.set((known) => new Set([...known].filter((other) => other !== name)));
+    unsavedLists.set(new Set([...unsavedLists.get()].filter((other) => other !== name)));
   }
 
   function read(): void {
@@ -84,9 +76,9 @@ export function createCollection<Item extends Kept>(
 
   function take(records: ReadonlyMap<string, unknown>): void {
     for (const [id, record] of records)
-      if (isItem(record)) items.set(id, record);
-      else items.delete(id);
-    value.set([...items.values()].sort((a, b) => b.at - a.at));
+      if (isItem(record)) known.set(id, record);
+      else known.delete(id);
+    items.set([...known.values()].sort((a, b) => b.at - a.at));
   }
 }
 
@@ -94,8 +86,8 @@ export function createCollection<Item extends Kept>(
 const OLDEST_MS = 7 * 24 * 3_600_000;
 
 /** Removes the items whose links have long expired. */
-export function forgetOld<Item extends Kept>({ getSnapshot, remove }: Collection<Item>): void {
-  for (const { id, at } of getSnapshot()) if (at < Date.now() - OLDEST_MS) remove(id);
+export function forgetOld<Item extends Kept>({ items, remove }: Collection<Item>): void {
+  for (const { id, at } of items.get()) if (at < Date.now() - OLDEST_MS) remove(id);
 }
 
 /** Checks the fields that every kept item has, and some texts. */

@@ -1,3 +1,4 @@
+import { useStore } from "@nanostores/react";
 import type { Outcome } from "@sluice/core";
 import { type EstimatedRequest, estimate } from "@sluice/core/prices";
 import { type ErrorWords, errorWords, useLeaveWarning } from "@sluice/react/app";
@@ -17,11 +18,11 @@ import { sceneOf, scenes } from "../../demo/media/art/scenes.js";
 import { type DemoPrompt, demoPrompts } from "../../demo/prompts.js";
 import { useDescription } from "../errors.js";
 import { prices } from "../prices.js";
+import { drawingWords, NOTHING_SENT, TOO_LARGE, UNSAVED } from "../room-words.js";
 import { isDemo, isOfOffline } from "../server.js";
 import { RoomHeader } from "../shell/bars.js";
 import { Button, onPressOnce } from "../ui/button.js";
-import { useValue } from "../value.js";
-import { drawingWords, imaginary, NOTHING_SENT, TOO_LARGE, UNSAVED } from "../words.js";
+import { imaginary } from "../words.js";
 import { unsavedLists } from "./collection.js";
 import { filesInReading } from "./files.js";
 import { Problem } from "./sources.js";
@@ -54,7 +55,7 @@ export function useMediaRoom<Model extends string>(
 ) {
   const region = useRef<HTMLElement>(null);
   const button = useRef<HTMLButtonElement>(null);
-  const isReading = useValue(filesInReading) > 0;
+  const isReading = useStore(filesInReading) > 0;
   /** Fills the form, and shows it. */
   const fill = (draft: MediaDraft<Model>) => {
     form.fill(draft);
@@ -108,7 +109,7 @@ export function MediaRoom({ title, dropProps, composer, failure, children }: Med
 
 /** Says that something of a media room is not in the storage. It goes by itself when all is. */
 export function Unsaved() {
-  const isFailing = useValue(unsavedLists).size > 0;
+  const isFailing = useStore(unsavedLists).size > 0;
   useLeaveWarning(isFailing);
   return (
     <div role="status" className="-mb-6 text-center text-xs">
@@ -201,7 +202,7 @@ export function LastRow({ button, children }: { readonly button: ReactNode; read
 
 /** The button that costs money: a double click and a held key press it once. */
 export function GenerateButton({ button, isBusy, children, onPress }: GenerateProps) {
-  const isReading = useValue(filesInReading) > 0;
+  const isReading = useStore(filesInReading) > 0;
   const isOff = isBusy || isReading;
   return (
     <Button

@@ -1,9 +1,10 @@
 import type { Issue, VideoRequest, VideoTaskStore } from "@sluice/core";
 import type { UploadedMedia } from "@sluice/core/media";
 import type { FormValue, FormValues, MediaField } from "@sluice/react/app";
+import { atom } from "nanostores";
 import { useEffect, useState } from "react";
+import { keptAtom } from "../browser.js";
 import { client } from "../client.js";
-import { createKeptValue, createValue } from "../value.js";
 import { fileProblem } from "./words.js";
 
 /*
@@ -93,11 +94,11 @@ type Links = Readonly<Record<string, Link>>;
 /** Time that a link has to work on, so that the gateway can fetch the file after it has waited. */
 const VALID_MS = 3_600_000;
 
-const links = createKeptValue<Links>("sluice-uploads", {}, isLinks);
+const links = keptAtom<Links>("sluice-uploads", {}, isLinks);
 
 /** Returns the link to an uploaded file, by the address that stands for the file; undefined without one that works. */
 function uploadedAt(address: string): string | undefined {
-  const link = links.getSnapshot()[address];
+  const link = links.get()[address];
   return link && isUsable(link) ? link.url : undefined;
 }
 
@@ -106,7 +107,7 @@ export async function keepLinks(sent: readonly (readonly [address: string, file:
   const { uploadMedia } = await import("@sluice/core/media");
   for (const [address, file] of sent) {
     const { url, expiresAt } = await uploadMedia(client, file);
-    const known = Object.entries(links.getSnapshot()).filter(([, link]) => isUsable(link));
+    const known = Object.entries(links.get()).filter(([, link]) => isUsable(link));
     links.set({ ...Object.fromEntries(known), [address]: { url, expiresAt } });
   }
 }
@@ -152,15 +153,15 @@ const pictureUses = ["first_frame", "last_frame", "reference_image"] as const;
 const otherUses = ["reference_video", "reference_audio", "file"] as const;
 
 /** Number of files that are being read. Nothing is sent before they are part of the form. */
-export const filesInReading = createValue(0);
+export const filesInReading = atom(0);
 
 /** Checks a file and returns its address, as `addressFor` does. */
 export async function prepare(file: File, field: MediaField): Promise<string> {
-  filesInReading.set((count) => count + 1);
+  filesInReading.set(filesInReading.get() + 1);
   try {
     return await addressFor(file, field);
   } finally {
-    filesInReading.set((count) => count - 1);
+    filesInReading.set(filesInReading.get() - 1);
   }
 }
 

@@ -1,3 +1,4 @@
+import { useStore } from "@nanostores/react";
 import type { FieldName, MediaField } from "@sluice/react/app";
 import clsx from "clsx";
 import { Box, FileText, Film, Globe, ImageOff, Music, Plus, X } from "lucide-react";
@@ -6,8 +7,8 @@ import { useDropzone } from "react-dropzone";
 import { Refusals } from "@/components/sluice/attachments";
 import { useMediaLink } from "@/components/sluice/media-link";
 import { registered } from "../assets/registered.js";
-import { useValue } from "../value.js";
-import { lostFilesWords, MOST_FILES, type Refused, refusedWords } from "../words.js";
+import { lostFilesWords } from "../room-words.js";
+import { MOST_FILES, type Refused, refusedWords } from "../words.js";
 import { AddMedia } from "./add-media.js";
 import { fileNameAt, pictureAt, prepare } from "./files.js";
 import { type FormControls, urlsOf } from "./use-media-form.js";
@@ -185,7 +186,7 @@ const icons = { image: ImageOff, video: Film, audio: Music, file: FileText, link
 
 /** A file or link of a request, and the button that takes it out. */
 function Thumbnail({ url, media, label, className, onRemove }: ThumbnailProps) {
-  const assets = useValue(registered);
+  const assets = useStore(registered.items);
   const isAsset = url.startsWith("asset:");
   const asset = assets.find(({ uri }) => uri === url);
   const shown = isAsset ? asset?.picture : media === "image" ? pictureAt(url) : undefined;

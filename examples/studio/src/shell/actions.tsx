@@ -1,3 +1,4 @@
+import { useStore } from "@nanostores/react";
 import { type Conversation, useConversations } from "@sluice/react/app";
 import {
   Bookmark,
@@ -31,7 +32,6 @@ import { changeSettings, chatSettings, models, modelWords } from "../chat/chat.j
 import { chatListOptions } from "../client.js";
 import { openRoute, useRoute } from "../routes.js";
 import { toast } from "../ui/popups.js";
-import { useValue } from "../value.js";
 import { ask, failures, offered } from "../welcome/asks.js";
 import { transferWords } from "../words.js";
 import {
@@ -115,7 +115,7 @@ const rest: readonly Group[] = [
 /** All that the palette does now, in groups. `text` is what was typed: some actions take it as a name. */
 export function useActions(text: string): readonly Group[] {
   const name = text.trim();
-  const verbs = useValue(roomCommands);
+  const verbs = useStore(roomCommands);
   const { id } = useRoute();
   const { active, ...list } = useConversations({ ...chatListOptions, ...(id && { activeId: id }) });
   const room = verbs.map((verb) => ({ ...verb, icon: <Play /> }));
@@ -174,7 +174,7 @@ function chatActionsOf(chat: Conversation, { pin, remove, restore }: ListVerbs):
 
 /** The models, and the settings that are on or off. */
 function useSettingActions(): readonly Action[] {
-  const { model, offersTools, wantsJSON } = useValue(chatSettings);
+  const { model, offersTools, wantsJSON } = useStore(chatSettings);
   return [
     ...models
       .filter((other) => other !== model)
@@ -198,8 +198,8 @@ function useSettingActions(): readonly Action[] {
 
 /** The presets, and the way to make one. */
 function usePresetActions(): readonly Action[] {
-  const kept = useValue(presets);
-  const { model } = useValue(chatSettings);
+  const kept = useStore(presets);
+  const { model } = useStore(chatSettings);
   return [
     ...kept.map((preset) => ({
       label: `Use preset “${preset.name}”`,

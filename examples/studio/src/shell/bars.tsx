@@ -1,3 +1,4 @@
+import { useStore } from "@nanostores/react";
 import {
   Box,
   Clapperboard,
@@ -13,10 +14,10 @@ import {
   Sun,
 } from "lucide-react";
 import type { ReactNode } from "react";
-import { hrefOf, isSettled, preloadRoom, type RoomName, useRoute } from "../routes.js";
+import { isSettled, preloadRoom } from "../rooms.js";
+import { hrefOf, type RoomName, useRoute } from "../routes.js";
 import { IconButton } from "../ui/button.js";
 import { later } from "../ui/later.js";
-import { useValue } from "../value.js";
 import {
   inspectorIsOpen,
   keysOf,
@@ -112,10 +113,10 @@ interface RoomHeaderProps {
 /** The row above a room, with the buttons of both panels. */
 export function RoomHeader({ title, children }: RoomHeaderProps) {
   const { room } = useRoute();
-  const hasTray = useValue(isSettled) || room !== "chat";
+  const hasTray = useStore(isSettled) || room !== "chat";
   const isWide = useWideForRail();
-  const railIsShown = useValue(railIsOpen) && isWide;
-  const inspectorIsShown = useValue(inspectorIsOpen);
+  const railIsShown = useStore(railIsOpen) && isWide;
+  const inspectorIsShown = useStore(inspectorIsOpen);
   return (
     <header className="flex h-12 shrink-0 items-center gap-2 px-2">
       {!railIsShown && (
@@ -148,7 +149,7 @@ const themeLooks = {
 
 /** The button of the theme. */
 function ThemeButton() {
-  const { Icon, label } = themeLooks[useValue(theme)];
+  const { Icon, label } = themeLooks[useStore(theme)];
   return (
     <IconButton label={label} onClick={nextTheme}>
       <Icon aria-hidden />

@@ -1,24 +1,25 @@
+import { atom } from "nanostores";
 import { useEffect } from "react";
-import { createKeptValue, createValue, useMedia } from "../value.js";
+import { keptAtom, useMedia } from "../browser.js";
 
 const isBoolean = (kept: unknown): kept is boolean => typeof kept === "boolean";
 
 /** Says if the rail is open, where the screen has room for it. */
-export const railIsOpen = createKeptValue("sluice-rail", true, isBoolean);
+export const railIsOpen = keptAtom("sluice-rail", true, isBoolean);
 /** Says if the inspector is open beside the room. Open on the first visit. */
-export const inspectorIsOpen = createKeptValue("sluice-inspector", true, isBoolean);
+export const inspectorIsOpen = keptAtom("sluice-inspector", true, isBoolean);
 const views = ["code", "network", "state"] as const;
 type View = (typeof views)[number];
 
 /** The tab of the inspector. The browser keeps it between visits. */
-export const inspectorView = createKeptValue<View>("sluice-inspector-view", "code", (kept): kept is View =>
+export const inspectorView = keptAtom<View>("sluice-inspector-view", "code", (kept): kept is View =>
   views.some((known) => known === kept),
 );
 
 /** Says if the rail lies over the page, on a small screen. */
-export const railDrawerIsOpen = createValue(false);
+export const railDrawerIsOpen = atom(false);
 /** Says if the inspector lies over the page, on a small screen. */
-export const inspectorSheetIsOpen = createValue(false);
+export const inspectorSheetIsOpen = atom(false);
 
 /** Says if the rail can stand beside the room. */
 export function useWideForRail(): boolean {
@@ -33,17 +34,17 @@ export function useWideForInspector(): boolean {
 /** Opens or closes the rail, or its drawer on a small screen. */
 export function toggleRail(): void {
   const value = matchMedia("(width >= 48rem)").matches ? railIsOpen : railDrawerIsOpen;
-  value.set((isOpen) => !isOpen);
+  value.set(!value.get());
 }
 
 /** Opens or closes the inspector, or its sheet on a small screen. */
 export function toggleInspector(): void {
   const value = matchMedia("(width >= 72rem)").matches ? inspectorIsOpen : inspectorSheetIsOpen;
-  value.set((isOpen) => !isOpen);
+  value.set(!value.get());
 }
 
 /** The box of the shell that lies over the page. */
-export const overlay = createValue<"palette" | "shortcuts" | "readme" | undefined>(undefined);
+export const overlay = atom<"palette" | "shortcuts" | "readme" | undefined>(undefined);
 
 /** Closes the box. */
 export function closeOverlay(): void {
@@ -57,7 +58,7 @@ export interface RoomCommand {
 }
 
 /** The verbs of the room on screen. */
-export const roomCommands = createValue<readonly RoomCommand[]>([]);
+export const roomCommands = atom<readonly RoomCommand[]>([]);
 
 /** Offers the verbs of the room that calls this while it is shown. What is false is left out. */
 export function useRoomCommands(commands: readonly (RoomCommand | false)[]): void {
@@ -70,19 +71,18 @@ const themes = ["system", "light", "dark"] as const;
 type Theme = (typeof themes)[number];
 
 /** The chosen theme. `public/boot.js` applies it before the first paint of the next visit. */
-export const theme = createKeptValue<Theme>("sluice-theme", "system", (kept): kept is Theme =>
+export const theme = keptAtom<Theme>("sluice-theme", "system", (kept): kept is Theme =>
   themes.some((known) => known === kept),
 );
 
-theme.subscribe(() => {
-  const chosen = theme.getSnapshot();
+theme.listen((chosen) => {
   if (chosen === "system") delete document.documentElement.dataset["theme"];
   else document.documentElement.dataset["theme"] = chosen;
 });
 
 /** Chooses the next theme: system, light, dark. */
 export function nextTheme(): void {
-  theme.set((chosen) => themes[(themes.indexOf(chosen) + 1) % themes.length] ?? "system");
+  theme.set(themes[(themes.indexOf(theme.get()) + 1) % themes.length] ?? "system");
 }
 
 const isMac = /Mac|iPhone|iPad/.test(navigator.platform);

@@ -1,14 +1,15 @@
+import { useStore } from "@nanostores/react";
 import clsx from "clsx";
 import { FlaskConical, WifiOff } from "lucide-react";
 import { type ReactNode, useEffect, useMemo, useState } from "react";
 import { isCut } from "../client.js";
-import { answerInFlight } from "../inspector/feed.js";
-import { isSettled, openRoute, useRoute } from "../routes.js";
+import { useAnswerInFlight } from "../inspector/feed.js";
+import { isSettled } from "../rooms.js";
+import { openRoute, useRoute } from "../routes.js";
 import { isAway, isDemo, isHosted } from "../server.js";
 import { Tooltips } from "../ui/button.js";
 import { later } from "../ui/later.js";
 import { Dialog, hasToasts, Menu, Sheet } from "../ui/popups.js";
-import { useValue } from "../value.js";
 import { bannerWords } from "../words.js";
 import { Rail } from "./bars.js";
 import {
@@ -37,8 +38,8 @@ const Tasks = later(async () => (await import("./tray.js")).Tasks, "none");
 
 /** The frame around every room: rail, banner, inspector, toasts and shortcuts. */
 export function Shell({ children }: { readonly children: ReactNode }) {
-  const isCalm = useValue(isSettled);
-  const hasToast = useValue(hasToasts);
+  const isCalm = useStore(isSettled);
+  const hasToast = useStore(hasToasts);
   const { room } = useRoute();
   useEffect(() => {
     if (isCalm) Menu.preload();
@@ -75,7 +76,7 @@ export function Shell({ children }: { readonly children: ReactNode }) {
 }
 
 function Overlay() {
-  switch (useValue(overlay)) {
+  switch (useStore(overlay)) {
     case "palette":
       return <Search />;
     case "shortcuts":
@@ -152,8 +153,8 @@ function useFocusAfterwards(): void {
 }
 
 function RailPanel() {
-  const isOpen = useValue(railIsOpen);
-  const isDrawerOpen = useValue(railDrawerIsOpen);
+  const isOpen = useStore(railIsOpen);
+  const isDrawerOpen = useStore(railDrawerIsOpen);
   if (!useWideForRail())
     return (
       <Sheet title="Sidebar" side="left" isPlain isOpen={isDrawerOpen} onOpenChange={railDrawerIsOpen.set}>
@@ -168,8 +169,8 @@ function RailPanel() {
 }
 
 function InspectorPanel() {
-  const isOpen = useValue(inspectorIsOpen);
-  const isSheetOpen = useValue(inspectorSheetIsOpen);
+  const isOpen = useStore(inspectorIsOpen);
+  const isSheetOpen = useStore(inspectorSheetIsOpen);
   if (!useWideForInspector())
     return (
       <Sheet title="Inspector" side="right" isOpen={isSheetOpen} onOpenChange={inspectorSheetIsOpen.set}>
@@ -188,9 +189,9 @@ function InspectorPanel() {
 
 /** Says that nothing here is real or costs money, and that the server cannot be reached. */
 function Banner() {
-  const isPlayed = useValue(isCut);
-  const isOffline = useValue(isAway) || isPlayed;
-  const isStreaming = useValue(answerInFlight);
+  const isPlayed = useStore(isCut);
+  const isOffline = useStore(isAway) || isPlayed;
+  const isStreaming = useAnswerInFlight();
   // a studio in front of another gateway is no demo
   const text = bannerWords({ isOffline, isStreaming, isDemo, isHosted });
   if (!text) return null;

@@ -1,3 +1,4 @@
+import { useStore } from "@nanostores/react";
 import type { VideoTaskEntry } from "@sluice/core";
 import { useImages, useVideoTasks } from "@sluice/react";
 import { useLeaveWarning } from "@sluice/react/app";
@@ -7,19 +8,18 @@ import { useProgress, usualTimeOf, videoStateOf } from "@/components/sluice/vide
 import { registrations } from "../assets/registered.js";
 import { videoOptions } from "../client.js";
 import { IMAGE_STORE } from "../images/gallery.js";
+import { busyWords, videoNotice } from "../room-words.js";
 import { hrefOf, useRoute } from "../routes.js";
 import { Button, ProgressBar } from "../ui/button.js";
 import { Popover, toast } from "../ui/popups.js";
-import { useValue } from "../value.js";
 import { deleted } from "../videos/orders.js";
-import { busyWords, videoNotice } from "../words.js";
 
 /** The tasks that run at the gateway. */
 export function Tray() {
   const { tasks } = useVideoTasks(videoOptions);
-  const hidden = useValue(deleted);
+  const hidden = useStore(deleted);
   const running = tasks.filter((entry) => isRunning(entry) && !hidden.has(entry.key));
-  const sending = useValue(registrations).filter(({ state }) => state === "sending");
+  const sending = useStore(registrations).filter(({ state }) => state === "sending");
   const images = useImageRequest();
   const count = running.length + sending.length + (images.status === "pending" ? 1 : 0);
   if (count === 0) return null;
@@ -89,7 +89,7 @@ function isRunning({ state, task }: VideoTaskEntry): boolean {
 export function Tasks() {
   const { tasks } = useVideoTasks(videoOptions);
   const { status } = useImageRequest();
-  const isSending = useValue(registrations).some(({ state }) => state === "sending");
+  const isSending = useStore(registrations).some(({ state }) => state === "sending");
   const isCreating = tasks.some(({ state }) => state === "submitting");
   useLeaveWarning(status === "pending" || isCreating || isSending);
   useTaskNotices(tasks);
@@ -111,7 +111,7 @@ function useTaskNotices(tasks: readonly VideoTaskEntry[]): void {
     if (room === "videos") return;
     for (const entry of ended) {
       const state = videoStateOf(entry);
-      if (state !== "running" && !deleted.getSnapshot().has(entry.key))
+      if (state !== "running" && !deleted.get().has(entry.key))
         toast(videoNotice(state, entry.label ?? entry.model));
     }
   }, [tasks, room]);

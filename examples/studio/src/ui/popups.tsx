@@ -1,5 +1,6 @@
 import clsx from "clsx";
 import { ChevronDown } from "lucide-react";
+import { atom } from "nanostores";
 import { type ComponentType, cloneElement, type ReactNode, useState } from "react";
 import type {
   DialogProps,
@@ -7,7 +8,6 @@ import type {
   MenuProps,
   Trigger,
 } from "../../../registry/components/sluice/popups.js";
-import { createValue } from "../value.js";
 import { Button } from "./button.js";
 import { later } from "./later.js";
 
@@ -136,7 +136,7 @@ export interface ToastOptions {
 }
 
 /** True from the first toast on: its place has to be there. */
-export const hasToasts = createValue(false);
+export const hasToasts = atom(false);
 
 /** Shows a short message at the bottom of the page, with "Undo" where there is a way back. */
 export function toast(title: string, options: ToastOptions = {}): void {

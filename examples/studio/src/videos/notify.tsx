@@ -2,8 +2,8 @@ import { useTaskNotifications } from "@sluice/react/notifications";
 import { Bell, BellRing } from "lucide-react";
 import { useState } from "react";
 import { storage } from "../client.js";
+import { notificationWords } from "../room-words.js";
 import { Chip } from "../ui/button.js";
-import { notificationWords } from "../words.js";
 
 const options = { storage };
 

@@ -1,9 +1,9 @@
 import type { VideoTaskEntry } from "@sluice/core";
 import type { VideoModel } from "@sluice/core/schemas";
+import { atom } from "nanostores";
 import { createCollection, forgetOld, hasTexts } from "../media/collection.js";
 import { pictureAt } from "../media/files.js";
 import { type MediaDraft, urlsOf } from "../media/use-media-form.js";
-import { createValue } from "../value.js";
 
 /** A form that was sent. The library keeps the task; the form has what a card shows beside it. */
 export interface Order {
@@ -18,7 +18,7 @@ export interface Order {
 export const orders = createCollection("video-orders", isOrder);
 
 /** Keys of videos that were deleted a moment ago: "Undo" brings them back. */
-export const deleted = createValue<ReadonlySet<string>>(new Set());
+export const deleted = atom<ReadonlySet<string>>(new Set());
 
 /** Keeps a form before it is sent. */
 export function keepOrder(label: string, draft: MediaDraft<VideoModel>): void {

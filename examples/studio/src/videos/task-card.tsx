@@ -1,3 +1,4 @@
+import { useStore } from "@nanostores/react";
 import type { VideoTaskEntry } from "@sluice/core";
 import type { VideoModel } from "@sluice/core/schemas";
 import { useVideoTask } from "@sluice/react";
@@ -8,7 +9,6 @@ import { useDescribe } from "../errors.js";
 import type { MediaDraft } from "../media/use-media-form.js";
 import { isAway } from "../server.js";
 import { toast } from "../ui/popups.js";
-import { useValue } from "../value.js";
 import { type Order, posterOf } from "./orders.js";
 
 interface TaskCardProps {
@@ -30,7 +30,7 @@ export function TaskCard({ entry, order, usualMs, onReuse, onRetry, onRemove }: 
     taskId: videoStateOf(entry) === "unknown" ? entry.handle?.id : undefined,
     ...videoOptions,
   });
-  const isOffline = useValue(isAway);
+  const isOffline = useStore(isAway);
   const describe = useDescribe();
   const draft = order?.draft;
   return (

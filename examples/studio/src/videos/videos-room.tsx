@@ -1,3 +1,4 @@
+import { useStore } from "@nanostores/react";
 import { isGatewayError } from "@sluice/core";
 import type { VideoModel } from "@sluice/core/schemas";
 import { useVideoTask, useVideoTasks } from "@sluice/react";
@@ -33,11 +34,10 @@ import {
 } from "../media/settings.js";
 import { FrameTile, LostFiles, References, useDrop, useSources } from "../media/sources.js";
 import { type MediaDraft, useVideoForm } from "../media/use-media-form.js";
+import { NO_FILE_STORE } from "../room-words.js";
 import { useRoomCommands } from "../shell/commands.js";
 import { Button, ProgressBar } from "../ui/button.js";
 import { toast } from "../ui/popups.js";
-import { useValue } from "../value.js";
-import { NO_FILE_STORE } from "../words.js";
 import { Notify } from "./notify.js";
 import { deleted, keepOrder, orderOf, orders } from "./orders.js";
 import { TaskCard } from "./task-card.js";
@@ -68,8 +68,8 @@ export function VideosRoom() {
   });
   const { tasks, remove } = useVideoTasks(videoOptions);
   const list = useRef<HTMLUListElement>(null);
-  const hidden = useValue(deleted);
-  const known = useValue(orders);
+  const hidden = useStore(deleted);
+  const known = useStore(orders.items);
   useInspected({ room: "videos", request: form.request }, tasks);
   const sources = useSources(form);
   const first = fieldOf(form, "media", "first_frame") ?? fieldOf(form, "media", "reference_image");
@@ -178,14 +178,14 @@ export function VideosRoom() {
 const UNDO_MS = 10_000;
 
 function hide(key: string, remove: (key: string) => void): void {
-  deleted.set((keys) => new Set([...keys, key]));
+  deleted.set(new Set([...deleted.get(), key]));
   // the library can't put a task back, so it is removed when there is no way back
   const timer = setTimeout(() => remove(key), UNDO_MS);
   toast("Video deleted", {
     timeout: UNDO_MS,
     onUndo() {
       clearTimeout(timer);
-      deleted.set((keys) => new Set([...keys].filter((one) => one !== key)));
+      deleted.set(new Set([...deleted.get()].filter((one) => one !== key)));
     },
   });
 }

@@ -1,10 +1,12 @@
+import { useStore } from "@nanostores/react";
+import { atom } from "nanostores";
 import { useEffect } from "react";
 import { demoPrompts } from "../../demo/prompts.js";
 import { cutConnection } from "../client.js";
 import { calls } from "../inspector/feed.js";
-import { openRoute, routeOf, whileAsking } from "../routes.js";
+import { whileAsking } from "../rooms.js";
+import { openRoute, routeOf } from "../routes.js";
 import { inspectorView } from "../shell/commands.js";
-import { createValue, useValue } from "../value.js";
 
 /** A question that a card or the palette sends for the user. */
 export interface Ask {
@@ -19,7 +21,7 @@ interface WaitingAsk extends Ask {
   readonly settle: (isTaken: boolean) => void;
 }
 
-const waiting = createValue<WaitingAsk | undefined>(undefined);
+const waiting = atom<WaitingAsk | undefined>(undefined);
 
 /**
  * Sends a question in the open chat, or in a new one from another room. Resolves to true when the chat has it, and to
@@ -33,20 +35,20 @@ export function ask(question: Ask): Promise<boolean> {
 
 /** Cancels the question that waits. */
 export function cancelAsk(): void {
-  waiting.getSnapshot()?.settle(false);
+  waiting.get()?.settle(false);
   waiting.set(undefined);
 }
 
 /** The question that waits until the chat is loaded. */
 export function useWaitingAsk(): Ask | undefined {
-  return useValue(waiting);
+  return useStore(waiting);
 }
 
 /** Passes each question of `ask` to the chat on screen, once; to a new one, where the address is of one that is missing. */
 export function useAsks(onAsk: (question: Ask) => void, isMissing: boolean): void {
-  const question = useValue(waiting);
+  const question = useStore(waiting);
   useEffect(() => {
-    if (question === undefined || question !== waiting.getSnapshot()) return;
+    if (question === undefined || question !== waiting.get()) return;
     if (isMissing) return openRoute({ room: "chat" }, { isReplaced: true });
     waiting.set(undefined);
     question.settle(true);
@@ -120,9 +122,9 @@ function breakWith(prompt: string): void {
 
 /** Runs `disturb` when the next chat answer has streamed for a moment. */
 function whileStreaming(disturb: () => void): void {
-  const known = new Set(calls.getSnapshot().map(({ callId }) => callId));
-  const unsubscribe = calls.subscribe(() => {
-    const next = calls.getSnapshot().find(({ callId, kind }) => kind === "chat" && !known.has(callId));
+  const known = new Set(calls.get().map(({ callId }) => callId));
+  const unsubscribe = calls.listen(() => {
+    const next = calls.get().find(({ callId, kind }) => kind === "chat" && !known.has(callId));
     if (!next?.steps.some(({ type }) => type === "first-chunk" || type === "end")) return;
     unsubscribe();
     if (!next.steps.some(({ type }) => type === "end")) setTimeout(disturb, CALM_MS);

@@ -1,42 +1,16 @@
-import type { Store } from "@sluice/core";
+import { atom, type WritableAtom } from "nanostores";
 import { useSyncExternalStore } from "react";
 
-/** A value of this page with subscribers. */
-export interface Value<State> extends Store<State> {
-  readonly set: (next: State | ((state: State) => State)) => void;
-}
-
-/** Creates a value; `useValue` shows it in a component. */
-export function createValue<State>(initial: State): Value<State> {
-  const listeners = new Set<() => void>();
-  let state = initial;
-  return {
-    getSnapshot: () => state,
-    subscribe(listener) {
-      // wrapped, so that a listener that subscribes twice is notified until both have ended
-      const own = () => listener();
-      listeners.add(own);
-      return () => listeners.delete(own);
-    },
-    set(next) {
-      const changed = next instanceof Function ? next(state) : next;
-      if (Object.is(changed, state)) return;
-      state = changed;
-      for (const notify of [...listeners]) notify();
-    },
-  };
-}
-
 /** Creates a value that the browser keeps between visits. `isValid` checks what was kept. */
-export function createKeptValue<State>(
+export function keptAtom<State>(
   key: string,
   initial: State,
   isValid: (kept: unknown) => kept is State,
-): Value<State> {
-  const value = createValue(recall());
-  value.subscribe(() => {
+): WritableAtom<State> {
+  const value = atom(recall());
+  value.listen((state) => {
     try {
-      localStorage.setItem(key, JSON.stringify(value.getSnapshot()));
+      localStorage.setItem(key, JSON.stringify(state));
     } catch {
       // private windows and full disks: the value holds until the page is left
     }
@@ -51,11 +25,6 @@ export function createKeptValue<State>(
       return initial;
     }
   }
-}
-
-/** Shows a value. */
-export function useValue<State>({ subscribe, getSnapshot }: Store<State>): State {
-  return useSyncExternalStore(subscribe, getSnapshot);
 }
 
 /** Says if a media query holds now: `(width >= 48rem)`. */

@@ -1,0 +1,186 @@
+import type { ThreadMessage } from "@sluice/core";
+import type { ConversationAccess, ScheduleTime } from "@sluice/core/remote";
+import type { VideoState } from "../../registry/components/sluice/video-progress.js";
+import type { Words } from "./words.js";
+
+/*
+ * The sentences of the rooms and of the inspector, which the first screen does not need. As in words.ts, each that claims
+ * something about a state is a function of it.
+ */
+
+/** Says that nothing of a request left this page. */
+export const NOTHING_SENT = "Nothing was sent.";
+
+/** Says that images, assets or forms of videos could not be written, and are tried again while the page is open. */
+export const UNSAVED: Words = {
+  title: "Not all of this is saved.",
+  hint: "Keep this page open: it tries again by itself.",
+};
+
+/** Says in another room that a video is not running any more. */
+export function videoNotice(state: Exclude<VideoState, "running">, label: string): string {
+  const words = { done: "Video ready", failed: "Video failed", unknown: "Check your video" };
+  return `${words[state]}: ${label}`;
+}
+
+/** Says how notifications of videos come, or why they don't. */
+export function notificationWords(state: {
+  readonly permission: "default" | "granted" | "denied" | "unsupported";
+  readonly isTurningOn: boolean;
+  readonly mode: "page" | "push" | undefined;
+}): string {
+  if (state.permission === "unsupported") return "This browser has no notifications.";
+  if (state.permission === "denied") return "Notifications are blocked. Allow them in your browser.";
+  if (state.isTurningOn) return "Turning on…";
+  if (state.mode === "page") return "Keep this tab open.";
+  return state.mode === "push" ? "You can close this tab." : "";
+}
+
+/** State of an asset: `unknown` where it can't be checked. */
+export type AssetState = "sending" | "unsent" | "preparing" | "ready" | "failed" | "unknown";
+
+/** The state of an asset. */
+export function assetWords(state: AssetState): string {
+  return {
+    sending: "Sending",
+    unsent: "Not added",
+    preparing: "Preparing",
+    ready: "Ready",
+    failed: "Failed",
+    unknown: "Unknown",
+  }[state];
+}
+
+/** Says what the gateway did with the picture of an asset that failed. */
+export const ASSET_REFUSED = "This picture can't be used. Choose another one.";
+
+/** Says who gave a request its key. The Worker answers some paths itself, without the gateway. */
+export function keyWords(state: { readonly hasKey: boolean; readonly path: string }): string {
+  if (state.hasKey) return "Key sent by this page";
+  return isOfGateway(state.path) ? "Key added by the Worker" : "Answered by the Worker alone";
+}
+
+/** Names a call by what it asks for; a status is no second order. */
+export function callWords(state: { readonly path: string; readonly model?: string | undefined }): string {
+  if (state.path.startsWith("/v1/chat/streams/")) return "Resumed answer";
+  if (/^\/v1\/video\/generations\/./.test(state.path)) return "Video status";
+  return state.model ?? state.path;
+}
+
+function isOfGateway(path: string): boolean {
+  return !/^\/v1\/(?:chat\/streams|uploads|media|archive|notifications|budget)\b|\/events$/.test(path);
+}
+
+/** Says what the demo's emulator can draw, where one of the results has a prompt that none of its scenes fits. */
+export function drawingWords(state: {
+  readonly isDemo: boolean;
+  readonly hasUnfitPrompt: boolean;
+  /** Names of what it draws. */
+  readonly scenes: readonly string[];
+}): string | undefined {
+  if (!state.isDemo || !state.hasUnfitPrompt) return undefined;
+  const list = new Intl.ListFormat("en").format(state.scenes);
+  return `The emulator draws ${list}. Any other prompt becomes a caption.`;
+}
+
+/** Says what a request in flight does. */
+export const busyWords = { images: "Generating", asset: "Registering" } as const;
+
+/** Says that the images of the last request are there, for screen readers. */
+export const IMAGES_DONE = "Done";
+
+/** Says that the proxy has no place for files. */
+export const NO_FILE_STORE: Words = {
+  title: "This server stores no files",
+  hint: "Use a link instead of the file.",
+};
+
+/** Says that files which were chosen before the page was loaded anew are not there any more. */
+export function lostFilesWords(names: readonly string[]): string {
+  return `Choose ${names.map((name) => `“${name}”`).join(", ")} again. The page was reloaded.`;
+}
+
+/** Says that a request was refused for its size. */
+export const TOO_LARGE: Words = { title: "Too large", hint: "Use a smaller file, or fewer." };
+
+/** Says who wrote a message. */
+export function authorWords({
+  role,
+  origin,
+  author,
+}: Pick<ThreadMessage, "role" | "origin" | "author">): string {
+  if (author && role === "user") return author.name ?? "A former member";
+  if (origin === "server") return "Server";
+  return origin === "another-device" ? "Other device" : "This device";
+}
+
+/** State of a device, as far as it can be said. */
+interface DeviceState {
+  readonly isOffline: boolean;
+  readonly isWorking: boolean;
+  readonly isSyncing: boolean;
+}
+
+/** Says how it stands between a device and the server; nothing while all is well. */
+export function deviceWords({ isOffline, isWorking, isSyncing }: DeviceState): string {
+  if (isOffline) return isSyncing ? "Offline. Not all is sent." : "Offline";
+  if (isWorking) return "The server is working…";
+  return isSyncing ? "Syncing…" : "";
+}
+
+/** Says of a device without a page that nothing of it runs. */
+export const DEVICE_CLOSED = "Closed. The server goes on.";
+
+/** Says that the sign-in is none. */
+export const NO_PASSWORD = "There is no password: each name is believed. Your app has its own sign-in.";
+
+/** Names the button that cuts the network of a device, or mends it. */
+export function networkWords(isOffline: boolean): string {
+  return isOffline ? "Go online" : "Go offline";
+}
+
+/** Title of the picture that a device plans. */
+export const MORNING_PICTURE = "Morning picture";
+
+/** The panel with the schedules of a chat. */
+export const scheduleWords = {
+  daily: "Each morning at 08:00",
+  soon: "In 5 seconds",
+  none: "No schedules. The server makes the picture, also with all devices closed.",
+} as const;
+
+/** Says when a schedule starts. */
+export function startWords(time: ScheduleTime): string {
+  if ("time" in time) return `Each day at ${time.time}`;
+  return `Once at ${new Date(time.at).toLocaleTimeString("en", { timeStyle: "medium" })}`;
+}
+
+/** The panel with the link to a chat. */
+export const shareWords = {
+  read: "Link to read",
+  write: "Link to write",
+  join: "Join the chat",
+  intro: "Someone shares a chat with you.",
+} as const;
+
+/** Says where a link can be opened: a hosted page has its server in this browser alone. */
+export function linkWords(isHosted: boolean): string {
+  return isHosted ? "Open it in this browser." : "Open it in another browser or a private window.";
+}
+
+/** Names a link that was made. */
+export function openWords(access: ConversationAccess): string {
+  return access === "read" ? "Join to read" : "Join to write";
+}
+
+/** Says of a chat without a question that no other device can find it. */
+export const ASK_FIRST = "Ask something first.";
+
+/** Says why the composer of a reader is disabled. */
+export const READ_ONLY = "You can read this chat, not write in it.";
+
+/** Says before the sign-in what the devices show. */
+export const DEVICES_INTRO = "One conversation on a laptop and a phone. It goes on when both are closed.";
+
+/** Names the place of a room's code that is not written from settings. */
+export const NO_CODE = "The code of this room is in examples/devices.";
