@@ -6,6 +6,8 @@ import type { Conversation, ConversationRecord } from "./conversation-record.js"
 export interface ConversationListState {
   /** All conversations: pinned ones first, and the one with the newest question first. */
   readonly conversations: readonly Conversation[];
+  /** Names of the folders that have conversations, in the order of the alphabet. */
+  readonly folders: readonly string[];
   /** Removed conversations that `restore` still brings back, the last one first. */
   readonly removed: readonly Conversation[];
   /** True until the storage was read, for at most 3 s. */
@@ -48,18 +50,28 @@ export function createListing(
       .filter((one): one is Removed => one.removedAt !== undefined && one.removedAt + restoreMs > Date.now())
       .sort((a, b) => b.removedAt - a.removedAt)
       .map(({ conversation }) => conversation);
-    return { conversations, removed, isRestoring };
+    return { conversations, folders: foldersOf(conversations), removed, isRestoring };
   };
 
   function shownAs(id: string, record: ConversationRecord): Conversation {
-    const { title, createdAt, updatedAt, isPinned = false, shared } = record;
+    const { title, createdAt, updatedAt, isPinned = false, folder, shared } = record;
     const now = { status: statusOf(id), isUnread: news.isUnread(id) };
     const known = shown.get(id);
     const isAsBefore = JSON.stringify(known?.shared) === JSON.stringify(shared);
     const rights = shared && { shared: isAsBefore ? (known?.shared ?? shared) : shared };
-    const next: Conversation = { id, title, createdAt, updatedAt, isPinned, ...now, ...rights };
+    const next: Conversation = {
+      ...{ id, title, createdAt, updatedAt, isPinned },
+      ...(folder !== undefined && { folder }),
+      ...now,
+      ...rights,
+    };
     return known && isSame(known, next) ? known : next;
   }
+}
+
+function foldersOf(conversations: readonly Conversation[]): readonly string[] {
+  const names = new Set(conversations.map(({ folder }) => folder).filter((name) => name !== undefined));
+  return [...names].sort((a, b) => a.localeCompare(b));
 }
 
 function isSame(one: Conversation, other: Conversation): boolean {

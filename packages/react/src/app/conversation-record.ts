@@ -12,6 +12,8 @@ export interface Conversation {
   readonly updatedAt: number;
   /** True for a conversation that stays at the top. */
   readonly isPinned: boolean;
+  /** Name of the folder that it is in; absent from one that is in none. */
+  readonly folder?: string;
   /** Status of the conversation in this tab, or that another tab answers. */
   readonly status: ConversationStatus;
   /**
@@ -37,6 +39,7 @@ export interface ConversationRecord {
   readonly createdAt: number;
   readonly updatedAt: number;
   readonly isPinned?: boolean;
+  readonly folder?: string;
   /** True while a tab answers. That tab holds the lock of the conversation; without the lock, it was closed. */
   readonly isAnswering?: boolean;
   /** Time of the removal, while it can be taken back; Unix milliseconds. */
@@ -50,16 +53,15 @@ export interface ConversationRecord {
 /** Reads a record. Anyone may write to a storage, so that an unreadable one is left out. */
 export function recordIn(value: unknown): ConversationRecord | undefined {
   if (typeof value !== "object" || value === null) return undefined;
-  const { title, createdAt, updatedAt, isPinned, isAnswering, removedAt, shared, revision } = value as Record<
-    string,
-    unknown
-  >;
+  const record = value as Record<string, unknown>;
+  const { title, createdAt, updatedAt, isPinned, folder, isAnswering, removedAt, shared, revision } = record;
   if (typeof title !== "string" || !isTime(createdAt) || !isTime(updatedAt)) return undefined;
   return {
     title,
     createdAt,
     updatedAt,
     ...(isPinned === true && { isPinned }),
+    ...(typeof folder === "string" && folder !== "" && { folder }),
     ...(isAnswering === true && { isAnswering }),
     ...(isTime(removedAt) && { removedAt }),
     ...sharedIn(shared),

@@ -34,6 +34,10 @@ export interface ConversationStore extends Store<ConversationListState> {
   rename(id: string, title: string): void;
   /** Keeps a conversation at the top, or no longer. @param isPinned default true */
   pin(id: string, isPinned?: boolean): void;
+  /** Puts a conversation in the folder of a name, which needs not be there before. An empty name takes it out. */
+  move(id: string, folder: string): void;
+  /** Renames a folder, in all its conversations. The name of another folder joins both; an empty one ends the folder. */
+  renameFolder(folder: string, name: string): void;
   /**
    * Removes a conversation in all tabs, and stops its answer. `restore` brings it back for `restoreMs`; then its
    * messages are deleted.
@@ -105,6 +109,11 @@ export function createConversationStore(
       if (title.trim() !== "") records.change(id, { title: title.trim() });
     },
     pin: (id, isPinned = true) => records.change(id, { isPinned }),
+    move: (id, folder) => records.change(id, { folder: folder.trim() || undefined }),
+    renameFolder(folder, name) {
+      for (const [id, record] of records.all)
+        if (record.folder === folder) records.change(id, { folder: name.trim() || undefined });
+    },
     remove(id) {
       records.change(id, { removedAt: Date.now(), isAnswering: false });
       endRemoved(id, restoreMs);

@@ -8,7 +8,7 @@ import type { Conversation } from "./conversation-record.js";
 import type { ConversationMatch } from "./conversation-search.js";
 import { type ConversationStore, conversationStoreOf } from "./conversations.js";
 
-/** Options of `useConversations`. All but `activeId` and `pageSize` are read once for each client and storage. */
+/** Options of `useConversations`. All but `activeId`, `folder` and `pageSize` are read once for each client and storage. */
 export interface UseConversationsOptions {
   /**
    * Storage of the list: the one of the chats. The same object from render to render.
@@ -18,6 +18,8 @@ export interface UseConversationsOptions {
   readonly storage?: RecordStorage | undefined;
   /** Id of the conversation that is shown. It is listed from its first question on, also after a reload. */
   readonly activeId?: string | undefined;
+  /** Name of a folder: the others are not shown. @default all are */
+  readonly folder?: string | undefined;
   /** Number of conversations that are shown at first, and more with each `showMore()`. @default 50 */
   readonly pageSize?: number | undefined;
   /** Makes the title of the first question. @default its first line, at most 60 characters */
@@ -32,7 +34,7 @@ export interface UseConversationsResult
     Omit<ConversationStore, "getSnapshot" | "subscribe" | "track" | "show"> {
   /** The conversation with `activeId`, also where it is not on the shown pages; undefined before it is listed. */
   readonly active: Conversation | undefined;
-  /** Number of all conversations. */
+  /** Number of all conversations, or of those in `folder`. */
   readonly total: number;
   /** True where `showMore()` shows more. */
   readonly hasMore: boolean;
@@ -69,7 +71,7 @@ export interface UseConversationsResult
  * ```
  */
 export function useConversations(options: UseConversationsOptions = {}): UseConversationsResult {
-  const { activeId, pageSize = 50 } = options;
+  const { activeId, folder, pageSize = 50 } = options;
   const store = useConversationStore(options);
   const state = useSyncExternalStore(store.subscribe, store.getSnapshot, store.getSnapshot);
   const isHydrated = useIsHydrated();
@@ -80,15 +82,20 @@ export function useConversations(options: UseConversationsOptions = {}): UseConv
     return store.show(activeId);
   }, [store, activeId]);
   const all = isHydrated ? state.conversations : none;
-  const conversations = useMemo(() => all.slice(0, pages * pageSize), [all, pages, pageSize]);
+  const inFolder = useMemo(
+    () => (folder === undefined ? all : all.filter((one) => one.folder === folder)),
+    [all, folder],
+  );
+  const conversations = useMemo(() => inFolder.slice(0, pages * pageSize), [inFolder, pages, pageSize]);
   const { getSnapshot, subscribe, track, show, ...verbs } = store;
   return {
     conversations,
+    folders: isHydrated ? state.folders : noNames,
     removed: isHydrated ? state.removed : none,
     isRestoring: !isHydrated || state.isRestoring,
     active: all.find(({ id }) => id === activeId),
-    total: all.length,
-    hasMore: conversations.length < all.length,
+    total: inFolder.length,
+    hasMore: conversations.length < inFolder.length,
     showMore: useMemo(() => () => setPages((count) => count + 1), []),
     ...verbs,
   };
@@ -160,4 +167,5 @@ function useConversationStore(options: UseConversationsOptions): ConversationSto
 }
 
 const none: readonly Conversation[] = [];
+const noNames: readonly string[] = [];
 const noMatches: readonly ConversationMatch[] = [];

@@ -227,6 +227,63 @@ test("a title that a user gave stays, and an empty one changes nothing", async (
   await shows(page, ["Colours: ready"]);
 });
 
+test("A conversation in a folder is in it in all tabs and after a reload, and `folder` shows those of one", async () => {
+  const storage = memoryStorage();
+  const [page, other] = [await opened({ storage }), await opened({ storage })];
+  const sky = create(page, "Sky");
+  await shows(page, ["Sky: ready"]);
+  later();
+  create(page, "Sea");
+  await shows(page, ["Sea: ready", "Sky: ready"]);
+  expect(page.list().folders).toEqual([]);
+  act(() => page.list().move(sky, "  Nature "));
+  await waitFor(() => expect(other.list().folders).toEqual(["Nature"]));
+  expect(other.list().conversations.map(({ folder }) => folder)).toEqual([undefined, "Nature"]);
+  await other.show({ folder: "Nature" });
+  expect([other.rows(), other.list().total, other.list().hasMore]).toEqual([["Sky: ready"], 1, false]);
+  const after = await opened({ storage, folder: "Nature", activeId: sky });
+  await shows(after, ["Sky: ready"]);
+  expect(after.list().active).toMatchObject({ title: "Sky", folder: "Nature" });
+  act(() => after.list().move(sky, ""));
+  await waitFor(() => expect(page.list().folders).toEqual([]));
+  expect(page.list().conversations.find(({ id }) => id === sky)).not.toHaveProperty("folder");
+});
+
+test("renameFolder() renames a folder in all its conversations, joins it with another, or ends it", async () => {
+  const page = await opened({ storage: memoryStorage(), pageSize: 1 });
+  const [sky, sea, car] = [create(page, "Sky"), create(page, "Sea"), create(page, "Car")] as const;
+  await waitFor(() => expect(page.list().total).toBe(3));
+  act(() => {
+    page.list().move(sky, "Nature");
+    page.list().move(sea, "Nature");
+    page.list().move(car, "cars");
+  });
+  await waitFor(() => expect(page.list().folders).toEqual(["cars", "Nature"]));
+  act(() => page.list().renameFolder("Nature", " Outside "));
+  await waitFor(() => expect(page.list().folders).toEqual(["cars", "Outside"]));
+  await page.show({ folder: "Outside" });
+  expect(page.list().total).toBe(2);
+  act(() => page.list().renameFolder("Outside", "cars"));
+  await waitFor(() => expect(page.list().folders).toEqual(["cars"]));
+  act(() => page.list().renameFolder("cars", " "));
+  await waitFor(() => expect(page.list().folders).toEqual([]));
+});
+
+test("A folder that is stored in another form than a text is none", async () => {
+  const storage = memoryStorage();
+  const record = { title: "Sky", createdAt: 1, updatedAt: 1, revision: 1 };
+  await storage.write(
+    "conversations",
+    new Map([
+      ["a", { ...record, folder: 7 }],
+      ["b", { ...record, folder: "" }],
+    ]),
+  );
+  const page = await opened({ storage });
+  await waitFor(() => expect(page.list().total).toBe(2));
+  expect(page.list().folders).toEqual([]);
+});
+
 test("a reload shows the list again, and the conversation of the address", async () => {
   const storage = memoryStorage();
   const before = await opened({ storage });
