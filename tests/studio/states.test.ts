@@ -168,6 +168,21 @@ describe.skipIf(!hasChromium)("the states of the studio in Chromium (skipped whe
           .click();
         await page.getByRole("menu").waitFor();
       },
+      "a chat in a folder": async () => {
+        await ask("Hello");
+        await answered();
+        await page
+          .getByRole("button", { name: /^Actions for/ })
+          .first()
+          .click();
+        await page.getByRole("menuitem", { name: "Move to a folder" }).click();
+        const name = field("Folder");
+        await expect.poll(() => name.evaluate((it) => it === document.activeElement)).toBe(true);
+        await name.fill("Letters");
+        await name.press("Enter");
+        await button("Actions for the folder Letters").click();
+        await page.getByRole("menu").waitFor();
+      },
       "images to send, and one that can't be": async () => {
         const files = ["a.png", "b.pdf"].map((name) => ({
           name,

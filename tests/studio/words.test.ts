@@ -210,6 +210,8 @@ const rows: Readonly<Record<string, readonly Row[]>> = {
       words.transferWords.unreadable,
       "No chat in this file. Choose one that was exported as JSON.",
     ],
+    ["it was put in a folder", words.movedWords("Work"), "Moved to “Work”"],
+    ["it is in no folder any more", words.movedWords(""), "Taken out of its folder"],
     ["its settings are kept", words.transferWords.presetSaved, "Preset saved"],
     ["its settings are forgotten", words.transferWords.presetRemoved, "Preset deleted"],
   ],

@@ -17,7 +17,14 @@ import { tools, toolTitles } from "./tools";
 /** The room for chat: the conversations of this browser, and the one that is open. */
 export function ChatRoom() {
   const [id, setId] = useState(createId);
-  const { conversations, removed, isRestoring, ...verbs } = useConversations({ storage, activeId: id });
+  const [folder, setFolder] = useState<string>();
+  const { conversations, folders, removed, isRestoring, ...verbs } = useConversations({
+    storage,
+    activeId: id,
+    folder,
+  });
+  // also where its last conversation went
+  if (folder !== undefined && !isRestoring && !folders.includes(folder)) setFolder(undefined);
   const last = removed.at(-1);
   return (
     <div className="flex min-h-0 grow max-md:flex-col">
@@ -40,6 +47,11 @@ export function ChatRoom() {
           onOpen={setId}
           onRename={verbs.rename}
           onPin={verbs.pin}
+          onMove={verbs.move}
+          folders={folders}
+          folder={folder}
+          onFolder={setFolder}
+          onRenameFolder={verbs.renameFolder}
           onRemove={(one) => {
             verbs.remove(one.id);
             if (one.id === id) setId(createId());

@@ -136,6 +136,11 @@ export const transferWords = {
   presetRemoved: "Preset deleted",
 } as const;
 
+/** Says where a chat was moved to; an empty name is that of no folder. */
+export function movedWords(folder: string): string {
+  return folder === "" ? "Taken out of its folder" : `Moved to “${folder}”`;
+}
+
 /** Says why a file is not part of a message. */
 export function documentWords(problem: "pdf" | "type" | "size", name: string): string {
   switch (problem) {

@@ -1,189 +1,174 @@
 "use client";
 
 import type { Conversation } from "@sluice/react/app";
-import { Ellipsis, Pencil, Pin, PinOff, Trash2 } from "lucide-react";
-import { type FormEvent, useState } from "react";
-import { IconButton } from "@/components/sluice/button";
-import { Menu, type MenuItem } from "@/components/sluice/popups";
+import { Ellipsis, Folder, FolderMinus, FolderOpen, Pencil } from "lucide-react";
+import { useState } from "react";
+import { Button, IconButton } from "@/components/sluice/button";
+import { ConversationRow, type ConversationVerbs, NameForm } from "@/components/sluice/conversation-row";
+import { Menu } from "@/components/sluice/popups";
 import { conversationWords } from "@/components/sluice/words";
-import { cn } from "@/lib/utils";
 
 type Words = typeof conversationWords;
 
-interface ConversationListProps {
+interface FolderVerbs {
+  /** Name of the folder that is shown alone: the option `folder` of `useConversations`. */
+  readonly folder?: string | undefined;
+  /** Shows a folder alone, or all conversations. */
+  readonly onFolder?: (folder: string | undefined) => void;
+  /** Gives a folder another name: `renameFolder`. An empty one ends it. */
+  readonly onRenameFolder?: (folder: string, name: string) => unknown;
+}
+
+interface ConversationListProps extends ConversationVerbs, FolderVerbs {
   /** Conversations of `useConversations`, newest first. */
   readonly conversations: readonly Conversation[];
   /** Id of the one that is shown. */
   readonly activeId?: string | undefined;
-  /** Address of a conversation. @default it is opened by `onOpen` alone */
-  readonly hrefOf?: (id: string) => string;
-  readonly onOpen?: (id: string) => void;
-  /** Gives it another title: `rename` of `useConversations`. */
-  readonly onRename: (id: string, title: string) => unknown;
-  /** Puts it before the others, or back: `pin`. */
-  readonly onPin: (id: string, isPinned: boolean) => unknown;
-  /** Deletes it: `remove`, which `restore` takes back. */
-  readonly onRemove: (conversation: Conversation) => unknown;
-  /** More actions of a conversation. */
-  readonly actionsOf?: (conversation: Conversation) => readonly MenuItem[];
+  /** Names of the folders: `folders` of `useConversations`. With `onMove`. @default none */
+  readonly folders?: readonly string[];
   readonly words?: Partial<Words>;
 }
 
-/** Conversations by the day of their last question, with what each one does now. */
-export function ConversationList({ conversations, ...props }: ConversationListProps) {
+/** Conversations by folder and by the day of their last question, with what each one does now. */
+export function ConversationList(props: ConversationListProps) {
+  const { conversations, activeId, folders = [], folder, onFolder, onRenameFolder, ...verbs } = props;
   const words = { ...conversationWords, ...props.words };
-  return byDay(conversations, words).map(([day, list]) => (
-    <div key={day} className="pb-3">
-      <h2 className="px-3 py-1 text-xs font-medium text-muted-foreground">{day}</h2>
+  return groupsOf(conversations, folder).map(({ name, day, list }) => (
+    <div key={day ?? `folder ${name}`} className="pb-3">
+      {day ? (
+        <h2 className="px-3 py-1 text-xs font-medium text-muted-foreground">{words.days[day]}</h2>
+      ) : (
+        <FolderHeading
+          name={name}
+          isAlone={name === folder}
+          words={words}
+          onFolder={onFolder}
+          onRename={onRenameFolder}
+        />
+      )}
       <ul>
-        {list.map((conversation) => (
-          <Row key={conversation.id} {...props} conversation={conversation} words={words} />
+        {list.map((one) => (
+          <ConversationRow
+            key={one.id}
+            {...verbs}
+            conversation={one}
+            isOpen={one.id === activeId}
+            folders={folders}
+            words={words}
+          />
         ))}
       </ul>
     </div>
   ));
 }
 
-interface RowProps extends Omit<ConversationListProps, "conversations" | "words"> {
-  readonly conversation: Conversation;
+interface FolderHeadingProps {
+  readonly name: string;
+  /** True where no other folder is shown. */
+  readonly isAlone: boolean;
+  readonly onFolder: FolderVerbs["onFolder"];
+  readonly onRename: FolderVerbs["onRenameFolder"];
   readonly words: Words;
 }
 
-function Row({ conversation, activeId, hrefOf, onOpen, onRename, words, ...props }: RowProps) {
-  const { id, title, status } = conversation;
+/** The name of a folder: a press shows it alone, or all again. */
+function FolderHeading({ name, isAlone, onFolder, onRename, words }: FolderHeadingProps) {
   const [isRenaming, setIsRenaming] = useState(false);
-  const isOpen = id === activeId;
-  const state = words.states[status];
-  const name = title || words.untitled;
+  const Icon = isAlone ? FolderOpen : Folder;
   if (isRenaming)
     return (
-      <li>
-        <RenameForm
-          title={title}
-          label={words.title}
-          onRename={(text) => onRename(id, text)}
-          onClose={() => setIsRenaming(false)}
-        />
-      </li>
-    );
-  const link = {
-    "aria-current": isOpen ? ("page" as const) : undefined,
-    onClick: () => onOpen?.(id),
-    className:
-      "flex min-h-8 min-w-0 grow cursor-pointer items-center gap-2 rounded-lg pl-3 text-left text-sm pointer-coarse:min-h-11",
-    children: (
-      <>
-        <span dir="auto" className="truncate">
-          {name}
-        </span>
-        {state && (
-          <span
-            role="img"
-            aria-label={state}
-            data-tip={state}
-            className={cn(
-              "size-2 shrink-0 rounded-full",
-              status === "error" ? "bg-destructive" : "animate-pulse bg-primary",
-            )}
-          />
-        )}
-      </>
-    ),
-  };
-  return (
-    <li className={cn("group/row flex items-center rounded-lg hover:bg-secondary", isOpen && "bg-secondary")}>
-      {hrefOf ? <a href={hrefOf(id)} {...link} /> : <button type="button" {...link} />}
-      <Menu
-        align="end"
-        trigger={
-          <IconButton
-            label={words.actions(name)}
-            className="opacity-0 group-focus-within/row:opacity-100 group-hover/row:opacity-100 aria-expanded:opacity-100 pointer-coarse:opacity-100"
-          >
-            <Ellipsis aria-hidden />
-          </IconButton>
-        }
-        items={itemsOf(conversation, { ...props, words, onEdit: () => setIsRenaming(true) })}
-      />
-    </li>
-  );
-}
-
-interface Choices extends Pick<RowProps, "onPin" | "onRemove" | "actionsOf" | "words"> {
-  readonly onEdit: () => void;
-}
-
-function itemsOf(
-  conversation: Conversation,
-  { onPin, onRemove, onEdit, actionsOf = () => [], words }: Choices,
-): readonly (MenuItem | "line")[] {
-  const { id, isPinned } = conversation;
-  const own = actionsOf(conversation);
-  return [
-    { label: words.rename, icon: <Pencil aria-hidden />, onSelect: onEdit },
-    isPinned
-      ? { label: words.unpin, icon: <PinOff aria-hidden />, onSelect: () => void onPin(id, false) }
-      : { label: words.pin, icon: <Pin aria-hidden />, onSelect: () => void onPin(id, true) },
-    ...(own.length > 0 ? (["line", ...own] as const) : []),
-    "line",
-    {
-      label: words.remove,
-      icon: <Trash2 aria-hidden />,
-      onSelect: () => void onRemove(conversation),
-      isDanger: true,
-    },
-  ];
-}
-
-interface RenameFormProps {
-  readonly title: string;
-  readonly label: string;
-  readonly onRename: (title: string) => void;
-  readonly onClose: () => void;
-}
-
-function RenameForm({ title, label, onRename, onClose }: RenameFormProps) {
-  const [text, setText] = useState(title);
-  const submit = (event?: FormEvent) => {
-    event?.preventDefault();
-    onRename(text);
-    onClose();
-  };
-  return (
-    <form onSubmit={submit}>
-      <input
-        aria-label={label}
-        dir="auto"
-        value={text}
-        // the menu gives the focus back to its button first
-        ref={(input) => {
-          if (!input || document.activeElement === input) return;
-          setTimeout(() => input.select());
+      <NameForm
+        name={name}
+        label={words.folder}
+        onRename={(text) => {
+          if (text.trim() === "") return;
+          onRename?.(name, text);
+          if (isAlone) onFolder?.(text.trim());
         }}
-        onChange={({ target }) => setText(target.value)}
-        onBlur={() => submit()}
-        onKeyDown={(event) => event.key === "Escape" && onClose()}
-        className="min-h-8 w-full rounded-lg border border-primary bg-card px-3 text-sm pointer-coarse:min-h-11"
+        onClose={() => setIsRenaming(false)}
       />
-    </form>
+    );
+  return (
+    <div className="group/row flex items-center">
+      <h2 className="min-w-0 grow">
+        <Button
+          look="quiet"
+          aria-pressed={isAlone}
+          data-tip={isAlone ? words.showAll : words.showFolder}
+          className="w-full justify-start text-xs"
+          onClick={() => onFolder?.(isAlone ? undefined : name)}
+        >
+          <Icon aria-hidden />
+          <span dir="auto" className="truncate">
+            {name}
+          </span>
+        </Button>
+      </h2>
+      {onRename && (
+        <Menu
+          align="end"
+          trigger={
+            <IconButton
+              label={words.folderActions(name)}
+              className="opacity-0 group-focus-within/row:opacity-100 group-hover/row:opacity-100 aria-expanded:opacity-100 pointer-coarse:opacity-100"
+            >
+              <Ellipsis aria-hidden />
+            </IconButton>
+          }
+          items={[
+            {
+              label: words.renameFolder,
+              icon: <Pencil aria-hidden />,
+              onSelect: () => setIsRenaming(true),
+            },
+            {
+              label: words.endFolder,
+              icon: <FolderMinus aria-hidden />,
+              onSelect: () => void onRename(name, ""),
+            },
+          ]}
+        />
+      )}
+    </div>
   );
+}
+
+type Day = keyof Words["days"];
+
+interface Group {
+  /** Absent from a folder. */
+  readonly day?: Day;
+  /** Name of a folder, or the day. */
+  readonly name: string;
+  readonly list: readonly Conversation[];
+}
+
+const days: readonly Day[] = ["today", "yesterday", "lastDays", "older"];
+
+/** Groups conversations: pinned ones, then each folder, then the others by the day of their last question. */
+function groupsOf(conversations: readonly Conversation[], alone: string | undefined): readonly Group[] {
+  const today = new Date().setHours(0, 0, 0, 0);
+  // in a folder that is shown alone, the pinned ones are in it, too
+  const pinned = conversations.filter(({ isPinned }) => isPinned && alone === undefined);
+  const rest = conversations.filter((one) => !pinned.includes(one));
+  const folders = [...new Set(rest.map(({ folder }) => folder ?? "").filter(Boolean))];
+  const groups: Group[] = [
+    { day: "pinned", name: "pinned", list: pinned },
+    ...folders
+      .sort((a, b) => a.localeCompare(b))
+      .map((name) => ({ name, list: rest.filter(({ folder }) => folder === name) })),
+    ...days.map((day) => ({
+      day,
+      name: day,
+      list: rest.filter((one) => !one.folder && dayOf(one, today) === day),
+    })),
+  ];
+  return groups.filter(({ list }) => list.length > 0);
 }
 
 const DAY_MS = 86_400_000;
 
-/** Groups conversations by the day of their last question: Pinned, Today, Yesterday, Last 7 days, Older. */
-function byDay(conversations: readonly Conversation[], words: Words): [day: string, Conversation[]][] {
-  const today = new Date().setHours(0, 0, 0, 0);
-  const groups = new Map<string, Conversation[]>();
-  for (const conversation of conversations) {
-    const day = words.days[dayOf(conversation, today)];
-    groups.set(day, [...(groups.get(day) ?? []), conversation]);
-  }
-  return [...groups];
-}
-
-function dayOf({ isPinned, updatedAt }: Conversation, today: number): keyof Words["days"] {
-  if (isPinned) return "pinned";
+function dayOf({ updatedAt }: Conversation, today: number): Day {
   if (updatedAt >= today) return "today";
   if (updatedAt >= today - DAY_MS) return "yesterday";
   return updatedAt >= today - 7 * DAY_MS ? "lastDays" : "older";

@@ -140,6 +140,14 @@ export const conversationWords = {
   pin: "Pin",
   unpin: "Unpin",
   remove: "Delete",
+  folder: "Folder",
+  move: "Move to a folder",
+  takeOut: (folder: string) => `Take out of ${folder}`,
+  folderActions: (folder: string) => `Actions for the folder ${folder}`,
+  renameFolder: "Rename the folder",
+  endFolder: "Remove the folder, keep its chats",
+  showFolder: "Show this folder only",
+  showAll: "Show all chats",
 };
 
 /** Words about other devices, and about what the server has. */

@@ -1,13 +1,11 @@
 import { useStore } from "@nanostores/react";
-import { type Conversation, useConversations } from "@sluice/react/app";
+import { useConversations } from "@sluice/react/app";
 import {
   Bookmark,
   BookOpen,
   Box,
   Braces,
   Clapperboard,
-  Download,
-  FileJson,
   Image,
   Keyboard,
   MessageSquare,
@@ -15,11 +13,8 @@ import {
   Moon,
   PanelLeft,
   PanelRight,
-  Pencil,
-  Pin,
   Play,
   Plus,
-  Share,
   Sparkles,
   Sun,
   Trash2,
@@ -34,17 +29,19 @@ import { openRoute, useRoute } from "../routes.js";
 import { toast } from "../ui/popups.js";
 import { ask, failures, offered } from "../welcome/asks.js";
 import { transferWords } from "../words.js";
+import { chatActionsOf, folderActionsOf, namedActionsOf } from "./chat-actions.js";
 import {
   inspectorView,
   keysOf,
   overlay,
   roomCommands,
+  shownFolder,
   theme,
   toggleInspector,
   toggleRail,
 } from "./commands.js";
 import { presets, removePreset, savePreset } from "./presets.js";
-import { canShare, exportChat, importChat, shareChat } from "./transfer.js";
+import { importChat } from "./transfer.js";
 
 /** A row of the palette that does something. */
 export interface Action {
@@ -120,56 +117,25 @@ export function useActions(text: string): readonly Group[] {
   const { active, ...list } = useConversations({ ...chatListOptions, ...(id && { activeId: id }) });
   const room = verbs.map((verb) => ({ ...verb, icon: <Play /> }));
   const chat = id && active ? chatActionsOf(active, list) : [];
-  const naming: Action[] = [
+  const naming: readonly Action[] = [
     {
       label: `Save the chat settings as preset “${name}”`,
       icon: <Bookmark />,
       isForText: true,
       run: () => keepPreset(name),
     },
+    ...(id && active ? namedActionsOf(active, list, name) : []),
   ];
-  if (id && active)
-    naming.push({
-      label: `Rename this chat to “${name}”`,
-      icon: <Pencil />,
-      isForText: true,
-      run: () => list.rename(id, name),
-    });
   return [
     // first, so that Enter at once opens a chat: a verb may cost something
     places,
     { heading: "Here", actions: [...room, ...chat] },
+    { heading: "Folders", actions: folderActionsOf(list.folders, useStore(shownFolder)) },
     { heading: "Settings", actions: [...useSettingActions(), ...usePresetActions()] },
     ...rest,
     // last, so that Enter takes what was searched for
     { heading: "With this name", actions: name === "" ? [] : naming },
   ];
-}
-
-type ListVerbs = Pick<ReturnType<typeof useConversations>, "pin" | "remove" | "restore">;
-
-function chatActionsOf(chat: Conversation, { pin, remove, restore }: ListVerbs): readonly Action[] {
-  const { id, isPinned } = chat;
-  const actions: (Action | false)[] = [
-    { label: isPinned ? "Unpin this chat" : "Pin this chat", icon: <Pin />, run: () => pin(id, !isPinned) },
-    canShare && { label: "Share this chat", icon: <Share />, run: () => void shareChat(chat) },
-    { label: "Export as Markdown", icon: <Download />, run: () => void exportChat(chat, "md") },
-    { label: "Export as JSON", icon: <FileJson />, run: () => void exportChat(chat, "json") },
-    {
-      label: "Delete this chat",
-      icon: <Trash2 />,
-      run() {
-        remove(id);
-        toast("Chat deleted", {
-          onUndo() {
-            restore(id);
-            openRoute({ room: "chat", id }, { isReplaced: true });
-          },
-        });
-      },
-    },
-  ];
-  return actions.filter((action) => action !== false);
 }
 
 /** The models, and the settings that are on or off. */

@@ -21,6 +21,9 @@ export const railDrawerIsOpen = atom(false);
 /** Says if the inspector lies over the page, on a small screen. */
 export const inspectorSheetIsOpen = atom(false);
 
+/** Name of the folder of which the rail shows the chats; undefined where it shows all. */
+export const shownFolder = atom<string | undefined>(undefined);
+
 /** Says if the rail can stand beside the room. */
 export function useWideForRail(): boolean {
   return useMedia("(width >= 48rem)");
@@ -35,6 +38,12 @@ export function useWideForInspector(): boolean {
 export function toggleRail(): void {
   const value = matchMedia("(width >= 48rem)").matches ? railIsOpen : railDrawerIsOpen;
   value.set(!value.get());
+}
+
+/** Shows the rail, or its drawer on a small screen. */
+export function openRail(): void {
+  const value = matchMedia("(width >= 48rem)").matches ? railIsOpen : railDrawerIsOpen;
+  value.set(true);
 }
 
 /** Opens or closes the inspector, or its sheet on a small screen. */

@@ -1,3 +1,4 @@
+import { useStore } from "@nanostores/react";
 import { type Conversation, useConversations } from "@sluice/react/app";
 import { Download, FileJson } from "lucide-react";
 import { useEffect } from "react";
@@ -6,14 +7,20 @@ import { chatListOptions } from "../client.js";
 import { hrefOf, openRoute, useRoute } from "../routes.js";
 import { Button } from "../ui/button.js";
 import { type MenuItem, toast } from "../ui/popups.js";
-import { railDrawerIsOpen } from "./commands.js";
+import { railDrawerIsOpen, shownFolder } from "./commands.js";
 import { exportChat } from "./transfer.js";
 
-/** The conversations of this browser, by day. */
+/** The conversations of this browser, by folder and day. */
 export function History() {
   const { id: openId } = useRoute();
-  const { conversations, removed, isRestoring, hasMore, showMore, ...verbs } =
-    useConversations(chatListOptions);
+  const folder = useStore(shownFolder);
+  const list = useConversations({ ...chatListOptions, folder });
+  const { conversations, folders, removed, isRestoring, hasMore, showMore, ...verbs } = list;
+  const hasEnded = folder !== undefined && !isRestoring && !folders.includes(folder);
+  // also where another tab moved its last chat
+  useEffect(() => {
+    if (hasEnded) shownFolder.set(undefined);
+  }, [hasEnded]);
   const isGone = removed.some(({ id }) => id === openId);
   // also where another tab removed it
   useEffect(() => {
@@ -40,6 +47,11 @@ export function History() {
         onOpen={() => railDrawerIsOpen.set(false)}
         onRename={verbs.rename}
         onPin={verbs.pin}
+        onMove={verbs.move}
+        folders={folders}
+        folder={folder}
+        onFolder={(name) => shownFolder.set(name)}
+        onRenameFolder={verbs.renameFolder}
         onRemove={remove}
         actionsOf={exportsOf}
       />

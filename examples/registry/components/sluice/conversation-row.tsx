@@ -1,0 +1,190 @@
+"use client";
+
+import type { Conversation } from "@sluice/react/app";
+import { Ellipsis, Folder, FolderMinus, Pencil, Pin, PinOff, Trash2 } from "lucide-react";
+import { type FormEvent, useId, useState } from "react";
+import { IconButton } from "@/components/sluice/button";
+import { Menu, type MenuItem } from "@/components/sluice/popups";
+import type { conversationWords } from "@/components/sluice/words";
+import { cn } from "@/lib/utils";
+
+type Words = typeof conversationWords;
+
+/** Verbs of a conversation in a list. */
+export interface ConversationVerbs {
+  /** Address of a conversation. @default it is opened by `onOpen` alone */
+  readonly hrefOf?: (id: string) => string;
+  readonly onOpen?: (id: string) => void;
+  /** Gives it another title: `rename` of `useConversations`. */
+  readonly onRename: (id: string, title: string) => unknown;
+  /** Puts it before the others, or back: `pin`. */
+  readonly onPin: (id: string, isPinned: boolean) => unknown;
+  /** Puts it in a folder: `move`. An empty name takes it out. @default there are no folders */
+  readonly onMove?: (id: string, folder: string) => unknown;
+  /** Deletes it: `remove`, which `restore` takes back. */
+  readonly onRemove: (conversation: Conversation) => unknown;
+  /** More actions of a conversation. */
+  readonly actionsOf?: (conversation: Conversation) => readonly MenuItem[];
+}
+
+interface RowProps extends ConversationVerbs {
+  readonly conversation: Conversation;
+  readonly isOpen: boolean;
+  /** Names of folders that it may be moved to. */
+  readonly folders: readonly string[];
+  readonly words: Words;
+}
+
+/** A conversation in a list: opens it, and has a menu of what can be done with it. */
+export function ConversationRow({
+  conversation,
+  isOpen,
+  hrefOf,
+  onOpen,
+  folders,
+  words,
+  ...props
+}: RowProps) {
+  const { id, title, status, folder = "" } = conversation;
+  const [edited, setEdited] = useState<"title" | "folder">();
+  const state = words.states[status];
+  const name = title || words.untitled;
+  if (edited)
+    return (
+      <li>
+        <NameForm
+          name={edited === "title" ? title : folder}
+          label={words[edited]}
+          suggestions={edited === "folder" ? folders : []}
+          onRename={(text) => (edited === "title" ? props.onRename(id, text) : props.onMove?.(id, text))}
+          onClose={() => setEdited(undefined)}
+        />
+      </li>
+    );
+  const link = {
+    "aria-current": isOpen ? ("page" as const) : undefined,
+    onClick: () => onOpen?.(id),
+    className:
+      "flex min-h-8 min-w-0 grow cursor-pointer items-center gap-2 rounded-lg pl-3 text-left text-sm pointer-coarse:min-h-11",
+    children: (
+      <>
+        <span dir="auto" className="truncate">
+          {name}
+        </span>
+        {state && (
+          <span
+            role="img"
+            aria-label={state}
+            data-tip={state}
+            className={cn(
+              "size-2 shrink-0 rounded-full",
+              status === "error" ? "bg-destructive" : "animate-pulse bg-primary",
+            )}
+          />
+        )}
+      </>
+    ),
+  };
+  return (
+    <li className={cn("group/row flex items-center rounded-lg hover:bg-secondary", isOpen && "bg-secondary")}>
+      {hrefOf ? <a href={hrefOf(id)} {...link} /> : <button type="button" {...link} />}
+      <Menu
+        align="end"
+        trigger={
+          <IconButton
+            label={words.actions(name)}
+            className="opacity-0 group-focus-within/row:opacity-100 group-hover/row:opacity-100 aria-expanded:opacity-100 pointer-coarse:opacity-100"
+          >
+            <Ellipsis aria-hidden />
+          </IconButton>
+        }
+        items={itemsOf(conversation, { ...props, words, onEdit: setEdited })}
+      />
+    </li>
+  );
+}
+
+interface Choices extends Pick<RowProps, "onPin" | "onMove" | "onRemove" | "actionsOf" | "words"> {
+  readonly onEdit: (field: "title" | "folder") => void;
+}
+
+function itemsOf(
+  conversation: Conversation,
+  { onPin, onMove, onRemove, onEdit, actionsOf = () => [], words }: Choices,
+): readonly (MenuItem | "line")[] {
+  const { id, isPinned, folder } = conversation;
+  const own = actionsOf(conversation);
+  return [
+    { label: words.rename, icon: <Pencil aria-hidden />, onSelect: () => onEdit("title") },
+    isPinned
+      ? { label: words.unpin, icon: <PinOff aria-hidden />, onSelect: () => void onPin(id, false) }
+      : { label: words.pin, icon: <Pin aria-hidden />, onSelect: () => void onPin(id, true) },
+    ...(onMove
+      ? [{ label: words.move, icon: <Folder aria-hidden />, onSelect: () => onEdit("folder") }]
+      : []),
+    ...(onMove && folder !== undefined
+      ? [
+          {
+            label: words.takeOut(folder),
+            icon: <FolderMinus aria-hidden />,
+            onSelect: () => void onMove(id, ""),
+          },
+        ]
+      : []),
+    ...(own.length > 0 ? (["line", ...own] as const) : []),
+    "line",
+    {
+      label: words.remove,
+      icon: <Trash2 aria-hidden />,
+      onSelect: () => void onRemove(conversation),
+      isDanger: true,
+    },
+  ];
+}
+
+interface NameFormProps {
+  readonly name: string;
+  /** Name of the field, for screen readers. */
+  readonly label: string;
+  /** Names to choose from. @default none */
+  readonly suggestions?: readonly string[];
+  readonly onRename: (name: string) => void;
+  readonly onClose: () => void;
+}
+
+/** The field for a name, in the place of what has it. Escape leaves it as it is. */
+export function NameForm({ name, label, suggestions = [], onRename, onClose }: NameFormProps) {
+  const listId = useId();
+  const [text, setText] = useState(name);
+  const submit = (event?: FormEvent) => {
+    event?.preventDefault();
+    onRename(text);
+    onClose();
+  };
+  return (
+    <form onSubmit={submit}>
+      <input
+        aria-label={label}
+        dir="auto"
+        {...(suggestions.length > 0 && { list: listId })}
+        value={text}
+        // the menu gives the focus back to its button first
+        ref={(input) => {
+          if (!input || document.activeElement === input) return;
+          setTimeout(() => input.select());
+        }}
+        onChange={({ target }) => setText(target.value)}
+        onBlur={() => submit()}
+        onKeyDown={(event) => event.key === "Escape" && onClose()}
+        className="min-h-8 w-full rounded-lg border border-primary bg-card px-3 text-sm pointer-coarse:min-h-11"
+      />
+      {suggestions.length > 0 && (
+        <datalist id={listId}>
+          {suggestions.map((one) => (
+            <option key={one} value={one} />
+          ))}
+        </datalist>
+      )}
+    </form>
+  );
+}
