@@ -409,7 +409,7 @@ describe.skipIf(!findChromium())("the studio's chat in Chromium (skipped where t
     });
 
     test("The cost of a conversation counts the versions that are not shown, too", async () => {
-      const words = page.locator("p", { hasText: /^Imaginary cost/ });
+      const words = page.locator("p", { hasText: /^Imaginary cost \d/ });
       const amount = async () => Number(/[\d.]+/.exec((await words.textContent()) ?? "")?.[0]);
       await askAndWait("Hello");
       await words.waitFor();
@@ -422,6 +422,31 @@ describe.skipIf(!findChromium())("the studio's chat in Chromium (skipped where t
       await button("Previous version").press("Enter");
       await studio.answer().getByText("1/2").waitFor();
       expect(await amount()).toBe(both);
+    });
+
+    test("What a message will cost stands below it, with all that goes with it, by the settings", async () => {
+      const words = page.locator("form p", { hasText: "Imaginary cost" });
+      const text = "a".repeat(10_000);
+      await studio.field.fill(text);
+      // a token for each byte of what is written, 300 coins for a million
+      const bytes = JSON.stringify({ messages: [{ content: ["", text] }] }).length;
+      const most = ((bytes * 300) / 1_000_000).toLocaleString("en", { maximumSignificantDigits: 3 });
+      const perAnswer = "0.9 coins for 1,000 tokens of the answer";
+      await page.getByText(`Imaginary cost: at most ${most} coins to send, ${perAnswer}`).waitFor();
+      await askAndWait("Hello");
+      const amount = async () => Number(/[\d.]+/.exec((await words.textContent()) ?? "")?.[0]);
+      await expect.poll(amount).toBeLessThan(Number(most));
+      const afterOne = await amount();
+      await askAndWait("Hello");
+      await expect.poll(amount).toBeGreaterThan(afterOne);
+      await button("Settings").click();
+      await page.getByRole("switch", { name: "Tools" }).check();
+      await words
+        .getByText(/^Imaginary cost: [\d.]+ coins to send, more with tools, 0.9 coins for/)
+        .waitFor();
+      await page.getByRole("switch", { name: "Tools" }).uncheck();
+      await page.keyboard.press("Escape");
+      await page.getByText(/^Imaginary cost: at most/).waitFor();
     });
 
     test("Edit makes versions of a question, each with its own answer", async () => {

@@ -12,7 +12,7 @@ import {
   progressWords,
   videoWords,
 } from "../../examples/registry/components/sluice/media-words.ts";
-import { conversationWords } from "../../examples/registry/components/sluice/words.ts";
+import { conversationWords, costWords } from "../../examples/registry/components/sluice/words.ts";
 import * as roomWordLists from "../../examples/studio/src/room-words.ts";
 import * as pageWordLists from "../../examples/studio/src/words.ts";
 
@@ -84,6 +84,26 @@ const rows: Readonly<Record<string, readonly Row[]>> = {
     ["all of it is known", words.costWords(cost(0.0214)), "Imaginary cost 0.0214 coins"],
     ["a part is not known", words.costWords(cost(0.0214, 1)), "Imaginary cost 0.0214 coins or more"],
     ["nothing is known", words.costWords(cost(0, 1)), undefined],
+    [
+      "of a message that is written, by the bytes that go out",
+      costWords.send("Imaginary cost", "0.3 coins"),
+      "Imaginary cost: at most 0.3 coins to send,",
+    ],
+    [
+      "of a message that is written, where each tool sends another request",
+      costWords.sendWithTools("Imaginary cost", "0.3 coins"),
+      "Imaginary cost: 0.3 coins to send, more with tools,",
+    ],
+    [
+      "of an answer that nothing bounds, or with tools",
+      costWords.someAnswer("0.9 coins", "1,000"),
+      "0.9 coins for 1,000 tokens of the answer",
+    ],
+    [
+      "of an answer with a largest number of tokens",
+      costWords.wholeAnswer("0.9 coins"),
+      "at most 0.9 coins for the answer",
+    ],
     ["of a request, the form decides it", estimateText({ ...cost(30), least: 30 }), "30 coins"],
     [
       "of a request, the model decides it within bounds",

@@ -9,6 +9,7 @@ import { Button } from "@/components/sluice/button";
 import { Chat } from "@/components/sluice/chat";
 import { ConversationList } from "@/components/sluice/conversation-list";
 import { Cost } from "@/components/sluice/cost";
+import { MessageCost } from "@/components/sluice/message-cost";
 import { markdown } from "./markdown";
 import { prices } from "./prices";
 import { storage } from "./storage";
@@ -83,6 +84,16 @@ function Conversation({ id }: { readonly id: string }) {
         model={model}
         renderText={markdown}
         toolTitles={toolTitles}
+        below={(text, images) => (
+          <MessageCost
+            model={model}
+            prices={prices}
+            text={text}
+            images={images}
+            messages={chat.messages}
+            hasTools
+          />
+        )}
         empty={<p className="m-auto p-4 text-muted-foreground">Ask anything</p>}
       />
     </div>

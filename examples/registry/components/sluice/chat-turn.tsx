@@ -44,6 +44,7 @@ export interface ChatTurnProps {
   readonly toolTitles?: Readonly<Record<string, string>>;
   /** Asks a user for the result of a tool that has no function, and gives it to `answer`. */
   readonly renderTool?: (call: ThreadToolCall, answer: (output: unknown) => void) => ReactNode;
+  readonly words?: Partial<typeof chatWords>;
 }
 
 /** A question, and the answers to it: several where the model calls tools. */
@@ -56,6 +57,7 @@ export function ChatTurn(props: ChatTurnProps) {
     toolTitles = {},
     renderTool,
   } = props;
+  const words = { ...chatWords, ...props.words };
   const { regenerate, edit, switchBranch, approve, deny, retry, send } = chat;
   const isBusy = isLast && (chat.status === "submitted" || chat.status === "streaming");
   const last = answers.at(-1);
@@ -102,7 +104,7 @@ export function ChatTurn(props: ChatTurnProps) {
               {text !== "" && <CopyButton text={text} />}
               {!(isLast && canRetry(last)) && (
                 <IconButton
-                  label={chatWords.regenerate}
+                  label={words.regenerate}
                   disabled={chat.status === "submitted" || chat.status === "streaming"}
                   {...onPressOnce(() => void regenerate(answers[0]?.id))}
                 >

@@ -9,7 +9,7 @@ import { Composer, Queue } from "@/components/sluice/composer";
 import { SyncStatus } from "@/components/sluice/devices";
 import { chatWords } from "@/components/sluice/words";
 
-interface ChatProps extends Pick<ChatTurnProps, "renderText" | "toolTitles" | "renderTool"> {
+interface ChatProps extends Pick<ChatTurnProps, "renderText" | "toolTitles" | "renderTool" | "words"> {
   /** Return value of `useChatStream`. With its option `whenBusy: "queue"`, the user may write on during an answer. */
   readonly chat: UseChatStreamResult;
   /** Name of the draft: that of the conversation. */
@@ -18,12 +18,15 @@ interface ChatProps extends Pick<ChatTurnProps, "renderText" | "toolTitles" | "r
   readonly model: string;
   /** Content of a chat without messages. */
   readonly empty?: ReactNode;
+  /** Content below the place to write, for what is written: `MessageCost`. */
+  readonly below?: (text: string, images: number) => ReactNode;
   /** Controls beside the button that adds images: a menu of models. */
   readonly controls?: ReactNode;
 }
 
 /** A whole chat: its messages, and the place to write more. */
-export function Chat({ chat, id, model, empty, controls, ...show }: ChatProps) {
+export function Chat({ chat, id, model, empty, below, controls, ...show }: ChatProps) {
+  const words = { ...chatWords, ...show.words };
   const { messages, status, queued } = chat;
   const attachments = useAttachments(model);
   const { draft, setDraft, clearDraft } = useDraft(`chat/${id}`, "");
@@ -49,7 +52,7 @@ export function Chat({ chat, id, model, empty, controls, ...show }: ChatProps) {
     >
       <div
         role="log"
-        aria-label={chatWords.messages}
+        aria-label={words.messages}
         aria-live="off"
         aria-busy={isBusy}
         // biome-ignore lint/a11y/noNoninteractiveTabindex: the keyboard scrolls it
@@ -65,7 +68,7 @@ export function Chat({ chat, id, model, empty, controls, ...show }: ChatProps) {
         </div>
       </div>
       <p role="status" className="sr-only">
-        {chatWords.status[messages.at(-1)?.outcome === "complete" ? "complete" : status]}
+        {words.status[messages.at(-1)?.outcome === "complete" ? "complete" : status]}
       </p>
       <SyncStatus chat={chat} />
       <Composer
@@ -78,6 +81,7 @@ export function Chat({ chat, id, model, empty, controls, ...show }: ChatProps) {
         hasFiles={attachments.images.length > 0}
         isBlocked={attachments.isPreparing || attachments.isBlind}
         onPaste={attachments.onPaste}
+        below={below?.(draft, attachments.images.length)}
         before={
           <Queue
             queued={queued}

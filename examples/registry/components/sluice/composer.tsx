@@ -27,6 +27,8 @@ interface ComposerProps {
   readonly before?: ReactNode;
   /** Content above the text: `Attachments`. */
   readonly above?: ReactNode;
+  /** Content below the box: `MessageCost`. Its place is kept, so that nothing moves when it comes. */
+  readonly below?: ReactNode;
   /** Buttons beside the one that sends: `AttachButton`. */
   readonly children?: ReactNode;
   readonly words?: Partial<typeof composerWords>;
@@ -54,7 +56,7 @@ export function Composer(props: ComposerProps) {
   return (
     <form
       onSubmit={submit}
-      className="mx-auto flex w-full max-w-3xl flex-col gap-2 px-2 pb-2 [@media(height<32rem)]:pb-1"
+      className="@container mx-auto flex w-full max-w-3xl flex-col gap-2 px-2 pb-2 [@media(height<32rem)]:pb-1"
     >
       {props.before}
       <div className="flex flex-col rounded-2xl border border-input bg-card p-1.5 shadow-sm focus-within:border-primary">
@@ -99,6 +101,9 @@ export function Composer(props: ComposerProps) {
           )}
         </div>
       </div>
+      {props.below !== undefined && (
+        <div className="min-h-4 px-2 @max-md:min-h-8 [@media(height<32rem)]:hidden">{props.below}</div>
+      )}
     </form>
   );
 }

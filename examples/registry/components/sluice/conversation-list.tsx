@@ -33,7 +33,7 @@ interface ConversationListProps extends ConversationVerbs, FolderVerbs {
 export function ConversationList(props: ConversationListProps) {
   const { conversations, activeId, folders = [], folder, onFolder, onRenameFolder, ...verbs } = props;
   const words = { ...conversationWords, ...props.words };
-  return groupsOf(conversations, folder).map(({ name, day, list }) => (
+  const groups = groupsOf(conversations, folder).map(({ name, day, list }) => (
     <div key={day ?? `folder ${name}`} className="pb-3">
       {day ? (
         <h2 className="px-3 py-1 text-xs font-medium text-muted-foreground">{words.days[day]}</h2>
@@ -60,6 +60,16 @@ export function ConversationList(props: ConversationListProps) {
       </ul>
     </div>
   ));
+  return (
+    <>
+      {groups}
+      {folder !== undefined && onFolder && (
+        <Button look="quiet" onClick={() => onFolder(undefined)}>
+          {words.showAll}
+        </Button>
+      )}
+    </>
+  );
 }
 
 interface FolderHeadingProps {

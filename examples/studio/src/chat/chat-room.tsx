@@ -62,6 +62,7 @@ function Loading({ draftKey, isNew, onComposing }: LoadingProps) {
         isBlocked={waiting !== undefined}
         onStop={cancelAsk}
         onComposing={onComposing}
+        below={() => null}
         before={
           waiting && (
             <p className="animate-pulse truncate px-3 text-sm text-muted">{waiting.prompt.slice(0, LINE)}</p>

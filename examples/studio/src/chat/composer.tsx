@@ -21,6 +21,8 @@ interface ComposerProps {
   readonly onStop: () => void;
   readonly onDequeue: (index: number) => void;
   readonly onSendQueued: () => void;
+  /** Content below the box, for a text and a number of images. */
+  readonly below?: (text: string, images: number) => ReactNode;
   /** Menus beside the button that adds images. */
   readonly children?: ReactNode;
 }
@@ -49,6 +51,7 @@ export function Composer(props: ComposerProps) {
       hasFiles={images.length > 0}
       isBlocked={isPreparing || isBlind}
       onPaste={attachments.onPaste}
+      {...(props.below && { below: (text) => props.below?.(text, images.length) })}
       before={
         <Queue queued={props.queued} isBusy={isBusy} onRemove={props.onDequeue} onSend={props.onSendQueued} />
       }

@@ -41,7 +41,8 @@ import { DocumentButton, dropPropsOf } from "./documents.js";
 import { ModelMenu, SettingsMenu } from "./model-menu.js";
 
 const Log = later(async () => (await import("./log.js")).Log);
-const ChatCost = later(async () => (await import("./chat-cost.js")).ChatCost, "none");
+const ChatCost = later(async () => (await import("./cost.js")).ChatCost, "none");
+const NextCost = later(async () => (await import("./cost.js")).NextCost, "none");
 const gap = <div className="grow" />;
 
 interface ConversationProps {
@@ -168,6 +169,7 @@ export function Conversation({ id, isNew, welcome, onCompare }: ConversationProp
           queued={queued}
           onSend={isMissing ? (prompt, images) => askInNewChat({ prompt, images }) : onSend}
           onStop={stopAll}
+          below={(text, images) => <NextCost {...{ text, images, messages, settings }} />}
           onDequeue={(index) => {
             focus(field.current);
             dequeue(index);

@@ -31,6 +31,8 @@ interface MessageBoxProps {
   readonly above?: ReactNode;
   /** Content before the box: messages that wait. */
   readonly before?: ReactNode;
+  /** Content below the box, for the text with those that were pasted: what it will cost. */
+  readonly below?: (text: string) => ReactNode;
   /** Buttons beside the one that sends. */
   readonly children?: ReactNode;
 }
@@ -69,6 +71,7 @@ export function MessageBox(props: MessageBoxProps) {
       }}
       onComposing={props.onComposing}
       before={props.before}
+      below={props.below?.(joined(draft, ...pasted.draft))}
       above={
         <>
           {props.above}

@@ -3,7 +3,12 @@
  * than bytes of a text, also not of Chinese or of emoji. Images of messages count by their number; a text that only looks
  * like one counts as text.
  *
+ * @param body request, or the part of it that is counted
  * @param image tokens of an image, sent as a data URI or by its address
+ * @example
+ * ```ts
+ * const most = requestTokens({ messages: [{ role: "user", content: "Why is the sky blue?" }] });
+ * ```
  */
 export function requestTokens(body: Readonly<Record<string, unknown>>, image = 10_000): number {
   const images = [body["messages"]].flat().flatMap((message) => imagesOf(message as Message));

@@ -1,0 +1,74 @@
+"use client";
+
+import type { ThreadMessage } from "@sluice/core";
+import { type Prices, requestTokens } from "@sluice/core/prices";
+import { useDeferredValue } from "react";
+import { priceOf } from "@/components/sluice/cost-text";
+import { costWords } from "@/components/sluice/words";
+
+interface MessageCostProps {
+  /** Model of the answer. */
+  readonly model: string;
+  readonly prices: Prices;
+  /** Text that is written. */
+  readonly text: string;
+  /** Number of images beside it. @default 0 */
+  readonly images?: number;
+  /** Messages that go with it: `messages` of `useChatStream`. */
+  readonly messages: readonly ThreadMessage[];
+  /** System prompt. @default none */
+  readonly instructions?: string | undefined;
+  /** `max_tokens` of the request. @default nothing bounds the answer */
+  readonly maxTokens?: number | undefined;
+  /** True where tools are offered: their results are sent, too. @default false */
+  readonly hasTools?: boolean;
+  readonly words?: Partial<typeof costWords>;
+}
+
+/**
+ * The cost of a message before it is sent: the most that it can be for what goes out, and that of the answer. Without
+ * prices for the model, nothing is shown.
+ */
+export function MessageCost({ model, prices, messages, hasTools = false, ...props }: MessageCostProps) {
+  const { images = 0, instructions = "", maxTokens } = props;
+  const words = { ...costWords, ...props.words };
+  // a long text is counted after the letter is there
+  const text = useDeferredValue(props.text);
+  const { input, output } = prices.models[model] ?? {};
+  if (input === undefined || output === undefined) return null;
+  const written = { content: [instructions, text, ...Array.from({ length: images }, () => anImage)] };
+  const tokens = messages.reduce(
+    (sum, message) => sum + tokensOf(message),
+    requestTokens({ messages: [written] }),
+  );
+  const costOf = (price: number, count: number) =>
+    `${priceOf((price * count) / 1_000_000)} ${prices.currency}`;
+  const sent = costOf(input, tokens);
+  // with tools there may be several requests
+  const answer =
+    maxTokens === undefined || hasTools
+      ? words.someAnswer(costOf(output, SOME_TOKENS), SOME_TOKENS.toLocaleString("en"))
+      : words.wholeAnswer(costOf(output, maxTokens));
+  return (
+    <p className="text-xs text-muted-foreground tabular-nums">
+      {hasTools ? words.sendWithTools(words.title, sent) : words.send(words.title, sent)} {answer}
+    </p>
+  );
+}
+
+/** Tokens of an answer for which its cost is said where nothing bounds it. */
+const SOME_TOKENS = 1000;
+
+const anImage = { image_url: { url: "" } };
+const counted = new WeakMap<ThreadMessage, number>();
+
+/** Bounds the tokens of a message that is sent again with the next one. It is counted once: a thread may be long. */
+function tokensOf(message: ThreadMessage): number {
+  const known = counted.get(message);
+  if (known !== undefined) return known;
+  const { role, content, images = [], toolCalls } = message;
+  const shown = role === "user" ? images.map((url) => ({ image_url: { url } })) : [];
+  const tokens = requestTokens({ messages: [{ role, content: [content, ...shown], toolCalls }] });
+  counted.set(message, tokens);
+  return tokens;
+}
