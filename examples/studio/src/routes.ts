@@ -49,3 +49,8 @@ export const RouteContext = createContext<Route>({ room: "chat" });
 export function useRoute(): Route {
   return use(RouteContext);
 }
+
+/** Makes the id of a new chat: 128 random bits; not `randomUUID`, which plain-http pages do not have. */
+export function createId(): string {
+  return Array.from(crypto.getRandomValues(new Uint32Array(4)), (word) => word.toString(36)).join("");
+}

@@ -1,6 +1,5 @@
 import { atom } from "nanostores";
-import { startService } from "./hosted/start.js";
-import { NOT_SENT } from "./not-sent.js";
+import { NOT_SENT, startService } from "./hosted/start.js";
 
 declare global {
   interface ImportMetaEnv {

@@ -133,3 +133,12 @@ export function Refusals({ lines, onDismiss, dismiss = attachmentWords.dismiss }
     </div>
   );
 }
+
+/** Covers a part of the page while files are dragged over it: `isDragging` of `useAttachments`. */
+export function DropHint({ children = attachmentWords.drop }: { readonly children?: ReactNode }) {
+  return (
+    <div className="pointer-events-none absolute inset-2 flex items-center justify-center rounded-2xl border-2 border-dashed border-primary bg-secondary/90 font-medium">
+      {children}
+    </div>
+  );
+}

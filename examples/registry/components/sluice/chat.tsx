@@ -3,7 +3,7 @@
 import type { UseChatStreamResult } from "@sluice/react";
 import { useAttachments, useDraft } from "@sluice/react/app";
 import { type ReactNode, useRef } from "react";
-import { AttachButton, Attachments } from "@/components/sluice/attachments";
+import { AttachButton, Attachments, DropHint } from "@/components/sluice/attachments";
 import { ChatTurn, type ChatTurnProps, turnsOf } from "@/components/sluice/chat-turn";
 import { Composer, Queue } from "@/components/sluice/composer";
 import { SyncStatus } from "@/components/sluice/devices";
@@ -46,7 +46,7 @@ export function Chat({ chat, id, model, empty, below, controls, ...show }: ChatP
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: it takes drops, and Escape from what is inside
     <div
-      className="flex h-full min-h-0 flex-col"
+      className="relative flex h-full min-h-0 flex-col"
       onKeyDown={({ key }) => key === "Escape" && isBusy && chat.stop()}
       {...attachments.dropProps}
     >
@@ -97,6 +97,7 @@ export function Chat({ chat, id, model, empty, below, controls, ...show }: ChatP
         <AttachButton attachments={attachments} />
         {controls}
       </Composer>
+      {attachments.isDragging && <DropHint />}
     </div>
   );
 }

@@ -49,6 +49,7 @@ export const composerWords = {
 
 /** Words of the images that go with a message. */
 export const attachmentWords = {
+  drop: "Drop images here",
   add: "Add images",
   field: "Images",
   list: "Images to send",

@@ -1,10 +1,9 @@
 import { useStore } from "@nanostores/react";
 import { Upload } from "lucide-react";
 import { useRef, useState } from "react";
-import { Refusals } from "@/components/sluice/attachments";
+import { DropHint, Refusals } from "@/components/sluice/attachments";
 import { useInspected } from "../inspector/feed.js";
 import { focusProblem, Unsaved } from "../media/composer.js";
-import { DropHint } from "../media/drop-hint.js";
 import { useDrop } from "../media/sources.js";
 import { RoomHeader } from "../shell/bars.js";
 import { Button } from "../ui/button.js";

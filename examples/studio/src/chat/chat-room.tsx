@@ -1,6 +1,5 @@
 import { useRef, useState } from "react";
-import { createId } from "../create-id.js";
-import { useRoute } from "../routes.js";
+import { createId, useRoute } from "../routes.js";
 import { RoomHeader } from "../shell/bars.js";
 import { later } from "../ui/later.js";
 import { ask, cancelAsk, useWaitingAsk } from "../welcome/asks.js";

@@ -1,110 +1,11 @@
 import { useStore } from "@nanostores/react";
-import {
-  type ChatTarget,
-  type ChatTool,
-  defineTool,
-  type RecordStorage,
-  type ThreadMessage,
-} from "@sluice/core";
-import { type ChatModel, chatModels } from "@sluice/core/schemas";
+import { type ChatTool, defineTool, type RecordStorage, type ThreadMessage } from "@sluice/core";
 import { type UseChatStreamResult, useChatStream } from "@sluice/react";
-import { chatModelInfo, chatTargetOf, type FormValues } from "@sluice/react/app";
 import { atom } from "nanostores";
 import { createContext, use, useCallback, useEffect, useMemo } from "react";
 import * as v from "valibot";
-import { keptAtom } from "../browser.js";
 import { isAway, isOfOffline } from "../server.js";
-import { askToStop, letStop } from "./stops.js";
-
-/** Settings of the chat. They are kept when the model changes, and used where the model has them. */
-export interface ChatSettings {
-  readonly model: ChatModel;
-  /** Values of the model's form: thinking, effort, temperature, … */
-  readonly values: FormValues;
-  /** Says if the tools of the studio are offered. */
-  readonly offersTools: boolean;
-  /** Says if the answer is a JSON object. */
-  readonly wantsJSON: boolean;
-  /** System prompt. */
-  readonly instructions: string;
-}
-
-/** A chat model in words. */
-export interface ModelWords {
-  readonly name: string;
-  readonly note: string;
-}
-
-/** Names of the chat models, in the order of the menu. */
-export const modelWords: Readonly<Record<ChatModel, ModelWords>> = {
-  "alpha-v4.1-flash": { name: "Alpha 4.1 Flash", note: "Fast, and sees images" },
-  "delta-5.3": { name: "Delta 5.3", note: "Thinks before each answer" },
-  "gamma-chat-1-6-251015": { name: "Gamma Chat 1.6", note: "Short answers, text only" },
-};
-
-/** Ids of the chat models, in the order of the menu. */
-export const models = Object.keys(modelWords) as ChatModel[];
-
-/** The chat settings of this browser. */
-export const chatSettings = keptAtom<ChatSettings>(
-  "sluice-chat",
-  { model: "alpha-v4.1-flash", values: {}, offersTools: false, wantsJSON: false, instructions: "" },
-  isSettings,
-);
-
-/** Changes some of the settings. */
-export function changeSettings(changes: Partial<ChatSettings>): void {
-  chatSettings.set({ ...chatSettings.get(), ...changes });
-}
-
-/** The settings with the tools, if need be with a model that calls tools. */
-export function withTools(settings: ChatSettings): ChatSettings {
-  const model = chatModelInfo(settings.model).tools === "no" ? "alpha-v4.1-flash" : settings.model;
-  return { ...settings, offersTools: true, model };
-}
-
-/** True if the model is offered the tools. */
-function hasTools({ model, offersTools }: ChatSettings): boolean {
-  return offersTools && chatModelInfo(model).tools !== "no";
-}
-
-/** Names of the tools that the model is offered; undefined where there are none. */
-export function toolNamesOf(settings: ChatSettings): readonly string[] | undefined {
-  return hasTools(settings) ? Object.keys(toolTitles) : undefined;
-}
-
-/** Makes the model and the parameters that it has. */
-export function targetOf({ model, values, wantsJSON }: ChatSettings): ChatTarget {
-  const target = chatTargetOf(model, values);
-  const row = chatModels[model];
-  const params = {
-    ...target.params,
-    ...("usageOnRequest" in row && { stream_options: { include_usage: true } }),
-    ...(wantsJSON && row.jsonMode && { response_format: { type: "json_object" } }),
-  };
-  return { model, params } as ChatTarget;
-}
-
-/** Checks settings that were kept. */
-export function isSettings(kept: unknown): kept is ChatSettings {
-  if (typeof kept !== "object" || kept === null) return false;
-  const { model, values, offersTools, wantsJSON, instructions } = kept as Record<string, unknown>;
-  return (
-    models.some((known) => known === model) &&
-    typeof values === "object" &&
-    values !== null &&
-    typeof offersTools === "boolean" &&
-    typeof wantsJSON === "boolean" &&
-    typeof instructions === "string"
-  );
-}
-
-/** Names of the tools on their cards. */
-export const toolTitles: Readonly<Record<string, string>> = {
-  roll_dice: "Roll dice",
-  save_note: "Save a note",
-  pick_color: "Pick a color",
-};
+import { type ChatSettings, hasTools, targetOf } from "./settings.js";
 
 /** Notes that the model was allowed to keep. They are gone when the page is left. */
 export const notes = atom<readonly string[]>([]);
@@ -223,4 +124,30 @@ export function useVerbs(): ChatVerbs {
   const verbs = use(ChatContext);
   if (!verbs) throw new Error("useVerbs needs a ChatContext around it");
   return verbs;
+}
+
+/** Functions that stop the answers of this tab, by the ids of their chats. */
+const stops = new Map<string, () => void>();
+const channel = openChannel();
+
+/** Opens the channel on which a tab asks the others; undefined where the browser refuses it. */
+function openChannel(): BroadcastChannel | undefined {
+  try {
+    const opened = new BroadcastChannel("sluice-studio/stop");
+    opened.onmessage = ({ data }) => stops.get(data)?.();
+    return opened;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Lets other tabs stop the answer of a chat. Returns a function that ends that. */
+export function letStop(chat: string, stop: () => void): () => void {
+  stops.set(chat, stop);
+  return () => void stops.delete(chat);
+}
+
+/** Asks the tab that answers in a chat to stop. */
+export function askToStop(chat: string): void {
+  channel?.postMessage(chat);
 }

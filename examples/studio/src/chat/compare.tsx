@@ -7,19 +7,11 @@ import { RoomHeader } from "../shell/bars.js";
 import { useRoomCommands } from "../shell/commands.js";
 import { Button } from "../ui/button.js";
 import { MOST_FILES } from "../words.js";
-import {
-  type Chat,
-  type ChatSettings,
-  chatSettings,
-  lastQuestion,
-  models,
-  targetOf,
-  toolNamesOf,
-  useChat,
-} from "./chat.js";
+import { type Chat, lastQuestion, useChat } from "./chat.js";
 import { Composer } from "./composer.js";
 import { Log } from "./log.js";
 import { ModelMenu, SettingsMenu } from "./model-menu.js";
+import { type ChatSettings, chatSettings, models, targetOf, toolNamesOf } from "./settings.js";
 
 /** Two models side by side. Each question goes to both; nothing of it is kept. */
 export function Compare({ onClose }: { readonly onClose: () => void }) {

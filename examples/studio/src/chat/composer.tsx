@@ -3,8 +3,8 @@ import type { ReactNode, RefObject } from "react";
 import { AttachButton, Attachments } from "@/components/sluice/attachments";
 import { Queue } from "@/components/sluice/composer";
 import { MOST_FILES, type Refused, refusedWords } from "../words.js";
-import { type ChatSettings, changeSettings, modelWords } from "./chat.js";
 import { MessageBox } from "./message-box.js";
+import { type ChatSettings, changeSettings, modelWords } from "./settings.js";
 
 type AttachmentState = ReturnType<typeof useAttachments>;
 

@@ -12,10 +12,10 @@ import {
   useRef,
   useState,
 } from "react";
+import { DropHint } from "@/components/sluice/attachments";
 import { SyncNote } from "@/components/sluice/devices";
 import { chatListOptions, keeping, storage } from "../client.js";
 import { useInspected } from "../inspector/feed.js";
-import { DropHint } from "../media/drop-hint.js";
 import { whileAsking } from "../rooms.js";
 import { openRoute } from "../routes.js";
 import { RoomHeader } from "../shell/bars.js";
@@ -25,20 +25,11 @@ import { later } from "../ui/later.js";
 import { Popover, toast } from "../ui/popups.js";
 import { type Ask, ask as askInNewChat, useAsks } from "../welcome/asks.js";
 import { ALL_SAVED, chatWords, MOST_FILES, missingChatWords, unsavedWords } from "../words.js";
-import {
-  type ChatVerbs,
-  changeSettings,
-  chatSettings,
-  lastQuestion,
-  notes,
-  targetOf,
-  toolNamesOf,
-  useChat,
-  withTools,
-} from "./chat.js";
+import { type ChatVerbs, lastQuestion, notes, useChat } from "./chat.js";
 import { Composer } from "./composer.js";
 import { DocumentButton, dropPropsOf } from "./documents.js";
 import { ModelMenu, SettingsMenu } from "./model-menu.js";
+import { changeSettings, chatSettings, targetOf, toolNamesOf, withTools } from "./settings.js";
 
 const Log = later(async () => (await import("./log.js")).Log);
 const ChatCost = later(async () => (await import("./cost.js")).ChatCost, "none");

@@ -4,7 +4,7 @@ import { Cost } from "@/components/sluice/cost";
 import { MessageCost } from "@/components/sluice/message-cost";
 import { prices } from "../prices.js";
 import { imaginary } from "../words.js";
-import { type ChatSettings, toolNamesOf } from "./chat.js";
+import { type ChatSettings, toolNamesOf } from "./settings.js";
 
 /**
  * The cost of a conversation, by the imaginary prices of the studio: also of the versions that are not shown. An answer in

@@ -6,7 +6,8 @@ import { client } from "../client.js";
 import { useDescribe, useDescription } from "../errors.js";
 import { calls } from "../inspector/feed.js";
 import { Button, onPressOnce } from "../ui/button.js";
-import { CONTINUE, changeSettings, isWaitingForNetwork, modelWords, useVerbs } from "./chat.js";
+import { CONTINUE, isWaitingForNetwork, useVerbs } from "./chat.js";
+import { changeSettings, modelWords } from "./settings.js";
 
 interface AnswerEndingProps {
   readonly message: ThreadMessage;

@@ -8,8 +8,7 @@ import {
   useRef,
 } from "react";
 import { Composer } from "@/components/sluice/composer";
-import { useAddedTexts } from "./documents.js";
-import { longTextOf, PastedTexts, textsOf } from "./pasted.js";
+import { longTextOf, PastedTexts, textsOf, useAddedTexts } from "./documents.js";
 
 interface MessageBoxProps {
   /** Name of the draft: the conversation, or "new". */

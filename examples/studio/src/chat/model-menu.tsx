@@ -6,7 +6,7 @@ import type { ReactNode } from "react";
 import { Button, IconButton, Skeleton } from "../ui/button.js";
 import { later } from "../ui/later.js";
 import { Popover } from "../ui/popups.js";
-import { changeSettings, chatSettings, models, modelWords } from "./chat.js";
+import { changeSettings, chatSettings, models, modelWords } from "./settings.js";
 
 type Model = (typeof models)[number];
 

@@ -3,7 +3,7 @@ import { ChevronRight } from "lucide-react";
 import { Field, NumberField, Slider, Switch, TextArea, TextInput } from "../ui/fields.js";
 import { Select } from "../ui/popups.js";
 import { TOOLS_UNLISTED } from "../words.js";
-import type { ChatSettings } from "./chat.js";
+import type { ChatSettings } from "./settings.js";
 
 interface ParametersProps {
   readonly settings: ChatSettings;

@@ -6,7 +6,8 @@ import { ToolCallCard } from "@/components/sluice/tool-approval";
 import { Button, Chip, onPressOnce } from "../ui/button.js";
 import { later } from "../ui/later.js";
 import { toolWords } from "../words.js";
-import { toolTitles, useVerbs } from "./chat.js";
+import { useVerbs } from "./chat.js";
+import { toolTitles } from "./settings.js";
 
 const Markdown = later(async () => (await import("./markdown.js")).Markdown);
 

@@ -13,9 +13,10 @@ import { prices } from "../prices.js";
 import { IconButton, onPressOnce } from "../ui/button.js";
 import { later, soon } from "../ui/later.js";
 import { costWords, sourceWords } from "../words.js";
-import { modelWords, useVerbs } from "./chat.js";
+import { useVerbs } from "./chat.js";
 import { AnswerEnding, NoAnswer, Waiting } from "./ending.js";
 import { Question } from "./question.js";
+import { modelWords } from "./settings.js";
 import { isAsking, Steps } from "./steps.js";
 
 const Markdown = later(async () => (await import("./markdown.js")).Markdown);

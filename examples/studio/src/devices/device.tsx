@@ -7,9 +7,8 @@ import { ASK_FIRST, networkWords } from "../room-words.js";
 import { Chip, IconButton } from "../ui/button.js";
 import { DeviceChat } from "./device-chat.js";
 import { deviceNames, openDevice } from "./device-client.js";
-import { Join } from "./join.js";
-import { Schedules } from "./schedules.js";
-import { Share } from "./share.js";
+import { Schedules, Share } from "./panels.js";
+import { Join } from "./sign-in.js";
 
 /* A device of the room "Devices": a page of its own, in a frame or a window. */
 

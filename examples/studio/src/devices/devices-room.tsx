@@ -8,7 +8,7 @@ import { DEVICE_CLOSED, DEVICES_INTRO } from "../room-words.js";
 import { RoomHeader } from "../shell/bars.js";
 import { Button, IconButton } from "../ui/button.js";
 import { addressOf, type DeviceName, forgetDevices } from "./device-client.js";
-import { NameField } from "./name-field.js";
+import { NameField } from "./sign-in.js";
 
 /** Name of the user who is signed in on both devices; empty while nobody is. */
 const signedIn = keptAtom("sluice-devices-user", "", (kept): kept is string => typeof kept === "string");

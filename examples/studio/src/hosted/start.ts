@@ -1,6 +1,8 @@
 import { atom } from "nanostores";
 import type { Started } from "../../hosted/service-worker.ts";
-import { NOT_SENT } from "../not-sent.js";
+
+/** Message of the error of a request that did not leave: the client takes it for one that was not sent. */
+export const NOT_SENT = "Failed to fetch: ENETUNREACH";
 
 /** Reason why the studio can't run here. */
 export interface HostedProblem {

@@ -23,7 +23,15 @@ import {
   Wrench,
 } from "lucide-react";
 import type { ReactNode } from "react";
-import { changeSettings, chatSettings, models, modelWords } from "../chat/chat.js";
+import {
+  changeSettings,
+  chatSettings,
+  models,
+  modelWords,
+  presets,
+  removePreset,
+  savePreset,
+} from "../chat/settings.js";
 import { chatListOptions } from "../client.js";
 import { openRoute, useRoute } from "../routes.js";
 import { toast } from "../ui/popups.js";
@@ -40,7 +48,6 @@ import {
   toggleInspector,
   toggleRail,
 } from "./commands.js";
-import { presets, removePreset, savePreset } from "./presets.js";
 import { importChat } from "./transfer.js";
 
 /** A row of the palette that does something. */

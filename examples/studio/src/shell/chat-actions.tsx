@@ -19,7 +19,7 @@ import { canShare, exportChat, shareChat } from "./transfer.js";
 
 type List = Pick<UseConversationsResult, "folders" | "pin" | "move" | "rename" | "remove" | "restore">;
 
-/** What the palette does with the open chat. */
+/** Actions of the palette for the open chat. */
 export function chatActionsOf(chat: Conversation, list: List): readonly Action[] {
   const { id, isPinned, folder } = chat;
   const actions: (Action | false)[] = [
@@ -48,7 +48,7 @@ export function chatActionsOf(chat: Conversation, list: List): readonly Action[]
   return actions.filter((action) => action !== false);
 }
 
-/** What the palette does with the open chat and the text of the search, as a name. */
+/** Actions for the open chat that take the text of the search as a name. */
 export function namedActionsOf({ id }: Conversation, list: List, name: string): readonly Action[] {
   const rename = {
     label: `Rename this chat to “${name}”`,
@@ -67,7 +67,7 @@ export function namedActionsOf({ id }: Conversation, list: List, name: string): 
   return [rename, move];
 }
 
-/** The folders, to show the chats of one alone. */
+/** Actions that show the chats of one folder alone, or all. */
 export function folderActionsOf(folders: readonly string[], shown: string | undefined): readonly Action[] {
   const all = { label: "Show all chats", icon: <FolderMinus />, run: () => shownFolder.set(undefined) };
   return [

@@ -2,8 +2,7 @@ import { createChatStore, type InitialMessage, type ThreadMessage } from "@sluic
 import type { Conversation } from "@sluice/react/app";
 import * as v from "valibot";
 import { client, storage } from "../client.js";
-import { createId } from "../create-id.js";
-import { openRoute } from "../routes.js";
+import { createId, openRoute } from "../routes.js";
 import { saveText } from "../ui/code.js";
 import { toast } from "../ui/popups.js";
 import { transferWords } from "../words.js";

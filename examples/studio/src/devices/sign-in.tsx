@@ -1,10 +1,10 @@
 import { joinConversation } from "@sluice/core/remote";
 import { describeError } from "@sluice/react/app";
 import type { SubmitEvent } from "react";
-import { shareWords } from "../room-words.js";
+import { NO_PASSWORD, shareWords } from "../room-words.js";
 import { Button } from "../ui/button.js";
+import { Field, TextInput } from "../ui/fields.js";
 import { addressOf, openDevice } from "./device-client.js";
-import { NameField } from "./name-field.js";
 import { useAction } from "./use-action.js";
 
 /** The page behind a link: signs in by another name, joins the chat, and opens it. */
@@ -27,5 +27,21 @@ export function Join() {
       </Button>
       {error && <p role="alert">{describeError(error).title}</p>}
     </form>
+  );
+}
+
+/** The name of a user, who is believed. */
+export function NameField({ suggestion }: { readonly suggestion: string }) {
+  return (
+    <Field label="Name" hint={NO_PASSWORD}>
+      <TextInput
+        name="name"
+        defaultValue={suggestion}
+        required
+        pattern="[\w.\-]+"
+        maxLength={30}
+        autoComplete="off"
+      />
+    </Field>
   );
 }
