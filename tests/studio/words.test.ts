@@ -25,8 +25,9 @@ import * as pageWordLists from "../../examples/studio/src/words.ts";
 type Row = readonly [condition: string, actual: string | undefined, sentence: string | undefined];
 
 const words = { ...pageWordLists, ...roomWordLists };
-const { unsentWords, bannerWords, endingWords, busyWords, toolWords } = words;
-const { chatWords, unsavedWords, videoNotice, notificationWords, assetWords, roomWords } = words;
+const { unsentWords, bannerWords, endingWords, toolWords, chatWords, unsavedWords, roomWords } =
+  pageWordLists;
+const { busyWords, videoNotice, notificationWords, assetWords } = roomWordLists;
 
 /** Rows of what has two texts. */
 const both = (

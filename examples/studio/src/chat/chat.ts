@@ -142,12 +142,12 @@ function openChannel(): BroadcastChannel | undefined {
 }
 
 /** Lets other tabs stop the answer of a chat. Returns a function that ends that. */
-export function letStop(chat: string, stop: () => void): () => void {
+function letStop(chat: string, stop: () => void): () => void {
   stops.set(chat, stop);
   return () => void stops.delete(chat);
 }
 
 /** Asks the tab that answers in a chat to stop. */
-export function askToStop(chat: string): void {
+function askToStop(chat: string): void {
   channel?.postMessage(chat);
 }

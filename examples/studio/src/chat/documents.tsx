@@ -33,7 +33,7 @@ async function addDocuments(files: Iterable<File>): Promise<void> {
 }
 
 /** Name of the file whose text this is; undefined for a text that was pasted. */
-export function fileNameOf(text: string): string | undefined {
+function fileNameOf(text: string): string | undefined {
   return /^File “([^”]+)”:\n/.exec(text)?.[1];
 }
 

@@ -74,7 +74,7 @@ export function targetOf({ model, values, wantsJSON }: ChatSettings): ChatTarget
 }
 
 /** Checks settings that were kept. */
-export function isSettings(kept: unknown): kept is ChatSettings {
+function isSettings(kept: unknown): kept is ChatSettings {
   if (typeof kept !== "object" || kept === null) return false;
   const { model, values, offersTools, wantsJSON, instructions } = kept as Record<string, unknown>;
   return (

@@ -135,7 +135,7 @@ interface PanelProps {
 }
 
 /** Controls above the chat of a device, with the error of the last press. */
-export function Panel({ title, error, children }: PanelProps) {
+function Panel({ title, error, children }: PanelProps) {
   return (
     <section aria-label={title} className="flex shrink-0 flex-col gap-2 border-b bg-surface p-3 text-sm">
       {children}
@@ -145,7 +145,7 @@ export function Panel({ title, error, children }: PanelProps) {
 }
 
 /** Parts of the device that a panel needs. */
-export interface PanelParts {
+interface PanelParts {
   /** Id of the chat that is open. */
   readonly id: string;
   /** Number of messages of the chat: a schedule that starts adds one. */
