@@ -37,7 +37,7 @@ describe.skipIf(!hasChromium)("Folders of chats in Chromium (skipped where there
   };
 
   test("A chat is moved, shown alone, renamed with its folder, and taken out, in both tabs and over a reload", {
-    timeout: MINUTE,
+    timeout: 2 * MINUTE,
   }, async () => {
     await ask("Hello");
     await ask("Compare SQL and NoSQL");
