@@ -228,6 +228,68 @@ describe("A device that is cut off", () => {
     expect(billed()).toHaveLength(1);
   });
 
+  test("learns that another one has sent its queued message: the turn does not count as unsent", async () => {
+    const {
+      world,
+      tabs: [one, other],
+    } = await devices();
+    call(one, (chat) => chat.send(LONG));
+    const queued = call(one, (chat) => chat.send("Queued"));
+    await wait(500);
+    simulation.setOnline(world, one.device, false);
+    await wait(90_000);
+    expect(contents(other)).toContain("Queued");
+    expect(queued.result).toBeUndefined();
+    simulation.setOnline(world, one.device, true);
+    await wait(10_000);
+    expect(queued.result).toMatchObject({ outcome: "interrupted", error: { name: "ElsewhereError" } });
+    expect(contents(one)).toEqual(contents(other));
+    expect(billed()).toHaveLength(2);
+  });
+
+  test("stops a queued message for all devices where it is back before its lock has ended", async () => {
+    const {
+      world,
+      tabs: [one, other],
+    } = await devices();
+    call(one, (chat) => chat.send(LONG));
+    const queued = call(one, (chat) => chat.send("Queued"));
+    await wait(500);
+    simulation.setOnline(world, one.device, false);
+    await wait(5000);
+    one.page.run(() => one.chat.stop());
+    await wait(5000);
+    expect(queued.result).toMatchObject({ outcome: "not-sent", error: { name: "AbortError" } });
+    simulation.setOnline(world, one.device, true);
+    await wait(120_000);
+    for (const tab of [one, other]) {
+      expect(tab.chat.getSnapshot().queued).toEqual([]);
+      expect(contents(tab)).not.toContain("Queued");
+    }
+    expect(billed()).toHaveLength(1);
+  });
+
+  test("says of a queued message that it stops then: another device may still send it", async () => {
+    const {
+      world,
+      tabs: [one, other],
+    } = await devices();
+    call(one, (chat) => chat.send(LONG));
+    const queued = call(one, (chat) => chat.send("Queued"));
+    await wait(500);
+    simulation.setOnline(world, one.device, false);
+    await wait(20_000);
+    one.page.run(() => one.chat.stop());
+    await wait(70_000);
+    expect(queued.result?.error?.message).toMatch(/another one may still send it/);
+    expect(one.chat.getSnapshot()).toMatchObject({ queued: [], syncError: expect.any(Error) });
+    expect(contents(other)).toContain("Queued");
+    simulation.setOnline(world, one.device, true);
+    await wait(10_000);
+    expect(contents(one)).toEqual(contents(other));
+    expect(billed()).toHaveLength(2);
+  });
+
   test("goes on with nothing that another one has gone on with", async () => {
     const {
       world,
@@ -352,7 +414,7 @@ describe("The server of a chat", () => {
     } = await devices();
     const message = { role: "assistant", content: "By night", outcome: "complete", createdAt: 1 };
     const text = JSON.stringify({ message, parent: null, revision: 1, by: "server" });
-    world.server.write(new Map([["night", { text, seen: 0 }]]));
+    world.server.write(new Map([["night", { text, seen: 0 }]]), "the server");
     await wait(1000);
     expect(last(one)).toMatchObject({ content: "By night", origin: "server" });
   });

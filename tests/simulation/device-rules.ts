@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { DeviceTab, DeviceWorld } from "./device-world.js";
 import { billsAnswersOnce, billsForAReason, contentOf, isFilled, sendsSoundHistories } from "./invariants.js";
 import type { Versioned } from "./shared-server.js";
+import { sendsNothingStopped } from "./withdrawals.js";
 import { reachable } from "./world.js";
 
 /* Rules of worlds of devices. Each returns the broken rule, if it is. */
@@ -12,15 +13,11 @@ const none: ReadonlyMap<string, Versioned> = new Map();
 /** Returns the first rule that is broken now, whatever may still come. */
 export function brokenDeviceRule(world: DeviceWorld): string | undefined {
   note(world);
-  const { gateway, keepsAnswers, reasons, asked, toolRuns, withdrawn } = world;
+  const { gateway, keepsAnswers, reasons, asked, toolRuns } = world;
   const twice = reasons === 0 ? toolRuns.find((id, index) => toolRuns.indexOf(id) < index) : undefined;
   if (twice) return `the tool call ${twice} was run twice`;
-  for (const { body } of gateway.calls) {
-    const messages = (body["messages"] ?? []) as readonly { role: string; content?: string }[];
-    const { content } = messages.findLast(({ role }) => role === "user") ?? {};
-    if (content !== undefined && withdrawn.has(content)) return `"${content}" was sent after it was stopped`;
-  }
   return (
+    sendsNothingStopped(world) ??
     sendsSoundHistories({ gateway }) ??
     billsForAReason(gateway, reasons) ??
     (keepsAnswers ? billsAnswersOnce(gateway, asked) : undefined) ??

@@ -90,6 +90,50 @@ export const deviceScenarios: readonly { readonly name: string; readonly plan: D
       ],
     },
   },
+  {
+    name: "a new tab shows what it has read before it was removed, as the tab that follows never had it",
+    plan: {
+      seed: 21_839,
+      clocks: [-10_800_000, -12_600_000],
+      whenBusy: "replace",
+      proxy: "absent",
+      storage: "real",
+      steps: [
+        step(657, "send twice", 0, 6),
+        step(0, "go offline", 0, 23),
+        step(2719, "send in all tabs", 3, 23),
+        step(105, "stop", 3, 11),
+        step(1, "break all", 3, 6),
+        step(30, "go offline", 1, 15),
+        step(68_610, "go offline", 0, 17),
+        step(220, "send twice", 5, 22),
+        step(21_280, "open", 3, 10),
+        step(8, "send", 1, 18),
+        step(15, "reset chat", 4, 2),
+        step(1763, "reset chat", 3, 23),
+        step(38_047, "go offline", 4, 21),
+      ],
+    },
+  },
+  {
+    name: "a device gives a queued message to another one, which sends it, before that one can know of its stop",
+    plan: {
+      seed: 7,
+      clocks: [0, 0],
+      whenBusy: "queue",
+      proxy: "kept",
+      storage: "real",
+      steps: [
+        step(500, "send", 0, 0),
+        step(300, "send", 1, 0),
+        step(10, "send", 0, 0),
+        step(500, "break connection", 0, 0),
+        step(0, "break connection", 0, 0),
+        step(0, "stop", 0, 0),
+        step(3000, "wait", 0, 0),
+      ],
+    },
+  },
 ];
 
 function step(afterMs: number, action: DeviceAction, tab: number, nth: number): DeviceStep {

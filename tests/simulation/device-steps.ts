@@ -187,8 +187,11 @@ function reset(world: DeviceWorld, tab: DeviceTab): void {
   page.run(() => chat.reset());
 }
 
-/** Stops a chat. A question that it does not show by then may never be sent. */
-function stop({ withdrawn, network }: DeviceWorld, { page, chat, pending }: DeviceTab): void {
+/** Stops a chat. A question that it does not show by then may not be sent any more. */
+function stop(
+  { withdrawn, network, timeline }: DeviceWorld,
+  { page, device, chat, pending }: DeviceTab,
+): void {
   page.run(() => chat.stop());
   const shown = new Set(chat.getSnapshot().messages.map(({ content }: ThreadMessage) => content));
   const isSent = (name: string) =>
@@ -196,5 +199,6 @@ function stop({ withdrawn, network }: DeviceWorld, { page, chat, pending }: Devi
       (each) => each.page === page && !isOfStorage(each) && each.body?.includes(`"${name}"`),
     );
   for (const name of pending.values())
-    if (name.startsWith("question") && !shown.has(name) && !isSent(name)) withdrawn.add(name);
+    if (name.startsWith("question") && !shown.has(name) && !isSent(name))
+      withdrawn.set(name, { page, device: device.id, at: timeline.now() });
 }

@@ -11,6 +11,7 @@ import { createRemoteDevice, isOfStorage, keptByObjects, storageFaultOf } from "
 import { createDevice, createSharedServer, type Device, type KeptChat } from "./shared-server.js";
 import { toolsOf } from "./tab.js";
 import { createTimeline } from "./timeline.js";
+import type { Withdrawal } from "./withdrawals.js";
 
 /** A page on one device, and the chat in it. */
 export interface DeviceTab {
@@ -97,7 +98,10 @@ export function createDeviceWorld({
     trace,
     gateway,
     server,
-    kept: keepsConversations && proxy ? keptByObjects(proxy, timeline) : (server as KeptChat),
+    kept:
+      keepsConversations && proxy
+        ? keptByObjects(proxy, timeline, network.exchanges, idOf)
+        : (server as KeptChat),
     devices,
     locks,
     channels,
@@ -112,8 +116,8 @@ export function createDeviceWorld({
     asked: 0,
     /** Runs of tools, by the id of the call. */
     toolRuns: [] as string[],
-    /** Texts of questions that were stopped before they were sent. */
-    withdrawn: new Set<string>(),
+    /** Questions that were stopped before their page had sent them, by their texts. */
+    withdrawn: new Map<string, Withdrawal>(),
     /** Questions and whole answers that were shown; `isStored` once a device had them. */
     finished: new Map<string, { readonly content: string; readonly isStored: boolean }>(),
     /** Ids of messages that a tab has cleared, and those that were gone from the server since. */
@@ -124,6 +128,7 @@ export function createDeviceWorld({
     dropped: new Set<string>(),
     /** Turns that have ended, by their questions. */
     turns: [] as { readonly question: string; readonly outcome: string }[],
+    idOf,
     log,
     open,
     close,
@@ -134,6 +139,11 @@ export function createDeviceWorld({
   function serve(request: Request, exchange: Exchange): Promise<Response> {
     const isDirect = mode === "absent" && !isOfStorage(exchange);
     return (isDirect ? gateway : (proxy ?? gateway)).fetch(request, exchange);
+  }
+
+  /** Id of the device of a page. */
+  function idOf(page: Page): string {
+    return devices[homes.get(page) ?? -1]?.id ?? "";
   }
 
   function log(text: string): void {

@@ -71,4 +71,21 @@ export const knownDeviceBugs: readonly KnownBug[] = [
       ),
     ],
   },
+  {
+    name: "a new tab shows what it has read before it was removed, as the tab that follows never had it",
+    changes: [
+      change(`${remote}/replica.ts`, "if (!isStored) borrowed.note(changes.keys(), versions.of);", ""),
+    ],
+  },
+  {
+    name: "a lock is given back though what was written under it is not sent",
+    changes: [
+      change(`${remote}/locks.ts`, "if (isHeld() && (await flush(FLUSH_MS))) await giveBack();", ""),
+      change(
+        `${remote}/locks.ts`,
+        "else leave();\n    },\n    giveBack,",
+        "if (isHeld()) await flush(FLUSH_MS);\n      await giveBack();\n    },\n    giveBack,",
+      ),
+    ],
+  },
 ];

@@ -2,13 +2,14 @@ import type { Client, RecordStorage } from "@sluice/core";
 import { remoteStorage } from "@sluice/core/remote";
 import type { createChannels } from "./channels.js";
 import { createDisk } from "./disk.js";
-import type { NetworkFault } from "./network.js";
+import type { Exchange, NetworkFault } from "./network.js";
 import type { Page } from "./page.js";
 import { BEGINNING } from "./platform.js";
 import type { createProxyServer } from "./proxy.js";
 import type { Random } from "./random.js";
 import type { Device, KeptChat, Versioned } from "./shared-server.js";
 import type { Timeline } from "./timeline.js";
+import type { KeptEvent } from "./withdrawals.js";
 
 /*
  * Devices as they are: `remoteStorage` over a disk of each device, and the objects of `conversations()` behind the proxy.
@@ -74,6 +75,8 @@ export function isOfStorage({ path }: { readonly path: string }): boolean {
 export function keptByObjects(
   { objects }: ReturnType<typeof createProxyServer>,
   timeline: Timeline,
+  exchanges: readonly Exchange[],
+  idOf: (page: Page) => string,
 ): KeptChat {
   const rowsOf = (table: string, query: string) =>
     objects
@@ -95,7 +98,33 @@ export function keptByObjects(
       rowsOf("leases", "SELECT endsAt FROM leases").filter(
         ({ endsAt }) => Number(endsAt) > BEGINNING + timeline.now(),
       ).length,
+    events: () =>
+      exchanges
+        .filter(({ to, isAnswered }) => to === "" && isAnswered)
+        .flatMap((each) => eventsOf(each, idOf)),
   };
+}
+
+/** Reads what a request has made the server do. */
+function eventsOf(
+  { page, path, method, body, at, endedAt, status, received }: Exchange,
+  idOf: (page: Page) => string,
+): readonly KeptEvent[] {
+  if (!body || endedAt === undefined) return [];
+  const device = idOf(page);
+  if (path.endsWith("/leases")) {
+    const { name: key } = JSON.parse(body);
+    if (method === "DELETE") return [{ at: endedAt, device, did: "give back", key }];
+    return received.includes('"isHeld":true') ? [{ at, device, did: "lease", key }] : [];
+  }
+  if (!path.endsWith("/records") || (status ?? 200) !== 200) return [];
+  return Object.entries<{ value?: unknown }>(JSON.parse(body).changes).map(([key, { value }]) => ({
+    at: endedAt,
+    device,
+    did: "write",
+    key,
+    record: value ?? undefined,
+  }));
 }
 
 function isChat(rowsOf: (query: string) => Record<string, unknown>[]): boolean {

@@ -3,6 +3,7 @@ import { joinRecords } from "@sluice/core/internal";
 import type { Page } from "./page.js";
 import { between, type Random } from "./random.js";
 import type { Timeline } from "./timeline.js";
+import type { KeptEvent } from "./withdrawals.js";
 
 /*
  * A server that keeps records for several devices, and the storage of a device over it: the contract that a chat relies
@@ -41,11 +42,13 @@ export function createSharedServer(timeline: Timeline, log: (detail: string) => 
   const records = new Map<string, Versioned>();
   const leases = new Map<string, { readonly page: Page; until: number }>();
   const devices = new Set<Follower>();
+  const events: KeptEvent[] = [];
   let version = 0;
   const server = {
     records,
     leases,
     devices,
+    events: () => events,
     /** Number of requests for a lease, renewals among them. */
     asked: 0,
     leasesOf: (page: Page) => [...leases.values()].filter((lease) => lease.page === page).length,
@@ -55,7 +58,10 @@ export function createSharedServer(timeline: Timeline, log: (detail: string) => 
     readSince: (since: number): ReadonlyMap<string, Versioned> =>
       new Map([...records].filter(([, record]) => record.version > since)),
     /** Writes each record whose last version the device has seen. Returns those that are others by now. */
-    write(changes: ReadonlyMap<string, { readonly text: string | undefined; readonly seen: number }>) {
+    write(
+      changes: ReadonlyMap<string, { readonly text: string | undefined; readonly seen: number }>,
+      device: string,
+    ) {
       const kept = new Map<string, Versioned>();
       const taken = new Map<string, number>();
       for (const [key, { text, seen }] of changes) {
@@ -67,13 +73,14 @@ export function createSharedServer(timeline: Timeline, log: (detail: string) => 
           records.set(key, { version, text });
           taken.set(key, version);
         }
+        if (taken.has(key)) note("write", device, key, text === undefined ? text : JSON.parse(text));
       }
       log(`server: takes ${[...taken.keys()]}${kept.size ? `, keeps ${[...kept.keys()]}` : ""}`);
       tell("records");
       return { taken, kept };
     },
     /** Gives or renews a lease. */
-    lease(name: string, page: Page): boolean {
+    lease(name: string, page: Page, device: string): boolean {
       server.asked += 1;
       const known = leases.get(name);
       const isFree = !known || known.until <= timeline.now();
@@ -84,11 +91,13 @@ export function createSharedServer(timeline: Timeline, log: (detail: string) => 
       else {
         leases.set(name, { page, until });
         watchEnd(name);
+        note("lease", device, name);
       }
       return true;
     },
-    giveBack(name: string, page: Page): void {
+    giveBack(name: string, page: Page, device: string): void {
       if (leases.get(name)?.page !== page) return;
+      note("give back", device, name);
       log(`server: lease ${name} of ${page.name} is given back`);
       leases.delete(name);
       tell("locks");
@@ -98,6 +107,10 @@ export function createSharedServer(timeline: Timeline, log: (detail: string) => 
     },
   };
   return server;
+
+  function note(did: KeptEvent["did"], device: string, key: string, record?: unknown): void {
+    events.push({ at: timeline.now(), device, did, key, record });
+  }
 
   function tell(what: "records" | "locks"): void {
     for (const device of devices) device.hear(() => device.told(what));
@@ -143,6 +156,8 @@ export interface KeptChat {
   readonly records: ReadonlyMap<string, Versioned>;
   /** Number of leases that a page may hold. */
   leasesOf(page: Page): number;
+  /** Lists the writes and leases of all devices, oldest first. */
+  events(): readonly KeptEvent[];
 }
 
 interface Watcher {
@@ -305,7 +320,7 @@ export function createDevice(
     const sent = new Map(
       [...dirty].map((key) => [key, { text: local.get(key), seen: seen.get(key) ?? 0 }] as const),
     );
-    const { taken, kept } = await request(() => server.write(sent));
+    const { taken, kept } = await request(() => server.write(sent, id));
     for (const [key, version] of taken) {
       seen.set(key, Math.max(version, seen.get(key) ?? 0));
       if (local.get(key) === sent.get(key)?.text) dirty.delete(key);
@@ -341,7 +356,7 @@ export function createDevice(
 
   async function lock(name: string, page: Page): Promise<DeviceLock | undefined> {
     let sentAt = timeline.now();
-    const asking = request(() => server.lease(name, page));
+    const asking = request(() => server.lease(name, page, id));
     asked.add(asking);
     const forget = () => void asked.delete(asking);
     asking.then(forget, forget);
@@ -366,7 +381,7 @@ export function createDevice(
           await (working ?? page.clock.sleep(AGAIN_MS));
         await inPage(
           page,
-          request(() => server.giveBack(name, page)).catch(() => {}),
+          request(() => server.giveBack(name, page, id)).catch(() => {}),
         );
       },
     };
@@ -378,7 +393,7 @@ export function createDevice(
         const at = timeline.now();
         const isRenewed = await inPage(
           page,
-          request(() => server.lease(name, page)),
+          request(() => server.lease(name, page, id)),
         ).catch(() => undefined);
         if (isRenewed === false) isOver = true;
         if (isRenewed && isHeld()) sentAt = at;

@@ -453,6 +453,25 @@ describe("locks", () => {
     expect(await locking).toMatchObject({ name: "ConnectionError" });
   });
 
+  test("A lock is not given back before what was written under it is sent, and ends by itself", async () => {
+    let isDown = false;
+    const page = openPage(({ path }) => (isDown && path === "/records" ? refusal(503, "down") : undefined));
+    const lock = await page.storage.devices.lock(page.collection, "m");
+    isDown = true;
+    await page.write({ m: message("m") });
+    const released = lock?.release();
+    await page.clock.advance(6000);
+    await rest();
+    await released;
+    expect(lock?.isHeld).toBe(false);
+    isDown = false;
+    await page.clock.advance(HOUR_MS);
+    await rest();
+    expect(page.status().unsent).toBe(0);
+    // neither given back nor renewed: the server ends it
+    expect(page.asked.filter((one) => one.endsWith("/leases"))).toEqual(["POST /leases"]);
+  });
+
   test("Where the proxy keeps no conversations every lock is free", async () => {
     const page = openPage(({ path }) =>
       path === "/health" ? Response.json({ ok: true }) : refusal(404, "not_found"),

@@ -9,7 +9,7 @@ import { takeLock } from "./locks.js";
 import { createPassing } from "./passing.js";
 import { CONVERSATIONS, type Place, stateNameOf } from "./place.js";
 import { type Asked, createReplica, type Replica } from "./replica.js";
-import { readDifference, runSession, type SessionOptions } from "./session.js";
+import { readDifference, runSession, type SessionOptions, stateIn } from "./session.js";
 import { createSettling } from "./settling.js";
 import { mayFollow, type Shared } from "./shared.js";
 import { createStatus, type StatusControl } from "./status.js";
@@ -125,8 +125,8 @@ export function createCollection(shared: Shared, place: Place): Collection {
 
   /** Reads from the server where another tab follows it: its first records may be long here, or on their way. */
   async function elsewhere(): Promise<void> {
-    const isElsewhere = await isLocked(client, lockName);
-    if (isElsewhere && !isLeading) await readDifference(session, isLeading, open.signal);
+    if ((await isLocked(client, lockName)) && !isLeading)
+      await readDifference(session, isLeading, open.signal);
     else await first.opened;
   }
 
@@ -146,6 +146,7 @@ export function createCollection(shared: Shared, place: Place): Collection {
     const stopState = local.watch(stateName, (news) => {
       viewing.watch(news);
       first.open();
+      replica.noteFollowed(stateIn(news)).catch(() => {});
       if (isFreed(news.get(LEASES))) lockNews.notify();
     });
     start();
@@ -161,8 +162,7 @@ export function createCollection(shared: Shared, place: Place): Collection {
   function start(): void {
     open = new AbortController();
     first = createGate();
-    const { signal } = open;
-    void inOneTab(shared, lockName, signal, () => isGone, follow);
+    void inOneTab(shared, lockName, open.signal, () => isGone, follow);
   }
 
   async function follow(shown: AbortSignal): Promise<void> {

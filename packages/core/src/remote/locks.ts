@@ -23,8 +23,8 @@ interface LockOptions {
   readonly pull: (version: number | undefined) => Promise<void>;
   /** Keeps the changes of this page back until the returned function is called. */
   readonly hold: () => () => void;
-  /** Waits until the changes of this page are sent, or for some milliseconds. */
-  readonly flush: (ms: number) => Promise<void>;
+  /** Waits until the changes of this page are sent, or for some milliseconds. Returns false where some are not. */
+  readonly flush: (ms: number) => Promise<boolean>;
 }
 
 /**
@@ -44,7 +44,7 @@ export async function takeLock(options: LockOptions, name: string): Promise<Devi
   try {
     await pull(answer.version);
   } catch (error) {
-    await lock.release();
+    await lock.giveBack();
     throw error;
   }
   return lock;
@@ -71,7 +71,11 @@ async function requestHeld({ client, wire, line, id, hold }: LockOptions, name: 
   }
 }
 
-function keepRenewed({ client, wire, id, flush }: LockOptions, name: string, sentAt: number): DeviceLock {
+function keepRenewed(
+  { client, wire, id, flush }: LockOptions,
+  name: string,
+  sentAt: number,
+): DeviceLock & { readonly giveBack: () => Promise<void> } {
   let granted = { at: sentAt, wallAt: Date.now() - (client.clock.now() - sentAt) };
   let isLost = false;
   const released = new AbortController();
@@ -84,9 +88,11 @@ function keepRenewed({ client, wire, id, flush }: LockOptions, name: string, sen
       return isHeld();
     },
     async release() {
-      if (isHeld()) await flush(FLUSH_MS);
-      await giveBack();
+      // the next holder reads what was written here: until that is sent, the lease is left to run out
+      if (isHeld() && (await flush(FLUSH_MS))) await giveBack();
+      else leave();
     },
+    giveBack,
   };
 
   function isHeld(): boolean {
@@ -98,9 +104,13 @@ function keepRenewed({ client, wire, id, flush }: LockOptions, name: string, sen
 
   async function giveBack(): Promise<void> {
     if (released.signal.aborted) return;
+    leave();
+    await wire.release(id, name).catch(() => {});
+  }
+
+  function leave(): void {
     isLost = true;
     released.abort(null);
-    await wire.release(id, name).catch(() => {});
   }
 
   async function renew(): Promise<void> {

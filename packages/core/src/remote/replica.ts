@@ -3,6 +3,7 @@ import { isSame } from "../base/same.js";
 import type { RecordStorage } from "../storage/storage.js";
 import { recordsOf, textsOf } from "../storage/texts.js";
 import type { ServerRecord } from "./answers.js";
+import { type Borrowed, createBorrowed } from "./borrowed.js";
 import { createCopy, type Listener } from "./copy.js";
 import { joinRecords } from "./join.js";
 import type { Outbox, OutboxEntry } from "./outbox.js";
@@ -41,6 +42,8 @@ export interface Replica {
   onSent(listener: (version: number) => void): () => void;
   /** Notes the versions of changes that the server has taken. */
   noteTaken(taken: ReadonlyMap<string, number>): void;
+  /** Notes the state of the sync that the tab that follows has written. */
+  readonly noteFollowed: Borrowed["noteFollowed"];
   /** True while the local storage may have another tab's value of a record. */
   isUnsure(): boolean;
   /** Takes over the changes of a closed page, which another tab may have written over in the local storage. */
@@ -86,6 +89,7 @@ interface ReplicaOptions {
 export function createReplica({ local, outbox, place, onDue, onUse, onUnsure }: ReplicaOptions): Replica {
   const { name, collection } = place;
   const copy = createCopy(local, name);
+  const borrowed = createBorrowed({ local, outbox, place }, copy);
   /** Keys that another tab has written, too: the local storage may have its value, and is written with the next news. */
   const writtenOver = new Set<string>();
   /** Moments at which other tabs have written, by key. */
@@ -110,15 +114,11 @@ export function createReplica({ local, outbox, place, onDue, onUse, onUnsure }: 
       const unsure = [...taken].filter(([key]) => writtenOver.has(key)).map(([, at]) => at);
       if (unsure.length > 0) onUnsure(Math.min(...unsure), 0);
     },
+    noteFollowed: borrowed.noteFollowed,
     isUnsure: () => writtenOver.size > 0,
     async adopt(entries) {
       const here = await (copy.watchers() > 0 ? copy.load() : local.read(name));
-      const changes = new Map<string, unknown>();
-      for (const [key, { value }] of entries) {
-        const joined = joinedWithCopy(collection, key, value, here.get(key));
-        if (!isSame(joined, here.get(key))) changes.set(key, joined);
-      }
-      await copy.keep(changes);
+      await copy.keep(joinedWithAll(collection, entries, here));
     },
     ...versions.shown,
     async sendAll() {
@@ -159,6 +159,7 @@ export function createReplica({ local, outbox, place, onDue, onUse, onUnsure }: 
     copy.forget();
     writtenOver.clear();
     writtenAt.clear();
+    borrowed.clear();
   }
 
   async function write(changes: Records, noted: "all" | "removals" | "none"): Promise<void> {
@@ -209,6 +210,7 @@ export function createReplica({ local, outbox, place, onDue, onUse, onUnsure }: 
       copy.set(key, value);
     }
     copy.notify(changes);
+    if (!isStored) borrowed.note(changes.keys(), versions.of);
     // the next news of them is stored, whatever it says
     if (!isStored) for (const key of changes.keys()) writtenOver.add(key);
     await Promise.all([
@@ -247,6 +249,18 @@ const byFollower: Asked = { at: Number.POSITIVE_INFINITY, isStored: true };
 function joinedWithCopy(collection: string, key: string, value: unknown, copy: unknown): unknown {
   if (copy === undefined || value === undefined) return value;
   return joinRecords(collection, key, value, copy, true).value;
+}
+
+/** Joins the changes of a closed page with what is here. Returns what differs from that. */
+function joinedWithAll(
+  collection: string,
+  entries: ReadonlyMap<string, OutboxEntry>,
+  here: Records,
+): Records {
+  const joined = [...entries].map(
+    ([key, { value }]) => [key, joinedWithCopy(collection, key, value, here.get(key))] as const,
+  );
+  return new Map(joined.filter(([key, value]) => !isSame(value, here.get(key))));
 }
 
 /** Versions of records on the server, as far as this page knows them. */

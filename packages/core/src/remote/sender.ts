@@ -20,8 +20,11 @@ export interface Sender {
   readonly isBusy: (collection: string) => boolean;
   /** Keeps a collection back until the returned function is called. */
   readonly hold: (collection: string) => () => void;
-  /** Resolves when nothing of a collection can be sent any more, or after `ms` milliseconds. Never rejects. */
-  readonly flush: (collection: string, ms: number) => Promise<void>;
+  /**
+   * Resolves when nothing of a collection can be sent any more, or after `ms` milliseconds: to false where something is
+   * still to be sent. Never rejects.
+   */
+  readonly flush: (collection: string, ms: number) => Promise<boolean>;
 }
 
 /** Parts that the sender needs. */
@@ -71,7 +74,7 @@ export function createSender(options: SenderOptions): Sender {
     flush(collection, ms) {
       const lane = lanes.of(collection);
       const over = new AbortController();
-      return new Promise<void>((resolve) => {
+      return new Promise<boolean>((resolve) => {
         const check = () => {
           if (lane && !line.isLocal && !line.error && (lane.isSending || lanes.isDue(lane))) return;
           end();
@@ -79,7 +82,7 @@ export function createSender(options: SenderOptions): Sender {
         const end = () => {
           over.abort(null);
           flushes.delete(check);
-          resolve();
+          resolve(line.isLocal || [...outbox.of(collection).values()].every(({ refusal }) => refusal));
         };
         flushes.add(check);
         after(clock, ms, over.signal, end);

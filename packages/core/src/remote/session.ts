@@ -27,7 +27,7 @@ const GOOD_MS = 20_000;
 const POLL_MS = 30_000;
 
 /** State of a collection's sync, as it is kept. */
-interface SyncState {
+export interface SyncState {
   /** Version up to which this browser has all records, but for those behind `cursor`. */
   readonly version: number;
   /** Cursor of the next page of older records; absent where all are here. */
@@ -295,7 +295,12 @@ async function take(
 }
 
 async function readState({ client, local, replica }: SessionOptions): Promise<SyncState | undefined> {
-  const state = (await local.read(stateNameOf(client, replica.place))).get(STATE);
+  return stateIn(await local.read(stateNameOf(client, replica.place)));
+}
+
+/** Reads the state of a collection's sync from its records; undefined where there is none. */
+export function stateIn(records: ReadonlyMap<string, unknown>): SyncState | undefined {
+  const state = records.get(STATE);
   if (!isRecord(state) || !Number.isSafeInteger(state.version) || (state.version as number) < 1)
     return undefined;
   const { version, cursor } = state;

@@ -25,6 +25,11 @@ export function readOnly(): Error {
   return new DOMException("you may read this conversation, and not write to it", "ReadOnlyError");
 }
 
+/** Makes the turn of a queued message that another device has sent: it is in the thread, and its answer may be billed. */
+export function sentElsewhere(): ThreadTurn {
+  return { messages: [], outcome: "interrupted", error: elsewhere() };
+}
+
 /** Makes the error of a turn with which another device goes on. */
 export function elsewhere(): Error {
   return new DOMException("another device went on with this", "ElsewhereError");

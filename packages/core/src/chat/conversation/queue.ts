@@ -1,7 +1,7 @@
 import { randomId } from "../../base/random-id.js";
 import type { ImageInput } from "./attachments.js";
 import { QUEUED, type ThreadTurn } from "./message.js";
-import { elsewhere, notSent } from "./not-sent.js";
+import { notSent, sentElsewhere } from "./not-sent.js";
 
 /** Message that is sent when the answer in flight has ended. */
 export interface QueuedMessage {
@@ -118,7 +118,7 @@ export function createQueue<Options>(
         if (!isSent(entry.id)) continue;
         // what this page does not send itself, another device has sent
         if (entry.phase === "starting") leave(entry.id);
-        else remove(entry, elsewhere());
+        else end(entry, sentElsewhere());
       }
     },
     tried(entry) {
@@ -133,10 +133,13 @@ export function createQueue<Options>(
     },
   };
 
-  function remove({ id, phase, settle }: QueueEntry<Options>, error: Error): void {
-    if (phase === "starting") return;
+  function remove(entry: QueueEntry<Options>, error: Error): void {
+    if (entry.phase !== "starting") end(entry, notSent(error));
+  }
+
+  function end({ id, settle }: QueueEntry<Options>, turn: ThreadTurn): void {
     leave(id);
-    settle(notSent(error));
+    settle(turn);
   }
 
   function leave(id: string): void {

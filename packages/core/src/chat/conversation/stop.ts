@@ -9,8 +9,9 @@ import { stopTurn } from "./turn/end.js";
  *
  * @param isLeft true where the calls that wait are left to other devices
  */
-export function stop({ thread, queue, storage, store, run }: Chat, isLeft = false): void {
-  queue.dropAll(stopped(), false);
+export function stop(chat: Chat, isLeft = false): void {
+  const { thread, queue, storage, store, run } = chat;
+  queue.dropAll(givenBack(chat), false);
   storage.stop(stopped());
   if (run) stopTurn(run);
   else if (!isLeft) closeCalls(thread, "the user stopped before the call had a result");
@@ -46,7 +47,14 @@ export function addAll(thread: Thread, messages: readonly ThreadMessage[]): void
   });
 }
 
+/** Makes the error of a queued message that is given back. */
+export function givenBack({ storage }: Chat): DOMException {
+  return storage.keeper?.sync()?.error
+    ? stopped("; until this device is back in touch with the server, another one may still send it")
+    : stopped();
+}
+
 /** Makes the error of a turn that was stopped before it began. */
-export function stopped(): DOMException {
-  return new DOMException("The chat was stopped before its turn", "AbortError");
+export function stopped(more = ""): DOMException {
+  return new DOMException(`The chat was stopped before its turn${more}`, "AbortError");
 }

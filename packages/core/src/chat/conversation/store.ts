@@ -25,7 +25,7 @@ import type { KeptThread } from "./persistence/parts.js";
 import { createQueue, type QueuedMessage } from "./queue.js";
 import { lastMessage, refresh } from "./shown.js";
 import { snapshotOf } from "./snapshot.js";
-import { addAll, forget, replaceAll, stop, stopped } from "./stop.js";
+import { addAll, forget, givenBack, replaceAll, stop } from "./stop.js";
 import { createStorageSession } from "./storage-session.js";
 import { createThreadList } from "./thread-list.js";
 import { stopTurn } from "./turn/end.js";
@@ -153,7 +153,7 @@ function verbsOf(chat: Chat, read: ReadOptions): ChatStore {
       }),
     retry: () => storage.whenReady(() => retry(chat, read)),
     dequeue(index) {
-      queue.drop(index, stopped());
+      queue.drop(index, givenBack(chat));
       store.flush();
     },
     regenerate: (messageId) => startWhenReady(() => placeOfVersion(thread, messageId)),

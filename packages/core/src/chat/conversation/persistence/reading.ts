@@ -136,6 +136,8 @@ export function createThreadReader(
   }
 
   function merged(nodes: readonly PlacedMessage[], records: Records): void {
+    // the record of a message that was sent is removed with the same write
+    kept.queue.prune();
     tabs.watchEnds(nodes, open.signal);
     tabs.watchQueued(queue.merge(records), open.signal);
     onMerge();
