@@ -24,7 +24,8 @@ export interface ChatStore<Output = unknown> extends Store<ChatState<Output>> {
   /**
    * Ends the turn in flight. The text so far stays, open tool calls are cancelled, and the queued messages of
    * this page are given back: their turns are `not-sent`. Queued messages of an earlier page stay in `queued`. A
-   * turn that waits for the storage or another tab is `not-sent`.
+   * turn that waits for the storage or another tab is `not-sent`. Where devices share the storage, one that was cut off
+   * may give back a message that another one still sends.
    */
   stop(): void;
   /**
