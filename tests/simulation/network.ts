@@ -110,7 +110,8 @@ export function createNetwork(
     exchanges.push(exchange);
     log(`${place}: sent ${body ?? ""}`);
     const hangUp = new AbortController();
-    const arrive = () => new Request(url, { method, headers, body: body ?? null, signal: hangUp.signal });
+    /** The request as the server has it. It is kept until it is hung up: what is collected hears of no abort. */
+    let arrived: Request | undefined;
     const delay = () => between(random, 1, 20) * (fault === "slow" ? 100 : 1);
 
     return new Promise((resolve, reject) => {
@@ -120,7 +121,10 @@ export function createNetwork(
         exchange.endedAt = timeline.now();
         // the request is kept until here: without it, its signal may be collected before it aborts
         request.signal.removeEventListener("abort", leave);
-        timeline.after(delay(), () => outside(() => hangUp.abort()));
+        timeline.after(delay(), () => {
+          outside(() => hangUp.abort());
+          arrived = undefined;
+        });
       };
       const leave = () => {
         end();
@@ -144,7 +148,8 @@ export function createNetwork(
         if (!page.isOnline || network.isDown || fault === "refused") return lose(refused());
         if (fault === "lost") return;
         exchange.hasArrived = true;
-        const answer = await serve(arrive(), exchange).catch((error) => {
+        arrived = new Request(url, { method, headers, body: body ?? null, signal: hangUp.signal });
+        const answer = await serve(arrived, exchange).catch((error) => {
           log(`${place}: the server fails: ${error}`);
           return reset();
         });
