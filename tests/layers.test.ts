@@ -80,10 +80,11 @@ const layers = {
     first-read settling
     shared
     sender session
-    lanes locks passing replica
+    replica
+    borrowed lanes locks passing
     line outbox viewing
     copy follow join
-    place references status while-shown wire
+    place references status sync-state while-shown wire
     answers ask`,
   "core/src/prices": `
     cost-of estimate

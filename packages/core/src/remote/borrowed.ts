@@ -2,7 +2,7 @@ import type { RecordStorage } from "../storage/storage.js";
 import type { Copy } from "./copy.js";
 import type { Outbox } from "./outbox.js";
 import type { Place } from "./place.js";
-import type { SyncState } from "./session.js";
+import type { SyncState } from "./sync-state.js";
 
 /** Records that this tab has read from the server, and left to the tab that follows to store. */
 export interface Borrowed {

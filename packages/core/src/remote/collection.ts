@@ -9,10 +9,11 @@ import { takeLock } from "./locks.js";
 import { createPassing } from "./passing.js";
 import { CONVERSATIONS, type Place, stateNameOf } from "./place.js";
 import { type Asked, createReplica, type Replica } from "./replica.js";
-import { readDifference, runSession, type SessionOptions, stateIn } from "./session.js";
+import { readDifference, runSession, type SessionOptions } from "./session.js";
 import { createSettling } from "./settling.js";
 import { mayFollow, type Shared } from "./shared.js";
 import { createStatus, type StatusControl } from "./status.js";
+import { stateIn } from "./sync-state.js";
 import { createViewing } from "./viewing.js";
 import { whileShown } from "./while-shown.js";
 

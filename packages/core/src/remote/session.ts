@@ -2,7 +2,6 @@ import { createBackoff } from "../base/backoff.js";
 import { idle, onAbort, unlessAborted } from "../base/clock.js";
 import type { Client } from "../client.js";
 import type { RecordStorage } from "../storage/storage.js";
-import { isRecord } from "../transport/error-response.js";
 import type { ServerSentEvent } from "../transport/event-stream.js";
 import { APIError, asError } from "../vocabulary/errors.js";
 import {
@@ -19,20 +18,13 @@ import type { Line } from "./line.js";
 import type { Outbox } from "./outbox.js";
 import { stateNameOf } from "./place.js";
 import type { Replica } from "./replica.js";
+import { STATE, type SyncState, stateIn } from "./sync-state.js";
 import { isGone, type Wire } from "./wire.js";
 
 /** Time after which a connection counts as good, also if nothing came, in milliseconds. */
 const GOOD_MS = 20_000;
 /** Time between two reads of a conversation that is not followed, in milliseconds. */
 const POLL_MS = 30_000;
-
-/** State of a collection's sync, as it is kept. */
-export interface SyncState {
-  /** Version up to which this browser has all records, but for those behind `cursor`. */
-  readonly version: number;
-  /** Cursor of the next page of older records; absent where all are here. */
-  readonly cursor?: string;
-}
 
 /** Parts of the reading of one collection. */
 export interface SessionOptions {
@@ -298,15 +290,6 @@ async function readState({ client, local, replica }: SessionOptions): Promise<Sy
   return stateIn(await local.read(stateNameOf(client, replica.place)));
 }
 
-/** Reads the state of a collection's sync from its records; undefined where there is none. */
-export function stateIn(records: ReadonlyMap<string, unknown>): SyncState | undefined {
-  const state = records.get(STATE);
-  if (!isRecord(state) || !Number.isSafeInteger(state.version) || (state.version as number) < 1)
-    return undefined;
-  const { version, cursor } = state;
-  return { version: version as number, ...(typeof cursor === "string" && { cursor }) };
-}
-
 async function writeState(
   { client, local, replica }: SessionOptions,
   state: SyncState,
@@ -323,5 +306,3 @@ async function forgetState({ client, local, replica }: SessionOptions): Promise<
 }
 
 type Records = ReadonlyMap<string, ServerRecord>;
-
-const STATE = "state";
