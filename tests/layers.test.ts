@@ -63,7 +63,7 @@ const layers = {
     keeper parts work-locks`,
   "core/src/chat/conversation/turn": `
     answer end
-    tools
+    answer-key tools
     state`,
   "core/src/chat/protocol": `
     delta-reader

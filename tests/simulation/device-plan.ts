@@ -1,7 +1,7 @@
 import type { WhenBusy } from "@sluice/core";
 import type { DeviceWorldOptions } from "./device-world.js";
 import { networkFaults } from "./network.js";
-import { between, nthOf, randomOf, weighted } from "./random.js";
+import { between, nthOf, type Random, randomOf, weighted } from "./random.js";
 
 /** Actions by family, each with its weight. A world has some of the families. */
 const families = {
@@ -83,15 +83,46 @@ function withMishap(seed: number, steps: readonly DeviceStep[]): readonly Device
   if (random() < 0.5) return steps;
   const tab = between(random, 0, 5);
   const at = between(random, 0, steps.length);
-  const added = (nthOf(mishaps, between(random, 0, mishaps.length - 1)) ?? []).map(
-    ([action, least, most, nth = between(random, 0, 23)]): DeviceStep => ({
-      afterMs: between(random, least, most),
-      do: action,
-      tab: action === "stop elsewhere" ? tab + 1 : tab,
-      nth,
-    }),
-  );
+  const happenings = nthOf(mishaps, between(random, 0, mishaps.length - 1)) ?? [];
+  const added = happenings.map((each) => stepOf(random, each, tab));
   return [...steps.slice(0, at), ...added, ...steps.slice(at)];
+}
+
+function stepOf(random: Random, [action, least, most, nth]: Happening, tab: number): DeviceStep {
+  const drawn = nth ?? between(random, 0, 23);
+  const afterMs = between(random, least, most);
+  return { afterMs, do: action, tab: action === "stop elsewhere" ? tab + 1 : tab, nth: drawn };
+}
+
+/** Answers that are asked for again where a device does not see them, or after another one has stopped them. */
+const repeats: readonly (readonly Happening[])[] = [
+  [
+    ["slow link", 20_000, 60_000],
+    ["send", 0, 900],
+    ["retry in all tabs", 500, 4000],
+    ["retry in all tabs", 0, 900],
+  ],
+  [
+    ["slow link", 20_000, 60_000],
+    ["send for a tool", 0, 900, 0],
+    ["retry in all tabs", 1000, 4000],
+    ["retry in all tabs", 0, 900],
+  ],
+  [
+    ["send", 20_000, 60_000],
+    ["freeze", 100, 600],
+    ["stop elsewhere", 100, 900],
+    ["retry in all tabs", 100, 900],
+  ],
+];
+
+/** Adds one of the repeats at the end of a sixth of the worlds. The draws are their own. */
+function withRepeat(seed: number, steps: readonly DeviceStep[]): readonly DeviceStep[] {
+  const random = randomOf(seed, "repeats of devices");
+  if (random() * 6 > 1) return steps;
+  const tab = between(random, 0, 5);
+  const happenings = nthOf(repeats, between(random, 0, repeats.length - 1)) ?? [];
+  return [...steps, ...happenings.map((each) => stepOf(random, each, tab))];
 }
 
 const HOUR_MS = 3_600_000;
@@ -128,7 +159,7 @@ export function devicePlanOf(seed: number): DevicePlan {
     whenBusy: nthOf(["reject", "queue", "replace"] as const, between(random, 0, 2)) as WhenBusy,
     proxy: weighted(random, { absent: 3, kept: 5 }),
     storage,
-    steps: withMishap(seed, steps),
+    steps: withRepeat(seed, withMishap(seed, steps)),
   };
 }
 

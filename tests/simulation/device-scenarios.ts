@@ -134,6 +134,67 @@ export const deviceScenarios: readonly { readonly name: string; readonly plan: D
       ],
     },
   },
+  {
+    name: "an answer that a device does not see yet is billed again, as it asks for it with another key",
+    plan: {
+      seed: 2,
+      clocks: [-3_600_000, -16_200_000],
+      whenBusy: "queue",
+      proxy: "kept",
+      storage: "real",
+      steps: [
+        step(2348, "slow link", 0, 14),
+        step(1669, "lose answers", 3, 9),
+        step(548, "send", 4, 7),
+        step(547, "break connection", 0, 13),
+        step(2100, "retry", 2, 19),
+        step(15, "retry in all tabs", 3, 8),
+      ],
+    },
+  },
+  {
+    name: "the step after a tool is billed again, as two devices have the same answer under two ids",
+    plan: {
+      seed: 92,
+      clocks: [-19_800_000, 21_600_000, -3_600_000],
+      whenBusy: "reject",
+      proxy: "kept",
+      storage: "real",
+      steps: [
+        step(2103, "slow link", 2, 9),
+        step(1193, "send for a tool", 2, 16),
+        step(510, "freeze", 4, 12),
+        step(716, "retry", 4, 2),
+        step(739, "retry", 3, 16),
+      ],
+    },
+  },
+  {
+    name: "an answer that was stopped on another device keeps the key of its request",
+    plan: {
+      seed: 156,
+      clocks: [-23_400_000, 7_200_000],
+      whenBusy: "reject",
+      proxy: "kept",
+      storage: "real",
+      steps: [
+        step(1718, "send", 1, 12),
+        step(313, "freeze", 3, 14),
+        step(242, "stop elsewhere", 0, 17),
+        step(148, "retry", 2, 17),
+      ],
+    },
+  },
+  {
+    name: "three devices that replace their own answers by a retry ask for three things",
+    plan: {
+      seed: 11168,
+      clocks: [0, 0, 0],
+      whenBusy: "replace",
+      proxy: "kept",
+      steps: [step(9000, "send in all tabs", 1, 0), step(39, "retry in all tabs", 2, 0)],
+    },
+  },
 ];
 
 function step(afterMs: number, action: DeviceAction, tab: number, nth: number): DeviceStep {

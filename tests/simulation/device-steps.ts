@@ -28,26 +28,15 @@ export function actOnDevices(world: DeviceWorld, step: DeviceStep, index: number
   const tab = nthOf(world.tabs, step.tab);
   if (REASONS.has(step.do)) world.reasons += 1;
   if (step.do === "retry in all tabs" && world.whenBusy === "replace") world.reasons += world.tabs.length - 1;
-  if (ASKED.has(step.do) || isAnotherAnswer(world, tab, step.do)) world.asked += 1;
+  if (ASKED.has(step.do)) world.asked += 1;
+  if (step.do === "retry" && tab) world.asked += world.repeats.countNew([tab], world.whenBusy);
+  if (step.do === "retry in all tabs") world.asked += world.repeats.countNew(world.tabs, world.whenBusy);
   world.log(`${tab?.page.name ?? "no tab"}: ${describedStep(step)}`);
   if (actOnWorld(world, step, tab) || !tab) return;
   const awake = world.tabs.filter(({ page }) => page.state === "open");
   if (step.do.endsWith("in all tabs"))
     for (const each of awake) actInAll(each, step.do, `question ${index} of tab ${each.page.id}`);
   else if (tab.page.state === "open") actAsUser(world, tab, step, `question ${index}`);
-}
-
-/** Returns true for a retry of an answer whose end is known: one without a key, or one that a click stops. */
-function isAnotherAnswer(
-  { tabs, whenBusy }: DeviceWorld,
-  tab: DeviceTab | undefined,
-  action: DeviceAction,
-): boolean {
-  if (!action.startsWith("retry")) return false;
-  const isBusy = tabs.some(({ chat }) => ["submitted", "streaming"].includes(chat.getSnapshot().status));
-  if (whenBusy === "replace" && isBusy) return true;
-  const retried = action === "retry" ? [tab] : tabs;
-  return retried.some((each) => each && !each.chat.getSnapshot().messages.at(-1)?.idempotencyKey);
 }
 
 function actOnWorld(

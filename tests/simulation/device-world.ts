@@ -8,6 +8,7 @@ import { installPlatform } from "./platform.js";
 import { createProxyServer, type ProxyMode } from "./proxy.js";
 import { randomOf } from "./random.js";
 import { createRemoteDevice, isOfStorage, keptByObjects, storageFaultOf } from "./remote-devices.js";
+import { createRepeats } from "./repeats.js";
 import { createDevice, createSharedServer, type Device, type KeptChat } from "./shared-server.js";
 import { toolsOf } from "./tab.js";
 import { createTimeline } from "./timeline.js";
@@ -114,6 +115,7 @@ export function createDeviceWorld({
     /** Number of events for which a request may be sent once more, and for which it may be billed once more. */
     reasons: 0,
     asked: 0,
+    repeats: createRepeats(),
     /** Runs of tools, by the id of the call. */
     toolRuns: [] as string[],
     /** Questions that were stopped before their page had sent them, by their texts. */

@@ -510,7 +510,7 @@ export const knownBugs: readonly KnownBug[] = [
     changes: [
       change(
         `${conversation}/turn/answer.ts`,
-        "idempotencyKey: idempotencyKey ?? randomId()",
+        "idempotencyKey: idempotencyKey ?? answerKey(turn, below, request)",
         "idempotencyKey: randomId()",
       ),
     ],

@@ -126,7 +126,7 @@ export interface ClientOptions {
   /** Repeating of failed attempts for every request; a request may have its own. */
   readonly retry?: RetryOptions | undefined;
   /**
-   * Gives each request that may be billed a random `idempotency-key`, by which a proxy with a stream log or `once` knows
+   * Gives each request that may be billed an `idempotency-key`, by which a proxy with a stream log or `once` knows
    * it when it comes again. Switch it off for a proxy on another origin whose CORS rules do not allow the header.
    *
    * @default true without `apiKey`, false with one

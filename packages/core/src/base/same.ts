@@ -13,11 +13,15 @@ export function isSame(one: unknown, other: unknown): boolean {
 /** Makes a short text by which equal JSON is found again; undefined for what is no JSON. It is no proof. */
 export function fingerprintOf(value: unknown): string | undefined {
   const text = jsonOf(value);
-  if (text === undefined) return undefined;
-  // FNV-1a; where two requests share a text, the proxy still compares their bodies
+  // where two requests share a text, the proxy still compares their bodies
+  return text === undefined ? undefined : `${text.length}-${hashOf(text)}`;
+}
+
+/** Makes a number of 32 bits of a text: FNV-1a. */
+export function hashOf(text: string): number {
   let hash = 0x811c9dc5;
   for (let at = 0; at < text.length; at += 1) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);
-  return `${text.length}-${hash >>> 0}`;
+  return hash >>> 0;
 }
 
 function isPlain(value: unknown): value is object {

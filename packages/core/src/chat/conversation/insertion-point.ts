@@ -10,7 +10,7 @@ export interface Place {
   readonly below: string | undefined;
   /** Messages that were added for the turn. */
   readonly added: readonly string[];
-  /** Key of the request that the turn repeats: nobody knows how that one ended. */
+  /** Key of the request: that of the one which the turn repeats, as nobody knows how it ended, or that of a new version. */
   readonly idempotencyKey?: string | undefined;
   /** The answer that the turn repeats, if a proxy may still keep it: it is read before another one is requested. */
   readonly kept?: ThreadMessage | undefined;
@@ -119,11 +119,11 @@ export function placeOfVersion(thread: Thread, messageId: string | undefined): P
   if (messageId === undefined) {
     const question = thread.path.findLast(({ role }) => role === "user");
     if (!question) throw new ConfigurationError("there is nothing to regenerate: no message of the user yet");
-    return { below: question.id, added: [] };
+    return { below: question.id, added: [], idempotencyKey: randomId() };
   }
   const node = thread.node(messageId);
   if (node?.message.role !== "assistant") throw unknown(messageId, "answer");
-  return { below: thread.parentOf(messageId), added: [] };
+  return { below: thread.parentOf(messageId), added: [], idempotencyKey: randomId() };
 }
 
 const WENT_ON = "the user went on without the call";

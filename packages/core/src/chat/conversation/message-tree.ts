@@ -22,8 +22,8 @@ export interface Thread {
   /** Ids of the versions that can be shown behind a message, oldest first; of first messages for `undefined`. */
   versionsBelow(id: string | undefined): readonly string[];
   ids(): string[];
-  /** Adds a message below `parent`, and shows it. */
-  add(message: ThreadMessage, parent: string | undefined): void;
+  /** Adds a message below `parent`, and shows it. `key` is that of its request. */
+  add(message: ThreadMessage, parent: string | undefined, key?: string): void;
   /** Replaces the message with the same id; does nothing if it was removed. `isStopped` marks it for other devices. */
   put(message: ThreadMessage, isStopped?: true): void;
   /**
@@ -66,8 +66,8 @@ export function createThread(onChange: (id: string, message?: ThreadMessage) => 
     parentOf: (id) => grow().parents.get(id),
     versionsBelow: (id) => grow().versions.get(id) ?? [],
     ids: () => [...nodes.keys()],
-    add(message, parent = thread.origin) {
-      insert({ message, parent, revision: 0 });
+    add(message, parent = thread.origin, key?: string) {
+      insert({ message, parent, revision: 0, ...(key && { key }) });
       added.push(message.id);
       onChange(message.id);
     },

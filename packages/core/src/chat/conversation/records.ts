@@ -21,7 +21,7 @@ export const LEAF = "/leaf";
  * @param device id of this device, where devices share the thread
  */
 export function recordOf(
-  { message, parent, revision, by, isStopped }: PlacedMessage,
+  { message, parent, revision, by, key, isStopped }: PlacedMessage,
   device?: string,
 ): object {
   const { branches: _, origin: _origin, error, ...rest } = message;
@@ -31,6 +31,7 @@ export function recordOf(
     parent: parent ?? null,
     revision,
     ...(author !== undefined && { by: author }),
+    ...(key && { key }),
     ...(isStopped && { isStopped }),
   };
 }
@@ -47,7 +48,7 @@ export function nodeOf(id: string, record: unknown, device?: string): PlacedMess
   // what other records are damaged into is no message: nothing would ever end it
   if (id === LEAF || id.startsWith(QUEUED) || !isRecord(record) || !isRecord(record["message"]))
     return undefined;
-  const { message: kept, parent, revision, by, isStopped } = record;
+  const { message: kept, parent, revision, by, key, isStopped } = record;
   const isForeign = isText(by) && by !== device;
   const { role, content, error, images, files, toolCalls } = kept as Record<string, unknown>;
   const isAnswer = role === "assistant";
@@ -75,6 +76,7 @@ export function nodeOf(id: string, record: unknown, device?: string): PlacedMess
     parent: parent === null ? undefined : isText(parent) ? parent : `/${id}`,
     revision: Number.isSafeInteger(revision) ? (revision as number) : 0,
     ...(isForeign && { by }),
+    ...(isText(key) && { key }),
     ...(isStopped === true && { isStopped }),
   };
 }
@@ -169,10 +171,11 @@ export function afterReload(message: ThreadMessage): ThreadMessage {
 
 /** Ends an answer, and its calls, that the user stops on a device which does not work on it. */
 export function stoppedElsewhere(message: ThreadMessage): ThreadMessage {
-  const { streamId: _, ...stopped } = withCallsClosed(
-    message,
-    "the user stopped the answer before the call had a result",
-  );
+  const {
+    streamId: _,
+    idempotencyKey: _key,
+    ...stopped
+  } = withCallsClosed(message, "the user stopped the answer before the call had a result");
   return { ...stopped, outcome: stopped.outcome ?? "stopped" };
 }
 

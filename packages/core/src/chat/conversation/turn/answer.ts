@@ -10,6 +10,7 @@ import { asDraft, isLost, type ThreadMessage } from "../message.js";
 import type { ChatStoreOptions } from "../options.js";
 import { requestOf } from "../prompt.js";
 import { refresh } from "../shown.js";
+import { answerKey, forgetKey } from "./answer-key.js";
 import { hasEnded, REQUESTING, type Run } from "./state.js";
 import { loadCalls } from "./tools.js";
 
@@ -51,11 +52,11 @@ export async function requestAnswer(
     content: "",
     model: request.model,
     createdAt: Date.now(),
-    ...(client.idempotencyKeys && { idempotencyKey: idempotencyKey ?? randomId() }),
+    ...(client.idempotencyKeys && { idempotencyKey: idempotencyKey ?? answerKey(turn, below, request) }),
   };
   turn.workedOn = draft.id;
   turn.storage.keeper?.hold(draft.id, turn.turn);
-  thread.add(draft, below);
+  thread.add(draft, below, draft.idempotencyKey);
   turn.added.push(draft.id);
   return readAnswer(turn, draft, options, request);
 }
@@ -76,7 +77,10 @@ async function readAnswer(
   const message = await answer.read(turn.store.changed);
   if (hasEnded(turn)) return draft.id;
   const { error } = message;
-  if (request && isGatewayError(error) && error.outcome === "not-sent") throw error;
+  if (request && isGatewayError(error) && error.outcome === "not-sent") {
+    forgetKey(turn, draft.idempotencyKey);
+    throw error;
+  }
   let admitted = message;
   try {
     if (message.outcome === "tool-calls" && message.toolCalls)
