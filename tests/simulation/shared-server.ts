@@ -322,7 +322,9 @@ export function createDevice(
     );
     const { taken, kept } = await request(() => server.write(sent, id));
     for (const [key, version] of taken) {
-      seen.set(key, Math.max(version, seen.get(key) ?? 0));
+      // a newer copy was read before this answer came: what was joined with it is still to be sent
+      if (version < (seen.get(key) ?? 0)) continue;
+      seen.set(key, version);
       if (local.get(key) === sent.get(key)?.text) dirty.delete(key);
     }
     take(kept);
