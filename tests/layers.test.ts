@@ -60,10 +60,12 @@ const layers = {
     reading
     devices other-tabs
     device-locks writing
-    keeper parts work-locks`,
+    keeper work-locks
+    answer-keys
+    parts`,
   "core/src/chat/conversation/turn": `
     answer end
-    answer-key tools
+    tools
     state`,
   "core/src/chat/protocol": `
     delta-reader

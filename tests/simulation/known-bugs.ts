@@ -510,7 +510,7 @@ export const knownBugs: readonly KnownBug[] = [
     changes: [
       change(
         `${conversation}/turn/answer.ts`,
-        "idempotencyKey: idempotencyKey ?? answerKey(turn, below, request)",
+        "idempotencyKey: idempotencyKey ?? newKey()",
         "idempotencyKey: randomId()",
       ),
     ],

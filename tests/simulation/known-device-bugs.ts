@@ -90,13 +90,13 @@ export const knownDeviceBugs: readonly KnownBug[] = [
   },
   {
     name: "an answer that a device does not see is asked for again with another key",
-    changes: [
-      change(`${conversation}/turn/answer-key.ts`, "storage.keeper !== undefined && below", "false && below"),
-    ],
+    changes: [change(`${conversation}/persistence/answer-keys.ts`, "!OWN.test(above)", "true")],
   },
   {
     name: "the key of a step follows from the id of its answer, which differs where two devices have got it",
-    changes: [change(`${conversation}/turn/answer-key.ts`, "thread.node(below)?.key ?? below", "below")],
+    changes: [
+      change(`${conversation}/persistence/answer-keys.ts`, "thread.node(below)?.key ?? below", "below"),
+    ],
   },
   {
     name: "an answer that is stopped on another device keeps its key",

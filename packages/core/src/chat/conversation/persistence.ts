@@ -1,4 +1,5 @@
 import { storageOf } from "../../storage/client-storage.js";
+import { createAnswerKeys } from "./persistence/answer-keys.js";
 import type { OtherDevices } from "./persistence/devices.js";
 import type { ThreadKeeper } from "./persistence/keeper.js";
 import { createOtherTabs } from "./persistence/other-tabs.js";
@@ -68,6 +69,7 @@ function keeperOf(kept: KeptThread, openDevices?: OpenDevices): ThreadKeeper {
     ...(devices && { stopElsewhere: devices.stopElsewhere }),
     sync: () => devices?.sync(),
     written,
+    ...createAnswerKeys(kept),
     unsaved: () => unsaved.size - Number(unsaved.has(LEAF)),
     close() {
       writer.close();

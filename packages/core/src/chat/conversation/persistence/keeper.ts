@@ -1,8 +1,9 @@
 import type { SyncStatus } from "../../../storage/devices.js";
 import type { ThreadMessage } from "../message.js";
+import type { AnswerKeys } from "./answer-keys.js";
 
 /** Keeps a thread in a storage, and merges the writes of other tabs. */
-export interface ThreadKeeper {
+export interface ThreadKeeper extends AnswerKeys {
   /**
    * Reads the thread, then merges the changes of other tabs. Can be called again after `close`.
    *

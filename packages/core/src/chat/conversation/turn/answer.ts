@@ -10,7 +10,6 @@ import { asDraft, isLost, type ThreadMessage } from "../message.js";
 import type { ChatStoreOptions } from "../options.js";
 import { requestOf } from "../prompt.js";
 import { refresh } from "../shown.js";
-import { answerKey, forgetKey } from "./answer-key.js";
 import { hasEnded, REQUESTING, type Run } from "./state.js";
 import { loadCalls } from "./tools.js";
 
@@ -46,16 +45,18 @@ export async function requestAnswer(
     ? await (await import("../prepare.js")).prepared(client, whole, options, turn.owner.signal)
     : whole;
   if (hasEnded(turn)) return undefined;
+  const { keeper } = turn.storage;
+  const newKey = () => keeper?.keyBelow(below, request) ?? randomId();
   const draft: ThreadMessage = {
     id: randomId(),
     role: "assistant",
     content: "",
     model: request.model,
     createdAt: Date.now(),
-    ...(client.idempotencyKeys && { idempotencyKey: idempotencyKey ?? answerKey(turn, below, request) }),
+    ...(client.idempotencyKeys && { idempotencyKey: idempotencyKey ?? newKey() }),
   };
   turn.workedOn = draft.id;
-  turn.storage.keeper?.hold(draft.id, turn.turn);
+  keeper?.hold(draft.id, turn.turn);
   thread.add(draft, below, draft.idempotencyKey);
   turn.added.push(draft.id);
   return readAnswer(turn, draft, options, request);
@@ -78,7 +79,7 @@ async function readAnswer(
   if (hasEnded(turn)) return draft.id;
   const { error } = message;
   if (request && isGatewayError(error) && error.outcome === "not-sent") {
-    forgetKey(turn, draft.idempotencyKey);
+    turn.storage.keeper?.forgetKey(draft.idempotencyKey);
     throw error;
   }
   let admitted = message;
