@@ -29,6 +29,12 @@ export type Mediabunny = Readonly<
   Record<"CustomSource" | "Input" | "MP3" | "MP4" | "QTFF" | "WAVE", unknown>
 >;
 
+/** The module `@sluice/core/mediabunny`. */
+interface MediabunnyEntry {
+  /** The names of mediabunny. */
+  readonly mediabunny: Mediabunny;
+}
+
 const ENTRY = "@sluice/core/mediabunny";
 const HOW_TO = `npm install mediabunny, and call measureWith(() => import("${ENTRY}")) of @sluice/core/media once`;
 const MISSING = `videos and audio files are measured by mediabunny: ${HOW_TO}`;
@@ -52,7 +58,7 @@ let load: Parameters<typeof measureWith>[0] | undefined;
  * measureWith(() => import("@sluice/core/mediabunny"));
  * ```
  */
-export function measureWith(loader: () => Promise<Mediabunny | { readonly mediabunny: Mediabunny }>): void {
+export function measureWith(loader: () => Promise<Mediabunny | MediabunnyEntry>): void {
   if (typeof loader !== "function") throw new ConfigurationError(`measureWith: give a function: ${HOW_TO}`);
   load = loader;
 }
