@@ -1,4 +1,5 @@
 import { type ChatStore, createChatStore, memoryStorage, type RecordStorage } from "@sluice/core";
+import { remoteStorage } from "@sluice/core/remote";
 import { storageContract } from "@sluice/core/testing";
 import { createEmulator } from "@sluice/emulator";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -422,5 +423,25 @@ describe("chats", () => {
       "answer 1",
       "What do I see there?",
     ]);
+  });
+
+  test("Opening one reads its records from the browser's storage once, as with that storage alone", async () => {
+    const device = server.device();
+    const first = open(device);
+    first.setMessages([{ role: "user", content: "Hello" }]);
+    await kept(device);
+    first.close();
+    const reads: string[] = [];
+    const counted = {
+      ...device.local,
+      read(collection: string) {
+        reads.push(collection);
+        return device.local.read(collection);
+      },
+    };
+    const next = open({ ...device, storage: remoteStorage(device.client, { local: counted }) });
+    await expect.poll(() => texts(next)).toEqual(["Hello"]);
+    await expect.poll(() => next.getSnapshot().isSyncing).toBe(false);
+    expect(reads.filter((collection) => collection === chat(device.client))).toHaveLength(1);
   });
 });

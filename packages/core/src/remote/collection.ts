@@ -143,7 +143,7 @@ export function createCollection(shared: Shared, place: Place): Collection {
   /** Begins the sync with the first watcher. */
   function begin(): () => void {
     watched.add(collection);
-    void viewing.load();
+    void viewing.load(replica.load);
     const stopState = local.watch(stateName, (news) => {
       viewing.watch(news);
       first.open();

@@ -18,7 +18,10 @@ export interface Copy {
   set(key: string, value: unknown): void;
   /** Changes records in memory and in the local storage, and notifies the watchers. */
   keep(changes: Records): Promise<void>;
-  /** Reads the local storage. The first time, for all parts of the page together. */
+  /**
+   * Reads the local storage. The first time, for all parts of the page together: a later read may be made under a lock whose
+   * last holder has written something of which no notice has come yet.
+   */
   read(): Promise<Records>;
   /** Returns the records as they are now, after the first read. */
   load(): Promise<Records>;
@@ -39,6 +42,7 @@ export function createCopy(local: RecordStorage, name: string): Copy {
   /** Numbers of writes on their way, by key. */
   const storing = new Map<string, number>();
   let loading: Promise<Records> | undefined;
+  let wasRead = false;
   return {
     watchers: () => listeners.size,
     subscribe(listener) {
@@ -59,7 +63,8 @@ export function createCopy(local: RecordStorage, name: string): Copy {
     store,
     isStoring: (key) => storing.has(key),
     async read() {
-      if (loading || listeners.size === 0) return local.read(name);
+      if (wasRead || listeners.size === 0) return local.read(name);
+      wasRead = true;
       return new Map(await load());
     },
     load,
@@ -67,6 +72,7 @@ export function createCopy(local: RecordStorage, name: string): Copy {
       records = new Map();
       changed = new Set();
       loading = undefined;
+      wasRead = false;
     },
   };
 
@@ -86,9 +92,14 @@ export function createCopy(local: RecordStorage, name: string): Copy {
 
   function load(): Promise<Records> {
     loading ??= fill();
-    loading.catch(() => {
-      loading = undefined;
-    });
+    loading.then(
+      () => {
+        wasRead = true;
+      },
+      () => {
+        loading = undefined;
+      },
+    );
     return loading;
   }
 

@@ -17,8 +17,12 @@ export interface Viewing {
   readonly isReadOnly: () => boolean;
   /** Takes over what the server says of this user. Undefined changes nothing. */
   readonly note: (viewer: Viewer | undefined) => void;
-  /** Reads what is known of this user, for a page that has no network. Never rejects. */
-  readonly load: () => Promise<void>;
+  /**
+   * Reads what is known of this user, for a page that has no network. Never rejects.
+   *
+   * @param copy returns the records as the page has read them: a long conversation is read once
+   */
+  readonly load: (copy: () => Promise<ReadonlyMap<string, unknown>>) => Promise<void>;
   /** Takes over what another tab has noted. */
   readonly watch: (news: ReadonlyMap<string, unknown>) => void;
   /** Returns records as this user sees them. */
@@ -50,11 +54,9 @@ export function createViewing({ client, local, place, onChange }: ViewingOptions
       // a page without a network shows the same
       local.write(stateName, new Map([[VIEWER, next]])).catch(() => {});
     },
-    async load() {
-      const [state, copy] = await Promise.all([local.read(stateName), local.read(place.name)]).catch(
-        () => [],
-      );
-      names = namesIn(copy?.get(MEMBERS)) ?? names;
+    async load(copy) {
+      const [state, records] = await Promise.all([local.read(stateName), copy()]).catch(() => []);
+      names = namesIn(records?.get(MEMBERS)) ?? names;
       if (!viewer) take(viewerIn(state?.get(VIEWER)));
     },
     watch(news) {
