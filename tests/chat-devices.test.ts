@@ -154,6 +154,54 @@ describe("A chat on two devices", () => {
   });
 });
 
+describe("A queue that waits for the user", () => {
+  /** Opens devices with a message queued on the first one, behind an answer that has failed. */
+  async function waiting() {
+    const opened = await devices({ proxy: "absent" });
+    opened.world.network.arm("broken", 2);
+    call(opened.tabs[0], (chat) => chat.send("Hello"));
+    call(opened.tabs[0], (chat) => chat.send("Queued"));
+    await wait(60_000);
+    expect(opened.tabs.map(({ chat }) => chat.getSnapshot().queued)).toEqual([["Queued"], ["Queued"]]);
+    return opened;
+  }
+
+  test("asks the server for no lease, however long its pages are open", async () => {
+    const { world } = await waiting();
+    const { asked } = world.server;
+    await wait(HOUR_MS);
+    expect([world.server.asked - asked, world.server.leases.size]).toEqual([0, 0]);
+  });
+
+  test("is sent once after that, though both devices go on at once", async () => {
+    const {
+      world,
+      tabs: [one, other],
+    } = await waiting();
+    await wait(HOUR_MS);
+    call(one, (chat) => chat.sendQueued());
+    call(other, (chat) => chat.sendQueued());
+    await wait(60_000);
+    const sent = (tab: DeviceTab) => contents(tab).filter((content) => content === "Queued");
+    expect([one, other].map(sent)).toEqual([["Queued"], ["Queued"]]);
+    expect([one, other].map(({ chat }) => chat.getSnapshot().queued)).toEqual([[], []]);
+    // the one that broke off, and its repeat, are billed, too
+    expect(world.gateway.calls.filter(({ isBilled }) => isBilled)).toHaveLength(2);
+  });
+
+  test("follows the next turn that ends well on its own device", async () => {
+    const {
+      tabs: [one, other],
+    } = await waiting();
+    await wait(HOUR_MS);
+    call(one, (chat) => chat.retry());
+    await wait(60_000);
+    for (const tab of [one, other])
+      expect(contents(tab).slice(-2)).toEqual(["Queued", expect.stringContaining("Queued")]);
+    expect(last(one).outcome).toBe("complete");
+  });
+});
+
 describe("A stop from anywhere", () => {
   test("ends the answer of another device, and what the proxy reads of it", async () => {
     const {

@@ -41,7 +41,7 @@ export type DeviceWorld = ReturnType<typeof createDeviceWorld>;
 
 type Channels = ReturnType<typeof createChannels>;
 
-/** Events of a world: a lease is renewed as long as a page works, or has a message in its queue. */
+/** Events of a world: a lease is renewed as long as a page works. */
 const MOST_EVENTS = 600_000;
 
 /** Creates a world of devices. `restore` brings the globals back. */

@@ -111,6 +111,7 @@ async function loadKeeper(
   return createKeeper({
     ...chat,
     ...place,
+    isRunning: () => chat.run !== undefined,
     onMerge: () => showMerged(chat),
     resume: (left) => resumeLeft(chat, left),
   });

@@ -1,5 +1,6 @@
 import { unlessAborted, within } from "../../../base/clock.js";
 import type { DeviceLock, SharedDevices } from "../../../storage/devices.js";
+import { QUEUED } from "../message.js";
 import type { KeptThread } from "./parts.js";
 import type { WorkLocks } from "./work-locks.js";
 
@@ -20,6 +21,8 @@ const LONGEST_LOOK_MS = 300_000;
 interface Hold {
   /** The lock that was taken last; undefined until the server has given one. */
   lock?: DeviceLock | undefined;
+  /** Time at which it was taken, of the client's clock. */
+  takenAt?: number;
   /** True where the server has answered last that another page has the lock. */
   isRefused?: boolean;
   /** True once another device has gone on with the message. */
@@ -45,7 +48,7 @@ export interface Progress {
  * agree also while it is offline, and within it the lock of the server.
  */
 export function createDeviceLocks(
-  { client, collection }: KeptThread,
+  { client, collection, isRunning }: KeptThread,
   devices: SharedDevices,
   tabs: WorkLocks,
   progress: Progress,
@@ -66,11 +69,14 @@ export function createDeviceLocks(
       tabs.withLock(id, signal, async () => {
         const lock = await lockWhenFree(id, signal, isOver);
         if (!lock) return;
-        const hold: Hold = { lock, since: progress.stateOf(id) };
+        const hold: Hold = { lock, takenAt: clock.now(), since: progress.stateOf(id) };
+        const ended = new AbortController();
         holds.set(id, hold);
+        if (id.startsWith(QUEUED)) void keepHeld(id, hold, ended.signal);
         try {
           await act();
         } finally {
+          ended.abort(null);
           await giveBack(id, hold);
         }
       }),
@@ -92,13 +98,27 @@ export function createDeviceLocks(
     const end = () => ended.abort(null);
     work.then(end, end);
     holds.set(id, hold);
-    for (let ms = LOOK_MS; !signal.aborted && !hold.isLost; ) {
-      const isHeld = hold.lock?.isHeld || (await retake(id, hold).catch(() => false));
-      ms = isHeld ? LOOK_MS : Math.min(2 * ms, LONGEST_LOOK_MS);
-      await nextNews(ms, signal);
-    }
+    await keepHeld(id, hold, signal);
     await work.catch(() => {});
     await giveBack(id, hold);
+  }
+
+  /**
+   * Holds a lock until the signal aborts, and takes it again where it was lost. That of a queued message is given back while
+   * no turn is under way here that it would follow: it may wait for days. Sending it takes the lock.
+   */
+  async function keepHeld(id: string, hold: Hold, signal: AbortSignal): Promise<void> {
+    for (let ms = LOOK_MS; !signal.aborted && !hold.isLost; ) {
+      if (id.startsWith(QUEUED) && !isRunning()) {
+        ms = LOOK_MS;
+        // one that was just taken is for a message that is sent now
+        if (clock.now() - (hold.takenAt ?? 0) >= LOOK_MS) await hold.lock?.release();
+      } else {
+        const isHeld = hold.lock?.isHeld || (await retake(id, hold).catch(() => false));
+        ms = isHeld ? LOOK_MS : Math.min(2 * ms, LONGEST_LOOK_MS);
+      }
+      await nextNews(ms, signal);
+    }
   }
 
   async function giveBack(id: string, hold: Hold): Promise<void> {
@@ -127,7 +147,7 @@ export function createDeviceLocks(
     if (!isFirst) await progress.refresh(id);
     hold.isLost = progress.stateOf(id) !== hold.since;
     if (hold.isLost || hold.isOver) await lock.release();
-    else hold.lock = lock;
+    else Object.assign(hold, { lock, takenAt: clock.now() });
     return !hold.isLost;
   }
 

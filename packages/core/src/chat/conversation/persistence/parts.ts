@@ -19,6 +19,8 @@ export interface KeptThread {
   /** Ids of the messages that the chat began with. Stored messages replace them. */
   readonly initial: readonly string[];
   readonly store: Pick<StoreControl<unknown>, "flush">;
+  /** Returns true while this page works on a turn: its queue follows it. */
+  readonly isRunning: () => boolean;
   /** Called after another tab has changed the thread. */
   readonly onMerge: () => void;
   /**
