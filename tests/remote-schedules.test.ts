@@ -8,7 +8,7 @@ import {
   type ScheduleWork,
 } from "@sluice/core/remote";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { openServer } from "./support/conversations-server.ts";
+import { list, openServer, watched } from "./support/conversations-server.ts";
 
 /* Schedules of a conversation, as a page makes, lists and removes them. */
 
@@ -57,6 +57,16 @@ describe("a schedule", () => {
     const later = await createSchedule(client, "trip", { ...picture, id: "morning", time: "09:00" });
     expect(later).toMatchObject({ id: "morning", time: "09:00", createdAt: first.createdAt });
     expect(await listSchedules(client, "trip")).toEqual([later]);
+  });
+
+  test("A conversation that it begins is in the list of each device", async () => {
+    const [phone, laptop] = [server.device(), server.device()];
+    const listed = watched(laptop.storage, list(laptop.client));
+    await createSchedule(phone.client, "morning", picture);
+    await expect
+      .poll(() => listed.records.get("morning"), { timeout: 60_000 })
+      .toMatchObject({ title: "Morning picture", revision: 0 });
+    listed.stop();
   });
 
   test("It is an object for each device that follows the conversation", async () => {

@@ -115,22 +115,27 @@ export function openUserIndex<Env>(
   }
 
   function note(asked: IndexRequest & { do: "note" }): IndexAnswer {
-    const { id, texts, removed, bytes, touchedAt, schedules } = asked;
+    const { id, texts, removed, bytes, touchedAt, schedules, title } = asked;
     const answer = threads.note(id, bytes, touchedAt);
     if (answer.granted === undefined) return answer;
     threads.schedule(id, schedules);
     for (const { key, text, at } of texts) search.put({ id, key, title: "", text, at });
     for (const key of removed) search.remove(id, key);
     news.note(id, asked.news);
+    // the lowest revision: what a device writes is newer
+    if (title !== undefined && !isListed(id))
+      put(id, { title, createdAt: touchedAt, updatedAt: touchedAt, revision: 0 });
     return answer;
+  }
+
+  function isListed(id: string): boolean {
+    return sql.exec("SELECT 1 FROM records WHERE key = ?", id).toArray().length > 0;
   }
 
   /** Takes a conversation off the list for good. Its texts are deleted by alarms, and are not found meanwhile. */
   async function bury(id: string): Promise<IndexAnswer> {
-    const isListed = sql.exec("SELECT 1 FROM records WHERE key = ?", id).toArray().length > 0;
     const known = threads.find(id);
-    if (!known && !isListed) return { isKnown: false };
-    if (known?.isGone && !isListed) return { isKnown: true };
+    if ((!known || known.isGone) && !isListed(id)) return { isKnown: known !== undefined };
     const awake = wakeBy(Date.now());
     threads.bury(id, Date.now());
     sql.exec("INSERT OR REPLACE INTO leftovers VALUES (?)", id);

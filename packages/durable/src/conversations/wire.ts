@@ -35,6 +35,8 @@ export type IndexRequest =
       readonly news: News;
       /** Number of schedules that have not ended. */
       readonly schedules: number;
+      /** Title for the list, unless a device has listed it; absent for a conversation without schedules. */
+      readonly title?: string | undefined;
     }
   /** Counts the schedules of a conversation; it is full where the user has more than `most` then. */
   | { readonly do: "schedules"; readonly id: string; readonly number: number; readonly most: number }

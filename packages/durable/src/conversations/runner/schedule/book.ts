@@ -41,6 +41,8 @@ export function openBook<Env>(
     const schedule = { ...asked, user, createdAt: rows.find(asked.id)?.createdAt ?? now, nextAt };
     keep(schedule);
     forgetEnded(now);
+    // the list of the user gets a conversation that no device has begun
+    if (isNew) place.wakeBy(now);
     return schedule;
   }
 

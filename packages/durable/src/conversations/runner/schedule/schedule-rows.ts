@@ -72,3 +72,29 @@ export function countSchedules(sql: ObjectSQL): number {
   const [row] = sql.exec("SELECT count(*) AS number FROM schedules WHERE wakeAt IS NOT NULL").toArray();
   return Number(row?.["number"] ?? 0);
 }
+
+/** Most letters of a title. */
+const LONGEST_TITLE = 60;
+
+/** Returns a title for a conversation that no device may have begun; undefined where it has no schedule. */
+export function titleOfSchedules(sql: ObjectSQL): string | undefined {
+  const query =
+    "SELECT schedule FROM schedules WHERE json_extract(schedule, '$.code') IS NOT 'removed' LIMIT 1";
+  const [row] = sql.exec(query).toArray();
+  return row && titleOf(JSON.parse(String(row["schedule"])) as Schedule);
+}
+
+/** Returns the title of a schedule, or the first line of what it asks for. */
+function titleOf(schedule: Schedule): string {
+  const text = schedule.title ?? askedIn(schedule);
+  const line = text.split("\n").find((each) => each.trim() !== "") ?? "";
+  const letters = [...line.trim()];
+  return letters.length <= LONGEST_TITLE
+    ? letters.join("")
+    : `${letters.slice(0, LONGEST_TITLE - 1).join("")}…`;
+}
+
+function askedIn(schedule: Schedule): string {
+  if ("message" in schedule) return schedule.message.content;
+  return "image" in schedule ? schedule.image.prompt : schedule.video.prompt;
+}
