@@ -338,3 +338,61 @@ describe("case 238: a shared conversation", () => {
     expect(large.read).toBeLessThanOrEqual(small.read + 2);
   });
 });
+
+/** Rows of one step in a shared conversation: read and written in it, and in the index of its owner and of a member. */
+const SHARED_FIGURES = {
+  "a link": [12, 6, 0, 0, 0, 0],
+  "a join": [18, 7, 1, 0, 6, 8],
+  "a read of a member": [6, 0, 0, 0, 0, 0],
+  "a new record of a member": [7, 4, 0, 0, 0, 0],
+  "a note with news of a member": [34, 2, 7, 8, 0, 0],
+  "a note with news for a member": [34, 2, 10, 8, 5, 3],
+};
+
+test("The rows of a shared conversation are those of the page on capacity", async () => {
+  const owner = openPerson(user);
+  const member = openPerson(`${user}m`);
+  await owner.write("~index", unseen({ "c-1": listed("Otters") }));
+  await owner.write("c-1", unseen({ a: message("A first text of some words") }));
+  await owner.ring("c-1");
+  // the index of the member is there already
+  await member.write("c-9", unseen({ a: message("A text of its own") }));
+  const rows = async (id: string, who: string) =>
+    (await runInDurableObject(await objectFor(id, who), (object) => ({
+      ...(object as unknown as { rows: Rows }).rows,
+    }))) as Rows;
+  const all = () => Promise.all([rows("c-1", user), rows("~index", user), rows("~index", `${user}m`)]);
+  let token = "";
+  let id = "";
+  let since = 0;
+  const steps: Record<keyof typeof SHARED_FIGURES, () => Promise<unknown>> = {
+    "a link": async () => {
+      ({ token } = await owner.invite("c-1", "write"));
+    },
+    "a join": async () => {
+      id = (await member.join(token)).json.id;
+    },
+    "a read of a member": () => member.read(id, `?since=${since}`),
+    "a new record of a member": () => member.write(id, unseen({ b: message("A second text of some words") })),
+    "a note with news of a member": () => owner.ring("c-1"),
+    "a note with news for a member": () => owner.ring("c-1"),
+  };
+  const counted: Record<string, unknown> = {};
+  for (const [name, step] of Object.entries(steps)) {
+    if (name === "a read of a member") since = (await member.read(id, "?limit=1")).json.version;
+    if (name === "a note with news for a member")
+      await owner.write(
+        "c-1",
+        unseen({ c: message("An answer", { role: "assistant", outcome: "complete" }) }),
+      );
+    const before = await all();
+    await step();
+    const after = await all();
+    counted[name] = after.flatMap(({ read, written }, nth) => [
+      read - (before[nth]?.read ?? 0),
+      written - (before[nth]?.written ?? 0),
+    ]);
+    if (name === "a join") await owner.ring("c-1");
+  }
+  expect(counted).toEqual(SHARED_FIGURES);
+});

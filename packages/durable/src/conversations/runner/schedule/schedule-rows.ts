@@ -76,12 +76,13 @@ export function countSchedules(sql: ObjectSQL): number {
 /** Most letters of a title. */
 const LONGEST_TITLE = 60;
 
-/** Returns a title for a conversation that no device may have begun; undefined where it has no schedule. */
-export function titleOfSchedules(sql: ObjectSQL): string | undefined {
-  const query =
-    "SELECT schedule FROM schedules WHERE json_extract(schedule, '$.code') IS NOT 'removed' LIMIT 1";
-  const [row] = sql.exec(query).toArray();
-  return row && titleOf(JSON.parse(String(row["schedule"])) as Schedule);
+/** Returns what the index of the user has to know of the schedules: their number, and a title for the conversation. */
+export function notedSchedules(sql: ObjectSQL): { readonly schedules: number; readonly title?: string } {
+  const rows = sql.exec("SELECT wakeAt, schedule FROM schedules").toArray();
+  const known = rows.map(({ schedule }) => JSON.parse(String(schedule)) as Schedule);
+  const first = known.find(({ code }) => code !== "removed");
+  const schedules = rows.filter(({ wakeAt }) => wakeAt !== null).length;
+  return { schedules, ...(first && { title: titleOf(first) }) };
 }
 
 /** Returns the title of a schedule, or the first line of what it asks for. */
