@@ -89,6 +89,25 @@ describe.skipIf(!findChromium())("examples/devices in Chromium (skipped where th
     });
   });
 
+  test("Nine tabs of one browser, each with a chat of its own, leave connections for an answer in the last", async () => {
+    await start();
+    const { page, context, ...first } = await openDevice();
+    await first.enter("Name", "ada");
+    await shows(first, "ada, online");
+    const tabs: Device[] = [];
+    for (let nth = 0; nth < 8; nth += 1) {
+      const tab = await context.newPage();
+      await tab.goto(`${new URL(page.url()).origin}/#chat-${nth}`);
+      tabs.push(deviceIn(tab));
+      await shows(deviceIn(tab), "ada, online");
+    }
+    const last = tabs.at(-1) as Device;
+    await last.enter("Message", "Tell me about rivers");
+    await idle(last, 2);
+    // the list of the first one is followed, or looked at
+    await shows(first, "Tell me about rivers");
+  });
+
   test("Nobody reads a list without a name, or that of another user", async () => {
     const { url } = await start();
     const device = await openDevice();

@@ -18,6 +18,7 @@ import type { Line } from "./line.js";
 import type { Outbox } from "./outbox.js";
 import { stateNameOf } from "./place.js";
 import type { Replica } from "./replica.js";
+import { withStream } from "./streams.js";
 import { STATE, type SyncState, stateIn } from "./sync-state.js";
 import { isGone, type Wire } from "./wire.js";
 
@@ -25,6 +26,8 @@ import { isGone, type Wire } from "./wire.js";
 const GOOD_MS = 20_000;
 /** Time between two reads of a conversation that is not followed, in milliseconds. */
 const POLL_MS = 30_000;
+/** The same where the other tabs of the browser have all streams that it may have, in milliseconds. */
+const CROWDED_POLL_MS = 5_000;
 
 /** Parts of the reading of one collection. */
 export interface SessionOptions {
@@ -66,8 +69,13 @@ export async function runSession(options: SessionOptions, signal: AbortSignal): 
         const version = await catchUp(options, signal);
         line.worked();
         onState(false);
-        if (options.mayFollow()) await followFrom(options, version, signal, () => backoff.progress());
-        else await clock.sleep(POLL_MS, signal).then(() => backoff.progress());
+        const follow = () => followFrom(options, version, signal, () => backoff.progress());
+        const mayFollow = options.mayFollow();
+        const isFollowed = mayFollow && (await withStream(client, follow));
+        if (!isFollowed) {
+          await clock.sleep(mayFollow ? CROWDED_POLL_MS : POLL_MS, signal);
+          backoff.progress();
+        }
       } catch (error) {
         if (signal.aborted) return;
         if (isGone(error)) return await options.onGone();

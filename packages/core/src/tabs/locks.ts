@@ -57,6 +57,34 @@ export async function withLock(
 }
 
 /**
+ * Runs `act` while this tab holds the lock `name`, if no other one holds it now. Without Web Locks, and where they are
+ * refused, `act` runs at once.
+ *
+ * @returns false where another tab holds it: `act` was not called
+ * @throws the error of `act`
+ */
+export async function withFreeLock(
+  client: LockClient,
+  name: string,
+  act: () => Promise<void>,
+): Promise<boolean> {
+  const locks = await usableLocks(client);
+  let isGranted = !locks;
+  try {
+    await locks?.request(name, { ifAvailable: true }, (lock) => {
+      isGranted = lock !== null;
+      return lock ? act() : undefined;
+    });
+    if (locks) return isGranted;
+  } catch (error) {
+    if (isGranted || !locks) throw error;
+    refuse(client, locks, error);
+  }
+  await act();
+  return true;
+}
+
+/**
  * Holds the lock `name`, shared with other tabs, until `work` is settled: {@link isLocked} then finds it. Never
  * rejects.
  */
