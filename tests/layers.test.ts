@@ -86,7 +86,7 @@ const layers = {
     borrowed lanes locks passing
     line outbox viewing
     copy follow join
-    place references status sync-state while-shown wire
+      place references status streams sync-state while-shown wire
     answers ask`,
   "core/src/prices": `
     cost-of estimate
