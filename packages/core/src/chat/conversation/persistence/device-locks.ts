@@ -57,6 +57,8 @@ export function createDeviceLocks(
   const holds = new Map<string, Hold>();
   /** Waits for a lock of the thread to become free. */
   const waiting = new Set<() => void>();
+  /** Queued messages that wait for a turn of this page. */
+  const parked = new Set<() => void>();
   let stopWatching: (() => void) | undefined;
   return {
     areSeen: () => true,
@@ -64,6 +66,7 @@ export function createDeviceLocks(
     share(id, work) {
       tabs.share(id, work);
       void keep(id, work);
+      for (const wake of [...parked]) wake();
     },
     withLock: (id, signal, act, isOver = () => false) =>
       tabs.withLock(id, signal, async () => {
@@ -110,13 +113,14 @@ export function createDeviceLocks(
   async function keepHeld(id: string, hold: Hold, signal: AbortSignal): Promise<void> {
     for (let ms = LOOK_MS; !signal.aborted && !hold.isLost; ) {
       if (id.startsWith(QUEUED) && !isRunning()) {
-        ms = LOOK_MS;
         // one that was just taken is for a message that is sent now
-        if (clock.now() - (hold.takenAt ?? 0) >= LOOK_MS) await hold.lock?.release();
-      } else {
-        const isHeld = hold.lock?.isHeld || (await retake(id, hold).catch(() => false));
-        ms = isHeld ? LOOK_MS : Math.min(2 * ms, LONGEST_LOOK_MS);
+        const isNew = clock.now() - (hold.takenAt ?? 0) < LOOK_MS;
+        if (!isNew) await hold.lock?.release();
+        await nextNews(isNew ? LOOK_MS : LONGEST_LOOK_MS, signal, parked);
+        continue;
       }
+      const isHeld = hold.lock?.isHeld || (await retake(id, hold).catch(() => false));
+      ms = isHeld ? LOOK_MS : Math.min(2 * ms, LONGEST_LOOK_MS);
       await nextNews(ms, signal);
     }
   }
@@ -188,7 +192,7 @@ export function createDeviceLocks(
   }
 
   /** Resolves when a lock of the thread may be free, or after a while. */
-  function nextNews(ms: number, signal: AbortSignal): Promise<void> {
+  function nextNews(ms: number, signal: AbortSignal, wakes = waiting): Promise<void> {
     stopWatching ??= devices.watchLocks(collection, () => {
       for (const wake of [...waiting]) wake();
     });
@@ -196,12 +200,12 @@ export function createDeviceLocks(
       if (signal.aborted) return resolve();
       const timer = new AbortController();
       const wake = () => {
-        waiting.delete(wake);
+        wakes.delete(wake);
         timer.abort(null);
         signal.removeEventListener("abort", wake);
         resolve();
       };
-      waiting.add(wake);
+      wakes.add(wake);
       signal.addEventListener("abort", wake);
       clock.sleep(ms, timer.signal).then(wake, () => {});
     });
