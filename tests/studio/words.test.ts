@@ -520,6 +520,11 @@ const rows: Readonly<Record<string, readonly Row[]>> = {
       words.ASSET_REFUSED,
       "This picture can't be used. Choose another one.",
     ],
+    [
+      "its picture is of another host, and the page is hosted",
+      words.NO_PREVIEW,
+      "No preview. This page loads nothing from other sites.",
+    ],
     ["it is none of those of its set that were made", imageWords.failed, "This image failed"],
     ["images of the last request are there", words.IMAGES_DONE, "Done"],
     ...both("a file was refused for its size", words.TOO_LARGE, "Too large", "Use a smaller file, or fewer."),
@@ -558,6 +563,16 @@ const rows: Readonly<Record<string, readonly Row[]>> = {
         "Answered by the Worker alone",
       ],
     ),
+    [
+      "the code of a room has the address of its server",
+      words.codeWords(false),
+      "It follows the settings of this room.",
+    ],
+    [
+      "the code of a room has no server but that of this page",
+      words.codeWords(true),
+      "It follows the settings of this room. Its address stands for your Worker.",
+    ],
     ["it reads on", words.callWords({ path: "/v1/chat/streams/1" }), "Resumed answer"],
     [
       "it checks a video, and orders none",

@@ -54,10 +54,19 @@ export function assetWords(state: AssetState): string {
 /** Says what the gateway did with the picture of an asset that failed. */
 export const ASSET_REFUSED = "This picture can't be used. Choose another one.";
 
+/** Says why the picture of an asset is not shown: the policy of a hosted page allows no other host. */
+export const NO_PREVIEW = "No preview. This page loads nothing from other sites.";
+
 /** Says who gave a request its key. The Worker answers some paths itself, without the gateway. */
 export function keyWords(state: { readonly hasKey: boolean; readonly path: string }): string {
   if (state.hasKey) return "Key sent by this page";
   return isOfGateway(state.path) ? "Key added by the Worker" : "Answered by the Worker alone";
+}
+
+/** Says what the code of a room follows. The server of a hosted page answers that page alone. */
+export function codeWords(isHosted: boolean): string {
+  const follows = "It follows the settings of this room.";
+  return isHosted ? `${follows} Its address stands for your Worker.` : follows;
 }
 
 /** Names a call by what it asks for; a status is no second order. */

@@ -16,6 +16,11 @@ export const serverURL =
   import.meta.env.VITE_GATEWAY ||
   (isHosted ? new URL(".", location.href).href.replace(/\/$/, "") : location.origin);
 
+/** Says if the page's policy lets it load a picture: a hosted page loads nothing from other hosts. */
+export function isLoadable(url: string): boolean {
+  return !isHosted || !/^https?:/.test(url) || new URL(url).origin === location.origin;
+}
+
 /** True where the page was built for the emulator behind its own server. */
 export const isDemo = !import.meta.env.VITE_GATEWAY;
 

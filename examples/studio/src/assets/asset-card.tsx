@@ -9,8 +9,9 @@ import { useMediaLink } from "@/components/sluice/media-link";
 import { useDescription } from "../errors.js";
 import { focusPlace } from "../media/composer.js";
 import { urlsOf, useImageForm, useVideoForm } from "../media/use-media-form.js";
-import { ASSET_REFUSED, assetWords } from "../room-words.js";
+import { ASSET_REFUSED, assetWords, NO_PREVIEW } from "../room-words.js";
 import { openRoute } from "../routes.js";
+import { isLoadable } from "../server.js";
 import { Badge, Button, IconButton } from "../ui/button.js";
 import { toast } from "../ui/popups.js";
 import { dismiss, type RegisteredAsset, type Registration, register, registered } from "./registered.js";
@@ -145,11 +146,17 @@ function Card({ name, picture, children }: CardProps) {
   return (
     <article aria-label={name} className="flex h-full flex-col overflow-hidden rounded-xl border bg-raised">
       <div className="relative aspect-4/3 bg-sunken">
-        <MediaFrame
-          link={link}
-          kind="preview"
-          element={<LinkedImage link={link} src={picture} alt="" className="size-full object-cover" />}
-        />
+        {isLoadable(picture) ? (
+          <MediaFrame
+            link={link}
+            kind="preview"
+            element={<LinkedImage link={link} src={picture} alt="" className="size-full object-cover" />}
+          />
+        ) : (
+          <p className="flex size-full items-center justify-center p-4 text-center text-sm text-balance text-muted">
+            {NO_PREVIEW}
+          </p>
+        )}
       </div>
       <div className="flex grow flex-col gap-2 p-3">{children}</div>
     </article>

@@ -5,7 +5,8 @@ import { type ReactNode, useState } from "react";
 import { CopyButton } from "@/components/sluice/copy-button";
 import { keptAtom, useOnline } from "../browser.js";
 import { client } from "../client.js";
-import { NO_CODE } from "../room-words.js";
+import { codeWords, NO_CODE } from "../room-words.js";
+import { isHosted } from "../server.js";
 import { inspectorView } from "../shell/commands.js";
 import { Button, Chip } from "../ui/button.js";
 import { Highlighted } from "../ui/code.js";
@@ -49,12 +50,15 @@ const chosenTarget = keptAtom<Target>(
   (kept): kept is Target => typeof kept === "string" && Object.hasOwn(labels, kept),
 );
 
+/** Address that stands for the reader's Worker: that of a hosted page answers no other page, and no shell. */
+const READERS_WORKER = "https://app.example.com/api";
+
 /** The code that does what the room does now, with its settings. */
 function CodeView() {
   const shown = useStore(inspected);
   const target = useStore(chosenTarget);
   if (!shown) return <p className="p-4 text-sm text-muted">{NO_CODE}</p>;
-  const code = snippet(shown.work, target, proxyAt(client.baseURL));
+  const code = snippet(shown.work, target, proxyAt(isHosted ? READERS_WORKER : client.baseURL));
   return (
     <>
       <div className="flex items-center justify-between gap-2 p-2 pb-0">
@@ -116,7 +120,7 @@ function TakeHome({ work, target }: { readonly work: Work; readonly target: Targ
           Open in StackBlitz
         </Button>
       )}
-      <p className="w-full px-1 text-xs text-muted">It follows the settings of this room.</p>
+      <p className="w-full px-1 text-xs text-muted">{codeWords(isHosted)}</p>
     </footer>
   );
 }

@@ -3,6 +3,7 @@ import { KeyRound, TriangleAlert } from "lucide-react";
 import { useState } from "react";
 import { useNow } from "@/components/sluice/use-now";
 import { callWords, keyWords } from "../room-words.js";
+import { serverURL } from "../server.js";
 import { Badge, Button } from "../ui/button.js";
 import { type Call, calls, type SentRequest } from "./feed.js";
 import { seconds, timelineOf } from "./timeline.js";
@@ -152,6 +153,12 @@ function Timeline({ call }: { readonly call: Call }) {
   );
 }
 
+/** Path of a request without that of the server: a hosted page may stand at any path. */
+function pathOnServer(url: string): string {
+  const { pathname } = new URL(serverURL);
+  return new URL(url).pathname.slice(pathname.replace(/\/$/, "").length);
+}
+
 function Sent({ request }: { readonly request: SentRequest }) {
   const hasKey = request.headers.some(([name]) => name === "authorization");
   return (
@@ -161,7 +168,7 @@ function Sent({ request }: { readonly request: SentRequest }) {
       </p>
       <Badge tone="accent" className="self-start">
         <KeyRound aria-hidden />
-        {keyWords({ hasKey, path: new URL(request.url).pathname })}
+        {keyWords({ hasKey, path: pathOnServer(request.url) })}
       </Badge>
       <div className="font-mono">
         <Tree name="headers" value={Object.fromEntries(request.headers)} />
