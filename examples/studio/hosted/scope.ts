@@ -1,0 +1,45 @@
+/* The part of a Service Worker's global scope that is used here: the compiler takes it for that of a page. */
+
+interface ExtendableEvent extends Event {
+  waitUntil(work: Promise<unknown>): void;
+}
+interface FetchEvent extends ExtendableEvent {
+  readonly request: Request;
+  readonly preloadResponse: Promise<Response | undefined>;
+  respondWith(response: Promise<Response>): void;
+}
+interface MessageFromPage extends ExtendableEvent {
+  readonly ports: readonly MessagePort[];
+}
+interface Scope {
+  readonly location: Location;
+  readonly clients: { claim(): Promise<void> };
+  readonly registration: { readonly navigationPreload?: { enable(): Promise<void> } };
+  skipWaiting(): Promise<void>;
+  importScripts(path: string): void;
+  addEventListener(type: "install" | "activate", listener: (event: ExtendableEvent) => void): void;
+  addEventListener(type: "fetch", listener: (event: FetchEvent) => void): void;
+  addEventListener(type: "message", listener: (event: MessageFromPage) => void): void;
+}
+
+export const scope = globalThis as unknown as Scope;
+
+/** Answer to a page that asks if the server is there. */
+export interface Started {
+  /** Why it is not; absent where it is. */
+  readonly problem?: string;
+}
+
+/** Answers each page that waits in `startServiceWorker`. It is taken, also if it was loaded past this worker. */
+export function answerStarts(start: () => Promise<unknown>, then?: () => Promise<unknown>): void {
+  scope.addEventListener("message", (event) => event.waitUntil(answer(event.ports)));
+
+  async function answer([port]: readonly MessagePort[]): Promise<void> {
+    const started = await Promise.all([scope.clients.claim(), start()]).then(
+      (): Started => ({}),
+      (error: unknown): Started => ({ problem: String(error) }),
+    );
+    port?.postMessage(started);
+    if (!started.problem) await then?.();
+  }
+}

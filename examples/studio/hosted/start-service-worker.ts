@@ -1,0 +1,54 @@
+import type { Started } from "./scope.ts";
+
+/** Longest time that each step of the start may take, in milliseconds: the studio's worker loads about a megabyte. */
+const LONGEST_STEP_MS = 120_000;
+
+/**
+ * Registers a Service Worker that calls `answerStarts`, and waits until it answers this page.
+ *
+ * @throws {Error} where it can't be installed, where it says that its server did not start, and where it is silent
+ */
+export async function startServiceWorker(script: string | URL): Promise<void> {
+  const { serviceWorker } = navigator;
+  const registration = await serviceWorker.register(script);
+  const worker = await within(LONGEST_STEP_MS, activeIn(registration));
+  const { problem } = await within(LONGEST_STEP_MS, started(worker));
+  if (problem) throw new Error(problem);
+  await within(LONGEST_STEP_MS, untilControlled(serviceWorker));
+}
+
+/** Waits until a worker is active. @throws {Error} where it could not be installed */
+async function activeIn(registration: ServiceWorkerRegistration): Promise<ServiceWorker> {
+  const first = registration.active ?? registration.waiting ?? registration.installing;
+  if (!first) throw new Error("Service Worker: missing");
+  while (first.state !== "activated") {
+    if (first.state === "redundant") throw new Error("Service Worker: redundant");
+    await new Promise((resolve) => first.addEventListener("statechange", resolve, { once: true }));
+  }
+  return first;
+}
+
+/** Asks the worker if its server is there. */
+function started(worker: ServiceWorker): Promise<Started> {
+  const { port1, port2 } = new MessageChannel();
+  return new Promise((resolve) => {
+    port1.onmessage = ({ data }: MessageEvent<Started>) => {
+      port1.close();
+      resolve(data);
+    };
+    worker.postMessage("start", [port2]);
+  });
+}
+
+/** A page that was loaded past its Service Worker, by Shift and Reload, is taken by it now. */
+async function untilControlled(container: ServiceWorkerContainer): Promise<void> {
+  while (!container.controller)
+    await new Promise((resolve) => container.addEventListener("controllerchange", resolve, { once: true }));
+}
+
+function within<Result>(ms: number, work: Promise<Result>): Promise<Result> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(new Error(`Service Worker: silent for ${ms / 1000} s`)), ms);
+    work.then(resolve, reject).finally(() => clearTimeout(timer));
+  });
+}
