@@ -1,6 +1,6 @@
 /**
  * Returns a request of the page as a server gets it: at another address, with the length of its body, which a browser adds
- * on the way, and with a body that can be read as a stream, which not every browser's requests have.
+ * on the way.
  *
  * @param mount address below which the requests are
  * @param target address that takes its place
@@ -14,6 +14,5 @@ export async function asAServerSees(request: Request, mount: string, target: str
   const sent = new Request(target + request.url.slice(mount.length), { method, headers, signal, body });
   // a request of a page has no length of its own
   Object.defineProperty(sent, "headers", { value: headers });
-  if (body && !sent.body) Object.defineProperty(sent, "body", { value: new Blob([body]).stream() });
   return sent;
 }

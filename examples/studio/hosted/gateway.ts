@@ -7,6 +7,7 @@ import { Conversations, devicesProxy, nameIn } from "../devices.ts";
 import { createStudioWorker } from "../studio-worker.ts";
 import { asAServerSees } from "./as-a-server-sees.ts";
 import { type KeptState, openKeptState } from "./kept-state.ts";
+import { addRequestBodies } from "./request-body.ts";
 
 /*
  * The studio's Worker and the gateway's emulator, in a Service Worker. Both keep what they have in IndexedDB: the browser
@@ -41,6 +42,7 @@ declare const SQLITE: string;
 const GATEWAY = "https://gateway.test";
 
 globalThis.openGateway = async ({ base, fileAt }) => {
+  addRequestBodies();
   const root = base.slice(0, -1);
   const files = `${base}emulator`;
   const [state, wasmBinary] = await Promise.all([
