@@ -97,6 +97,18 @@ describe.skipIf(!findChromium())("the site in Chromium (skipped where there is n
     expect(created).toEqual([]);
   });
 
+  test("opens the studio below the site, which answers beside the live examples and leads back to the docs", async () => {
+    // the examples' Service Worker has the studio's page, too, until that has its own
+    await press("stream", "Run");
+    await expect.poll(() => output("stream").innerText()).toMatch(/complete after \d+ ms$/);
+    await page.goto(`${site.url}/studio/`);
+    const docs = page.getByRole("link", { name: "Docs", exact: true });
+    expect(await docs.evaluate((link) => (link as HTMLAnchorElement).href)).toBe(`${site.url}/`);
+    await page.getByRole("textbox", { name: "Message" }).fill("Hello");
+    await page.keyboard.press("Enter");
+    await page.getByRole("button", { name: "Regenerate" }).waitFor({ timeout: 60_000 });
+  });
+
   test("finds a page by its words, without the network", async () => {
     await page.getByRole("button", { name: "Search" }).first().click();
     await page.getByRole("searchbox").fill("maxSteps");

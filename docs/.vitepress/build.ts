@@ -33,7 +33,7 @@ if (!process.argv.includes("--prepare")) {
   await build(docs);
   writeForPrograms(out);
   // a page of its own below the site, with its own Service Worker
-  await buildHostedStudio(join(out, "studio"));
+  await buildHostedStudio(join(out, "studio"), "../");
 }
 
 /** Writes the components that shadcn's command takes into apps: `r/<name>.json`. */

@@ -11,12 +11,14 @@ const studio = join(import.meta.dirname, "..");
  * emulator.
  *
  * @param outDir folder of the files, which is emptied first
+ * @param docs address of the docs, seen from the page. @default that of the repository
  */
-export async function buildHostedStudio(outDir: string): Promise<void> {
+export async function buildHostedStudio(outDir: string, docs = ""): Promise<void> {
   const page = {
     root: studio,
     mode: "hosted",
     logLevel: "error",
+    define: { "import.meta.env.VITE_DOCS": JSON.stringify(docs) },
     build: { outDir, emptyOutDir: true },
   } as const;
   const built = (await build(page)) as Rollup.RollupOutput;

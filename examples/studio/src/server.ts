@@ -5,6 +5,8 @@ declare global {
   interface ImportMetaEnv {
     /** Address of the gateway's proxy, where it is not the server of this page. */
     readonly VITE_GATEWAY?: string;
+    /** Address of the docs, where they are not only in the repository. */
+    readonly VITE_DOCS?: string;
   }
 }
 

@@ -11,6 +11,7 @@ import { ask, failures, offered, promptOf } from "./asks.js";
 
 /** Address of the repository. */
 const source = repository.url.replace(/^git\+|\.git$/g, "");
+const docs = import.meta.env.VITE_DOCS || `${source}/tree/main/docs`;
 
 /** Questions below the cards, in one row. */
 const questions = ["debounce", "quadratic", "canal-lock", "sql-nosql", "small-steps"];
@@ -75,7 +76,7 @@ export function Welcome() {
   );
 }
 
-/** The ways to read on. The README is in the page; the rest is where the project lives. */
+/** The ways to read on. The README is in the page; the docs are beside it in their site. */
 function Links() {
   const look = "control inline-flex items-center gap-2 rounded-lg px-3 text-sm font-medium text-accent";
   return (
@@ -83,7 +84,7 @@ function Links() {
       <Button look="link" onClick={() => overlay.set("readme")}>
         README
       </Button>
-      {Object.entries({ Docs: `${source}/tree/main/docs`, Source: source }).map(([label, href]) => (
+      {Object.entries({ Docs: docs, Source: source }).map(([label, href]) => (
         <a key={label} href={href} target="_blank" rel="noreferrer" className={clsx(look, "hover:bg-hover")}>
           {label}
           <ArrowUpRight aria-hidden className="size-4" />
