@@ -31,11 +31,11 @@ export function openPageFiles(base: string): PageFiles {
     const key = keyOf(request.url);
     try {
       const response = (await preloaded) ?? (await load(request));
-      if (request.method === "GET" && response.status === 200) await keep(cache, key, response.clone());
+      if (response.status === 200) await keep(cache, key, response.clone());
       return response;
     } catch (error) {
       const known = await cache.match(key);
-      if (known) return request.method === "HEAD" ? new Response(null, known) : known;
+      if (known) return known;
       throw error;
     }
   }

@@ -34,8 +34,7 @@ scope.addEventListener("fetch", (event) => {
   if (!request.url.startsWith(base)) return;
   if (/^(?:v1|gamma|emulator)\//.test(request.url.slice(base.length)))
     return event.respondWith(gateway().then((answer) => answer(request)));
-  if (request.method === "GET" || request.method === "HEAD")
-    event.respondWith(pageFiles.answer(request, event.preloadResponse));
+  if (request.method === "GET") event.respondWith(pageFiles.answer(request, event.preloadResponse));
 });
 
 function gateway(): Promise<Gateway> {

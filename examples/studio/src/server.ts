@@ -34,7 +34,8 @@ export const isAway = atom(false);
  * So without a network a request that costs nothing goes first.
  */
 async function reachesServer(): Promise<boolean> {
-  const answers = navigator.onLine || (await answersNow());
+  // the server of a hosted page is in this browser
+  const answers = isHosted || navigator.onLine || (await answersNow());
   isAway.set(!answers && !navigator.onLine);
   return answers;
 }
