@@ -1,17 +1,15 @@
-import { gzipSync } from "node:zlib";
 import type { Browser, Page } from "playwright";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { findChromium } from "../../scripts/chromium.ts";
 import { sharedBrowser } from "../support/browser.ts";
 import { builtPage } from "../support/built-page.ts";
+import { compressedSize, firstScreenOf, MOST_SCRIPT_BYTES } from "../support/first-screen.ts";
 import { type QuickStudio, startQuickStudio } from "../support/quick-studio.ts";
 import { reopenStudio, type StudioPage } from "../support/studio-page.ts";
 
 /* Counts of loads and renders of the built studio: a count is the same on every machine. */
 
 declare global {
-  /** Time at which one could write, in milliseconds since the navigation. */
-  var writableAt: number | undefined;
   /** Stores a conversation of 200 turns; only in the page of `bench/studio-seed.ts`. */
   var seed: (id: string) => void;
 }
@@ -38,33 +36,11 @@ describe.skipIf(!findChromium())("the studio's load in Chromium (skipped where t
     expect(studio.problems).toEqual([]);
   });
 
-  /** Runs in the page: notes when the text field is there. */
-  function noteWritable(): void {
-    const observer = new MutationObserver(() => {
-      if (!document.querySelector("textarea:enabled")) return;
-      globalThis.writableAt ??= performance.now();
-      observer.disconnect();
-    });
-    observer.observe(document, { childList: true, subtree: true });
-  }
-
   test("asks for at most 120 kB of scripts, compressed, until one can write", async () => {
     studio.spend();
-    await page.addInitScript(noteWritable);
-    await page.reload();
-    await expect.poll(() => page.evaluate(() => globalThis.writableAt)).toBeTypeOf("number");
-    const scripts = await page.evaluate(() =>
-      performance
-        .getEntriesByType("resource")
-        .filter(({ startTime }) => startTime <= (globalThis.writableAt ?? 0))
-        .map(({ name }) => name)
-        .filter((name) => name.endsWith(".js")),
-    );
+    const { scripts } = await firstScreenOf(page, () => page.reload());
     expect(scripts.length).toBeGreaterThan(0);
-    const sizes = await Promise.all(
-      scripts.map(async (url) => gzipSync(await (await fetch(url)).bytes()).length),
-    );
-    expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThanOrEqual(120_000);
+    expect(await compressedSize(scripts)).toBeLessThanOrEqual(MOST_SCRIPT_BYTES);
   });
 
   test("lets one write and send before the conversation is loaded: the text is sent when it is", async () => {

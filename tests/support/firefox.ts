@@ -1,0 +1,83 @@
+import { spawnSync } from "node:child_process";
+import { type Browser, firefox } from "playwright";
+
+/*
+ * Firefox as it is installed, which Playwright drives by WebDriver BiDi. What Playwright leaves out is sent by the same
+ * session: it is behind its API, and there is no other.
+ */
+
+/** Where Debian has it. */
+const PROGRAM = "/usr/bin/firefox-esr";
+/** Command with which Playwright sets the colors of a page; the Firefox of Debian has none. */
+const MISSING = "emulation.setMediaFeaturesOverride";
+
+export const hasFirefox = spawnSync(PROGRAM, ["--version"]).status === 0;
+
+let browser: Promise<Browser> | undefined;
+
+/** The one Firefox of this test worker: launched for the first file that asks, and ended with the worker. */
+export function sharedFirefox(): Promise<Browser> {
+  browser ??= launch();
+  return browser;
+}
+
+async function launch(): Promise<Browser> {
+  const launched = await firefox.launch({
+    channel: "moz-firefox",
+    executablePath: PROGRAM,
+    // of the browser itself, to end a Service Worker
+    args: ["--remote-allow-system-access"],
+    firefoxUserPrefs: { "ui.prefersReducedMotion": 1 },
+  });
+  const session = sessionOf(launched);
+  const send = session.send.bind(session);
+  session.send = async (method, given) => (method === MISSING ? {} : send(method, given));
+  return launched;
+}
+
+/** Ends the Service Workers of all pages, as the browser does when it likes. */
+export async function endServiceWorkers(): Promise<void> {
+  await runBesidePages(endAll);
+}
+
+/** Loads the page of each window past its Service Worker, as Shift and Reload do. */
+export async function reloadPastServiceWorkers(): Promise<void> {
+  await runBesidePages(() => gBrowser.reloadWithFlags(Ci.nsIWebNavigation.LOAD_FLAGS_BYPASS_CACHE));
+}
+
+/** Runs a function in the browser itself, once for each of its windows. */
+async function runBesidePages(work: () => unknown): Promise<void> {
+  const session = sessionOf(await sharedFirefox());
+  const { contexts } = await session.send("browsingContext.getTree", { "moz:scope": "chrome" });
+  for (const { context } of contexts) {
+    const { exceptionDetails } = await session.send("script.evaluate", {
+      expression: `(${work})()`,
+      target: { context },
+      awaitPromise: true,
+    });
+    if (exceptionDetails) throw new Error(exceptionDetails.text);
+  }
+}
+
+interface Session {
+  // biome-ignore lint/suspicious/noExplicitAny: the shapes of WebDriver BiDi
+  send(method: string, given: object): Promise<any>;
+}
+
+function sessionOf(of: Browser): Session {
+  const inside = of as unknown as {
+    readonly _connection: { toImpl(it: Browser): { readonly _browserSession: Session } };
+  };
+  return inside._connection.toImpl(of)._browserSession;
+}
+
+/* Firefox's own interfaces, as far as they are used here. */
+// biome-ignore lint/suspicious/noExplicitAny: they have no types
+declare const Cc: any, Ci: any, gBrowser: any;
+
+async function endAll(): Promise<void> {
+  const manager = Cc["@mozilla.org/serviceworkers/manager;1"].getService(Ci.nsIServiceWorkerManager);
+  const all = manager.getAllRegistrations();
+  for (let at = 0; at < all.length; at += 1)
+    await all.queryElementAt(at, Ci.nsIServiceWorkerRegistrationInfo).activeWorker?.terminateWorker();
+}

@@ -1,0 +1,54 @@
+import { gzipSync } from "node:zlib";
+import type { Page } from "playwright";
+
+declare global {
+  /** Time at which one could write, in milliseconds since the navigation. */
+  var writableAt: number | undefined;
+}
+
+/** Most bytes of scripts, compressed, that the studio asks for until one can write. */
+export const MOST_SCRIPT_BYTES = 120_000;
+
+/** The load of the studio until one can write. */
+export interface FirstScreen {
+  /** Number of requests that had begun by then, with that of the page. */
+  readonly requests: number;
+  /** Size of their answers as they were sent, in bytes. */
+  readonly bytes: number;
+  /** Addresses of the scripts among them. */
+  readonly scripts: readonly string[];
+}
+
+/** Measures a load. `load` begins it, in a page that keeps nothing of one before. */
+export async function firstScreenOf(page: Page, load: () => Promise<unknown>): Promise<FirstScreen> {
+  await page.addInitScript(noteWritable);
+  await load();
+  await page.waitForFunction(() => globalThis.writableAt !== undefined);
+  return page.evaluate(() => {
+    const asked = ["navigation", "resource"].flatMap(
+      (type) => performance.getEntriesByType(type) as PerformanceResourceTiming[],
+    );
+    const before = asked.filter(({ startTime }) => startTime <= (globalThis.writableAt ?? 0));
+    return {
+      requests: before.length,
+      bytes: before.reduce((sum, { transferSize }) => sum + transferSize, 0),
+      scripts: before.map(({ name }) => name).filter((name) => name.endsWith(".js")),
+    };
+  });
+}
+
+/** Runs in the page: notes when the text field is there. */
+function noteWritable(): void {
+  const observer = new MutationObserver(() => {
+    if (!document.querySelector("textarea:enabled")) return;
+    globalThis.writableAt ??= performance.now();
+    observer.disconnect();
+  });
+  observer.observe(document, { childList: true, subtree: true });
+}
+
+/** Loads files, and returns their size together, compressed. */
+export async function compressedSize(urls: readonly string[]): Promise<number> {
+  const sizes = await Promise.all(urls.map(async (url) => gzipSync(await (await fetch(url)).bytes()).length));
+  return sizes.reduce((sum, size) => sum + size, 0);
+}
