@@ -155,6 +155,27 @@ describe.for(places)("The hosted studio in $name (skipped where there is none)",
     }
   });
 
+  test("The picture of an asset on another host is not loaded, and the page says so", async () => {
+    await page.getByRole("link", { name: "Assets" }).click();
+    await write(field("Link"), "https://example.com/hero.png");
+    await button("Add").click();
+    await page.getByText("No preview. This page loads nothing from other sites.").waitFor();
+    await page.getByText("Ready").waitFor();
+    // axe ends the process of this page in Firefox 153, by a fault of the browser
+    if (place.name === "Chromium") await expect.poll(() => problemsOf(page), WAIT).toEqual([]);
+  });
+
+  test("The code of a room names the reader's Worker, and a resumed answer that of this page", async () => {
+    await ask(question.abilities);
+    await answer().locator("p").first().waitFor();
+    await page.reload();
+    await button("Inspector").click();
+    const code = page.getByRole("region", { name: "Code" });
+    await expect.poll(() => code.innerText(), WAIT).toContain('"https://app.example.com/api"');
+    await page.getByRole("tab", { name: "Network" }).click();
+    await page.getByText("Answered by the Worker alone").waitFor();
+  });
+
   test("Two devices show one conversation, and its turn goes on with both closed and after a kill", async () => {
     await page.goto(`${site.address}#/devices`);
     await write(field("Name"), "ada");
