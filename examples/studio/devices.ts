@@ -8,7 +8,7 @@ import {
 } from "@sluice/durable";
 import { runner } from "@sluice/durable/runner";
 import { createProxy, type GatewayProxy } from "@sluice/worker-proxy";
-import { type Env as CommonEnv, options } from "./options.js";
+import { type Env as CommonEnv, options } from "./options.ts";
 
 /** Bindings of the part for the room "Devices". */
 export interface DevicesEnv extends CommonEnv {

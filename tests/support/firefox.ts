@@ -6,7 +6,7 @@ import { type Browser, firefox } from "playwright";
  * session: it is behind its API, and there is no other.
  */
 
-/** Where Debian has it. */
+/** Path of the program in Debian. */
 const PROGRAM = "/usr/bin/firefox-esr";
 /** Command with which Playwright sets the colors of a page; the Firefox of Debian has none. */
 const MISSING = "emulation.setMediaFeaturesOverride";
