@@ -62,7 +62,7 @@ function CodeView() {
   return (
     <>
       <div className="flex items-center justify-between gap-2 p-2 pb-0">
-        <fieldset className="flex gap-1">
+        <fieldset className="flex min-w-0 flex-wrap gap-1">
           <legend className="sr-only">Language</legend>
           {targets.map(([name, label]) => (
             <Chip
