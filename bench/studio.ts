@@ -1,12 +1,15 @@
 import { fileURLToPath } from "node:url";
 import { type Browser, chromium, type Page } from "playwright";
 import { build, type Rollup } from "vite";
+import { createDemoScript } from "../examples/studio/demo/script.ts";
 import { chromiumFlags, findChromium } from "../scripts/chromium.ts";
+import { firstScreenOf } from "../tests/support/first-screen.ts";
+import { startHostedStudio } from "../tests/support/hosted-studio.ts";
 import { startQuickStudio } from "../tests/support/quick-studio.ts";
 import { serveCompressed } from "./studio-site.ts";
 
 /*
- * The studio as built, in Chromium, over HTTP on this machine. Loads are measured as Lighthouse does for a phone (a
+ * The studio as built, also as files alone, in Chromium, over HTTP on this machine. Loads are measured as Lighthouse does for a phone (a
  * slow processor and a slow network), in turns with the smallest page of React; every figure is a median. Tasks are
  * measured by the time that they had a processor, so that a busy machine does not lengthen them.
  */
@@ -16,6 +19,12 @@ interface Load {
   readonly lcp: number;
   /** Time beyond 50 ms of each long task on a phone, in milliseconds. */
   readonly blocked: number;
+}
+
+/** A page that is measured. */
+interface Subject {
+  readonly name: string;
+  readonly url: string;
 }
 
 declare global {
@@ -29,6 +38,8 @@ const LONG_CHAT = "bench-long";
 const LONG_TEXT = "A line of a text, as people write.\n".repeat(28_600);
 const KEY_VIEW = { width: 1100, height: 800 };
 const runs = 5;
+/** Numbers of answers after which the heap is measured. */
+const FEW_MANY = [2, 12];
 /** Time from which a task is long, in milliseconds. */
 const LONG_TASK_MS = 50;
 /** Lighthouse's phone: a processor four times as slow, and its slow 4G. */
@@ -37,7 +48,10 @@ const network = { offline: false, latency: 150, downloadThroughput: 204_800, upl
 
 const executablePath = findChromium();
 if (!executablePath) throw new Error("no Chromium here: install one, or set CHROMIUM to its path");
-const studio = await startQuickStudio({ speed: Number.POSITIVE_INFINITY });
+const studio = await startQuickStudio({
+  speed: Number.POSITIVE_INFINITY,
+  chat: createDemoScript(),
+});
 const bareHTML = `<!doctype html><meta name="viewport" content="width=device-width"><div id="root"></div><script type="module" src="/bare.js"></script>`;
 const bareScript = await scriptOf("studio-bare.tsx");
 const seedScript = await scriptOf("studio-seed.ts");
@@ -46,49 +60,91 @@ const site = await serveCompressed(studio.address, {
   "/bare.js": { type: "text/javascript", body: bareScript },
   "/seed.html": { type: "text/html", body: `<script type="module">${seedScript}</script>` },
 });
+const hosted = await startHostedStudio("/studio/");
+const { origin, pathname } = new URL(hosted.address);
+const hostedSite = await serveCompressed(origin, {});
 const browser = await chromium.launch({ executablePath, args: chromiumFlags });
 
-const loads: Record<string, Load[]> = { "/": [], "/bare.html": [] };
-for (let run = 0; run < runs; run += 1)
-  for (const path of Object.keys(loads)) loads[path]?.push(await loadOf(browser, path));
-print("", ["LCP ms", "blocked ms"]);
-const ours = loads["/"] ?? [];
-const theirs = loads["/bare.html"] ?? [];
-const figures = (list: readonly Load[]) => [
-  median(list.map(({ lcp }) => lcp)),
-  median(list.map((it) => it.blocked)),
+const studios: readonly Subject[] = [
+  { name: "studio", url: `${site.address}/` },
+  { name: "studio as files", url: hostedSite.address + pathname },
 ];
-print("studio", figures(ours).map(Math.round));
-print("bare page of React", figures(theirs).map(Math.round));
+const loaded: readonly Subject[] = [
+  ...studios,
+  { name: "bare page of React", url: `${site.address}/bare.html` },
+];
+const loads = new Map(loaded.map(({ url }): [string, Load[]] => [url, []]));
+for (let run = 0; run < runs; run += 1)
+  for (const [url, list] of loads) list.push(await loadOf(browser, url));
+print("", ["LCP ms", "blocked ms"]);
+for (const { name, url } of loaded) {
+  const list = loads.get(url) ?? [];
+  print(name, [list.map(({ lcp }) => lcp), list.map((it) => it.blocked)].map(median).map(Math.round));
+}
+print("until one can write", ["requests", "kB"]);
+for (const { name, url } of studios) {
+  const page = await openPage(browser, { width: 390, height: 844 });
+  const { requests, bytes } = await firstScreenOf(page, () => page.goto(url));
+  await page.context().close();
+  print(name, [requests, (bytes / 1000).toFixed(1)]);
+}
+print("MB of heap after answers", FEW_MANY);
+// a site that compresses passes no questions on
+for (const [name, { address }] of Object.entries({ studio, "studio as files": hosted }))
+  print(name, await heapAfterAnswers(browser, address));
 const longest: number[] = [];
 for (let run = 0; run < runs; run += 1) longest.push(await longChat(browser));
 print("longest task of 200 turns, ms", [Math.round(median(longest)), ""]);
 print("a key in 1 MB, over a textarea", [(await keyRatio(browser)).toFixed(2), ""]);
 await browser.close();
 site.close();
-await studio.close();
+hostedSite.close();
+await Promise.all([studio.close(), hosted.close()]);
 
 /** Loads a page in a fresh context, as a phone would: its paint with a slow processor, its tasks without. */
-async function loadOf(on: Browser, path: string): Promise<Load> {
+async function loadOf(on: Browser, url: string): Promise<Load> {
   const slow = await openPage(on, { width: 390, height: 844 });
   const devtools = await slow.context().newCDPSession(slow);
   await devtools.send("Emulation.setCPUThrottlingRate", { rate: slowdown });
   await devtools.send("Network.enable");
   await devtools.send("Network.emulateNetworkConditions", network);
-  await slow.goto(site.address + path, { waitUntil: "networkidle" });
+  await slow.goto(url, { waitUntil: "networkidle" });
   await slow.waitForFunction(() => globalThis.largestPaint > 0);
   const lcp = await slow.evaluate(() => globalThis.largestPaint);
   await slow.context().close();
 
   const page = await openPage(on, { width: 390, height: 844 });
   const tasks = await tasksOf(on, page, async () => {
-    await page.goto(site.address + path, { waitUntil: "networkidle" });
+    await page.goto(url, { waitUntil: "networkidle" });
     // until the page has loaded what it may need soon
     await page.waitForTimeout(5000);
   });
   await page.context().close();
   const blocked = tasks.map((ms) => Math.max(0, ms * slowdown - LONG_TASK_MS));
   return { lcp, blocked: blocked.reduce((sum, ms) => sum + ms, 0) };
+}
+
+/** Heap of a page in megabytes, after collecting garbage, when it has so many answers, each in a chat of its own. */
+async function heapAfterAnswers(on: Browser, url: string): Promise<readonly string[]> {
+  const page = await openPage(on, { width: 1280, height: 800 });
+  const devtools = await page.context().newCDPSession(page);
+  await page.goto(url);
+  const heaps: string[] = [];
+  for (let answers = 1; answers <= Math.max(...FEW_MANY); answers += 1) {
+    const field = page.getByRole("textbox", { name: "Message", exact: true });
+    await field.fill("Show me what you can do");
+    await field.press("Enter");
+    await page.getByRole("button", { name: "Regenerate" }).waitFor();
+    if (FEW_MANY.includes(answers)) {
+      await devtools.send("HeapProfiler.collectGarbage");
+      const { usedSize } = await devtools.send("Runtime.getHeapUsage");
+      heaps.push((usedSize / 1_000_000).toFixed(1));
+    }
+    await page.getByRole("link", { name: "New chat" }).click();
+    await page.getByRole("region", { name: "Welcome" }).waitFor();
+  }
+  await page.context().close();
+  return heaps;
 }
 
 /** Opens a conversation of 200 turns, and returns its longest task in milliseconds. */
