@@ -28,8 +28,8 @@ export const knownDeviceBugs: readonly KnownBug[] = [
       change(locks, "if (!isKnown) return hold.isRefused === true;", "return false;"),
       change(
         locks,
-        "await nextNews(ms, signal);\n    }\n    await work",
-        "await clock.sleep(ms, signal).catch(() => {});\n    }\n    await work",
+        "LONGEST_LOOK_MS);\n      await nextNews(ms, signal);",
+        "LONGEST_LOOK_MS);\n      await clock.sleep(ms, signal).catch(() => {});",
       ),
     ],
   },
