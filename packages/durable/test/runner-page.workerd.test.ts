@@ -117,6 +117,10 @@ describe("a chat that runs on the server", () => {
     const failed = await phone.send("Hi");
     expect(failed).toMatchObject({ outcome: "error", error: { message: expect.any(String) } });
     expect(phone.getSnapshot().status).toBe("error");
+    for (const message of ["Worse", "Worse still"]) {
+      script(() => refusal(400, {}, message));
+      expect(await phone.retry()).toMatchObject({ error: { message: expect.stringContaining(message) } });
+    }
     script(() => says("Better"));
     expect(await phone.retry()).toMatchObject({ outcome: "complete" });
     expect(texts(phone)).toEqual(["Hi", "Better"]);

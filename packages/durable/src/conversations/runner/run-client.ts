@@ -28,7 +28,8 @@ export function openRunClient<Env>(
   const way = innerWay(setup.proxy(), payer, env, context);
   const client = createClient({
     baseURL: way.baseURL,
-    scope: user.id,
+    // of this run alone: the chat makes the keys of its requests from it, and has not seen the answers of other runs
+    scope: `${user.id}/${crypto.randomUUID()}`,
     // what a tool or a warning says stays out of the log
     onEvent: () => {},
     async fetch(request) {

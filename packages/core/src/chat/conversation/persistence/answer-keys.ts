@@ -21,15 +21,16 @@ export interface AnswerKeys {
 
 /** Creates the keys of one thread. */
 export function createAnswerKeys({
+  client,
   collection,
   thread,
-}: Pick<KeptThread, "collection" | "thread">): AnswerKeys {
+}: Pick<KeptThread, "client" | "collection" | "thread">): AnswerKeys {
   const sent = new Set<string | undefined>();
   return {
     keyBelow(below, request) {
       const above = thread.node(below)?.key ?? below;
       if (below === undefined || above === undefined || !OWN.test(above)) return randomId();
-      const asked = `${countAnswers(thread, below)} ${fingerprintOf([collection, request])}`;
+      const asked = `${countAnswers(thread, below)} ${fingerprintOf([client.scope, collection, request])}`;
       const key = keyOf(`${above} ${asked}`);
       if (sent.has(key)) return randomId();
       sent.add(key);
