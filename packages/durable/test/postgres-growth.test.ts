@@ -39,11 +39,16 @@ async function costsBeside(objects: number): Promise<Record<string, number>> {
   const costs: Record<string, number> = {};
   for (const [step, call] of Object.entries(calls))
     costs[step] = await sql.begin(async (transaction) => {
+      // the database reports once a second: until then it counts what earlier transactions of the connection did, too
+      const rows = async () => {
+        const [row] = await transaction`SELECT
+          sum(seq_tup_read + coalesce(idx_tup_fetch, 0) + n_tup_ins + n_tup_upd + n_tup_del)::int AS n
+          FROM pg_stat_xact_user_tables WHERE schemaname = ${schema}`;
+        return Number(row?.["n"]);
+      };
+      const before = await rows();
       await transaction.unsafe(`SELECT * FROM "${schema}".${call.replace("%s", `"${schema}"`)}`);
-      const [row] = await transaction`SELECT
-        sum(seq_tup_read + coalesce(idx_tup_fetch, 0) + n_tup_ins + n_tup_upd + n_tup_del)::int AS n
-        FROM pg_stat_xact_user_tables WHERE schemaname = ${schema}`;
-      return Number(row?.["n"]);
+      return (await rows()) - before;
     });
   await sql`DROP SCHEMA ${name} CASCADE`;
   return costs;
