@@ -427,6 +427,10 @@ describe.skipIf(!findChromium())("the studio's chat in Chromium (skipped where t
     test("What a message will cost stands below it, with all that goes with it, by the settings", async () => {
       const words = page.locator("form p", { hasText: "Imaginary cost" });
       const text = "a".repeat(10_000);
+      // the settings are those of the browser: a test before may have left them
+      await button("Settings").click();
+      await page.getByRole("switch", { name: "Tools" }).uncheck();
+      await page.keyboard.press("Escape");
       await studio.field.fill(text);
       // a token for each byte of what is written, 300 coins for a million
       const bytes = JSON.stringify({ messages: [{ content: ["", text] }] }).length;
