@@ -18,8 +18,12 @@ declare global {
   var couldWriteAtStart: boolean | undefined;
 }
 
-/** The machine may be busy, and a video of the emulator takes twelve seconds. */
-const WAIT = { timeout: 60_000 };
+/**
+ * The machine may be busy, a video of the emulator takes twelve seconds, and a request whose Service Worker was killed may
+ * get no answer before the client gives it up, which takes a minute.
+ */
+const WAIT = { timeout: 150_000 };
+const SUITE = { timeout: 300_000 };
 /** Questions that have an answer in the demo. */
 const question = {
   abilities: "Show me what you can do",
@@ -71,7 +75,7 @@ const places: readonly Place[] = [
 
 /* The studio as static files below a path: its server is a Service Worker, which the browser may end at any time. */
 
-describe.for(places)("The hosted studio in $name (skipped where there is none)", (place) => {
+describe.for(places)("The hosted studio in $name (skipped where there is none)", SUITE, (place) => {
   if (!place.isHere) return test.skip("is not here");
   let browser: Browser;
   let site: HostedStudio;
