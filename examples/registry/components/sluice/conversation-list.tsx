@@ -1,11 +1,15 @@
 "use client";
 
 import type { Conversation } from "@sluice/react/app";
-import { Ellipsis, Folder, FolderMinus, FolderOpen, Pencil } from "lucide-react";
+import { Folder, FolderMinus, FolderOpen, Pencil } from "lucide-react";
 import { useState } from "react";
-import { Button, IconButton } from "@/components/sluice/button";
-import { ConversationRow, type ConversationVerbs, NameForm } from "@/components/sluice/conversation-row";
-import { Menu } from "@/components/sluice/popups";
+import { Button } from "@/components/sluice/button";
+import {
+  ConversationRow,
+  type ConversationVerbs,
+  NameForm,
+  RowMenu,
+} from "@/components/sluice/conversation-row";
 import { conversationWords } from "@/components/sluice/words";
 
 type Words = typeof conversationWords;
@@ -115,16 +119,8 @@ function FolderHeading({ name, isAlone, onFolder, onRename, words }: FolderHeadi
         </Button>
       </h2>
       {onRename && (
-        <Menu
-          align="end"
-          trigger={
-            <IconButton
-              label={words.folderActions(name)}
-              className="opacity-0 group-focus-within/row:opacity-100 group-hover/row:opacity-100 aria-expanded:opacity-100 pointer-coarse:opacity-100"
-            >
-              <Ellipsis aria-hidden />
-            </IconButton>
-          }
+        <RowMenu
+          label={words.folderActions(name)}
           items={[
             {
               label: words.renameFolder,

@@ -9,6 +9,7 @@ import type { conversationWords } from "@/components/sluice/words";
 import { cn } from "@/lib/utils";
 
 type Words = typeof conversationWords;
+type Actions = readonly (MenuItem | "line")[];
 
 /** Verbs of a conversation in a list. */
 export interface ConversationVerbs {
@@ -88,20 +89,25 @@ export function ConversationRow({
   return (
     <li className={cn("group/row flex items-center rounded-lg hover:bg-secondary", isOpen && "bg-secondary")}>
       {hrefOf ? <a href={hrefOf(id)} {...link} /> : <button type="button" {...link} />}
-      <Menu
-        align="end"
-        trigger={
-          <IconButton
-            label={words.actions(name)}
-            className="opacity-0 group-focus-within/row:opacity-100 group-hover/row:opacity-100 aria-expanded:opacity-100 pointer-coarse:opacity-100"
-          >
-            <Ellipsis aria-hidden />
-          </IconButton>
-        }
+      <RowMenu
+        label={words.actions(name)}
         items={itemsOf(conversation, { ...props, words, onEdit: setEdited })}
       />
     </li>
   );
+}
+
+/** The menu of a row, whose button shows where the row has the pointer or the focus. */
+export function RowMenu({ label, items }: { readonly label: string; readonly items: Actions }) {
+  const button = (
+    <IconButton
+      label={label}
+      className="opacity-0 group-focus-within/row:opacity-100 group-hover/row:opacity-100 aria-expanded:opacity-100 pointer-coarse:opacity-100"
+    >
+      <Ellipsis aria-hidden />
+    </IconButton>
+  );
+  return <Menu align="end" trigger={button} items={items} />;
 }
 
 interface Choices extends Pick<RowProps, "onPin" | "onMove" | "onRemove" | "actionsOf" | "words"> {
@@ -111,7 +117,7 @@ interface Choices extends Pick<RowProps, "onPin" | "onMove" | "onRemove" | "acti
 function itemsOf(
   conversation: Conversation,
   { onPin, onMove, onRemove, onEdit, actionsOf = () => [], words }: Choices,
-): readonly (MenuItem | "line")[] {
+): Actions {
   const { id, isPinned, folder } = conversation;
   const own = actionsOf(conversation);
   return [
