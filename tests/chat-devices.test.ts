@@ -259,6 +259,19 @@ describe("A stop from anywhere", () => {
 });
 
 describe("A device that is cut off", () => {
+  /** Cuts a device off that has a message in its queue. */
+  async function cutOffWithQueued() {
+    const {
+      world,
+      tabs: [one, other],
+    } = await devices();
+    call(one, (chat) => chat.send(LONG));
+    const queued = call(one, (chat) => chat.send("Queued"));
+    await wait(500);
+    simulation.setOnline(world, one.device, false);
+    return { world, one, other, queued };
+  }
+
   test("keeps its answer while its lock lasts, and another one reads it on after that", async () => {
     const {
       world,
@@ -277,14 +290,7 @@ describe("A device that is cut off", () => {
   });
 
   test("learns that another one has sent its queued message: the turn does not count as unsent", async () => {
-    const {
-      world,
-      tabs: [one, other],
-    } = await devices();
-    call(one, (chat) => chat.send(LONG));
-    const queued = call(one, (chat) => chat.send("Queued"));
-    await wait(500);
-    simulation.setOnline(world, one.device, false);
+    const { world, one, other, queued } = await cutOffWithQueued();
     await wait(90_000);
     expect(contents(other)).toContain("Queued");
     expect(queued.result).toBeUndefined();
@@ -296,14 +302,7 @@ describe("A device that is cut off", () => {
   });
 
   test("stops a queued message for all devices where it is back before its lock has ended", async () => {
-    const {
-      world,
-      tabs: [one, other],
-    } = await devices();
-    call(one, (chat) => chat.send(LONG));
-    const queued = call(one, (chat) => chat.send("Queued"));
-    await wait(500);
-    simulation.setOnline(world, one.device, false);
+    const { world, one, other, queued } = await cutOffWithQueued();
     await wait(5000);
     one.page.run(() => one.chat.stop());
     await wait(5000);
@@ -318,14 +317,7 @@ describe("A device that is cut off", () => {
   });
 
   test("says of a queued message that it stops then: another device may still send it", async () => {
-    const {
-      world,
-      tabs: [one, other],
-    } = await devices();
-    call(one, (chat) => chat.send(LONG));
-    const queued = call(one, (chat) => chat.send("Queued"));
-    await wait(500);
-    simulation.setOnline(world, one.device, false);
+    const { world, one, other, queued } = await cutOffWithQueued();
     await wait(20_000);
     one.page.run(() => one.chat.stop());
     await wait(70_000);
