@@ -31,6 +31,8 @@ const server = createServer(async (request, response) => {
     if (!response.write(bytes)) await new Promise((resolve) => response.once("drain", resolve));
   response.end();
 });
+// a connection that is idle while others have their turn stays: a request on one that is just closed would fail
+server.keepAliveTimeout = 0;
 server.listen(0, "127.0.0.1", () => process.send?.((server.address() as AddressInfo).port));
 process.on("disconnect", () => process.exit());
 
