@@ -293,13 +293,33 @@ test("Stopping waits for what is under way, and no longer than it may", async ()
   });
   await tell("work");
   const closing = close(60_000).then(() => ended.push("closed"));
-  await expect(tell("work")).rejects.toThrow("the server is being stopped");
   letGo();
   await closing;
   expect(ended).toEqual(["work", "closed"]);
+  await expect(tell("work")).rejects.toThrow("the server is being stopped");
   const stuck = open(newFile(), { work: (state) => state.waitUntil(new Promise(() => {})) });
   await stuck.tell("work");
   await stuck.close(10);
+});
+
+test("What is under way while a process stops may still ask other objects, also ones that were given up", async () => {
+  const file = newFile();
+  let letGo = () => {};
+  const steps: Steps = {
+    ...counting,
+    answer: (state) =>
+      state.waitUntil(new Promise<void>((resolve) => (letGo = resolve)).then(() => tell("add", "budget"))),
+  };
+  const { tell, close } = open(file, steps);
+  await tell("add", "budget");
+  await tell("answer");
+  const closing = close(60_000);
+  // the budget has nothing to do, and is given up
+  await new Promise((resolve) => setImmediate(resolve));
+  letGo();
+  await closing;
+  await expect(tell("add", "budget")).rejects.toThrow("the server is being stopped");
+  expect(await open(file, steps).tell("add", "budget")).toEqual([{ n: 3 }]);
 });
 
 test("What could not be kept is not answered, and the object goes on with what is kept", async () => {

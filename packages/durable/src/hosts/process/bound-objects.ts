@@ -7,9 +7,9 @@ export interface Objects<Env, Names extends string> {
   /** The variables that were given, and a binding to each class: the second argument of `proxy.fetch`. */
   readonly env: Env & Readonly<Record<Names, ObjectNamespace>>;
   /**
-   * Takes no request any more, waits for answers that are under way, and gives up what this process has: the file, or its
-   * objects in the database. An answer that takes longer is lost, as in a crash: it is settled and reported by the next
-   * process.
+   * Waits for answers that are under way, until they have ended and are settled, and gives up what this process has: the
+   * file, or its objects in the database. Let your server take no request any more before. An answer that takes longer is
+   * lost, as in a crash: it is settled and reported by the next process. Afterwards each request throws an `Error`.
    *
    * @param withinMs the longest wait, in milliseconds; shorter than the time after which your host kills the process.
    *   @default 10_000

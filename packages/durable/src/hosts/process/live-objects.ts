@@ -39,7 +39,7 @@ export interface LiveObjects {
   drop(object: ObjectName): Promise<void>;
   /** Runs alarms from now on: those that came due while no process ran come first. */
   start(): void;
-  /** Takes no request any more, waits for what is under way, and gives all objects up. */
+  /** Waits for what is under way, which may ask other objects until it has ended, and gives all objects up. */
   close(withinMs: number): Promise<void>;
 }
 
@@ -66,6 +66,7 @@ export function openLiveObjects(
   const live = new Map<string, Promise<LiveObject | KeptElsewhere>>();
   /** Objects that are being given up. */
   const leaving = new Map<string, Promise<void>>();
+  /** True once all that was under way when this process began to stop has ended, or its time was over. */
   let isClosed = false;
   let closing: Promise<void> | undefined;
   const sweeper = setInterval(() => void sweep(), SWEEP_MS);
@@ -100,6 +101,8 @@ export function openLiveObjects(
   }
 
   async function answer(name: ObjectName, request: Request): Promise<Response> {
+    // what is still under way here goes on, and the rest is for those who stay
+    if (closing && !live.has(keyOf(name))) throw new OwnerAbsent("the server is being stopped");
     const found = await opened(name);
     if ("owner" in found) throw new OwnerAbsent(`an object of ${name.binding} belongs to another process`);
     request.signal.throwIfAborted();
@@ -110,7 +113,6 @@ export function openLiveObjects(
   async function opened(name: ObjectName): Promise<LiveObject | KeptElsewhere> {
     const key = keyOf(name);
     for (;;) {
-      // what is still under way here goes on, also for those whom other processes send
       if (isClosed && !live.has(key)) throw new OwnerAbsent("the server is being stopped");
       await leaving.get(key);
       const opening = live.get(key) ?? open(key, name);
@@ -178,16 +180,25 @@ export function openLiveObjects(
   }
 
   async function close(withinMs: number): Promise<void> {
-    isClosed = true;
+    const until = performance.now() + withinMs;
     alarms.stop();
     clearInterval(sweeper);
+    // an answer that ends asks others to settle it, who may have been given up: so again, until none is left
+    while (live.size > 0 && performance.now() < until) await leaveAll(until);
+    isClosed = true;
+    await leaveAll(until);
+    await Promise.all(leaving.values());
+    await keeper.close();
+  }
+
+  /** Gives up each object that is in memory when it has ended. */
+  async function leaveAll(until: number): Promise<void> {
     const all = [...live].map(async ([key, opening]) => {
       const object = await liveIn(opening);
-      await object?.ended(withinMs);
+      await object?.ended(until - performance.now());
       if (object && live.get(key) === opening) await leave(key, object);
     });
-    await Promise.all([...all, ...leaving.values()]);
-    await keeper.close();
+    await Promise.all(all);
   }
 }
 
