@@ -45,7 +45,7 @@ const layers = {
     turns
     chat-store persistence snapshot stop
     server-work
-    chat turn-runner
+    chat turn-ids turn-runner
     turn/
     storage-session
     persistence/

@@ -21,12 +21,16 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-/** Opens a page of the user. */
-function openPage(device: string, tools: readonly ChatTool[] = []): ChatStore {
-  const send = (request: Request) => {
+/** Opens a page of the user. `pass` may change its answers. */
+function openPage(
+  device: string,
+  tools: readonly ChatTool[] = [],
+  pass: (request: Request, response: Response) => Response = (_, response) => response,
+): ChatStore {
+  const send = async (request: Request) => {
     const signed = new Request(request);
     signed.headers.set("authorization", user);
-    return proxy.fetch(signed, env);
+    return pass(request, await proxy.fetch(signed, env));
   };
   const baseURL = "https://proxy.example";
   const client = createClient({ baseURL, fetch: send, onEvent: () => {} });
@@ -35,6 +39,34 @@ function openPage(device: string, tools: readonly ChatTool[] = []): ChatStore {
   const chat = createChatStore(client, { model: "delta-5.3", id: "c-1", storage, tools, runsOn: "server" });
   leave.push(chat.subscribe(() => {}));
   return chat;
+}
+
+function gate() {
+  let open = () => {};
+  const opened = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  return { open: () => open(), opened };
+}
+
+/** Keeps what a device follows back until `open`. */
+function gateOfNews() {
+  const { open, opened } = gate();
+  let posted = 0;
+  return {
+    open,
+    /** Number of turns that the device has handed over, and that were answered. */
+    posted: () => posted,
+    pass(request: Request, response: Response): Response {
+      if (request.method === "POST" && request.url.endsWith("/turns")) posted += 1;
+      if (!request.url.includes("/follow") || !response.body) return response;
+      const transform = async (chunk: Uint8Array, controller: TransformStreamDefaultController) => {
+        await opened;
+        controller.enqueue(chunk);
+      };
+      return new Response(response.body.pipeThrough(new TransformStream({ transform })), response);
+    },
+  };
 }
 
 const texts = (chat: ChatStore) => chat.getSnapshot().messages.map(({ content }) => content);
@@ -125,6 +157,76 @@ describe("a chat that runs on the server", () => {
     expect(await phone.retry()).toMatchObject({ outcome: "complete" });
     expect(texts(phone)).toEqual(["Hi", "Better"]);
     expect(await phone.retry()).toMatchObject({ outcome: "not-sent" });
+  });
+
+  test.each([
+    ["failed", "`retry`", (page: ChatStore) => page.retry(), () => refusal(400)],
+    ["is whole", "`regenerate`", (page: ChatStore) => page.regenerate(), () => says("First")],
+  ])(
+    "Below an answer that %s, %s of two devices at once is one turn, and a later one is another",
+    async (_, __, again, first) => {
+      script(first);
+      const [phone, laptop] = [openPage("phone"), openPage("laptop")];
+      await phone.send("Hi");
+      await expect.poll(() => laptop.getSnapshot().messages[1]?.outcome).toBeDefined();
+      script(() => says("Second"));
+      const both = await Promise.all([again(phone), again(laptop)]);
+      expect(both.map(({ outcome, error }) => [outcome, error])).toEqual(
+        Array(2).fill(["complete", undefined]),
+      );
+      expect([texts(phone), texts(laptop)]).toEqual(Array(2).fill(["Hi", "Second"]));
+      expect([gateway.requests.length, runs.events.length]).toEqual([1, 2]);
+      for (const [turns, text] of [
+        [3, "Third"],
+        [4, "Fourth"],
+      ] as const) {
+        script(() => says(text));
+        expect(await laptop.regenerate()).toMatchObject({ outcome: "complete" });
+        await expect.poll(() => texts(phone)).toEqual(["Hi", text]);
+        expect([gateway.requests.length, runs.events.length]).toEqual([1, turns]);
+      }
+    },
+  );
+
+  test("A device that has not learnt of another one's `retry` follows that, also after its end", async () => {
+    script(() => refusal(400));
+    const phone = openPage("phone");
+    await phone.send("Hi");
+    const news = gateOfNews();
+    const laptop = openPage("laptop", [], news.pass);
+    await expect.poll(() => laptop.getSnapshot().messages[1]?.outcome).toBe("error");
+    script(() => refusal(400, {}, "Worse"));
+    expect(await phone.retry()).toMatchObject({ error: { message: expect.stringContaining("Worse") } });
+    const asked = laptop.retry();
+    await expect.poll(() => news.posted()).toBe(1);
+    news.open();
+    expect(await asked).toMatchObject({ error: { message: expect.stringContaining("Worse") } });
+    expect([gateway.requests.length, runs.events.length]).toEqual([1, 2]);
+    script(() => says("Better"));
+    expect(await laptop.retry()).toMatchObject({ outcome: "complete" });
+    expect([gateway.requests.length, runs.events.length]).toEqual([1, 3]);
+  });
+
+  test("A turn that is stopped before anything is sent ends on its device, and `retry` is another turn", async () => {
+    const begun = gate();
+    const late = gate();
+    runs.instructions = () => {
+      begun.open();
+      return late.opened.then(() => "Be brief.");
+    };
+    const [phone, laptop] = [openPage("phone"), openPage("laptop")];
+    const turn = phone.send("Hi");
+    await begun.opened;
+    laptop.stop();
+    expect(await turn).toMatchObject({ outcome: "stopped" });
+    expect(phone.getSnapshot()).toMatchObject({
+      status: "ready",
+      messages: [{ error: { name: "AbortError" } }],
+    });
+    expect(gateway.requests).toHaveLength(0);
+    late.open();
+    expect(await phone.retry()).toMatchObject({ outcome: "complete" });
+    expect([texts(phone), gateway.requests.length]).toEqual([["Hi", "Hello"], 1]);
   });
 
   test("`regenerate` and `edit` add versions", async () => {

@@ -480,6 +480,23 @@ describe("case 243: a turn that comes twice", () => {
     expect(runs.events).toHaveLength(1);
   });
 
+  test("An answer that devices ask for with other ids while it is under way is one run, and later it is over", async () => {
+    await turn("q-1");
+    await ended();
+    const again = (id: string) => ask("POST", "/turns", { id, message: question("q-1"), parent: null });
+    const live = openLive();
+    const both = await Promise.all([again("a-1"), again("a-2")]);
+    expect(both.map(({ status, json }) => [status, json])).toEqual(
+      Array(2).fill([202, { messageId: "q-1" }]),
+    );
+    expect((await ask("POST", "/turns", { id: "a-3", parent: (await thread())[1]?.id })).status).toBe(409);
+    live.send({ content: "One" });
+    live.finish();
+    await ended(2);
+    expect(await again("a-1")).toMatchObject({ status: 202, json: { messageId: "q-1", isOver: true } });
+    expect([runs.events.length, gateway.requests.length]).toEqual([2, 1]);
+  });
+
   test("Another question while one is answered is refused with 409, and the first goes on", async () => {
     const live = openLive();
     await turn("q-1");

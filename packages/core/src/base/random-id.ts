@@ -8,3 +8,6 @@ export function randomWords(): Uint32Array {
   const words = new Uint32Array(4);
   return globalThis.crypto ? crypto.getRandomValues(words) : words.map(() => Math.random() * 2 ** 32);
 }
+
+/** Ids and keys that this library makes: nothing else has the same one. */
+export const OWN = /^\d+(-\d+){3}$/;

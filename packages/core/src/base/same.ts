@@ -24,6 +24,11 @@ export function hashOf(text: string): number {
   return hash >>> 0;
 }
 
+/** Makes 128 bits of a text that has as many, in the form of an id. The same text gives the same id on all devices. */
+export function idOf(text: string): string {
+  return [0, 1, 2, 3].map((word) => hashOf(`${word} ${text}`)).join("-");
+}
+
 function isPlain(value: unknown): value is object {
   if (typeof value !== "object" || value === null) return false;
   const prototype: unknown = Object.getPrototypeOf(value);

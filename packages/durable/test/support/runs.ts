@@ -39,7 +39,7 @@ export interface RunEnv {
 /** The runs under test: their tools, and their events. */
 export const runs = {
   tools: [] as ChatTool[],
-  instructions: undefined as ((run: RunContext<RunEnv>) => string) | undefined,
+  instructions: undefined as ((run: RunContext<RunEnv>) => string | Promise<string>) | undefined,
   /** Decision about the starts of schedules. */
   mayStart: undefined as ((start: StartAsked) => boolean | Promise<boolean>) | undefined,
   /** True while each start of a turn fails at once. */

@@ -1,6 +1,7 @@
 import { openSpan, unlessAborted } from "../../base/clock.js";
 import { randomId } from "../../base/random-id.js";
 import { storageOf } from "../../storage/client-storage.js";
+import { isRecord, parseJSON } from "../../transport/error-response.js";
 import { connectionError } from "../../transport/failure.js";
 import { errorOf } from "../../transport/refusal.js";
 import { requestOnce } from "../../transport/request-once.js";
@@ -14,6 +15,7 @@ import { isServing } from "./server-work.js";
 import { lastMessage } from "./shown.js";
 import { checkedInput, inputOf } from "./tool-input.js";
 import type { ChatTool } from "./tools.js";
+import { noteTurn, turnIdBelow } from "./turn-ids.js";
 import { BUSY } from "./turns.js";
 
 // loaded with the first turn of a chat that runs on the server
@@ -23,6 +25,9 @@ type Reaction = { readonly approved: true } | { readonly denied: string } | { re
 
 /** Pauses before a turn is handed over again whose parent the server lacks: its record is on its way. */
 const PAUSES_MS = [100, 300, 1_000, 3_000, 5_000];
+
+/** Longest wait for the records of a turn that has ended, in milliseconds. */
+const NEWS_MS = 30_000;
 
 /** Makes the verbs of a chat whose turns run on the server. */
 export function serverTurns(chat: Chat, read: ReadOptions) {
@@ -46,10 +51,8 @@ export function serverTurns(chat: Chat, read: ReadOptions) {
     }
     const id = place.below as string;
     const { message } = thread.node(id) as { readonly message: ThreadMessage };
-    const turn = await handOver(
-      { message: { ...message, branches: undefined }, parent: thread.parentOf(id) ?? null },
-      id,
-    );
+    const asked = { message: { ...message, branches: undefined }, parent: thread.parentOf(id) ?? null };
+    const turn = await handOver({ id, ...asked }, id);
     const isRefused =
       turn.outcome === "not-sent" && (turn.error as { outcome?: string })?.outcome === "refused";
     if (isRefused && !turn.messages.length) thread.remove(id);
@@ -75,8 +78,7 @@ export function serverTurns(chat: Chat, read: ReadOptions) {
           parent: thread.parentOf(below) ?? null,
         }
       : { parent: below };
-    const body = { id: randomId(), ...asked };
-    return await handOver(body, below);
+    return await handOver({ id: turnIdBelow(thread, below), ...asked }, below);
   }
 
   /** Returns the turn of a caller that must not go on now. */
@@ -89,15 +91,17 @@ export function serverTurns(chat: Chat, read: ReadOptions) {
     return undefined;
   }
 
-  async function handOver(body: object, below: string): Promise<ThreadTurn> {
+  async function handOver(body: { readonly id: string }, below: string): Promise<ThreadTurn> {
     const before = lastMessage(chat);
     const questionBefore = thread.node(below)?.message;
     chat.handedOver = (chat.handedOver ?? 0) + 1;
     chat.error = undefined;
     store.flush();
     try {
-      await postTurn({ ...body, by: await thisDevice(chat) });
-      const turn = await until(chat, () => endOf(below, before, questionBefore));
+      const isOver = await postTurn({ ...body, by: await thisDevice(chat) });
+      noteTurn(thread, body.id);
+      const ended = until(chat, () => endOf(below, before, questionBefore));
+      const turn = await (isOver ? soon(chat, ended) : ended);
       chat.error = turn.error;
       return turn;
     } catch (cause) {
@@ -110,15 +114,17 @@ export function serverTurns(chat: Chat, read: ReadOptions) {
     }
   }
 
-  async function postTurn(body: object): Promise<void> {
+  /** Returns true for a turn that another device has handed over, and that has ended. */
+  async function postTurn(body: object): Promise<boolean> {
+    const post = async () => parseJSON(await request(chat, "POST", "turns", body));
     for (const pause of PAUSES_MS)
       try {
-        return void (await request(chat, "POST", "turns", body));
+        return isOverIn(await post());
       } catch (cause) {
         if ((cause as { apiCode?: string }).apiCode !== "message_unknown") throw cause;
         await client.clock.sleep(pause, new AbortController().signal);
       }
-    await request(chat, "POST", "turns", body);
+    return isOverIn(await post());
   }
 
   /** Reads from the thread that a turn has ended, or waits; undefined before. */
@@ -133,7 +139,9 @@ export function serverTurns(chat: Chat, read: ReadOptions) {
     const messages = at === -1 ? [] : thread.path.slice(question.role === "user" ? at : at + 1);
     const last = thread.path.at(-1);
     if (question.error && question !== questionBefore && last === question)
-      return { messages, outcome: "not-sent", error: question.error };
+      return question.error.name === "AbortError"
+        ? { messages, outcome: "stopped" }
+        : { messages, outcome: "not-sent", error: question.error };
     if (!last || last === before || last.role !== "assistant" || !last.outcome) return undefined;
     const { toolCalls = [], outcome, error } = last;
     const isWaiting =
@@ -155,6 +163,17 @@ export function serverTurns(chat: Chat, read: ReadOptions) {
       return notSent(asError(cause));
     }
   }
+}
+
+function isOverIn(answer: unknown): boolean {
+  return isRecord(answer) && answer["isOver"] === true;
+}
+
+/** Waits for the records of a turn that has ended. They are on their way, unless they were removed since. */
+function soon({ client: { clock } }: Chat, ended: Promise<ThreadTurn>): Promise<ThreadTurn> {
+  const late = () => new DOMException("this was answered before, and the answer was removed", "TimeoutError");
+  const { signal, end } = openSpan(clock, undefined, NEWS_MS, late);
+  return unlessAborted(ended, signal).finally(end);
 }
 
 /** Resolves with what `find` gives after a change of the chat. */

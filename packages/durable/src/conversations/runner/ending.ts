@@ -20,6 +20,11 @@ export const STALLED = {
   code: "run_stalled",
   outcome: "unknown",
 };
+const UNSENT = {
+  name: "AbortError",
+  message: "the turn was stopped before anything was sent",
+  outcome: "not-sent",
+};
 const LOST = {
   name: "StreamError",
   message: "the server was restarted again and again while it worked on this; it may be billed",
@@ -45,6 +50,9 @@ export function openEnding<Env>(
     const last = messageIn(place.read(tip));
     if (last && (error || isInFlight(last.message)))
       place.write(change(tip, changedRecord(last, { ...outcomeFor(last.message), ...(error && { error }) })));
+    // each turn leaves a trace: devices learn that it is over, and what they ask for next is another one
+    else if (last && tip === turn.below && end.code === undefined)
+      place.write(change(tip, changedRecord(last, last.message.role === "user" ? { error: UNSENT } : {})));
     place.write(leftovers(turn));
     rows.end(turn.id);
     onEnded(turn, end);

@@ -40,7 +40,7 @@ export interface RunPlace<Env = unknown> {
 /** The runs of one conversation. */
 export interface Runs {
   /**
-   * Begins a turn, unless it was begun before.
+   * Begins a turn, unless it was begun before, or another answer below the same message is under way.
    *
    * @throws {Refusal} 400 for a wrong body, 409 while another turn runs or where a message is not there yet
    */
@@ -86,6 +86,8 @@ export interface KeptUser {
 /** Answer to a turn. */
 export interface BegunTurn {
   readonly messageId: string;
+  /** True for a turn that was begun before, and has ended. */
+  readonly isOver?: true;
 }
 
 /** Opens the runs of a conversation. Made by `runner`. */

@@ -62,9 +62,13 @@ function openRuns<Env>(place: RunPlace<Env>, setup: RunnerSetup<Env>): Runs {
   async function begin(body: Parameters<Runs["begin"]>[0], caller: RunCaller): Promise<BegunTurn> {
     const { id, message, parent, by } = askedTurn(body);
     const below = message?.id ?? String(parent);
-    if (rows.has(id)) return { messageId: below };
     const open = rows.open();
-    if (open && (work || !devices.isWaiting(open))) throw turnRefusal("turn_in_progress");
+    if (rows.has(id)) return { messageId: below, ...(open?.id !== id && { isOver: true }) };
+    if (open && (work || !devices.isWaiting(open))) {
+      // a device that knew another state of this message asks for an answer to it, too
+      if (id !== message?.id && open.below === below) return { messageId: below };
+      throw turnRefusal("turn_in_progress");
+    }
     if (parent !== null && !messageIn(place.read(parent))) throw turnRefusal("message_unknown");
     // nothing is awaited up to the start: of two devices with one turn, one begins it
     if (open) finishAs(open, WENT_ON);

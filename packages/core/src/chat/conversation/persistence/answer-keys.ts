@@ -1,10 +1,7 @@
-import { randomId } from "../../../base/random-id.js";
-import { fingerprintOf, hashOf } from "../../../base/same.js";
+import { OWN, randomId } from "../../../base/random-id.js";
+import { fingerprintOf, idOf } from "../../../base/same.js";
 import type { Thread } from "../message-tree.js";
 import type { KeptThread } from "./parts.js";
-
-/** Ids and keys that this library makes: no other chat has the same one. */
-const OWN = /^\d+(-\d+){3}$/;
 
 /** The `idempotency-key`s of answers in a stored thread. */
 export interface AnswerKeys {
@@ -31,18 +28,13 @@ export function createAnswerKeys({
       const above = thread.node(below)?.key ?? below;
       if (below === undefined || above === undefined || !OWN.test(above)) return randomId();
       const asked = `${countAnswers(thread, below)} ${fingerprintOf([client.scope, collection, request])}`;
-      const key = keyOf(`${above} ${asked}`);
+      const key = idOf(`${above} ${asked}`);
       if (sent.has(key)) return randomId();
       sent.add(key);
       return key;
     },
     forgetKey: (key) => void sent.delete(key),
   };
-}
-
-/** Makes 128 bits of a text that has as many, in the form of an id. */
-function keyOf(text: string): string {
-  return [0, 1, 2, 3].map((word) => hashOf(`${word} ${text}`)).join("-");
 }
 
 function countAnswers(thread: Thread, below: string): number {
