@@ -15,9 +15,15 @@ afterEach(() => world?.restore());
 const HOUR_MS = 3_600_000;
 
 /** Opens a world with one page on each device, and lets them read. */
-async function devices(options: { clocks?: readonly number[]; proxy?: ProxyMode } = {}) {
-  const { clocks = [0, 0], proxy = "kept" } = options;
-  const created = simulation.createDeviceWorld({ seed: 1, clocks, whenBusy: "queue", proxy });
+async function devices(options: { clocks?: readonly number[]; proxy?: ProxyMode; storage?: "real" } = {}) {
+  const { clocks = [0, 0], proxy = "kept", storage } = options;
+  const created = simulation.createDeviceWorld({
+    seed: 1,
+    clocks,
+    whenBusy: "queue",
+    proxy,
+    ...(storage && { storage }),
+  });
   world = created;
   const tabs = clocks.map((_, nth) => created.open(nth)) as [DeviceTab, DeviceTab, DeviceTab];
   await wait(1000);
@@ -391,6 +397,80 @@ describe("A device that is cut off", () => {
     await wait(10_000);
     expect(contents(phone)).toEqual(contents(laptop));
     expect(contents(laptop)[0]).toBe("Later");
+  });
+});
+
+describe("A page that is closed", () => {
+  /** Closes the page of a tab in the task of a click, as a browser does: what outlives it alone still arrives. */
+  async function leaveAfter(tab: DeviceTab, act: (chat: ChatStore) => unknown): Promise<void> {
+    tab.page.run(() => {
+      act(tab.chat);
+      tab.page.window.dispatchEvent(new Event("pagehide"));
+    });
+    await wait(0);
+    world?.close(tab, true);
+  }
+
+  test("stops the answer of another device in its last task", async () => {
+    const {
+      tabs: [one, other],
+    } = await devices({ storage: "real" });
+    call(other, (chat) => chat.send(LONG));
+    await until(() => last(one)?.content !== "" && last(one)?.role === "assistant");
+    await leaveAfter(one, (chat) => chat.stop());
+    await wait(1000);
+    expect(last(other)).toMatchObject({ role: "assistant", outcome: "stopped" });
+    expect(other.chat.getSnapshot().status).toBe("ready");
+  });
+
+  test("takes its queued message back in its last task, and no other device sends that", async () => {
+    const {
+      world,
+      tabs: [one, other],
+    } = await devices({ storage: "real" });
+    call(one, (chat) => chat.send(LONG));
+    call(one, (chat) => chat.send("Queued"));
+    await wait(500);
+    expect(other.chat.getSnapshot().queued).toEqual(["Queued"]);
+    await leaveAfter(one, (chat) => chat.stop());
+    await wait(1000);
+    expect(other.chat.getSnapshot().queued).toEqual([]);
+    expect(last(other)).toMatchObject({ role: "assistant", outcome: "stopped" });
+    // its leases are free by the request that has this: nobody acts before, and nobody waits for a page that is gone
+    expect(world.kept.leasesOf(one.page)).toBe(0);
+    const asked = world.network.exchanges.filter(({ page }) => page === one.page);
+    expect(asked.filter(({ path, method }) => path.endsWith("/leases") && method === "DELETE")).toEqual([]);
+    const bodies = asked.flatMap(({ path, body }) => (path.endsWith("/records") && body ? [body] : []));
+    const { changes, release } = JSON.parse(bodies.findLast((body) => body.includes("release")) ?? "{}");
+    const withdrawn = Object.keys(changes).find((key) => key.startsWith("/queued/"));
+    expect(changes[withdrawn ?? ""]).toMatchObject({ value: null });
+    expect(release).toEqual(expect.arrayContaining([withdrawn, expect.stringMatching(/^[^/]/)]));
+    await wait(120_000);
+    expect(contents(other)).not.toContain("Queued");
+    expect(billed()).toHaveLength(1);
+  });
+
+  test("shows the other devices what was sent in its last task", async () => {
+    const {
+      tabs: [one, other],
+    } = await devices({ storage: "real" });
+    await leaveAfter(one, (chat) => void chat.send("Hello"));
+    await wait(1000);
+    expect(contents(other)).toContain("Hello");
+  });
+
+  test("leaves what is too large for its last request to the next page of its device", async () => {
+    const {
+      world,
+      tabs: [one, other],
+    } = await devices({ storage: "real" });
+    const long = "All of it. ".repeat(7000);
+    await leaveAfter(one, (chat) => void chat.send(long));
+    await wait(1000);
+    expect(contents(other)).toEqual([]);
+    world.open(0);
+    await until(() => contents(other).length > 0);
+    expect(contents(other)).toContain(long);
   });
 });
 

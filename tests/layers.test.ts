@@ -81,9 +81,11 @@ const layers = {
     collection
     first-read settling
     shared
+    locks
+    leaving
     sender session
     replica
-    borrowed lanes locks passing
+    borrowed lanes passing
     line outbox viewing
     copy follow join
       place references status streams sync-state while-shown wire

@@ -202,13 +202,13 @@ export function createDeviceWorld({
     }
   }
 
-  /** Closes a page at once, as a crash does. */
-  function close(tab: DeviceTab): void {
+  /** Closes a page at once, as a crash does; or in peace, once it has heard of that. */
+  function close(tab: DeviceTab, isInPeace = false): void {
     const { page, device } = tab;
     page.state = "gone";
     tabs.splice(tabs.indexOf(tab), 1);
     device.pages.delete(page);
-    network.drop(page);
+    network.drop(page, isInPeace);
     locks[homes.get(page) as number]?.drop(page);
     channels[homes.get(page) as number]?.drop(page);
   }

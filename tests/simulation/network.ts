@@ -31,6 +31,8 @@ export interface Exchange {
   readonly path: string;
   readonly body: string | undefined;
   fault: NetworkFault | undefined;
+  /** True for a request that goes on after its page is closed. */
+  readonly outlives: boolean;
   /** True once the server has got the request. */
   hasArrived: boolean;
   /** True once the server has answered, whether or not the answer came. */
@@ -77,7 +79,9 @@ export function createNetwork(
     breakAll(isAffected: (exchange: Exchange) => boolean = () => true): void {
       for (const [exchange, fail] of [...open]) if (isAffected(exchange)) fail(reset());
     },
-    drop: (page: Page) => network.breakAll((exchange) => exchange.page === page),
+    /** Breaks the connections of a page that is gone; where it was closed in peace, not those that outlive it. */
+    drop: (page: Page, isInPeace = false) =>
+      network.breakAll((exchange) => exchange.page === page && !(isInPeace && exchange.outlives)),
     fetchOf:
       (page: Page, purpose = "", to = "") =>
       async (request: Request) =>
@@ -101,6 +105,7 @@ export function createNetwork(
       path,
       body,
       fault,
+      outlives: request.keepalive,
       hasArrived: false,
       isAnswered: false,
       received: "",

@@ -118,13 +118,13 @@ function eventsOf(
     return received.includes('"isHeld":true') ? [{ at, device, did: "lease", key }] : [];
   }
   if (!path.endsWith("/records") || (status ?? 200) !== 200) return [];
-  return Object.entries<{ value?: unknown }>(JSON.parse(body).changes).map(([key, { value }]) => ({
-    at: endedAt,
-    device,
-    did: "write",
-    key,
-    record: value ?? undefined,
-  }));
+  const { changes, release = [] } = JSON.parse(body);
+  const written = Object.entries<{ value?: unknown }>(changes).map(([key, { value }]): KeptEvent => {
+    return { at: endedAt, device, did: "write", key, record: value ?? undefined };
+  });
+  const isAll = Object.keys(JSON.parse(received).taken).length === written.length;
+  const freed = isAll ? (release as string[]) : [];
+  return [...written, ...freed.map((key): KeptEvent => ({ at: endedAt, device, did: "give back", key }))];
 }
 
 function isChat(rowsOf: (query: string) => Record<string, unknown>[]): boolean {

@@ -308,6 +308,37 @@ describe("the stream of a conversation", () => {
   });
 });
 
+describe("a change that follows another one on its way", () => {
+  const last = (sent: unknown) => ({ a: { value: "second", seen: 0, sent } });
+
+  test.each([
+    ["behind it", ["first", "second"]],
+    ["before it", ["second", "first"]],
+  ])("It is the last one where it arrives %s", async (_, [one]) => {
+    const { write, read } = open();
+    const first = () => write("c-1", unseen({ a: "first" }));
+    const second = () => write("c-1", last("first"));
+    if (one === "first") await first().then(second);
+    else await second().then(first);
+    expect((await read("c-1")).json.records).toMatchObject({ a: { value: "second" } });
+  });
+
+  test("It removes what the one before it has added, and adds what that has removed", async () => {
+    const { write, read } = open();
+    await write("c-1", unseen({ a: "first" }));
+    expect((await write("c-1", { a: { value: null, seen: 0, sent: "first" } })).json.kept).toEqual({});
+    expect((await read("c-1")).json.records).toEqual({});
+    expect((await write("c-1", last(null))).json.kept).toEqual({});
+    expect((await read("c-1")).json.records).toMatchObject({ a: { value: "second" } });
+  });
+
+  test("It replaces nothing that another device has written meanwhile", async () => {
+    const { write } = open();
+    await write("c-1", unseen({ a: "theirs" }));
+    expect((await write("c-1", last("first"))).json.kept).toMatchObject({ a: { value: "theirs" } });
+  });
+});
+
 describe("a lease", () => {
   test("One device holds it until it gives it back or its time is over; another one is told how long", async () => {
     const { lease, release } = open();
@@ -345,6 +376,43 @@ describe("a lease", () => {
     const taken = await write("c-1", unseen({ a: "x" }), { device: "device-b", lease: "m-1" });
     expect(taken.status).toBe(200);
   });
+
+  test("A write gives leases back behind its records, and those who follow get both in this order", async () => {
+    const { lease, write, follow } = open();
+    await lease("c-1", "device-a");
+    await lease("c-1", "device-b", "m-2");
+    const { leave, next } = await follow("c-1");
+    const sent = { release: ["m-1", "m-2", "unknown"] };
+    expect((await write("c-1", unseen({ a: "x" }), sent)).status).toBe(200);
+    const told: unknown[] = [];
+    for (let isFree = false; !isFree; ) {
+      const { data } = (await next()) ?? { data: undefined };
+      told.push(data?.records ?? data?.leases);
+      isFree = data === undefined || data.leases?.["m-1"] === null;
+    }
+    expect(told.slice(-2)).toMatchObject([{ a: { value: "x" } }, { "m-1": null }]);
+    leave();
+    expect((await lease("c-1", "device-c")).json.isHeld).toBe(true);
+    // that of another device is not its to give
+    expect((await lease("c-1", "device-c", "m-2")).json.isHeld).toBe(false);
+  });
+
+  test("A write of which a record is not taken gives no lease back: it runs out", async () => {
+    const { lease, write } = open();
+    await write("c-1", unseen({ a: "theirs" }));
+    await lease("c-1", "device-a");
+    const { json } = await write("c-1", unseen({ a: "mine", b: "x" }), { release: ["m-1"] });
+    expect([Object.keys(json.kept), Object.keys(json.taken)]).toEqual([["a"], ["b"]]);
+    expect((await lease("c-1", "device-b")).json.isHeld).toBe(false);
+  });
+
+  test.each([["m-1"], [[7]], [[""]], [Array(101).fill("m-1")]])(
+    "A write that gives back %j is refused, with the name of the field",
+    async (release) => {
+      const { status, json } = await open().write("c-1", unseen({ a: "x" }), { release });
+      expect([status, json.error.message]).toEqual([400, expect.stringContaining("release")]);
+    },
+  );
 
   test("A lease outlasts the object that gave it", async () => {
     const { lease, evict } = open();

@@ -178,10 +178,8 @@ export function createCollection(shared: Shared, place: Place): Collection {
     if (viewing.isReadOnly()) return Promise.resolve(undefined);
     return takeLock(
       {
-        client,
-        wire,
-        line,
-        id,
+        ...shared,
+        place,
         hold: () => sender.hold(collection),
         flush: (ms) => sender.flush(collection, ms),
         async pull(version) {

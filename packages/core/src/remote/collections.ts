@@ -9,6 +9,7 @@ import type { RecordStorage } from "../storage/storage.js";
 import { isWithin } from "../storage/texts.js";
 import { type Collection, createCollection } from "./collection.js";
 import { joinRecords } from "./join.js";
+import { createLeaving } from "./leaving.js";
 import { createLine } from "./line.js";
 import { createOutbox, type OutboxEntry } from "./outbox.js";
 import { CONVERSATIONS, type Place, placeOf, placeOfChat, stateNameOf } from "./place.js";
@@ -84,6 +85,7 @@ export function createCollections(
     outbox,
     references,
     sender,
+    leaving: createLeaving({ wire, outbox, sender, references, placeOf: byName }),
     watched: new Set(),
     turns: createListeners<[]>(),
     forgetChat,
@@ -98,7 +100,10 @@ export function createCollections(
   return {
     read: (place) => of(place).read(),
     write: (place, changes) => of(place).write(changes),
-    watch: (place, listener, onWatchRefusal) => of(place).replica.watch(listener, onWatchRefusal),
+    watch(place, listener, onWatchRefusal) {
+      shared.leaving.stayLast();
+      return of(place).replica.watch(listener, onWatchRefusal);
+    },
     pass: (place, changes) => of(place).pass(changes),
     lock: (place, name) => of(place).lock(name),
     watchLocks: (place, listener) => of(place).watchLocks(listener),

@@ -3,6 +3,7 @@ import { idle } from "../base/clock.js";
 import type { Client } from "../client.js";
 import type { Outbox } from "./outbox.js";
 import type { Place } from "./place.js";
+import type { SentChange } from "./wire.js";
 
 /** Most records of one request. */
 export const MOST_RECORDS = 500;
@@ -14,6 +15,8 @@ export interface Lane {
   holds: number;
   isWaiting: boolean;
   isSending: boolean;
+  /** Changes of the last request, by key. */
+  sent: ReadonlyMap<string, SentChange>;
   /** Most records of one request; less where the server refuses them together. */
   most: number;
 }
@@ -26,6 +29,8 @@ export interface Lanes {
   next(): Lane | undefined;
   /** Returns true if a lane has something to send, and does not wait. */
   isDue(lane: Lane): boolean;
+  /** Returns the changes of a collection that are on their way, by key. */
+  sent(collection: string): ReadonlyMap<string, SentChange>;
   /** Lets a lane wait after a failure. Calls `resume` when it is over. */
   wait(lane: Lane, error: Error, resume: () => void): void;
 }
@@ -47,6 +52,10 @@ export function createLanes(
       return undefined;
     },
     isDue,
+    sent(collection) {
+      const lane = of(collection);
+      return lane?.isSending ? lane.sent : new Map();
+    },
     wait(lane, error, resume) {
       lane.isWaiting = true;
       const end = () => {
@@ -80,6 +89,7 @@ function createLane({ clock, random }: Client, place: Place): Lane {
     holds: 0,
     isWaiting: false,
     isSending: false,
+    sent: new Map(),
     most: MOST_RECORDS,
   };
 }

@@ -1,7 +1,9 @@
 import { idle } from "../base/clock.js";
 import type { Client } from "../client.js";
 import type { DeviceLock } from "../storage/devices.js";
+import type { Leaving } from "./leaving.js";
 import type { Line } from "./line.js";
+import type { Place } from "./place.js";
 import type { Wire } from "./wire.js";
 
 /** Life of a lease without a renewal, and the time between two renewals, in milliseconds. */
@@ -17,8 +19,8 @@ interface LockOptions {
   readonly client: Client;
   readonly wire: Wire;
   readonly line: Line;
-  /** Id of the conversation. */
-  readonly id: string;
+  readonly leaving: Leaving;
+  readonly place: Place;
   /** Brings what was written before the lock was free into this page. */
   readonly pull: (version: number | undefined) => Promise<void>;
   /** Keeps the changes of this page back until the returned function is called. */
@@ -54,12 +56,12 @@ export async function takeLock(options: LockOptions, name: string): Promise<Devi
 const ofThisBrowser: DeviceLock = { isHeld: true, release: async () => {} };
 
 /** Asks for the lease. Until the answer nothing of this page is sent: no other device may see work without its lock. */
-async function requestHeld({ client, wire, line, id, hold }: LockOptions, name: string) {
+async function requestHeld({ client, wire, line, place, hold }: LockOptions, name: string) {
   const release = hold();
   const answered = new AbortController();
   idle(client.clock).sleep(HOLD_MS, answered.signal).then(release, release);
   try {
-    const answer = await wire.lease(id, name, LEASE_MS);
+    const answer = await wire.lease(place.id, name, LEASE_MS);
     line.worked();
     return answer;
   } catch (error) {
@@ -72,16 +74,15 @@ async function requestHeld({ client, wire, line, id, hold }: LockOptions, name: 
 }
 
 function keepRenewed(
-  { client, wire, id, flush }: LockOptions,
+  { client, wire, place, leaving, flush }: LockOptions,
   name: string,
   sentAt: number,
 ): DeviceLock & { readonly giveBack: () => Promise<void> } {
   let granted = { at: sentAt, wallAt: Date.now() - (client.clock.now() - sentAt) };
   let isLost = false;
   const released = new AbortController();
-  const { addEventListener: listen } = globalThis as Partial<typeof globalThis>;
-  // a page that is closed, or frozen for later, works on nothing
-  listen?.("pagehide", () => void giveBack(), { signal: released.signal });
+  const { id } = place;
+  const stay = leaving.add(place, name, leave);
   void renew();
   return {
     get isHeld() {
@@ -110,6 +111,7 @@ function keepRenewed(
 
   function leave(): void {
     isLost = true;
+    stay();
     released.abort(null);
   }
 

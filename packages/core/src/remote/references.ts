@@ -22,6 +22,8 @@ export interface References {
    * @throws the errors of `uploadMedia`
    */
   shorten(value: unknown): Promise<unknown>;
+  /** True for a record that is sent as it is. */
+  isShort(value: unknown): boolean;
   /** Returns the records whose addresses have run out, with new ones. Those without a new one are left out. */
   renewed(records: ReadonlyMap<string, unknown>): Promise<ReadonlyMap<string, unknown>>;
 }
@@ -37,6 +39,7 @@ export function createReferences(client: Client, local: RecordStorage): Referenc
       const addresses = await Promise.all(files.map(addressOfFile));
       return withTexts(value, new Map(files.map((file, index) => [file, addresses[index] as string])));
     },
+    isShort: (value) => textsIn(value, isFile).size === 0,
     async renewed(records) {
       const old = [...records].filter(([, value]) => textsIn(value, hasRunOut).size > 0);
       if (old.length === 0) return new Map();

@@ -25,6 +25,8 @@ export interface Sender {
    * still to be sent. Never rejects.
    */
   readonly flush: (collection: string, ms: number) => Promise<boolean>;
+  /** Returns the changes of a collection that are on their way, by key. */
+  readonly sent: (collection: string) => ReadonlyMap<string, SentChange>;
 }
 
 /** Parts that the sender needs. */
@@ -71,6 +73,7 @@ export function createSender(options: SenderOptions): Sender {
         wake();
       };
     },
+    sent: lanes.sent,
     flush(collection, ms) {
       const lane = lanes.of(collection);
       const over = new AbortController();
@@ -127,8 +130,8 @@ export function createSender(options: SenderOptions): Sender {
       if (removed) return await removeConversation(lane, ...removed);
       batch = await batchOf(lane);
       if (batch.size === 0) return;
-      const changes = new Map([...batch].map(([key, { change }]) => [key, change]));
-      await take(lane, batch, await wire.change(place.id, changes));
+      lane.sent = new Map([...batch].map(([key, { change }]) => [key, change]));
+      await take(lane, batch, await wire.change(place.id, lane.sent));
       worked(lane);
       lane.most = Math.min(MOST_RECORDS, 2 * lane.most);
     } catch (error) {

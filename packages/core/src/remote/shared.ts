@@ -1,6 +1,7 @@
 import type { Listeners } from "../base/listeners.js";
 import type { Client } from "../client.js";
 import type { RecordStorage } from "../storage/storage.js";
+import type { Leaving } from "./leaving.js";
 import type { Line } from "./line.js";
 import type { Outbox } from "./outbox.js";
 import { CONVERSATIONS } from "./place.js";
@@ -20,6 +21,7 @@ export interface Shared {
   readonly outbox: Outbox;
   readonly references: References;
   readonly sender: Sender;
+  readonly leaving: Leaving;
   /** Collections that are watched, in the order in which that began. */
   readonly watched: Set<string>;
   /** Notified when `watched` has changed. */

@@ -17,11 +17,18 @@ import {
 /** Longest time of a request, in milliseconds: it ends by itself a little earlier. */
 const LONGEST_MS = 31_000;
 
+/** Most bytes of all requests that outlive a page: browsers allow 64 KiB, also for those of others. */
+const KEPT_BYTES = 60 * 1024;
+/** Bytes of a body beside its changes. */
+const DEVICE_BYTES = 100;
+
 /** A change that is sent: `null` removes the record. */
 export interface SentChange {
   readonly value: unknown;
   /** Version of the record that the change knows; 0 for a new one. */
   readonly seen: number;
+  /** Value of this page that is on its way, and may have come first; absent where there is none. */
+  readonly sent?: unknown;
 }
 
 /** Requests to the part `conversations()` of the proxy. Each sends once, and throws the errors of this library. */
@@ -30,9 +37,20 @@ export interface Wire {
   readonly device: string;
   /** True once an answer has said that the proxy keeps conversations. */
   readonly isOffered: boolean;
+  /** True from the moment on in which the page is closed or frozen: what is small then outlives the page. */
+  isLeaving: boolean;
   /** Reads a page of what has changed since a version; of all records without one, the newest first. */
   read(id: string, from: { readonly since?: number; readonly cursor?: string }): Promise<RecordsPage>;
-  change(id: string, changes: ReadonlyMap<string, SentChange>): Promise<ChangesAnswer>;
+  /**
+   * Sends changes.
+   *
+   * @param release leases that the server gives back after the changes, unless it does not take all of them
+   */
+  change(
+    id: string,
+    changes: ReadonlyMap<string, SentChange>,
+    release?: readonly string[],
+  ): Promise<ChangesAnswer>;
   /** Removes a conversation for good. */
   remove(id: string): Promise<void>;
   /** Shows records to those who follow, without keeping them. Returns the number of others, where the server names it. */
@@ -49,7 +67,9 @@ export function pathOf(id: string, part: string): string {
 
 /** Creates the requests of one page. */
 export function createWire(client: Client, device: string): Wire {
-  const wire = { device, isOffered: false, read, change, remove, pass, lease, release };
+  /** Bytes of requests that may still outlive the page. */
+  let spare = KEPT_BYTES;
+  const wire = { device, isOffered: false, isLeaving: false, read, change, remove, pass, lease, release };
   return wire;
 
   function read(id: string, { since, cursor }: { readonly since?: number; readonly cursor?: string }) {
@@ -59,8 +79,22 @@ export function createWire(client: Client, device: string): Wire {
     return ask(pathOf(id, `/records${query.size > 0 ? `?${query}` : ""}`), {}, pageIn);
   }
 
-  function change(id: string, changes: ReadonlyMap<string, SentChange>) {
-    return post(pathOf(id, "/records"), { changes: Object.fromEntries(changes) }, changesIn);
+  function change(
+    id: string,
+    changes: ReadonlyMap<string, SentChange>,
+    release: readonly string[] = [],
+  ): Promise<ChangesAnswer> {
+    const body = { changes: Object.fromEntries(changes), ...(release.length > 0 && { release }) };
+    const path = pathOf(id, "/records");
+    // a request that outlives its page may have 64 KiB, together with all others that do
+    const bytes = wire.isLeaving
+      ? new TextEncoder().encode(JSON.stringify(body)).byteLength + DEVICE_BYTES
+      : 0;
+    if (bytes === 0 || bytes > spare) return post(path, body, changesIn);
+    spare -= bytes;
+    return post(path, body, changesIn, { method: "POST", keepalive: true }).finally(() => {
+      spare += bytes;
+    });
   }
 
   function remove(id: string) {

@@ -1,6 +1,7 @@
 import type { Admitted } from "@sluice/worker-proxy";
 import type { LeaseAsked, PassAsked, WriteAsked } from "./collection.js";
 import type { FollowAsked } from "./followers.js";
+import { MOST_LEASES } from "./leases.js";
 import { MOST_LISTED, PAGE_BYTES, type PageAsked, USUALLY_LISTED } from "./reading.js";
 import { conversationRefusal } from "./refusals.js";
 import { INDEX_ID, isShare } from "./wire.js";
@@ -62,13 +63,16 @@ export function searchIn({ request }: Admitted<never>): { readonly q: string; re
 }
 
 export function writeIn({ body = {} }: Admitted<never>): WriteAsked {
-  const { changes, lease } = body;
+  const { changes, lease, release = [] } = body;
   const all = entriesOf("changes", changes).map(([key, change]): [string, Change] => {
-    const { value, seen } = { ...(change as Partial<Change>) };
+    const { value, seen, sent } = { ...(change as Partial<Change>) };
     if (value === undefined)
       throw wrong(`changes: ${key.slice(0, 100)}: value is missing; null removes a record`);
-    return [key, { value, seen: whole(`changes: ${key.slice(0, 100)}: seen`, seen, undefined) }];
+    const version = whole(`changes: ${key.slice(0, 100)}: seen`, seen, undefined);
+    return [key, { value, seen: version, ...(sent !== undefined && { sent }) }];
   });
+  if (!Array.isArray(release) || release.length > MOST_LEASES)
+    throw wrong(`release: send at most ${MOST_LEASES} names of leases`);
   const bytes = bytesOf(JSON.stringify(changes));
   if (bytes > MOST_BYTES) throw conversationRefusal("records_too_large", { what: MOST_BYTES });
   const held = lease !== undefined && { lease: textIn("lease", lease, 128) };
@@ -76,6 +80,7 @@ export function writeIn({ body = {} }: Admitted<never>): WriteAsked {
     device: deviceIn(body),
     changes: Object.fromEntries(all),
     bytes: bytes + all.length * 32,
+    release: release.map((name) => textIn("release", name, 128)),
     ...held,
   };
 }

@@ -15,6 +15,8 @@ export interface WriteAsked {
   readonly device: string;
   readonly changes: Readonly<Record<string, Change>>;
   readonly lease?: string;
+  /** Leases to give back after the write, unless not all changes are taken. */
+  readonly release?: readonly string[];
   /** Size of the changes as JSON, in bytes. */
   readonly bytes: number;
 }
@@ -103,6 +105,9 @@ export function openCollection(parts: CollectionParts) {
     for (const [key, code] of written.refused) refused(key, code, owner);
     if (written.changed.length > 0) followers.wake();
     const { version, taken, kept } = written;
+    // a device that would go on must find all of what was written here
+    if (taken.length === Object.keys(asked.changes).length)
+      for (const name of asked.release ?? []) release({ device, name });
     const told = kept.map(
       ([key, there]) => `${JSON.stringify(key)}:{"version":${there.version},"value":${there.value}}`,
     );

@@ -8,7 +8,7 @@ export interface Lease {
 }
 
 /** Most leases of one conversation. */
-const MOST = 100;
+export const MOST_LEASES = 100;
 
 /** Opens the leases of an object whose tables are there: each name belongs to one device, until its time is over. */
 export function openLeases(sql: ObjectSQL) {
@@ -24,7 +24,8 @@ export function openLeases(sql: ObjectSQL) {
     sql.exec("DELETE FROM leases WHERE endsAt <= ?", now);
     const known = find(name);
     if (known && known.device !== device) return known;
-    if (!known && all(now).size >= MOST) throw conversationRefusal("too_many_leases", { what: MOST });
+    if (!known && all(now).size >= MOST_LEASES)
+      throw conversationRefusal("too_many_leases", { what: MOST_LEASES });
     sql.exec("INSERT OR REPLACE INTO leases VALUES (?, ?, ?)", name, device, now + ms);
     return undefined;
   }

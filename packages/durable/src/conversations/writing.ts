@@ -6,6 +6,8 @@ import type { RecordRefusal } from "./refusals.js";
 export interface Change {
   readonly value: unknown;
   readonly seen: number;
+  /** Value that the device has sent just before, and that may have come first; absent where there is none. */
+  readonly sent?: unknown;
 }
 
 /** Most of a record, its key included, in bytes. */
@@ -84,12 +86,13 @@ export function writeRecords(
   const refused: [string, RecordRefusal][] = [];
   const changed: Taken[] = [];
   let keptBytes = 0;
-  for (const [key, { value: given, seen }] of Object.entries(changes).slice(0, MOST_CHANGES)) {
+  for (const [key, { value: given, seen, sent }] of Object.entries(changes).slice(0, MOST_CHANGES)) {
     const known = find(sql, key);
-    const { value = null, code: unfit }: Sealed = seal?.(key, given, known.value) ?? { value: given };
-    const text = value === null ? null : JSON.stringify(value);
+    const { value = null, code: unfit } = sealed(key, given, known);
+    const text = textOf(value);
+    const isSeen = () => sent !== undefined && textOf(sealed(key, sent, known).value) === known.value;
     if (!unfit && known.value === text) taken.push([key, known.version]);
-    else if (known.version > seen) {
+    else if (known.version > seen && !isSeen()) {
       keptBytes += known.bytes;
       if (kept.length > 0 && keptBytes > KEPT_BYTES) break;
       kept.push([key, known]);
@@ -109,6 +112,10 @@ export function writeRecords(
     writeState(sql, { ...state, touchedAt: now });
   }
   return { version: state.version, taken, kept, refused, changed };
+
+  function sealed(key: string, given: unknown, known: Known): Sealed {
+    return seal?.(key, given, known.value) ?? { value: given };
+  }
 
   function refusalOf(
     key: string,
@@ -145,6 +152,10 @@ export function writeRecords(
       sql.exec(set, state.version, bytes, text, known.version);
     }
   }
+}
+
+function textOf(value: unknown = null): string | null {
+  return value === null ? null : JSON.stringify(value);
 }
 
 /** Size of the row of a record, or of what is remembered of a removed one. */

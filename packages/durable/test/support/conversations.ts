@@ -76,10 +76,15 @@ export function openConversations(options: Partial<ProxyOptions<unknown>> = {}) 
   async function write(
     id: string,
     changes: object,
-    sent: Sent & { readonly device?: string; readonly lease?: string } = {},
+    sent: Sent & { readonly device?: string; readonly lease?: string; readonly release?: unknown } = {},
   ) {
-    const { device = "device-a", lease, ...rest } = sent;
-    const body = { device, changes, ...(lease !== undefined && { lease }) };
+    const { device = "device-a", lease, release, ...rest } = sent;
+    const body = {
+      device,
+      changes,
+      ...(lease !== undefined && { lease }),
+      ...(release !== undefined && { release }),
+    };
     return ask(`/v1/conversations/${encodeURIComponent(id)}/records`, { ...rest, method: "POST", body });
   }
 

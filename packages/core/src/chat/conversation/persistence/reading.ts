@@ -48,6 +48,7 @@ export function createThreadReader(
       // the lock of the first turn has to be held before another tab reads that the turn is in flight
       prepareLocks(client);
       const { addEventListener: listen } = globalThis as Partial<typeof globalThis>;
+      // before the watch: a storage that sends what it has at the end of the page listens behind this
       listen?.("pagehide", writer.leave, { signal });
       signal.addEventListener("abort", storage.watch(collection, merge));
       const reading = read(signal);
