@@ -86,6 +86,24 @@ describe("case 255: notices of the end of a turn", () => {
     expect(events("push")).toMatchObject([{ outcome: "complete", user: ada.user }]);
   });
 
+  test("A title and a text that are longer than a push may be are cut, and the browser stays subscribed", async () => {
+    await subscribe("laptop");
+    const index = openRunUser(ada.user, "~index");
+    const titled = { "c-1": { value: { title: "\u{1f41f}".repeat(5000) }, seen: 0 } };
+    await index.ask("POST", "/records", { device: "phone", changes: titled });
+    script(() => says("It is a f\u{1f41f}"));
+    await turn();
+    await ada.ended();
+    await ada.ring();
+    await pushed();
+    expect(events("push")).toMatchObject([{ outcome: "complete" }]);
+    expect(world.pushes).toHaveLength(1);
+    // the app gets all of the title, and no half of a letter
+    expect(hooks.map(({ body }) => body["data"])).toMatchObject([
+      { title: "\u{1f41f}".repeat(5000), text: "It is a f" },
+    ]);
+  });
+
   test("A device that follows the conversation gets no push, and the app its webhook", async () => {
     await subscribe("phone");
     const leaving = new AbortController();

@@ -10,6 +10,7 @@ export interface EndedTurn {
   readonly messageId: string;
   /** The id that `authenticate` returned. */
   readonly userId: string;
+  /** The model that answered: that of the `runner`, or of the image or video of a schedule. */
   readonly model: string;
   /** As in the event of the turn; a turn that its user has stopped is not told of. */
   readonly outcome: "complete" | "refused" | "failed" | "cut" | "lost";
@@ -24,4 +25,9 @@ export interface EndedTurn {
   readonly isShown: boolean;
   /** The `x-request-id` of the request that began the turn. */
   readonly requestId?: string | undefined;
+}
+
+/** Cuts a text, and no letter of two units. */
+export function cutAt(text: string, most: number): string {
+  return text.length <= most ? text : text.slice(0, most).replace(/[\ud800-\udbff]$/, "");
 }

@@ -1,6 +1,6 @@
 import { hashOf, logError, notifyOf } from "@sluice/worker-proxy/internal";
 import { afterEnd } from "../../notices/after-end.js";
-import type { EndedTurn } from "../../notices/ended-turn.js";
+import { cutAt, type EndedTurn } from "../../notices/ended-turn.js";
 import type { TurnEnd } from "./end.js";
 import { type KeptEnd, type NoticeRow, openNoticeRows } from "./notice-rows.js";
 import type { RunnerSetup } from "./options.js";
@@ -23,8 +23,9 @@ export function openNotices<Env>(place: RunPlace<Env>, setup: RunnerSetup<Env>) 
   /** Notes an end, in the turn of its last write. */
   function add(turn: OpenTurn, { outcome, code }: TurnEnd): void {
     if (!options?.send.length || outcome === "stopped") return;
-    const { id: turnId, user, tip: messageId, requestId } = turn;
-    const facts = { turnId, conversation, messageId, userId: user.id, model: setup.model, outcome, code };
+    const { id: turnId, user, tip: messageId, requestId, made } = turn;
+    const model = made?.model ?? setup.model;
+    const facts = { turnId, conversation, messageId, userId: user.id, model, outcome, code };
     const ended: KeptEnd = { ...facts, endedAt: Date.now(), isShown: place.isFollowed(), requestId };
     if (rows.count() >= MOST) return report(ended, "too_many_notices");
     rows.add(ended);
@@ -71,7 +72,7 @@ export function openNotices<Env>(place: RunPlace<Env>, setup: RunnerSetup<Env>) 
     const title = options?.title ? await place.title().catch(() => undefined) : undefined;
     const content = isGone() ? undefined : messageIn(place.read(messageId))?.message.content;
     const most = options?.textCharacters ?? 0;
-    const text = typeof content === "string" && most > 0 ? content.slice(0, most) : "";
+    const text = typeof content === "string" ? cutAt(content, most) : "";
     return { ...ended, id, ...(title && { title }), ...(text && { text }) };
   }
 

@@ -16,6 +16,7 @@ import { askLetters, keepLetter, withDeadLetters } from "../dead-letter-object.j
 import { bytesOf } from "./base64.js";
 import { checkedTarget, isPoint, PUSH_SERVICES, type PushTarget } from "./endpoint.js";
 import { askOwner, withOwner } from "./endpoint-owner.js";
+import { noticeOf } from "./notice.js";
 import type { PushResult } from "./push-delivery.js";
 import { openSubscriptions, type SubscriptionsChange, type VAPID } from "./subscriptions.js";
 
@@ -67,7 +68,8 @@ const ANSWER_MS = 15_000;
  * - `DELETE /v1/notifications/{id}` forgets it.
  *
  * The notice is the JSON `{ type, id, model }`, `type` as in a webhook. It has no prompt and no link. That of a turn is
- * `{ type, id, conversation }`, with `title` and `text` where the `notices` of the `runner` ask for them.
+ * `{ type, id, conversation }`, with `title` and `text` where the `notices` of the `runner` ask for them. Both are cut where
+ * they would be more than a push service takes.
  *
  * @throws {TypeError} when an option can't work
  * @example
@@ -136,7 +138,7 @@ export function webPush<Env = unknown>(options: WebPushOptions<Env>): WebPush<En
   async function run(ended: Ended, env: Env): Promise<void> {
     const { id, userId, isShown, endedAt } = ended;
     if (isShown) return;
-    const notice = JSON.stringify(noticeOf(ended));
+    const notice = noticeOf(ended);
     const facts = { ...factsOf(ended), endedAt };
     const { status } = await hand(env, userId, { do: "notify", id, notice, facts });
     if (status === 507) {
@@ -203,16 +205,6 @@ export function webPush<Env = unknown>(options: WebPushOptions<Env>): WebPush<En
       return { status: 0, code: "unreachable", retryAfterMs: 0 };
     }
   }
-}
-
-/** The words of a notice, as the service worker of a page gets them. */
-function noticeOf(ended: Ended): object {
-  const { model } = ended;
-  if ("turnId" in ended) {
-    const { turnId: id, conversation, outcome, title, text } = ended;
-    return { type: `turn.${outcome}`, id, conversation, title, text };
-  }
-  return { type: `video.${ended.state}`, id: ended.taskId, ...(model && { model }) };
 }
 
 /** The name of the object of a user. */
