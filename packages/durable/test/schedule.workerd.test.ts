@@ -162,6 +162,8 @@ describe("a schedule", () => {
       prompt: "A reef at dawn",
       params: { size: "2048x2048" },
     };
+    const models: string[] = [];
+    runs.send.push({ name: "app", run: async ({ model }) => void models.push(model) });
     await ada.schedule(daily({ message: undefined, image }));
     await ringAt(eight("2036-11-28"));
     await ada.ended();
@@ -169,6 +171,8 @@ describe("a schedule", () => {
       { role: "user", content: "A reef at dawn" },
       { role: "assistant", images: ["https://cdn.example/1.png"], outcome: "complete" },
     ]);
+    await ada.ring();
+    expect([...models, ...events("run").map(({ model }) => model)]).toEqual([image.model, image.model]);
     expect(Object.values(await ada.records()).filter(({ by }) => by === "server")).toHaveLength(2);
     expect(gateway.requests).toHaveLength(1);
   });
