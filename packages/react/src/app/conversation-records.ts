@@ -5,15 +5,16 @@ import type { ConversationRecord } from "./conversation-record.js";
 /** Collection of the records of all conversations. */
 export const COLLECTION = "conversations";
 
+type Fields = { [Key in keyof ConversationRecord]?: ConversationRecord[Key] | undefined };
+
 /** The records of all conversations, in memory and in the storage. */
 export interface ConversationRecords {
   readonly all: ReadonlyMap<string, ConversationRecord>;
   add(id: string, record: Pick<ConversationRecord, "title" | "createdAt" | "updatedAt">): void;
   /** Changes fields of a conversation, if it has a record; `undefined` and `false` remove one. */
-  change(
-    id: string,
-    fields: { [Key in keyof ConversationRecord]?: ConversationRecord[Key] | undefined },
-  ): void;
+  change(id: string, fields: Fields): void;
+  /** Changes the same fields of many conversations at once: one list is made, and one write. */
+  changeAll(ids: readonly string[], fields: Fields): void;
   /** Takes a record that another tab has written or removed. Returns false for one that is older than the one here. */
   take(id: string, record: ConversationRecord | undefined): boolean;
   remove(id: string): void;
@@ -37,14 +38,12 @@ export function createConversationRecords(
   });
   return {
     all,
-    add: (id, record) => put(id, { ...record, revision: 1 }),
-    change(id, fields) {
-      const record = all.get(id);
-      if (!record) return;
-      const changed = Object.entries({ ...record, ...fields, revision: record.revision + 1 });
-      const kept = changed.filter(([, value]) => value !== undefined && value !== false);
-      put(id, Object.fromEntries(kept) as unknown as ConversationRecord);
+    add(id, record) {
+      all.set(id, { ...record, revision: 1 });
+      changed([id]);
     },
+    change: (id, fields) => changeAll([id], fields),
+    changeAll,
     take(id, record) {
       if (record && record.revision < (all.get(id)?.revision ?? 0)) return false;
       if (record) all.set(id, record);
@@ -53,18 +52,25 @@ export function createConversationRecords(
     },
     remove(id) {
       all.delete(id);
-      changed(id);
+      changed([id]);
     },
     clear: () => all.clear(),
   };
 
-  function put(id: string, record: ConversationRecord): void {
-    all.set(id, record);
-    changed(id);
+  function changeAll(ids: readonly string[], fields: Fields): void {
+    const known = ids.filter((id) => all.has(id));
+    for (const id of known) {
+      const record = all.get(id) as ConversationRecord;
+      const entries = Object.entries({ ...record, ...fields, revision: record.revision + 1 });
+      const kept = entries.filter(([, value]) => value !== undefined && value !== false);
+      all.set(id, Object.fromEntries(kept) as unknown as ConversationRecord);
+    }
+    if (known.length > 0) changed(known);
   }
 
-  function changed(id: string): void {
+  function changed(ids: readonly string[]): void {
     onChange();
-    void writer.put(id);
+    for (const id of ids) writer.mark(id);
+    void writer.write();
   }
 }

@@ -109,10 +109,10 @@ export function createConversationStore(
       if (title.trim() !== "") records.change(id, { title: title.trim() });
     },
     pin: (id, isPinned = true) => records.change(id, { isPinned }),
-    move: (id, folder) => records.change(id, { folder: folder.trim() || undefined }),
+    move: (id, folder) => records.change(id, { folder: folderOf(folder) }),
     renameFolder(folder, name) {
-      for (const [id, record] of records.all)
-        if (record.folder === folder) records.change(id, { folder: name.trim() || undefined });
+      const within = [...records.all].flatMap(([id, record]) => (record.folder === folder ? id : []));
+      records.changeAll(within, { folder: folderOf(name) });
     },
     remove(id) {
       records.change(id, { removedAt: Date.now(), isAnswering: false });
@@ -210,6 +210,11 @@ function noteQuestions(
     // a question in a removed conversation brings it back: its messages would be lost
     records.change(id, { updatedAt, title, removedAt: undefined });
   }
+}
+
+/** Makes the name of a folder: what looks alike is one, however a keyboard writes its accents. Undefined for none. */
+function folderOf(name: string): string | undefined {
+  return name.trim().normalize() || undefined;
 }
 
 /** 128 random bits; not `randomUUID`, which plain-http pages do not have. */

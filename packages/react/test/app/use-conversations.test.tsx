@@ -269,6 +269,50 @@ test("renameFolder() renames a folder in all its conversations, joins it with an
   await waitFor(() => expect(page.list().folders).toEqual([]));
 });
 
+test("renameFolder() makes one list and one write of a thousand conversations", async () => {
+  const kept = memoryStorage();
+  const record = (folder: string) => ({ title: "Sky", createdAt: 1, updatedAt: 1, folder, revision: 1 });
+  const ids = Array.from({ length: 1000 }, (_, nth) => `c-${nth}`);
+  await kept.write(
+    "conversations",
+    new Map([["other", record("Cars")], ...ids.map((id) => [id, record("Nature")] as const)]),
+  );
+  const writes: number[] = [];
+  const storage: RecordStorage = {
+    ...kept,
+    write(collection, changes) {
+      writes.push(changes.size);
+      return kept.write(collection, changes);
+    },
+  };
+  const page = await opened({ storage });
+  await waitFor(() => expect(page.list().folders).toEqual(["Cars", "Nature"]));
+  // the names of two folders are compared once for each list
+  const compare = vi.spyOn(String.prototype, "localeCompare");
+  act(() => page.list().renameFolder("Nature", "Outside"));
+  expect(compare.mock.calls.length).toBeLessThan(5);
+  compare.mockRestore();
+  expect(page.list().folders).toEqual(["Cars", "Outside"]);
+  await waitFor(async () => {
+    const folders = [...(await kept.read("conversations")).values()].map(
+      (one) => (one as { folder?: string }).folder,
+    );
+    expect(folders.filter((folder) => folder === "Outside")).toHaveLength(1000);
+  });
+  expect(writes).toEqual([1000]);
+});
+
+test("A name whose accents are written in another way is that of the same folder", async () => {
+  const page = await opened({ storage: memoryStorage() });
+  const [sky, sea] = [create(page, "Sky"), create(page, "Sea")] as const;
+  await waitFor(() => expect(page.list().total).toBe(2));
+  act(() => {
+    page.list().move(sky, "Caf\u00e9");
+    page.list().move(sea, "Cafe\u0301");
+  });
+  await waitFor(() => expect(page.list().folders).toEqual(["Caf\u00e9"]));
+});
+
 test("A folder that is stored in another form than a text is none", async () => {
   const storage = memoryStorage();
   const record = { title: "Sky", createdAt: 1, updatedAt: 1, revision: 1 };
