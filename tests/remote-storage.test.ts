@@ -190,6 +190,29 @@ describe("a device without a network", () => {
     await expect.poll(async () => (await local.read(`"reload"/remote/outbox`)).size).toBe(0);
   });
 
+  test("A move to a folder that a closed page could not send stays, and so does the rename of another device", async () => {
+    const [phone, laptop] = [server.device(), server.device()];
+    const [here, there] = [await open(phone, phone.storage, list), await open(laptop, laptop.storage, list)];
+    await here.write({ trip: { title: "Trip", revision: 1 } });
+    await expect.poll(there.texts).toEqual(["trip"]);
+    await expect.poll(() => phone.storage.status("conversations").getSnapshot().unsent).toBe(0);
+    phone.goOffline();
+    await here.write({ trip: { title: "Trip", folder: "Travel", revision: 2 } });
+    await there.write({ trip: { title: "Trip to Rome", revision: 2 } });
+    await there.write({ trip: { title: "Trip to Rome", isPinned: true, revision: 3 } });
+    await expect.poll(() => laptop.storage.status("conversations").getSnapshot().unsent).toBe(0);
+    // the lock of a page goes with it: another process has none of this one's
+    const local = memoryStorage();
+    for (const name of ["conversations", "remote/conversations", "remote/outbox"])
+      await local.write(`"reload"/${name}`, await phone.local.read(`"${phone.client.scope}"/${name}`));
+    const reloaded = server.device({ local, scope: "reload" });
+    await open(reloaded, reloaded.storage, list);
+    const all = { title: "Trip to Rome", isPinned: true, folder: "Travel", revision: expect.any(Number) };
+    await expect.poll(() => there.records.get("trip")).toEqual(all);
+    await expect.poll(async () => (await local.read(`"reload"/conversations`)).get("trip")).toEqual(all);
+    await expect.poll(async () => (await local.read(`"reload"/remote/outbox`)).size).toBe(0);
+  });
+
   test("A device that was away for long gets the difference alone", async () => {
     const [phone, laptop] = [server.device(), server.device()];
     const [here, there] = [await open(phone), await open(laptop)];

@@ -3,7 +3,7 @@ import type { Client } from "../client.js";
 import type { RecordStorage } from "../storage/storage.js";
 import { hasLocks, withLock } from "../tabs/locks.js";
 import { isRecord, parseJSON } from "../transport/error-response.js";
-import { outboxNameOf } from "./place.js";
+import { CONVERSATIONS, outboxNameOf } from "./place.js";
 
 /** A change that the server does not have yet. */
 export interface OutboxEntry {
@@ -11,7 +11,7 @@ export interface OutboxEntry {
   readonly value: unknown;
   /** Version of the record that the change knows. */
   readonly seen: number;
-  /** Record that the change stands on, for those whose fields are joined: only memory knows it. */
+  /** Record that the change stands on. It is kept in the list of conversations, whose fields are joined. */
   readonly base?: unknown;
   /** True for a copy of all that is here, which the server may have: only memory knows it. */
   readonly isCopy?: boolean;
@@ -102,9 +102,9 @@ export function createOutbox({ client, local, device, join, onAdopted }: OutboxO
     await local.write(
       name,
       new Map(
-        [...entries].map(([key, { value = null, seen }]) => [
+        [...entries].map(([key, { value = null, seen, base }]) => [
           nameOf(device, collection, key),
-          { value, seen },
+          { value, seen, ...(collection === CONVERSATIONS && base !== undefined && { base }) },
         ]),
       ),
     );
@@ -168,6 +168,8 @@ export function createOutbox({ client, local, device, join, onAdopted }: OutboxO
     return {
       value: join(collection, key, own.value, entry.value),
       seen: Math.min(own.seen, entry.seen),
+      // what the closed page changed came first
+      base: entry.base,
     };
   }
 
@@ -192,6 +194,6 @@ function partsOf(name: string): [string, string, string] | undefined {
 
 function entryIn(record: unknown): OutboxEntry | undefined {
   if (!isRecord(record)) return undefined;
-  const { value = null, seen } = record;
-  return { value: value ?? undefined, seen: Number.isSafeInteger(seen) ? (seen as number) : 0 };
+  const { value = null, seen, base } = record;
+  return { value: value ?? undefined, seen: Number.isSafeInteger(seen) ? (seen as number) : 0, base };
 }
