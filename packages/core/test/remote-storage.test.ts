@@ -551,9 +551,14 @@ describe("cost", () => {
     await page.clock.advance(20_000);
     for (const { send } of page.follows.slice(3)) send("leases", { leases: {} });
     await rest();
+    const news: string[] = [];
+    for (let nth = 0; nth < 6; nth += 1)
+      stops.push(page.storage.devices.watchLocks(of(`c-${nth}`), () => news.push(`c-${nth}`)));
     const before = page.asked.length;
     await page.clock.advance(31_000);
     await rest();
+    // no news of leases comes without a stream: a lock that is waited for is asked for again
+    expect(news.sort()).toEqual(["c-0", "c-1", "c-2"]);
     // the others are looked at each half minute
     const asked = page.asked.slice(before).filter((one) => one.endsWith("/records"));
     expect(new Set(asked)).toEqual(

@@ -28,6 +28,8 @@ const GOOD_MS = 20_000;
 const POLL_MS = 30_000;
 /** The same where the other tabs of the browser have all streams that it may have, in milliseconds. */
 const CROWDED_POLL_MS = 5_000;
+/** The news each half minute without a stream, which brings none: a lock that is waited for is asked for again. */
+const SOME_FREE: LeaseNews = new Map([["", null]]);
 
 /** Parts of the reading of one collection. */
 export interface SessionOptions {
@@ -60,6 +62,7 @@ export async function runSession(options: SessionOptions, signal: AbortSignal): 
     { clock, random: client.random },
     { limit: Number.POSITIVE_INFINITY, firstMs: 1000, longestMs: 60_000 },
   );
+  let toldAt = clock.now();
   try {
     while (!signal.aborted) {
       let failure: unknown;
@@ -75,6 +78,10 @@ export async function runSession(options: SessionOptions, signal: AbortSignal): 
         if (!isFollowed) {
           await clock.sleep(mayFollow ? CROWDED_POLL_MS : POLL_MS, signal);
           backoff.progress();
+          if (clock.now() - toldAt >= POLL_MS) {
+            toldAt = clock.now();
+            options.onLeases(SOME_FREE);
+          }
         }
       } catch (error) {
         if (signal.aborted) return;
