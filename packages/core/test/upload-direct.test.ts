@@ -129,6 +129,13 @@ describe("An upload whose proxy signs addresses of the bucket", () => {
     expect(rest.filter((kind) => kind !== "stored")).toEqual([`PATCH ${PART}`, "PATCH 5"]);
   });
 
+  test("sends the parts through it where another instance of the proxy signs none", async () => {
+    const world = open({ proxy: (kind) => (kind === "sign" ? refused(400, "no_direct_parts") : undefined) });
+    expect((await world.upload()).url).toBe("https://app.test/v1/media/file-1");
+    expect(world.log).toEqual([`POST ${PART}`, "sign", `PATCH ${PART}`, "PATCH 5"]);
+    expectWhole(world);
+  });
+
   test("goes on through the proxy where the bucket says nothing for five minutes", async () => {
     const world = open({ bucket: () => new Promise(() => {}) });
     // each step gives the platform time to go on: 300 of them take a minute

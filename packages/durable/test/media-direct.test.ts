@@ -96,7 +96,7 @@ describe("parts that go straight to the bucket", () => {
     expect(direct).toBeUndefined();
     expect(await plain.sign(id, PART)).toMatchObject({
       status: 400,
-      state: { error: { code: "invalid_request" } },
+      state: { error: { code: "no_direct_parts" } },
     });
     const proxy = await openProxy();
     const small = (await (await proxy.upload(fileOf(starts.png, 1000))).json()) as State;

@@ -10,7 +10,8 @@ const PART_MS = 300_000;
 /**
  * Puts a part straight into the bucket, by an address that the proxy signs for this part, and has the proxy look at it.
  *
- * @returns undefined where the bucket does not take it: it allows no page of this origin, can't be reached or refuses
+ * @returns undefined where it has to go through the proxy: the bucket allows no page of this origin, can't be reached or
+ *   refuses, or the proxy asks for it
  * @throws as `sendPart` for what fails at the proxy, or in the file
  */
 export async function putDirect(
@@ -18,16 +19,21 @@ export async function putDirect(
   part: UploadRequest,
   attempt: number,
 ): Promise<UploadAtProxy | undefined> {
-  const { partURL } = await sendPart(context, { ...part, phase: "sign" }, attempt);
-  if (partURL === undefined || !(await isPut(context, part, partURL, attempt))) return undefined;
   try {
+    const { partURL } = await sendPart(context, { ...part, phase: "sign" }, attempt);
+    if (partURL === undefined || !(await isPut(context, part, partURL, attempt))) return undefined;
     return await sendPart(context, { ...part, phase: "stored" }, attempt);
   } catch (error) {
-    // something else has answered in the place of the bucket
-    if (error instanceof APIError && error.apiCode === "part_missing") return undefined;
+    if (error instanceof APIError && THROUGH_PROXY.includes(error.apiCode ?? "")) return undefined;
     throw error;
   }
 }
+
+/**
+ * Codes that ask for the part itself: another instance of the proxy signs nothing, or something else has answered in the
+ * place of the bucket.
+ */
+const THROUGH_PROXY = ["no_direct_parts", "part_missing"];
 
 /** Puts the bytes of a part to an address. The bucket gets no header, no cookie and no referrer. */
 async function isPut(
