@@ -174,6 +174,25 @@ describe("The key of an answer", () => {
     expect(new Set(keys()).size).toBe(2);
   });
 
+  test("is a new one also where the app has taken the answer away before a reload, and one on all devices", async () => {
+    const { open, copyOf, keys } = devices(says);
+    const storage = memoryStorage();
+    const chat = open(storage);
+    const tab = open(storage);
+    const leave = tab.subscribe(() => {});
+    const { messages } = await chat.send("Hello");
+    await expect.poll(() => tab.getSnapshot().messages).toHaveLength(2);
+    chat.setMessages(messages.slice(0, 1));
+    await expect.poll(() => tab.getSnapshot().messages).toHaveLength(1);
+    await settled();
+    const all = [open(await copyOf(storage)), open(await copyOf(storage)), tab];
+    for (const device of all) expect((await device.retry()).outcome).toBe("complete");
+    leave();
+    const [first, second, ...others] = keys();
+    expect(second).not.toBe(first);
+    expect(others).toEqual([second, second]);
+  });
+
   test("is the same where nothing was sent before", async () => {
     const client = { isOffline: true };
     const { open, copyOf, keys } = devices(says, {

@@ -32,8 +32,7 @@ function join(local: PlacedMessage, copy: PlacedMessage): PlacedMessage {
     // last, because a joined copy differs from its parts in its calls alone
     compare(callsOf(copy), callsOf(local));
   const [newer, older] = isNewer > 0 ? [copy, local] : [local, copy];
-  const isStopped = newer.isStopped || older.isStopped;
-  const node = isStopped && !newer.isStopped ? { ...newer, isStopped } : newer;
+  const node = withMarksOf(older, newer);
   const missed = node.message.toolCalls?.map((call) => {
     const other = isOpen(call) && older.message.toolCalls?.find(({ id }) => id === call.id);
     return other && !isOpen(other) ? other : call;
@@ -41,6 +40,12 @@ function join(local: PlacedMessage, copy: PlacedMessage): PlacedMessage {
   return missed?.some((call, index) => call !== node.message.toolCalls?.[index])
     ? { ...node, message: { ...node.message, toolCalls: missed } }
     : node;
+}
+
+/** Adds what only the older copy has: the mark of a stop, and the key that `setMessages` of another tab gave. */
+function withMarksOf({ isStopped, key }: PlacedMessage, newer: PlacedMessage): PlacedMessage {
+  const marks = { ...(isStopped && !newer.isStopped && { isStopped }), ...(key && !newer.key && { key }) };
+  return Object.keys(marks).length > 0 ? { ...newer, ...marks } : newer;
 }
 
 /** True for the end of an answer that nobody reads on. `retry` reads on what has a `streamId`, and a guess may be wrong. */
@@ -83,6 +88,6 @@ function compare(one: string, other: string): number {
 
 /** All by which two copies can differ. */
 function stateOf(node: PlacedMessage): string {
-  const { revision, isStopped, message } = node;
-  return `${revision} ${isStopped} ${restOf(node)} ${callsOf(node)} ${message.content}`;
+  const { revision, isStopped, key, message } = node;
+  return `${revision} ${isStopped} ${key} ${restOf(node)} ${callsOf(node)} ${message.content}`;
 }

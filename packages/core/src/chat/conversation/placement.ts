@@ -9,7 +9,10 @@ export interface PlacedMessage {
   readonly revision: number;
   /** Id of the device that added it, where a server keeps the thread; undefined for one of this device. */
   readonly by?: string | undefined;
-  /** Key of the request of an answer, from which the keys of the requests below it follow; absent without keys. */
+  /**
+   * Key of the request of an answer, or one that `setMessages` gave, from which the keys of the requests below it follow;
+   * absent without keys.
+   */
   readonly key?: string | undefined;
   /** True once a device has stopped the answer: whoever works on it ends the turn. */
   readonly isStopped?: boolean | undefined;

@@ -1,3 +1,4 @@
+import { randomId } from "../../base/random-id.js";
 import type { Chat } from "./chat.js";
 import { closeCalls } from "./insertion-point.js";
 import type { ThreadMessage } from "./message.js";
@@ -25,7 +26,8 @@ export function replaceAll(chat: Chat, messages: readonly ThreadMessage[]): void
   queue.dropAll(stopped(), true);
   chat.error = undefined;
   for (const known of thread.ids()) thread.remove(known);
-  addAll(thread, messages);
+  // their answers have new keys: a server that remembers may still have those that the app has taken away
+  addAll(thread, messages, randomId);
   store.flush();
 }
 
@@ -41,9 +43,13 @@ export function forget(chat: Chat): () => void {
 }
 
 /** Adds messages to a thread, each below the one before. */
-export function addAll(thread: Thread, messages: readonly ThreadMessage[]): void {
+export function addAll(
+  thread: Thread,
+  messages: readonly ThreadMessage[],
+  newKey: () => string | undefined = () => undefined,
+): void {
   messages.forEach((message, index) => {
-    thread.add(message, messages[index - 1]?.id);
+    thread.add(message, messages[index - 1]?.id, newKey());
   });
 }
 
