@@ -177,4 +177,23 @@ describe("case 255: notices of the end of a turn", () => {
     expect(hooks).toEqual([]);
     expect(runs.ends).toHaveLength(1);
   });
+
+  test("Each end that waits for an app which is down is an event once its conversation is removed, and none that was told", async () => {
+    appSays(503);
+    for (let nth = 1; nth <= 12; nth += 1) {
+      const message = { id: `q-${nth}`, content: "Hi" };
+      const parent = nth === 1 ? null : `q-${nth - 1}`;
+      expect((await ada.ask("POST", "/turns", { device: "phone", message, parent })).status).toBe(202);
+      await ada.ended(nth);
+    }
+    // the first ones are told to the browsers, and not to the app
+    await ada.ring();
+    const told = runs.events.filter(({ kind }) => kind === "webhook").map(({ id }) => id);
+    expect(told.length).toBeGreaterThan(0);
+    expect((await ada.ask("DELETE", "")).status).toBe(204);
+    const dropped = (kind: string) =>
+      runs.events.flatMap((one) => (one.kind === kind && one.code === "conversation_removed" ? one.id : []));
+    expect(new Set(dropped("webhook")).size).toBe(12);
+    expect(dropped("push")).toHaveLength(12 - told.length);
+  });
 });

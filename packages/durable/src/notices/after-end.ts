@@ -83,6 +83,12 @@ export function afterEnd<Env = unknown, Of extends Ended = EndedTask>(
   };
 }
 
+/** Returns true for a follow-up that has nothing left to do, by the progress that {@link afterEnd} has saved. */
+export function isDone(progress: unknown, name: string): boolean {
+  const known = (progress as Record<string, Progress> | undefined)?.[name];
+  return known !== undefined && known.nextAt === undefined;
+}
+
 type Step<Env, Of extends Ended> = Pick<FollowUp<Env, Of>, "name" | "kind" | "run">;
 
 /**

@@ -27,16 +27,8 @@ export function openNoticeRows(sql: ObjectSQL) {
       const put = "INSERT OR IGNORE INTO notices VALUES (?, ?, ?, NULL)";
       sql.exec(put, ended.turnId, ended.endedAt, JSON.stringify(ended));
     },
-    due(now: number): readonly NoticeRow[] {
-      const query = "SELECT ended, progress FROM notices WHERE nextAt <= ? ORDER BY nextAt LIMIT ?";
-      return sql
-        .exec(query, now, STEP)
-        .toArray()
-        .map(({ ended, progress }) => ({
-          ended: JSON.parse(String(ended)) as KeptEnd,
-          progress: progress === null ? undefined : JSON.parse(String(progress)),
-        }));
-    },
+    due: (now: number) => rowsOf("WHERE nextAt <= ? ORDER BY nextAt LIMIT ?", now, STEP),
+    all: () => rowsOf(""),
     nextAt(): number | undefined {
       const [row] = sql.exec("SELECT nextAt FROM notices ORDER BY nextAt LIMIT 1").toArray();
       return row && Number(row["nextAt"]);
@@ -50,4 +42,14 @@ export function openNoticeRows(sql: ObjectSQL) {
       else sql.exec("UPDATE notices SET nextAt = ? WHERE id = ?", nextAt, id);
     },
   };
+
+  function rowsOf(which: string, ...values: unknown[]): readonly NoticeRow[] {
+    return sql
+      .exec(`SELECT ended, progress FROM notices ${which}`, ...values)
+      .toArray()
+      .map(({ ended, progress }) => ({
+        ended: JSON.parse(String(ended)) as KeptEnd,
+        progress: progress === null ? undefined : JSON.parse(String(progress)),
+      }));
+  }
 }

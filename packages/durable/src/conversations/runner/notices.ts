@@ -1,5 +1,5 @@
 import { hashOf, logError, notifyOf } from "@sluice/worker-proxy/internal";
-import { afterEnd } from "../../notices/after-end.js";
+import { afterEnd, isDone } from "../../notices/after-end.js";
 import { cutAt, type EndedTurn } from "../../notices/ended-turn.js";
 import type { TurnEnd } from "./end.js";
 import { type KeptEnd, type NoticeRow, openNoticeRows } from "./notice-rows.js";
@@ -76,14 +76,16 @@ export function openNotices<Env>(place: RunPlace<Env>, setup: RunnerSetup<Env>) 
     return { ...ended, id, ...(title && { title }), ...(text && { text }) };
   }
 
-  function report({ turnId: id, userId: user }: KeptEnd, code: string): void {
-    for (const { kind } of options?.send ?? [])
-      if (kind) notifyOf(setup.onEvent, { kind, id, outcome: "dropped", code, user }, env);
+  /** Reports what is not told any more, but for the follow-ups that are done. */
+  function report({ turnId: id, userId: user }: KeptEnd, code: string, progress?: unknown): void {
+    for (const { name, kind } of options?.send ?? [])
+      if (kind && !isDone(progress, name))
+        notifyOf(setup.onEvent, { kind, id, outcome: "dropped", code, user }, env);
   }
 
   /** Ends what is on its way, because its conversation is gone. */
   function drop(): void {
-    for (const { ended } of options ? rows.due(Number.MAX_SAFE_INTEGER) : [])
-      report(ended, "conversation_removed");
+    for (const { ended, progress } of options ? rows.all() : [])
+      report(ended, "conversation_removed", progress);
   }
 }
