@@ -10,6 +10,7 @@ import { openRunUser } from "./support/run-user.js";
 import {
   calls,
   isKeeping,
+  KEEP_MS,
   keptRuns,
   LATE_MS,
   type RunEnv,
@@ -153,6 +154,24 @@ describe("a schedule", () => {
       await ada.ring();
       expect((await list().records())["c-1"]).toBeUndefined();
     });
+  });
+
+  test("It keeps a conversation that nobody writes to, until it has ended", async () => {
+    const start = NOON + 2 * KEEP_MS;
+    const index = openRunUser(ada.user, "~index");
+    await ada.schedule(once({ at: start }));
+    await ada.ring();
+    for (const time of [NOON + KEEP_MS + DAY_MS, start - 1]) {
+      at(time);
+      await index.ring();
+    }
+    await ringAt(start);
+    await ada.ended();
+    expect((await ada.thread()).map(({ content }) => content)).toEqual(["Wake me", "Good morning"]);
+    await ada.ring();
+    at(start + KEEP_MS + DAY_MS);
+    await index.ring();
+    expect(await ada.records()).toEqual({});
   });
 
   test("It makes an image, which is a message of the conversation", async () => {

@@ -25,7 +25,7 @@ import {
 import { conversationRefusal } from "./refusals.js";
 import { NOTICE_TABLES } from "./runner/notice-rows.js";
 import { TURN_TABLES } from "./runner/rows.js";
-import { SCHEDULE_TABLES } from "./runner/schedule/schedule-rows.js";
+import { countSchedules, SCHEDULE_TABLES } from "./runner/schedule/schedule-rows.js";
 import { openRunning } from "./running.js";
 import { sealedBy } from "./sharing/authors.js";
 import { openSharing } from "./sharing/sharing.js";
@@ -169,6 +169,9 @@ export function openConversation<Env>(
     const known = current();
     if (untouched !== null && known && known.touchedAt > Number(untouched))
       return Response.json({ touchedAt: known.touchedAt });
+    // what is to be written later is no conversation that nobody writes to
+    if (untouched !== null && known?.goneAt === null && countSchedules(sql) > 0)
+      return Response.json({ touchedAt: Date.now() });
     if (known && known.goneAt !== null && known.noted !== UNTOLD) return Response.json({});
     if (!known) {
       const { isKnown } = await ask(owner, { do: "gone", id: owner.conversation });

@@ -19,7 +19,7 @@ export interface ConversationsOptions<Env = unknown> {
   readonly recordsPerConversation?: number;
   /**
    * Time for which a conversation is kept that nobody writes to, in milliseconds; at least an hour. Then it is removed for
-   * good. @default conversations stay until they are removed
+   * good, unless it has a schedule that has not ended. @default conversations stay until they are removed
    */
   readonly keepMs?: number;
   /**

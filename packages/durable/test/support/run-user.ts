@@ -77,7 +77,9 @@ export function openRunUser(user: string, conversation = "c-1") {
   }
 
   async function object() {
-    return RUN_CONVERSATIONS.get(RUN_CONVERSATIONS.idFromName(`${await hashOf(user)}:${conversation}`));
+    const name = await hashOf(user);
+    const isIndex = conversation === "~index";
+    return RUN_CONVERSATIONS.get(RUN_CONVERSATIONS.idFromName(isIndex ? name : `${name}:${conversation}`));
   }
 
   /** Runs the alarm of the conversation. */

@@ -67,11 +67,14 @@ export const runs = {
 
 /** Longest delay of a start, in milliseconds. */
 export const LATE_MS = 3_600_000;
+/** Time for which a conversation is kept that nobody writes to, in milliseconds. */
+export const KEEP_MS = 60 * 86_400_000;
 
 const kept: ConversationsOptions<RunEnv> = {
   namespace: (env) => env.RUN_CONVERSATIONS,
   recordsPerConversation: 11_000,
   bytesPerUser: 64 * 1024 * 1024,
+  keepMs: KEEP_MS,
   sharing: {},
   runner: runner<RunEnv>({
     proxy: () => {
