@@ -1,6 +1,7 @@
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import type { ObjectState } from "@sluice/durable";
+import type { JobEvent } from "@sluice/worker-proxy";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { SubscriptionParts } from "../src/notices/push/push-delivery.js";
 import { openSubscriptions } from "../src/notices/push/subscriptions.js";
@@ -208,6 +209,7 @@ interface Opened {
 function openObject(given: ObjectState) {
   const { state, rows } = countedState(given);
   const sent: string[] = [];
+  const reported: JobEvent[] = [];
   const parts: SubscriptionParts = {
     ...{ mostSubscriptions: 8, subscriptionMs: 60 * DAY, services: ["fcm.googleapis.com"] },
     async send({ endpoint }) {
@@ -216,7 +218,7 @@ function openObject(given: ObjectState) {
     },
     ownerOf: async (id) => (id === "older" ? undefined : "own"),
     keepLetter: async () => {},
-    report: () => {},
+    report: (event) => void reported.push(event),
   };
   const object = openSubscriptions(state, parts);
   const post = (body: object) =>
@@ -230,6 +232,7 @@ function openObject(given: ObjectState) {
     sql: given.storage.sql,
     state: given,
     sent,
+    reported,
     /** Opens the same rows, as after an eviction. */
     again: (): Opened => openObject(given),
     alarm: () => object.alarm(),
@@ -284,6 +287,19 @@ describe("case 130: the work for a notice does not grow with what is stored", ()
       expect(used.old.read).toBeLessThanOrEqual(900);
     },
   );
+
+  test("each of 120 notices on their way to a browser that is forgotten is reported", async () => {
+    const events = await withObject("forgotten", async ({ add, notify, post, reported }) => {
+      await add("first");
+      for (let nth = 0; nth < 120; nth += 1) await notify(`n-${nth}`);
+      await post({ do: "remove", id: "first" });
+      return reported;
+    });
+    expect(new Set(events.map(({ id }) => id)).size).toBe(120);
+    expect(new Set(events.map(({ outcome, code }) => `${outcome} ${code}`))).toEqual(
+      new Set(["dropped unsubscribed"]),
+    );
+  });
 
   test("a notice beyond the most of a user is refused, and told by the one who sends it", async () => {
     const status = await withObject("most", async ({ add, notify, sql }) => {

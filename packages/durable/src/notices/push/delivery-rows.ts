@@ -28,19 +28,19 @@ export function openDeliveryRows(sql: ObjectSQL) {
   return { due, letters, deliveries, isOpen, done, putOff, giveUp, letterKept, reopen };
 
   function due(now: number): readonly Delivery[] {
-    return deliveries("nextAt <= ? ORDER BY nextAt", now);
+    return deliveries("nextAt <= ? ORDER BY nextAt LIMIT ?", now, STEP);
   }
 
   /** Returns deliveries whose dead letter is to be kept. */
   function letters(now: number): readonly Delivery[] {
-    return deliveries("letterAt <= ? ORDER BY letterAt", now);
+    return deliveries("letterAt <= ? ORDER BY letterAt LIMIT ?", now, STEP);
   }
 
   function deliveries(where: string, ...values: unknown[]): readonly Delivery[] {
     return rows(
       `SELECT notice, body, facts, subscription, target, isClaimed, tries, status FROM deliveries
         JOIN notices ON notices.id = notice JOIN subscriptions ON subscriptions.id = subscription
-        WHERE ${where} LIMIT ${STEP}`,
+        WHERE ${where}`,
       ...values,
     ).map(deliveryIn);
   }
