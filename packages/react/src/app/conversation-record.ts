@@ -61,12 +61,22 @@ export function recordIn(value: unknown): ConversationRecord | undefined {
     createdAt,
     updatedAt,
     ...(isPinned === true && { isPinned }),
-    ...(typeof folder === "string" && folder !== "" && { folder }),
+    ...folderIn(folder),
     ...(isAnswering === true && { isAnswering }),
     ...(isTime(removedAt) && { removedAt }),
     ...sharedIn(shared),
     revision: Number.isSafeInteger(revision) ? (revision as number) : 0,
   };
+}
+
+/** Makes the name of a folder: what looks alike is one, however a keyboard writes its accents. Undefined for none. */
+export function folderOf(name: string): string | undefined {
+  return name.trim().normalize() || undefined;
+}
+
+function folderIn(value: unknown): Pick<ConversationRecord, "folder"> {
+  const folder = typeof value === "string" ? folderOf(value) : undefined;
+  return folder === undefined ? {} : { folder };
 }
 
 function sharedIn(value: unknown): Pick<ConversationRecord, "shared"> {

@@ -12,7 +12,7 @@ import { createConversationActivity } from "./conversation-activity.js";
 import { type ConversationListState, createListing } from "./conversation-listing.js";
 import { createConversationNews } from "./conversation-news.js";
 import { purgeLater } from "./conversation-purge.js";
-import { recordIn, titleOfQuestion } from "./conversation-record.js";
+import { folderOf, recordIn, titleOfQuestion } from "./conversation-record.js";
 import { COLLECTION, type ConversationRecords, createConversationRecords } from "./conversation-records.js";
 import {
   type ConversationMatch,
@@ -111,7 +111,8 @@ export function createConversationStore(
     pin: (id, isPinned = true) => records.change(id, { isPinned }),
     move: (id, folder) => records.change(id, { folder: folderOf(folder) }),
     renameFolder(folder, name) {
-      const within = [...records.all].flatMap(([id, record]) => (record.folder === folder ? id : []));
+      const old = folderOf(folder);
+      const within = [...records.all].flatMap(([id, record]) => (old && record.folder === old ? id : []));
       records.changeAll(within, { folder: folderOf(name) });
     },
     remove(id) {
@@ -210,11 +211,6 @@ function noteQuestions(
     // a question in a removed conversation brings it back: its messages would be lost
     records.change(id, { updatedAt, title, removedAt: undefined });
   }
-}
-
-/** Makes the name of a folder: what looks alike is one, however a keyboard writes its accents. Undefined for none. */
-function folderOf(name: string): string | undefined {
-  return name.trim().normalize() || undefined;
 }
 
 /** 128 random bits; not `randomUUID`, which plain-http pages do not have. */

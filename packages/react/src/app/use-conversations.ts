@@ -4,7 +4,7 @@ import { useClient } from "../provider.js";
 import { useIsHydrated } from "../use-is-hydrated.js";
 import { useNotedOptions } from "../use-noted-options.js";
 import type { ConversationListState } from "./conversation-listing.js";
-import type { Conversation } from "./conversation-record.js";
+import { type Conversation, folderOf } from "./conversation-record.js";
 import type { ConversationMatch } from "./conversation-search.js";
 import { type ConversationStore, conversationStoreOf } from "./conversations.js";
 
@@ -82,10 +82,11 @@ export function useConversations(options: UseConversationsOptions = {}): UseConv
     return store.show(activeId);
   }, [store, activeId]);
   const all = isHydrated ? state.conversations : none;
-  const inFolder = useMemo(
-    () => (folder === undefined ? all : all.filter((one) => one.folder === folder)),
-    [all, folder],
-  );
+  const inFolder = useMemo(() => {
+    if (folder === undefined) return all;
+    const name = folderOf(folder);
+    return name === undefined ? none : all.filter((one) => one.folder === name);
+  }, [all, folder]);
   const conversations = useMemo(() => inFolder.slice(0, pages * pageSize), [inFolder, pages, pageSize]);
   const { getSnapshot, subscribe, track, show, ...verbs } = store;
   return {

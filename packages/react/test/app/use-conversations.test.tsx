@@ -311,6 +311,14 @@ test("A name whose accents are written in another way is that of the same folder
     page.list().move(sea, "Cafe\u0301");
   });
   await waitFor(() => expect(page.list().folders).toEqual(["Caf\u00e9"]));
+  await page.show({ folder: " Cafe\u0301" });
+  expect(page.list().total).toBe(2);
+  act(() => page.list().renameFolder("Cafe\u0301", "Tea"));
+  // an empty name is that of no folder, and not of those in none
+  act(() => page.list().move(sky, ""));
+  act(() => page.list().renameFolder(" ", "All"));
+  await page.show({ folder: "" });
+  expect([page.list().folders, page.list().total]).toEqual([["Tea"], 0]);
 });
 
 test("A folder that is stored in another form than a text is none", async () => {
