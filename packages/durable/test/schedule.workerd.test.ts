@@ -611,6 +611,18 @@ describe("case 254: bounds of schedules", () => {
     await other.schedule(daily({ id: "s-2" }));
   });
 
+  test("Of ten that are asked for at once, a user gets as many as the runner allows", async () => {
+    const asked = Array.from({ length: 10 }, (_, nth) =>
+      ada.ask("POST", "/schedules", daily({ id: `s-${nth}` })),
+    );
+    const statuses = (await Promise.all(asked)).map(({ status }) => status);
+    expect(statuses.filter((status) => status === 200)).toHaveLength(3);
+    expect(statuses.filter((status) => status === 429)).toHaveLength(7);
+    expect(await ada.schedules()).toHaveLength(3);
+    const other = openRunUser(ada.user, "c-2");
+    expect((await other.ask("POST", "/schedules", daily())).status).toBe(429);
+  });
+
   test("Those that have ended are forgotten one day, and are few until then", async () => {
     for (let nth = 0; nth < 60; nth += 1) {
       await ada.schedule(once({ id: `s-${nth}` }));

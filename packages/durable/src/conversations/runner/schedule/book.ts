@@ -19,6 +19,8 @@ export function openBook<Env>(
   { schedules: options }: RunnerSetup<Env>,
   rows: ReturnType<typeof openScheduleRows>,
 ) {
+  /** Ids of the schedules that are being made. */
+  const coming: string[] = [];
   return { ask, list: () => rows.list(), remove, keep, wake, putBack };
 
   /** Makes a schedule, or changes one. @throws {Refusal} */
@@ -27,9 +29,20 @@ export function openBook<Env>(
     const asked = askedSchedule(body);
     const same = sameAs(asked, user);
     if (same) return same;
-    const isNew = rows.find(asked.id)?.nextAt == null;
-    if (isNew && !(await place.claimSchedules(1, options.most)))
-      throw turnRefusal("too_many_schedules", { what: options.most });
+    if (rows.find(asked.id)?.nextAt != null) return await make(asked, user);
+    coming.push(asked.id);
+    try {
+      // those that are asked for at once count, too
+      if (!(await place.claimSchedules(new Set(coming).size, options.most)))
+        throw turnRefusal("too_many_schedules", { what: options.most });
+      return await make(asked, user);
+    } finally {
+      coming.splice(coming.indexOf(asked.id), 1);
+    }
+  }
+
+  /** Stores a schedule that may be there. @throws {Refusal} */
+  async function make(asked: ScheduleRequest, user: string): Promise<Schedule> {
     await place.room(2 * JSON.stringify(asked).length + 1_000);
     // nothing is awaited from here on: of two devices with one schedule, one makes it
     const known = sameAs(asked, user);
@@ -38,11 +51,12 @@ export function openBook<Env>(
     const { next: nextAt } = timesAround(asked, now);
     if (nextAt === undefined || nextAt > now + AHEAD_MS)
       throw turnRefusal("turn_invalid", { what: "at: send a time in the future, at most 366 days ahead" });
-    const schedule = { ...asked, user, createdAt: rows.find(asked.id)?.createdAt ?? now, nextAt };
+    const before = rows.find(asked.id);
+    const schedule = { ...asked, user, createdAt: before?.createdAt ?? now, nextAt };
     keep(schedule);
     forgetEnded(now);
     // the list of the user gets a conversation that no device has begun
-    if (isNew) place.wakeBy(now);
+    if (before?.nextAt == null) place.wakeBy(now);
     return schedule;
   }
 
