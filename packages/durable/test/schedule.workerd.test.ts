@@ -623,6 +623,23 @@ describe("case 254: bounds of schedules", () => {
     expect((await other.ask("POST", "/schedules", daily())).status).toBe(429);
   });
 
+  test("Those that are refused count for nothing, in conversations to which nothing is written", async () => {
+    for (let nth = 0; nth < 4; nth += 1) {
+      const { status } = await openRunUser(ada.user, `past-${nth}`).ask(
+        "POST",
+        "/schedules",
+        once({ at: NOON - 1 }),
+      );
+      expect(status).toBe(400);
+    }
+    for (let nth = 0; nth < 3; nth += 1) await ada.schedule(daily({ id: `s-${nth}` }));
+    const other = openRunUser(ada.user, "c-2");
+    expect((await other.ask("POST", "/schedules", daily())).status).toBe(429);
+    await ada.ask("DELETE", "/schedules", undefined, "?schedule=s-0");
+    await ada.ring();
+    await other.schedule(daily());
+  });
+
   test("Those that have ended are forgotten one day, and are few until then", async () => {
     for (let nth = 0; nth < 60; nth += 1) {
       await ada.schedule(once({ id: `s-${nth}` }));

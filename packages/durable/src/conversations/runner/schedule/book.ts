@@ -29,15 +29,38 @@ export function openBook<Env>(
     const asked = askedSchedule(body);
     const same = sameAs(asked, user);
     if (same) return same;
-    if (rows.find(asked.id)?.nextAt != null) return await make(asked, user);
+    nextOf(asked, Date.now());
+    return rows.find(asked.id)?.nextAt == null
+      ? await makeNew(asked, user, options.most)
+      : await make(asked, user);
+  }
+
+  /** Makes a schedule that counts: those that are asked for at once do, too. @throws {Refusal} */
+  async function makeNew(asked: ScheduleRequest, user: string, most: number): Promise<Schedule> {
     coming.push(asked.id);
     try {
-      // those that are asked for at once count, too
-      if (!(await place.claimSchedules(new Set(coming).size, options.most)))
-        throw turnRefusal("too_many_schedules", { what: options.most });
-      return await make(asked, user);
-    } finally {
-      coming.splice(coming.indexOf(asked.id), 1);
+      if (!(await place.claimSchedules(new Set(coming).size, most)))
+        throw turnRefusal("too_many_schedules", { what: most });
+      const made = await make(asked, user);
+      leave(asked.id);
+      return made;
+    } catch (error) {
+      leave(asked.id);
+      await giveBack();
+      throw error;
+    }
+  }
+
+  function leave(id: string): void {
+    coming.splice(coming.indexOf(id), 1);
+  }
+
+  /** Corrects the count at the index, which no note does for a conversation to which nothing was written. */
+  async function giveBack(): Promise<void> {
+    try {
+      await place.claimSchedules(new Set(coming).size, Number.MAX_SAFE_INTEGER);
+    } catch {
+      // the user was erased, or the index can't be reached: the next note corrects it
     }
   }
 
@@ -48,9 +71,7 @@ export function openBook<Env>(
     const known = sameAs(asked, user);
     if (known) return known;
     const now = Date.now();
-    const { next: nextAt } = timesAround(asked, now);
-    if (nextAt === undefined || nextAt > now + AHEAD_MS)
-      throw turnRefusal("turn_invalid", { what: "at: send a time in the future, at most 366 days ahead" });
+    const nextAt = nextOf(asked, now);
     const before = rows.find(asked.id);
     const schedule = { ...asked, user, createdAt: before?.createdAt ?? now, nextAt };
     keep(schedule);
@@ -102,6 +123,13 @@ export function openBook<Env>(
     });
     place.write(new Map(written));
   }
+}
+
+/** Returns the first start. @throws {Refusal} 400 for a time that is over, or far away */
+function nextOf(asked: ScheduleRequest, now: number): number {
+  const { next } = timesAround(asked, now);
+  if (next !== undefined && next <= now + AHEAD_MS) return next;
+  throw turnRefusal("turn_invalid", { what: "at: send a time in the future, at most 366 days ahead" });
 }
 
 function requestOf(schedule: Schedule): ScheduleRequest {
