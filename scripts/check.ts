@@ -13,7 +13,15 @@ const checks: Readonly<Record<string, readonly (readonly string[])[]>> = {
   style: [["biome", "ci", "."]],
   /** The rules of React's compiler. */
   react: [
-    ["eslint", "--max-warnings", "0", "packages/react/src", "examples/studio/src", "examples/registry"],
+    [
+      "eslint",
+      "--max-warnings",
+      "0",
+      "packages/react/src",
+      "examples/studio/src",
+      "examples/studio/demo",
+      "examples/registry",
+    ],
   ],
   /** Files, exports and dependencies that nothing uses. */
   unused: [["knip"]],

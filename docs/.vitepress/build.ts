@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { dirname, join } from "node:path";
 import { build as bundle } from "vite";
 import { build } from "vitepress";
-import { buildHostedStudio } from "../../examples/studio/hosted/build.ts";
+import { buildHostedStudio } from "../../examples/studio/demo/hosted/build.ts";
 import { writeForPrograms } from "./llms.ts";
 import { writeReference } from "./reference/write.ts";
 

@@ -8,10 +8,10 @@ import {
 } from "@sluice/durable";
 import { runner } from "@sluice/durable/runner";
 import { createProxy, type GatewayProxy } from "@sluice/worker-proxy";
-import { type Env as CommonEnv, options } from "./options.ts";
+import { options, type ProxyEnv } from "./studio-worker.ts";
 
 /** Bindings of the part for the room "Devices". */
-export interface DevicesEnv extends CommonEnv {
+export interface DevicesEnv extends ProxyEnv {
   readonly STREAM_LOG: ObjectNamespace;
   readonly CONVERSATIONS: ObjectNamespace;
 }

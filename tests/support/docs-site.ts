@@ -17,13 +17,13 @@ const sources = [
   "docs/**/*.*",
   "examples/registry/**/*.*",
   "packages/*/{src,dist}/**/*.*",
-  "examples/studio/{build,demo,hosted,public,src}/**/*.*",
+  "examples/studio/{build,demo,public,src}/**/*.*",
   "examples/studio/*.{ts,html}",
   "{.,packages/*,examples/*}/*.{md,json}",
 ];
 const generated = [
   "docs/{dist,public,reference}/**",
-  "examples/studio/hosted/dist/**",
+  "examples/studio/demo/hosted/dist/**",
   "docs/.vitepress/.tmp/**",
   "**/node_modules/**",
 ];

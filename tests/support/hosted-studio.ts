@@ -44,7 +44,7 @@ export async function startHostedStudio(path: string): Promise<HostedStudio> {
     asked.push(pathname);
     const name = pathname.startsWith(path) ? pathname.slice(path.length) || "index.html" : undefined;
     if (name === undefined || withheld.has(pathname)) return new Response("not found", { status: 404 });
-    const content = await readFile(join(studio, "hosted/dist", name)).catch(() => undefined);
+    const content = await readFile(join(studio, "demo/hosted/dist", name)).catch(() => undefined);
     if (!content) return new Response("not found", { status: 404 });
     // a host of files lets browsers keep nothing without asking
     const headers = { "content-type": types[extname(name)] ?? "", "cache-control": "no-cache" };
@@ -60,7 +60,7 @@ function buildOnce(): Promise<void> {
 }
 
 async function build(): Promise<void> {
-  const child = spawn(process.execPath, ["hosted/build.ts"], {
+  const child = spawn(process.execPath, ["demo/hosted/build.ts"], {
     cwd: studio,
     stdio: ["ignore", "pipe", "pipe"],
     // what a test run sets is no business of the build

@@ -6,7 +6,7 @@ import { createEmulator, type Emulator, type EmulatorOptions } from "@sluice/emu
 import { serve } from "@sluice/emulator/serve";
 import { createProxy } from "@sluice/worker-proxy";
 import { devicesProxy, nameIn } from "../../examples/studio/devices.ts";
-import { type Env, options as proxyOptions } from "../../examples/studio/options.ts";
+import { type ProxyEnv, options as proxyOptions } from "../../examples/studio/studio-worker.ts";
 import { Conversations, StreamLog } from "../../examples/studio/worker.ts";
 
 const dist = fileURLToPath(new URL("../../examples/studio/dist/", import.meta.url));
@@ -38,7 +38,7 @@ export async function startQuickStudio({
   const emulator = createEmulator({ apiKeys: [KEY], ...options });
   const gateway = await serve(picture ? withPicture(emulator, picture) : emulator, { port: 0 });
   // the page's clock is put forward: an answer of a moment ago is hours old
-  const worker = createProxy<Env>({ ...proxyOptions, limits: { pollMemoMs: 0 } });
+  const worker = createProxy<ProxyEnv>({ ...proxyOptions, limits: { pollMemoMs: 0 } });
   const env = { GATEWAY_URL: gateway.url, GATEWAY_API_KEY: KEY, ORIGINS: "" };
   const classes = { STREAM_LOG: StreamLog, CONVERSATIONS: Conversations };
   let objects: Objects<typeof env, keyof typeof classes> | undefined;

@@ -1,4 +1,4 @@
-import { startServiceWorker } from "../../../examples/studio/hosted/start-service-worker.ts";
+import { startServiceWorker } from "../../../examples/studio/demo/hosted/start-service-worker.ts";
 
 /**
  * Starts the gateway of the live examples, and returns its address.

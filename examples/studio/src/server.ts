@@ -1,5 +1,5 @@
 import { atom } from "nanostores";
-import { NOT_SENT, startService } from "./hosted/start.js";
+import { startService } from "../demo/hosted/start.js";
 
 declare global {
   interface ImportMetaEnv {
@@ -40,9 +40,20 @@ async function reachesServer(): Promise<boolean> {
   return answers;
 }
 
+/** Message of the error of a request that did not leave: the client takes it for one that was not sent. */
+const NOT_SENT = "Failed to fetch: ENETUNREACH";
+
+/** Starts the server of a hosted page. Throws where it can't: then no request has left this page. */
+export async function assertStarted(): Promise<void> {
+  if (!isHosted) return;
+  await startService().catch((cause: unknown) => {
+    throw new TypeError(NOT_SENT, { cause });
+  });
+}
+
 /** Throws where a request can't reach the server: then it has not left this page. */
 export async function assertReachable(): Promise<void> {
-  if (isHosted) await startService();
+  await assertStarted();
   if (!(await reachesServer())) throw new TypeError(NOT_SENT);
 }
 

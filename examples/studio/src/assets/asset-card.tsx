@@ -10,7 +10,7 @@ import { useDescription } from "../errors.js";
 import { focusPlace } from "../media/composer.js";
 import { urlsOf, useImageForm, useVideoForm } from "../media/use-media-form.js";
 import { ASSET_REFUSED, assetWords, NO_PREVIEW } from "../room-words.js";
-import { openRoute } from "../routes.js";
+import { openRoute } from "../rooms.js";
 import { isLoadable } from "../server.js";
 import { Badge, Button, IconButton } from "../ui/button.js";
 import { toast } from "../ui/popups.js";

@@ -1,5 +1,5 @@
 import { useRef, useState } from "react";
-import { createId, useRoute } from "../routes.js";
+import { createId, useRoute } from "../rooms.js";
 import { RoomHeader } from "../shell/bars.js";
 import { later } from "../ui/later.js";
 import { ask, cancelAsk, useWaitingAsk } from "../welcome/asks.js";

@@ -1,51 +1,9 @@
 import { useStore } from "@nanostores/react";
-import { type ChatTool, defineTool, type RecordStorage, type ThreadMessage } from "@sluice/core";
+import type { RecordStorage, ThreadMessage } from "@sluice/core";
 import { type UseChatStreamResult, useChatStream } from "@sluice/react";
-import { atom } from "nanostores";
 import { createContext, use, useCallback, useEffect, useMemo } from "react";
-import * as v from "valibot";
 import { isAway, isOfOffline } from "../server.js";
-import { type ChatSettings, hasTools, targetOf } from "./settings.js";
-
-/** Notes that the model was allowed to keep. They are gone when the page is left. */
-export const notes = atom<readonly string[]>([]);
-
-/** Runs at once. */
-const rollDice = defineTool({
-  name: "roll_dice",
-  description: "Rolls dice and returns what each shows",
-  parameters: v.object({
-    count: v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(20), v.description("Number of dice")),
-    sides: v.pipe(v.number(), v.integer(), v.minValue(2), v.maxValue(100), v.description("Sides of each")),
-  }),
-  execute({ count, sides }) {
-    const words = crypto.getRandomValues(new Uint32Array(count));
-    const rolls = Array.from(words, (word) => 1 + (word % sides));
-    return { rolls, total: rolls.reduce((sum, roll) => sum + roll, 0) };
-  },
-});
-
-/** Runs after the user has approved it. */
-const saveNote = defineTool({
-  name: "save_note",
-  description: "Keeps a note for the user, on this page",
-  parameters: v.object({ text: v.pipe(v.string(), v.minLength(1), v.description("The note")) }),
-  needsApproval: true,
-  execute({ text }) {
-    notes.set([...notes.get(), text]);
-    return { saved: true, notes: notes.get().length };
-  },
-});
-
-/** Waits for the user's answer, which its card asks for. */
-const pickColor = defineTool({
-  name: "pick_color",
-  description: "Asks the user to pick a color; returns its name and hex code",
-  parameters: v.object({ question: v.pipe(v.string(), v.description("What the color is for")) }),
-});
-
-/** The tools of the studio. */
-const tools: readonly ChatTool[] = [rollDice, saveNote, pickColor];
+import { type ChatSettings, hasTools, targetOf, tools } from "./settings.js";
 
 /** Text of the message that asks for the rest of an answer. */
 export const CONTINUE = "Continue";
@@ -150,4 +108,53 @@ function letStop(chat: string, stop: () => void): () => void {
 /** Asks the tab that answers in a chat to stop. */
 function askToStop(chat: string): void {
   channel?.postMessage(chat);
+}
+
+/** A question and the answers to it: several where the model calls tools. */
+export interface TurnMessages {
+  readonly id: string;
+  readonly question?: ThreadMessage;
+  readonly answers: readonly ThreadMessage[];
+  /** Text of the last answer, as Markdown that can be read without the answer that it continues. */
+  readonly text: string;
+}
+
+/** Groups messages to turns: a question, and the answers to it. */
+export function turnsOf(messages: readonly ThreadMessage[]): TurnMessages[] {
+  const turns: { id: string; question?: ThreadMessage; answers: ThreadMessage[]; text: string }[] = [];
+  for (const message of messages) {
+    if (message.role === "user") {
+      turns.push({ id: message.id, question: message, answers: [], text: "" });
+    } else if (message.role === "assistant") {
+      if (turns.length === 0) turns.push({ id: message.id, answers: [], text: "" });
+      turns.at(-1)?.answers.push(message);
+    }
+  }
+  for (const [at, turn] of turns.entries()) {
+    const text = turn.answers.at(-1)?.content ?? "";
+    const isRest = turn.question?.content === CONTINUE;
+    turn.text = isRest ? completed(turns[at - 1]?.text ?? "", text) : text;
+  }
+  return turns;
+}
+
+/** Puts before the rest of a cut text what it needs to be read: the fence of its code, the head of its table, … */
+function completed(cut: string, rest: string): string {
+  const fences = cut.match(/^ *(?:```|~~~).*$/gm) ?? [];
+  if (isOdd(fences.length)) return `${fences.at(-1)}\n${rest}`;
+  const prose = cut.replace(/^ *(```|~~~)[\s\S]*?^ *\1.*$/gm, "");
+  // a model may also begin anew: the rest has to end what is open
+  const isOpen = (text: string, sign: string) => isOdd(text.split(sign).length - 1) && rest.includes(sign);
+  if (isOpen(prose, "$$")) return prose.slice(prose.lastIndexOf("$$")) + rest;
+  const paragraph = prose.slice(prose.lastIndexOf("\n\n") + 1).trimStart();
+  if (paragraph.startsWith("|") && /^.*\|/.test(rest)) {
+    const lines = paragraph.split("\n");
+    return (lines.length < 3 ? paragraph : [...lines.slice(0, 2), lines.at(-1)].join("\n")) + rest;
+  }
+  const sign = ["**", "`"].find((it) => isOpen(paragraph, it));
+  return sign ? sign + rest.trimStart() : rest;
+}
+
+function isOdd(count: number): boolean {
+  return count % 2 === 1;
 }

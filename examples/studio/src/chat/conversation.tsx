@@ -16,8 +16,7 @@ import { DropHint } from "@/components/sluice/attachments";
 import { SyncNote } from "@/components/sluice/devices";
 import { chatListOptions, keeping, storage } from "../client.js";
 import { useInspected } from "../inspector/feed.js";
-import { whileAsking } from "../rooms.js";
-import { openRoute } from "../routes.js";
+import { openRoute, whileAsking } from "../rooms.js";
 import { RoomHeader } from "../shell/bars.js";
 import { useRoomCommands } from "../shell/commands.js";
 import { IconButton } from "../ui/button.js";
@@ -25,15 +24,15 @@ import { later } from "../ui/later.js";
 import { Popover, toast } from "../ui/popups.js";
 import { type Ask, ask as askInNewChat, useAsks } from "../welcome/asks.js";
 import { ALL_SAVED, chatWords, MOST_FILES, missingChatWords, unsavedWords } from "../words.js";
-import { type ChatVerbs, lastQuestion, notes, useChat } from "./chat.js";
+import { type ChatVerbs, lastQuestion, useChat } from "./chat.js";
 import { Composer } from "./composer.js";
 import { DocumentButton, dropPropsOf } from "./documents.js";
 import { ModelMenu, SettingsMenu } from "./model-menu.js";
-import { changeSettings, chatSettings, targetOf, toolNamesOf, withTools } from "./settings.js";
+import { changeSettings, chatSettings, notes, targetOf, toolNamesOf, withTools } from "./settings.js";
 
 const Log = later(async () => (await import("./log.js")).Log);
-const ChatCost = later(async () => (await import("./cost.js")).ChatCost, "none");
-const NextCost = later(async () => (await import("./cost.js")).NextCost, "none");
+const ChatCost = later(async () => (await import("../costs.js")).ChatCost, "none");
+const NextCost = later(async () => (await import("../costs.js")).NextCost, "none");
 const gap = <div className="grow" />;
 
 interface ConversationProps {

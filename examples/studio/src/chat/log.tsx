@@ -1,12 +1,18 @@
-import type { ThreadMessage } from "@sluice/core";
 import clsx from "clsx";
 import { ArrowDown } from "lucide-react";
-import { type ReactNode, useDeferredValue, useEffect, useMemo, useRef, useState } from "react";
+import {
+  type ReactNode,
+  type RefObject,
+  useDeferredValue,
+  useEffect,
+  useMemo,
+  useRef,
+  useState,
+} from "react";
 import { useStickToBottom } from "use-stick-to-bottom";
 import { useMedia } from "../browser.js";
-import { type Chat, ChatContext, CONTINUE } from "./chat.js";
-import { placeBefore, usePlace } from "./place.js";
-import { Turn, type TurnMessages } from "./turn.js";
+import { type Chat, ChatContext, turnsOf } from "./chat.js";
+import { Turn } from "./turn.js";
 
 /** Number of turns that are shown at once; a longer chat gets its older turns when the browser has time. */
 const FIRST_TURNS = 12;
@@ -31,7 +37,7 @@ export function Log({ chat, placeId, label = "Messages", empty }: LogProps) {
     resize: isStill ? "instant" : "smooth",
   });
   usePlace(placeId, before, scrollRef, contentRef, isAtBottom);
-  const turns = useMemo(() => grouped(messages), [messages]);
+  const turns = useMemo(() => turnsOf(messages), [messages]);
   const all = useDeferredValue(turns);
   const shown = turns.length - all.length > FIRST_TURNS ? turns.slice(-FIRST_TURNS) : turns;
   const asked = messages.findLast(({ role }) => role === "user")?.id;
@@ -108,42 +114,86 @@ export function Log({ chat, placeId, label = "Messages", empty }: LogProps) {
   );
 }
 
-/** Groups messages to turns: a question, and the answers to it. */
-function grouped(messages: readonly ThreadMessage[]): TurnMessages[] {
-  const turns: { id: string; question?: ThreadMessage; answers: ThreadMessage[]; text: string }[] = [];
-  for (const message of messages) {
-    if (message.role === "user") {
-      turns.push({ id: message.id, question: message, answers: [], text: "" });
-    } else if (message.role === "assistant") {
-      if (turns.length === 0) turns.push({ id: message.id, answers: [], text: "" });
-      turns.at(-1)?.answers.push(message);
-    }
-  }
-  for (const [at, turn] of turns.entries()) {
-    const text = turn.answers.at(-1)?.content ?? "";
-    const isRest = turn.question?.content === CONTINUE;
-    turn.text = isRest ? completed(turns[at - 1]?.text ?? "", text) : text;
-  }
-  return turns;
+/** A place in a log. */
+interface Place {
+  /** Id of the conversation. */
+  readonly chat: string;
+  /** Id of the first turn in view. */
+  readonly turn: string;
+  /** Distance from the top of the log down to that of the turn, in pixels. */
+  readonly offset: number;
 }
 
-/** Puts before the rest of a cut text what it needs to be read: the fence of its code, the head of its table, … */
-function completed(cut: string, rest: string): string {
-  const fences = cut.match(/^ *(?:```|~~~).*$/gm) ?? [];
-  if (isOdd(fences.length)) return `${fences.at(-1)}\n${rest}`;
-  const prose = cut.replace(/^ *(```|~~~)[\s\S]*?^ *\1.*$/gm, "");
-  // a model may also begin anew: the rest has to end what is open
-  const isOpen = (text: string, sign: string) => isOdd(text.split(sign).length - 1) && rest.includes(sign);
-  if (isOpen(prose, "$$")) return prose.slice(prose.lastIndexOf("$$")) + rest;
-  const paragraph = prose.slice(prose.lastIndexOf("\n\n") + 1).trimStart();
-  if (paragraph.startsWith("|") && /^.*\|/.test(rest)) {
-    const lines = paragraph.split("\n");
-    return (lines.length < 3 ? paragraph : [...lines.slice(0, 2), lines.at(-1)].join("\n")) + rest;
+const KEY = "sluice-place";
+
+/** Events of a person who goes elsewhere in a log. */
+const MOVES = ["wheel", "pointerdown", "keydown"] as const;
+
+/** The place in a chat before a reload; undefined where it was the end. */
+function placeBefore(chat: string | undefined): Place | undefined {
+  try {
+    const kept = JSON.parse(sessionStorage.getItem(KEY) ?? "null") as Place | null;
+    return kept && kept.chat === chat ? kept : undefined;
+  } catch {
+    return undefined;
   }
-  const sign = ["**", "`"].find((it) => isOpen(paragraph, it));
-  return sign ? sign + rest.trimStart() : rest;
 }
 
-function isOdd(count: number): boolean {
-  return count % 2 === 1;
+function keepPlace(place: Place | undefined): void {
+  try {
+    if (place) sessionStorage.setItem(KEY, JSON.stringify(place));
+    else sessionStorage.removeItem(KEY);
+  } catch {
+    // private windows: a reload shows the end
+  }
+}
+
+function turnsIn(log: HTMLElement): readonly HTMLElement[] {
+  return [...log.querySelectorAll<HTMLElement>("[data-turn]")];
+}
+
+function offsetOf(turn: HTMLElement, log: HTMLElement): number {
+  return turn.getBoundingClientRect().top - log.getBoundingClientRect().top;
+}
+
+/**
+ * Keeps the place in a log over a reload, and holds the log at the one `before` while its turns are still rendered,
+ * until the user moves.
+ *
+ * @param chat id of the conversation; undefined where no place is kept
+ */
+function usePlace(
+  chat: string | undefined,
+  before: Place | undefined,
+  log: RefObject<HTMLElement | null>,
+  content: RefObject<HTMLElement | null>,
+  isAtEnd: boolean,
+): void {
+  useEffect(() => {
+    keepPlace(undefined);
+    if (!before || !log.current || !content.current) return;
+    const element = log.current;
+    const hold = new ResizeObserver(() => {
+      const turn = turnsIn(element).find((one) => one.dataset["turn"] === before.turn);
+      if (turn) element.scrollTop += offsetOf(turn, element) - before.offset;
+    });
+    const stop = () => hold.disconnect();
+    hold.observe(content.current);
+    for (const move of MOVES) addEventListener(move, stop, { once: true, capture: true });
+    return () => {
+      stop();
+      for (const move of MOVES) removeEventListener(move, stop, { capture: true });
+    };
+  }, [before, log, content]);
+  useEffect(() => {
+    if (chat === undefined) return;
+    const keep = () => {
+      const { current } = log;
+      const turn = current && turnsIn(current).find((one) => offsetOf(one, current) + one.offsetHeight > 0);
+      if (turn && !isAtEnd)
+        keepPlace({ chat, turn: turn.dataset["turn"] as string, offset: offsetOf(turn, current) });
+    };
+    addEventListener("pagehide", keep);
+    return () => removeEventListener("pagehide", keep);
+  }, [chat, log, isAtEnd]);
 }

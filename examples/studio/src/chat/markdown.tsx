@@ -2,8 +2,8 @@ import type { MathPlugin } from "@streamdown/math";
 import clsx from "clsx";
 import { type ComponentProps, type ElementType, memo, useEffect, useState } from "react";
 import { type Components, type ExtraProps, type PluginConfig, Streamdown } from "streamdown";
+import { soon } from "../browser.js";
 import { Button } from "../ui/button.js";
-import { soon } from "../ui/later.js";
 import { CodeBlock } from "./code-block.js";
 import { formulasOf, placeWidth } from "./formulas.js";
 

@@ -1,6 +1,7 @@
-import type { ChatTarget } from "@sluice/core";
+import { type ChatTarget, type ChatTool, defineTool } from "@sluice/core";
 import { type ChatModel, chatModels } from "@sluice/core/schemas";
 import { chatModelInfo, chatTargetOf, type FormValues } from "@sluice/react/app";
+import { atom } from "nanostores";
 import * as v from "valibot";
 import { keptAtom } from "../browser.js";
 
@@ -87,13 +88,6 @@ function isSettings(kept: unknown): kept is ChatSettings {
   );
 }
 
-/** Names of the tools on their cards. */
-export const toolTitles: Readonly<Record<string, string>> = {
-  roll_dice: "Roll dice",
-  save_note: "Save a note",
-  pick_color: "Pick a color",
-};
-
 /** Chat settings under a name: model, parameters, instructions and tools. */
 interface Preset {
   readonly name: string;
@@ -119,3 +113,50 @@ export function removePreset(name: string): () => void {
   presets.set(before.filter((it) => it.name !== name));
   return () => presets.set(before);
 }
+
+/** Notes that the model was allowed to keep. They are gone when the page is left. */
+export const notes = atom<readonly string[]>([]);
+
+/** Runs at once. */
+const rollDice = defineTool({
+  name: "roll_dice",
+  description: "Rolls dice and returns what each shows",
+  parameters: v.object({
+    count: v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(20), v.description("Number of dice")),
+    sides: v.pipe(v.number(), v.integer(), v.minValue(2), v.maxValue(100), v.description("Sides of each")),
+  }),
+  execute({ count, sides }) {
+    const words = crypto.getRandomValues(new Uint32Array(count));
+    const rolls = Array.from(words, (word) => 1 + (word % sides));
+    return { rolls, total: rolls.reduce((sum, roll) => sum + roll, 0) };
+  },
+});
+
+/** Runs after the user has approved it. */
+const saveNote = defineTool({
+  name: "save_note",
+  description: "Keeps a note for the user, on this page",
+  parameters: v.object({ text: v.pipe(v.string(), v.minLength(1), v.description("The note")) }),
+  needsApproval: true,
+  execute({ text }) {
+    notes.set([...notes.get(), text]);
+    return { saved: true, notes: notes.get().length };
+  },
+});
+
+/** Waits for the user's answer, which its card asks for. */
+const pickColor = defineTool({
+  name: "pick_color",
+  description: "Asks the user to pick a color; returns its name and hex code",
+  parameters: v.object({ question: v.pipe(v.string(), v.description("What the color is for")) }),
+});
+
+/** The tools of the studio. */
+export const tools: readonly ChatTool[] = [rollDice, saveNote, pickColor];
+
+/** Names of the tools on their cards. */
+export const toolTitles: Readonly<Record<string, string>> = {
+  roll_dice: "Roll dice",
+  save_note: "Save a note",
+  pick_color: "Pick a color",
+};

@@ -8,29 +8,21 @@ import { Branches } from "@/components/sluice/branches";
 import { CopyButton } from "@/components/sluice/copy-button";
 import { AnswerSource } from "@/components/sluice/devices";
 import { canRetry } from "@/components/sluice/ending";
+import { UserMessage } from "@/components/sluice/message";
 import { Silence } from "@/components/sluice/waiting";
-import { prices } from "../prices.js";
+import { soon } from "../browser.js";
+import { prices } from "../costs.js";
 import { IconButton, onPressOnce } from "../ui/button.js";
-import { later, soon } from "../ui/later.js";
+import { later } from "../ui/later.js";
 import { costWords, sourceWords } from "../words.js";
-import { useVerbs } from "./chat.js";
+import { CONTINUE, type TurnMessages, useVerbs } from "./chat.js";
 import { AnswerEnding, NoAnswer, Waiting } from "./ending.js";
-import { Question } from "./question.js";
 import { modelWords } from "./settings.js";
 import { isAsking, Steps } from "./steps.js";
 
 const Markdown = later(async () => (await import("./markdown.js")).Markdown);
 // before the first answer comes
 void Markdown.preload();
-
-/** A question and the answers to it: several where the model calls tools. */
-export interface TurnMessages {
-  readonly id: string;
-  readonly question?: ThreadMessage;
-  readonly answers: readonly ThreadMessage[];
-  /** Text of the last answer, as Markdown that can be read without the answer that it continues. */
-  readonly text: string;
-}
 
 interface TurnProps {
   readonly turn: TurnMessages;
@@ -72,6 +64,21 @@ function isSame(one: TurnProps, other: TurnProps): boolean {
     turn.question === other.turn.question &&
     turn.answers.length === other.turn.answers.length &&
     turn.answers.every((answer, index) => answer === other.turn.answers[index])
+  );
+}
+
+interface QuestionProps {
+  readonly message: ThreadMessage;
+  readonly isBusy: boolean;
+}
+
+/** A message of the user. One that asks for the rest of an answer is a word. */
+function Question({ message, isBusy }: QuestionProps) {
+  const { edit, switchBranch } = useVerbs();
+  return (
+    <UserMessage message={message} isBusy={isBusy} onEdit={edit} onSwitchBranch={switchBranch}>
+      {message.content === CONTINUE && <p className="text-xs text-muted">Continue</p>}
+    </UserMessage>
   );
 }
 

@@ -1,14 +1,14 @@
 import { useStore } from "@nanostores/react";
+import { joinConversation } from "@sluice/core/remote";
 import { GatewayProvider } from "@sluice/react";
-import { useConversations } from "@sluice/react/app";
+import { describeError, useConversations } from "@sluice/react/app";
 import { CalendarClock, LogOut, Plus, Share2, Wifi, WifiOff } from "lucide-react";
-import { type ReactNode, useEffect, useState } from "react";
-import { ASK_FIRST, networkWords } from "../room-words.js";
-import { Chip, IconButton } from "../ui/button.js";
+import { type ReactNode, type SubmitEvent, useEffect, useState } from "react";
+import { ASK_FIRST, networkWords, shareWords } from "../room-words.js";
+import { Button, Chip, IconButton } from "../ui/button.js";
 import { DeviceChat } from "./device-chat.js";
-import { deviceNames, openDevice } from "./device-client.js";
-import { Schedules, Share } from "./panels.js";
-import { Join } from "./sign-in.js";
+import { addressOf, deviceNames, NameField, openDevice } from "./device-client.js";
+import { Schedules, Share, useAction } from "./panels.js";
 
 /* A device of the room "Devices": a page of its own, in a frame or a window. */
 
@@ -92,6 +92,29 @@ function Unlisted() {
 async function signOut(): Promise<void> {
   await client.forget();
   location.replace("./#/devices");
+}
+
+/** The page behind a link: signs in by another name, joins the chat, and opens it. */
+function Join() {
+  const { isBusy, error, run } = useAction();
+  function submit(event: SubmitEvent<HTMLFormElement>) {
+    event.preventDefault();
+    const user = String(new FormData(event.currentTarget).get("name"));
+    run(async () => {
+      const { id } = await joinConversation(openDevice(user, "guest").client, location.hash.slice(1));
+      location.replace(addressOf(user, "guest", id));
+    });
+  }
+  return (
+    <form onSubmit={submit} className="m-auto flex w-full max-w-sm flex-col gap-4 p-4">
+      <h1>{shareWords.intro}</h1>
+      <NameField suggestion="bob" />
+      <Button type="submit" look="primary" disabled={isBusy}>
+        {shareWords.join}
+      </Button>
+      {error && <p role="alert">{describeError(error).title}</p>}
+    </form>
+  );
 }
 
 /** The page of a device. */

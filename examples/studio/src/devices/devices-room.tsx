@@ -7,8 +7,7 @@ import { inspected } from "../inspector/feed.js";
 import { DEVICE_CLOSED, DEVICES_INTRO } from "../room-words.js";
 import { RoomHeader } from "../shell/bars.js";
 import { Button, IconButton } from "../ui/button.js";
-import { addressOf, type DeviceName, forgetDevices } from "./device-client.js";
-import { NameField } from "./sign-in.js";
+import { addressOf, type DeviceName, forgetDevices, NameField } from "./device-client.js";
 
 /** Name of the user who is signed in on both devices; empty while nobody is. */
 const signedIn = keptAtom("sluice-devices-user", "", (kept): kept is string => typeof kept === "string");

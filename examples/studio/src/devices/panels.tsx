@@ -26,7 +26,6 @@ import {
 import { isHosted } from "../server.js";
 import { Button, Chip, IconButton } from "../ui/button.js";
 import { linkAddressOf } from "./device-client.js";
-import { useAction } from "./use-action.js";
 
 /** The schedules of a chat: the server makes a picture later, or each morning, with no page open. */
 export function Schedules({ id, count }: PanelParts) {
@@ -150,4 +149,19 @@ interface PanelParts {
   readonly id: string;
   /** Number of messages of the chat: a schedule that starts adds one. */
   readonly count: number;
+}
+
+/** Runs one action at a time, and keeps the error of the last one. */
+export function useAction() {
+  const [isBusy, setIsBusy] = useState(false);
+  const [error, setError] = useState<Error>();
+  return { isBusy, error, run };
+
+  function run(action: () => Promise<unknown>): void {
+    setIsBusy(true);
+    setError(undefined);
+    action()
+      .catch((cause) => setError(cause))
+      .finally(() => setIsBusy(false));
+  }
 }

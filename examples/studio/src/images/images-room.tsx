@@ -5,6 +5,7 @@ import { imageForm, imageRequestOf, type MediaField } from "@sluice/react/app";
 import { ImagePlus, Lock, LockOpen } from "lucide-react";
 import { type RefObject, useEffect } from "react";
 import type { DemoPrompt } from "../../demo/prompts.js";
+import { WithEstimate } from "../costs.js";
 import { useInspected } from "../inspector/feed.js";
 import { AddMedia } from "../media/add-media.js";
 import {
@@ -16,7 +17,6 @@ import {
   MediaRoom,
   PromptInput,
   useMediaRoom,
-  WithEstimate,
 } from "../media/composer.js";
 import { fieldOf, ModelSelect, MoreSettings, ResolutionChips, ShapeChips } from "../media/settings.js";
 import { LostFiles, References, useDrop, useSources } from "../media/sources.js";

@@ -8,7 +8,7 @@ import { ImageWall, PendingImages } from "@/components/sluice/image-wall";
 import { downloadWords } from "@/components/sluice/media-words";
 import { focusPlace } from "../media/composer.js";
 import { type MediaDraft, urlsOf, useImageForm, useVideoForm } from "../media/use-media-form.js";
-import { openRoute } from "../routes.js";
+import { openRoute } from "../rooms.js";
 import { Button } from "../ui/button.js";
 import { later } from "../ui/later.js";
 import { type MenuItem, toast } from "../ui/popups.js";

@@ -1,6 +1,5 @@
 import { useStore } from "@nanostores/react";
 import type { Outcome } from "@sluice/core";
-import { type EstimatedRequest, estimate } from "@sluice/core/prices";
 import { type ErrorWords, errorWords, useLeaveWarning } from "@sluice/react/app";
 import clsx from "clsx";
 import { CircleAlert, Sparkles } from "lucide-react";
@@ -12,17 +11,14 @@ import {
   useId,
   useRef,
 } from "react";
-import { Estimate } from "@/components/sluice/cost";
 import { directionOf } from "@/components/sluice/field-text";
 import { sceneOf, scenes } from "../../demo/media/art/scenes.js";
 import { type DemoPrompt, demoPrompts } from "../../demo/prompts.js";
 import { useDescription } from "../errors.js";
-import { prices } from "../prices.js";
 import { drawingWords, NOTHING_SENT, TOO_LARGE, UNSAVED } from "../room-words.js";
 import { isDemo, isOfOffline } from "../server.js";
 import { RoomHeader } from "../shell/bars.js";
 import { Button, onPressOnce } from "../ui/button.js";
-import { imaginary } from "../words.js";
 import { unsavedLists } from "./collection.js";
 import { filesInReading } from "./files.js";
 import { Problem } from "./sources.js";
@@ -215,21 +211,6 @@ export function GenerateButton({ button, isBusy, children, onPress }: GeneratePr
       <Sparkles aria-hidden />
       {isReading ? "Adding…" : children}
     </Button>
-  );
-}
-
-/** A button, and what its request will cost by the imaginary prices of the studio. */
-export function WithEstimate({
-  request,
-  children,
-}: {
-  readonly request: EstimatedRequest;
-  readonly children: ReactNode;
-}) {
-  return (
-    <Estimate estimate={estimate(request, prices)} words={imaginary}>
-      {children}
-    </Estimate>
   );
 }
 

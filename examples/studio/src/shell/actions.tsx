@@ -33,11 +33,11 @@ import {
   savePreset,
 } from "../chat/settings.js";
 import { chatListOptions } from "../client.js";
-import { openRoute, useRoute } from "../routes.js";
+import { openRoute, useRoute } from "../rooms.js";
 import { toast } from "../ui/popups.js";
 import { ask, failures, offered } from "../welcome/asks.js";
 import { transferWords } from "../words.js";
-import { chatActionsOf, folderActionsOf, namedActionsOf } from "./chat-actions.js";
+import { chatActionsOf, folderActionsOf, importChat, namedActionsOf } from "./chat-actions.js";
 import {
   inspectorView,
   keysOf,
@@ -48,7 +48,6 @@ import {
   toggleInspector,
   toggleRail,
 } from "./commands.js";
-import { importChat } from "./transfer.js";
 
 /** A row of the palette that does something. */
 export interface Action {

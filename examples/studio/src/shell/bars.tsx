@@ -14,8 +14,7 @@ import {
   Sun,
 } from "lucide-react";
 import type { ReactNode } from "react";
-import { isSettled, preloadRoom } from "../rooms.js";
-import { hrefOf, type RoomName, useRoute } from "../routes.js";
+import { hrefOf, isSettled, preloadRoom, type RoomName, useRoute } from "../rooms.js";
 import { IconButton } from "../ui/button.js";
 import { later } from "../ui/later.js";
 import {

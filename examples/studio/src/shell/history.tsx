@@ -4,11 +4,11 @@ import { Download, FileJson } from "lucide-react";
 import { useEffect } from "react";
 import { ConversationList } from "@/components/sluice/conversation-list";
 import { chatListOptions } from "../client.js";
-import { hrefOf, openRoute, useRoute } from "../routes.js";
+import { hrefOf, openRoute, useRoute } from "../rooms.js";
 import { Button } from "../ui/button.js";
-import { type MenuItem, toast } from "../ui/popups.js";
+import type { MenuItem } from "../ui/popups.js";
+import { exportChat, removeChat } from "./chat-actions.js";
 import { railDrawerIsOpen, shownFolder } from "./commands.js";
-import { exportChat } from "./transfer.js";
 
 /** The conversations of this browser, by folder and day. */
 export function History() {
@@ -29,15 +29,6 @@ export function History() {
   if (conversations.length === 0)
     return <p className="px-3 py-2 text-sm text-muted">{isRestoring ? "Loading…" : "No chats yet"}</p>;
 
-  const remove = ({ id }: Conversation) => {
-    verbs.remove(id);
-    toast("Chat deleted", {
-      onUndo() {
-        verbs.restore(id);
-        if (id === openId) openRoute({ room: "chat", id }, { isReplaced: true });
-      },
-    });
-  };
   return (
     <>
       <ConversationList
@@ -52,7 +43,7 @@ export function History() {
         folder={folder}
         onFolder={(name) => shownFolder.set(name)}
         onRenameFolder={verbs.renameFolder}
-        onRemove={remove}
+        onRemove={({ id }) => removeChat(verbs, id, id === openId)}
         actionsOf={exportsOf}
       />
       {hasMore && (

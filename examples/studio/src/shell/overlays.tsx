@@ -4,7 +4,7 @@ import { MessageSquare } from "lucide-react";
 import { type ComponentProps, useState } from "react";
 import readme from "../../../../README.md?raw";
 import { chatListOptions } from "../client.js";
-import { openRoute } from "../routes.js";
+import { openRoute } from "../rooms.js";
 import { later } from "../ui/later.js";
 import { Dialog } from "../ui/popups.js";
 import { type Action, useActions } from "./actions.js";

@@ -9,7 +9,7 @@ import { registrations } from "../assets/registered.js";
 import { videoOptions } from "../client.js";
 import { IMAGE_STORE } from "../images/gallery.js";
 import { busyWords, videoNotice } from "../room-words.js";
-import { hrefOf, useRoute } from "../routes.js";
+import { hrefOf, useRoute } from "../rooms.js";
 import { Button, ProgressBar } from "../ui/button.js";
 import { Popover, toast } from "../ui/popups.js";
 import { deleted } from "../videos/orders.js";

@@ -7,6 +7,7 @@ import { ImagePlus } from "lucide-react";
 import { type RefObject, useRef } from "react";
 import { usualTimeOf } from "@/components/sluice/video-progress";
 import { videoOptions } from "../client.js";
+import { WithEstimate } from "../costs.js";
 import { useInspected } from "../inspector/feed.js";
 import { AddMedia } from "../media/add-media.js";
 import {
@@ -20,7 +21,6 @@ import {
   outcomeOf,
   PromptInput,
   useMediaRoom,
-  WithEstimate,
 } from "../media/composer.js";
 import { checkMedia, fieldFor, filesIn, keepLinks, lostFilesOf, withFiles } from "../media/files.js";
 import {

@@ -4,8 +4,7 @@ import { useEffect } from "react";
 import { demoPrompts } from "../../demo/prompts.js";
 import { cutConnection } from "../client.js";
 import { calls } from "../inspector/feed.js";
-import { whileAsking } from "../rooms.js";
-import { openRoute, routeOf } from "../routes.js";
+import { openRoute, routeOf, whileAsking } from "../rooms.js";
 import { inspectorView } from "../shell/commands.js";
 
 /** A question that a card or the palette sends for the user. */

@@ -1,8 +1,5 @@
 import { atom } from "nanostores";
-import { startServiceWorker } from "../../hosted/start-service-worker.js";
-
-/** Message of the error of a request that did not leave: the client takes it for one that was not sent. */
-export const NOT_SENT = "Failed to fetch: ENETUNREACH";
+import { startServiceWorker } from "./start-service-worker.js";
 
 /** Reason why the studio can't run here. */
 export interface HostedProblem {
@@ -16,7 +13,7 @@ export const hostedProblem = atom<HostedProblem | undefined>(undefined);
 
 let starting: Promise<void> | undefined;
 
-/** Starts the Service Worker that answers this page, once. Resolves when it does. */
+/** Starts the Service Worker that answers this page, once. Resolves when it does, and rejects where it can't. */
 export function startService(): Promise<void> {
   starting ??= start();
   // the next request tries again
@@ -40,5 +37,5 @@ async function start(): Promise<void> {
 /** @throws {Error} always */
 function fail(problem: HostedProblem): never {
   hostedProblem.set(problem);
-  throw new TypeError(NOT_SENT);
+  throw new Error(problem.detail ?? problem.kind);
 }

@@ -4,7 +4,7 @@ import { createRequire } from "node:module";
 import { join } from "node:path";
 import { build, type InlineConfig, type Plugin, type Rollup } from "vite";
 
-const studio = join(import.meta.dirname, "..");
+const studio = join(import.meta.dirname, "../..");
 
 /**
  * Builds the hosted studio: the page, for any path of any host, and a Service Worker with the studio's Worker and the

@@ -1,10 +1,10 @@
 import { databaseBucket, openObjects } from "@sluice/durable/indexed-db";
 import { createEmulator } from "@sluice/emulator";
 import sqlite3InitModule from "@sqlite.org/sqlite-wasm";
-import { landscapes } from "../demo/media/media.ts";
-import { createDemoScript } from "../demo/script.ts";
-import { Conversations, devicesProxy, nameIn } from "../devices.ts";
-import { createStudioWorker } from "../studio-worker.ts";
+import { Conversations, devicesProxy, nameIn } from "../../devices.ts";
+import { createStudioWorker } from "../../studio-worker.ts";
+import { landscapes } from "../media/media.ts";
+import { createDemoScript } from "../script.ts";
 import { asAServerSees } from "./as-a-server-sees.ts";
 import { type KeptState, openKeptState } from "./kept-state.ts";
 import { addRequestBodies } from "./request-body.ts";

@@ -1,8 +1,9 @@
 import { type Client, createClient } from "@sluice/core";
 import { remoteStorage } from "@sluice/core/remote";
 import { atom } from "nanostores";
-import { startService } from "../hosted/start.js";
-import { isHosted, serverURL } from "../server.js";
+import { NO_PASSWORD } from "../room-words.js";
+import { assertStarted, serverURL } from "../server.js";
+import { Field, TextInput } from "../ui/fields.js";
 
 /** Names of the devices, as addresses have them. The guest's is that of a user who came by a link. */
 export const deviceNames = ["laptop", "phone", "guest"] as const;
@@ -31,7 +32,7 @@ export function openDevice(user: string, device: DeviceName) {
   let cable = new AbortController();
   const client = deviceClient(user, device, async (request) => {
     if (isOffline.get()) throw new TypeError("Failed to fetch");
-    if (isHosted) await startService();
+    await assertStarted();
     return fetch(request, { signal: AbortSignal.any([request.signal, cable.signal]) });
   });
   return { client, storage: remoteStorage(client), isOffline, setIsOffline };
@@ -58,4 +59,20 @@ export function addressOf(user: string, device: DeviceName, chat?: string): stri
 /** Writes the address of a link to a chat. No server sees what is behind its `#`. */
 export function linkAddressOf(token: string): string {
   return new URL(`./?device=guest#${token}`, document.baseURI).href;
+}
+
+/** The name of a user, who is believed. */
+export function NameField({ suggestion }: { readonly suggestion: string }) {
+  return (
+    <Field label="Name" hint={NO_PASSWORD}>
+      <TextInput
+        name="name"
+        defaultValue={suggestion}
+        required
+        pattern="[\w.\-]+"
+        maxLength={30}
+        autoComplete="off"
+      />
+    </Field>
+  );
 }
