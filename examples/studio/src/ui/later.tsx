@@ -5,56 +5,47 @@ import { roomWords } from "../words.js";
 import { Button } from "./button.js";
 
 interface LaterProps {
-  /** Content until the component is there: a trigger, a skeleton, or the place that it takes. */
+  /** Content until the component is there, and where it can't be loaded: a trigger, a skeleton, or its place. */
   readonly fallback?: ReactNode;
-  /** Content where it can't be loaded or fails. @default `fallback` */
-  readonly failed?: ReactNode;
   /** Loads the component. @default true */
   readonly isNeeded?: boolean;
 }
-
-/** A component that is loaded when it is first needed. */
-export type Later<Props> = ComponentType<Props & LaterProps> & {
-  /** Loads it ahead of time; resolves to false where it can't be loaded now. */
-  readonly preload: () => Promise<boolean>;
-};
 
 /** Place of the text about a part that can't be loaded; "none" for a part that no one waits for. */
 type TextPlace = "inline" | "page" | "none";
 
 /**
- * Makes a component of which the script loads when it is first needed. Unlike `lazy`, it is there in the first render
- * where it was loaded before, and in the next one where it comes: React delays what Suspense reveals. Where it can't be
- * loaded or fails, the fallback stays, with a text and "Try again".
+ * Makes a component of which the script loads when it is first needed. Unlike one of `lazy`, it is there in the first
+ * render where `preload` has loaded it, React delays nothing of it, and a load that failed is tried again: when the
+ * network is back, and by a press on "Try again".
  */
 export function later<Props extends object>(
   load: () => Promise<ComponentType<Props>>,
   textPlace: TextPlace = "inline",
-): Later<Props> {
+) {
   let Loaded: ComponentType<Props> | undefined;
-  let loading: Promise<boolean> | undefined;
+  let loading: Promise<void> | undefined;
 
-  function preload(): Promise<boolean> {
+  /** Loads it ahead of time. After a failure the next call tries again. */
+  function preload(): Promise<void> {
     loading ??= load().then(
       (component) => {
         Loaded = component;
-        return true;
       },
       () => {
         loading = undefined;
-        return false;
       },
     );
     return loading;
   }
 
-  function Shown({ fallback = null, failed = fallback, isNeeded = true, ...props }: Props & LaterProps) {
-    const [{ hasFailed }, setOutcome] = useState({ hasFailed: false });
+  function Part({ fallback = null, isNeeded = true, ...props }: Props & LaterProps) {
+    const [attempts, setAttempts] = useState(0);
     const isMissing = isNeeded && !Loaded;
     const attempt = useCallback(async () => {
-      const isThere = await preload();
+      await preload();
       // rendered in slices: a large part would block the page
-      startTransition(() => setOutcome({ hasFailed: !isThere }));
+      startTransition(() => setAttempts((count) => count + 1));
     }, []);
     useEffect(() => {
       if (!isMissing) return;
@@ -63,22 +54,22 @@ export function later<Props extends object>(
       return () => removeEventListener("online", attempt);
     }, [isMissing, attempt]);
 
-    const withText = (onRetry: () => void) => (
+    const failed = (onRetry: () => void) => (
       <>
-        {failed}
+        {fallback}
         {textPlace !== "none" && <NotLoaded isOverPage={textPlace === "page"} onRetry={onRetry} />}
       </>
     );
-    if (isMissing && hasFailed) return withText(() => void attempt());
-    if (isMissing || !isNeeded || !Loaded) return fallback;
+    if (isMissing && attempts > 0) return failed(() => void attempt());
+    if (!isNeeded || !Loaded) return fallback;
     return (
-      <ErrorBoundary fallbackRender={({ resetErrorBoundary }) => withText(resetErrorBoundary)}>
-        {/* TypeScript does not know that `Props` without those of `later` is the rest; a component in `memo` needs no others */}
+      <ErrorBoundary fallbackRender={({ resetErrorBoundary }) => failed(resetErrorBoundary)}>
+        {/* TypeScript does not know that `Props` without those of `later` is the rest */}
         <Loaded {...(props as unknown as Props)} />
       </ErrorBoundary>
     );
   }
-  return Object.assign(Shown, { preload });
+  return Object.assign(Part, { preload });
 }
 
 interface NotLoadedProps {
@@ -100,17 +91,4 @@ function NotLoaded({ isOverPage = false, onRetry }: NotLoadedProps) {
       <Button onClick={onRetry}>Try again</Button>
     </span>
   );
-}
-
-const waiting: (() => void)[] = [];
-
-/** Runs work in a task of its own, the newest first: many answers at once would block the page. */
-export function soon(work: () => void): void {
-  waiting.push(work);
-  if (waiting.length === 1) setTimeout(next);
-}
-
-function next(): void {
-  waiting.pop()?.();
-  if (waiting.length > 0) setTimeout(next);
 }
