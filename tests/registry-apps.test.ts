@@ -224,6 +224,40 @@ describe.each(Object.entries(freshApps))(
         .getByRole("button", { name: "Next version" })
         .click();
       await page.getByText("Pressed: version").waitFor();
+      await page.getByText("The user wants to keep this.").waitFor();
+      await button("Approve").click();
+      await page.getByText("Pressed: approve").waitFor();
+      expect(problems).toEqual([]);
+    });
+
+    test("A model, its settings and a value are chosen, and a message has a way back", {
+      timeout: 120_000,
+    }, async () => {
+      await open("&gallery");
+      await page.getByText("Effort").waitFor();
+      await button("Model: Delta").click();
+      await page.getByRole("radio", { name: "Alpha" }).waitFor();
+      await expect.poll(axe).toEqual([]);
+      await page.getByText("Alpha", { exact: true }).click();
+      await page.keyboard.press("Escape");
+      await button("Model: Alpha").waitFor();
+      await page.getByRole("switch", { name: "Tools" }).click();
+      expect(await page.getByRole("switch", { name: "Tools" }).isChecked()).toBe(false);
+      await page.getByText("Advanced").click();
+      await page.getByRole("textbox", { name: "Instructions" }).fill("Be brief.");
+      await button("Shape").click();
+      await page.getByRole("combobox", { name: "Ratio" }).click();
+      await page.getByRole("option", { name: "Wide" }).waitFor();
+      await expect.poll(axe).toEqual([]);
+      await page.getByRole("option", { name: "Wide" }).click();
+      await page.getByRole("combobox", { name: "Ratio" }).filter({ hasText: "Wide" }).waitFor();
+      await page.keyboard.press("Escape");
+      await button("Delete the image").click();
+      await button("Undo").waitFor();
+      await expect.poll(axe).toEqual([]);
+      await button("Undo").click();
+      await page.getByText("Pressed: undo").waitFor();
+      await page.getByRole("button", { name: "Tell me when it is ready" }).waitFor();
       expect(problems).toEqual([]);
     });
 

@@ -25,7 +25,7 @@ const owners = new Map(items.flatMap(({ name, files }) => files.map(({ path }) =
 
 /** The sources of all imports of a module, as they are written. */
 function importsOf(text: string): readonly string[] {
-  return [...text.matchAll(/(?:\bfrom|\bimport) "([^"]+)"/g)].map(([, source = ""]) => source);
+  return [...text.matchAll(/(?:\bfrom |\bimport[ (])"([^"]+)"/g)].map(([, source = ""]) => source);
 }
 
 const packageOf = (source: string) =>

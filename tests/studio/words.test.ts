@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { build, parseSync } from "vite";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { estimateText } from "../../examples/registry/components/sluice/cost-text.ts";
+import { settingsWords } from "../../examples/registry/components/sluice/form-words.ts";
 import { linkText } from "../../examples/registry/components/sluice/media-frame.tsx";
 import {
   downloadWords,
@@ -323,7 +324,7 @@ const rows: Readonly<Record<string, readonly Row[]>> = {
     ["its messages that were not written are now", words.ALL_SAVED, "All messages are saved."],
     [
       "its tools are offered to a model that lists none",
-      words.TOOLS_UNLISTED,
+      settingsWords.toolsUnlisted,
       "This model may ignore tools.",
     ],
   ],

@@ -7,6 +7,13 @@ import { Budget, Cost, Estimate } from "@/components/sluice/cost";
 import { Elsewhere, SyncStatus } from "@/components/sluice/devices";
 import { ImageTile } from "@/components/sluice/image-tile";
 import { UserMessage } from "@/components/sluice/message";
+import { ModelMenu } from "@/components/sluice/model-menu";
+import { ModelSettings } from "@/components/sluice/model-settings";
+import { TaskNotifications } from "@/components/sluice/notifications";
+import { Popover } from "@/components/sluice/popups";
+import { Select } from "@/components/sluice/select";
+import { Steps } from "@/components/sluice/steps";
+import { Toasts, toast } from "@/components/sluice/toasts";
 import { VideoTaskCard } from "@/components/sluice/video-task-card";
 import { Retrying } from "@/components/sluice/waiting";
 
@@ -27,10 +34,39 @@ const lost: VideoTaskEntry = {
   state: "unconfirmed",
 };
 
+const thought: ThreadMessage = {
+  id: "a2",
+  role: "assistant",
+  content: "",
+  outcome: "complete",
+  reasoning: "The user wants to keep this.",
+  toolCalls: [
+    {
+      id: "c1",
+      name: "save_note",
+      arguments: '{"text":"Buy milk"}',
+      input: { text: "Buy milk" },
+      state: "needs-approval",
+    },
+  ],
+};
+const models = [
+  { id: "alpha-v4.1-flash", name: "Alpha", note: "Fast, and sees images" },
+  { id: "delta-5.3", name: "Delta", note: "Thinks before each answer" },
+] as const;
+const plain = { values: {}, offersTools: true, wantsJSON: false, instructions: "" };
+const ratios = [
+  { value: "1:1", label: "Square" },
+  { value: "16:9", label: "Wide", note: "As on a screen" },
+] as const;
+
 /** The components in rare states. */
 export function Gallery() {
   const [pressed, setPressed] = useState("nothing");
   const [retryAt] = useState(() => Date.now() + 60_000);
+  const [model, setModel] = useState<(typeof models)[number]["id"]>("delta-5.3");
+  const [settings, setSettings] = useState(plain);
+  const [ratio, setRatio] = useState<(typeof ratios)[number]["value"]>("1:1");
   const press = (name: string) => () => setPressed(name);
   return (
     <main className="mx-auto flex max-w-3xl flex-col gap-6 p-6">
@@ -42,6 +78,23 @@ export function Gallery() {
           onEdit={nothing}
           onSwitchBranch={press("version")}
           words={{ userMessage: "Deine Nachricht", user: "Du", copyMessage: "Kopieren", edit: "Bearbeiten" }}
+        />
+      </Part>
+      <Part title="Steps">
+        <Steps
+          answers={[thought]}
+          isBusy={false}
+          toolTitles={{ save_note: "Save a note" }}
+          onApprove={press("approve")}
+          onDeny={press("deny")}
+        />
+      </Part>
+      <Part title="Model">
+        <ModelMenu models={models} model={model} onChange={setModel} />
+        <ModelSettings
+          model={model}
+          settings={settings}
+          onChange={(changes) => setSettings({ ...settings, ...changes })}
         />
       </Part>
       <Part title="Retry">
@@ -81,7 +134,15 @@ export function Gallery() {
           onRemove={press("delete image")}
         />
         <VideoTaskCard entry={lost} onCheck={nothing} onRetry={press("retry anyway")} onRemove={nothing} />
+        <TaskNotifications />
       </Part>
+      <Part title="Choices and messages">
+        <Popover title="Shape" trigger={<Button>Shape</Button>}>
+          <Select label="Ratio" value={ratio} options={ratios} onChange={setRatio} />
+        </Popover>
+        <Button onClick={() => toast("Image deleted", { onUndo: press("undo") })}>Delete the image</Button>
+      </Part>
+      <Toasts />
     </main>
   );
 }

@@ -4,11 +4,11 @@ import { SluiceDevtools } from "@sluice/react/devtools";
 import { Activity, StrictMode, startTransition } from "react";
 import { createRoot } from "react-dom/client";
 import { ErrorBoundary } from "react-error-boundary";
+import { Button } from "@/components/sluice/button";
 import { HostedGate } from "../demo/hosted/gate.js";
 import { client } from "./client.js";
 import { preloadRoom, RouteContext, routeOf, useRooms } from "./rooms.js";
 import { Shell } from "./shell/shell.js";
-import { Button } from "./ui/button.js";
 import { roomWords } from "./words.js";
 
 /** True on the development server, at an address with `?devtools`. */

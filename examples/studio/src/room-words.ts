@@ -24,17 +24,7 @@ export function videoNotice(state: Exclude<VideoState, "running">, label: string
 }
 
 /** Says how notifications of videos come, or why they don't. */
-export function notificationWords(state: {
-  readonly permission: "default" | "granted" | "denied" | "unsupported";
-  readonly isTurningOn: boolean;
-  readonly mode: "page" | "push" | undefined;
-}): string {
-  if (state.permission === "unsupported") return "This browser has no notifications.";
-  if (state.permission === "denied") return "Notifications are blocked. Allow them in your browser.";
-  if (state.isTurningOn) return "Turning on…";
-  if (state.mode === "page") return "Keep this tab open.";
-  return state.mode === "push" ? "You can close this tab." : "";
-}
+export { notificationText as notificationWords } from "../../registry/components/sluice/media-words.js";
 
 /** State of an asset: `unknown` where it can't be checked. */
 export type AssetState = "sending" | "unsent" | "preparing" | "ready" | "failed" | "unknown";

@@ -12,7 +12,7 @@ import { navigate, useHashLocation } from "wouter/use-hash-location";
 import { isAnswering } from "./inspector/feed.js";
 
 /** The rooms, as the address names them. */
-export const roomNames = ["chat", "images", "videos", "assets", "devices"] as const;
+const roomNames = ["chat", "images", "videos", "assets", "devices"] as const;
 export type RoomName = (typeof roomNames)[number];
 
 /** A place in the studio. */

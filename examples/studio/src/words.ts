@@ -174,9 +174,6 @@ export const roomWords = {
   partUnloadable: "Could not load.",
 } as const;
 
-/** Says that a model is not known to call tools, though they are offered to it. */
-export const TOOLS_UNLISTED = "This model may ignore tools.";
-
 /** A file that was not added. */
 export type Refused =
   /** There are as many as the form takes. */

@@ -79,6 +79,30 @@ export function IconButton({
   );
 }
 
+interface ChipProps extends ComponentProps<"button"> {
+  /** Says whether it is chosen, where it is one of several choices. */
+  readonly isPressed?: boolean;
+}
+
+/** A small choice or suggestion. */
+export function Chip({ isPressed, className, type = "button", ...rest }: ChipProps) {
+  return (
+    <button
+      type={type}
+      aria-pressed={isPressed}
+      className={cn(
+        "inline-flex min-h-8 shrink-0 cursor-pointer items-center gap-1.5 rounded-full border px-3 text-sm transition-colors",
+        "pointer-coarse:min-h-11 pointer-coarse:min-w-11 disabled:cursor-not-allowed disabled:opacity-50 [&_svg]:size-4",
+        isPressed
+          ? "border-primary bg-primary/10 text-foreground"
+          : "border-input bg-card hover:bg-secondary",
+        className,
+      )}
+      {...rest}
+    />
+  );
+}
+
 const tones = {
   neutral: "bg-secondary text-muted-foreground",
   accent: "bg-primary/10 text-primary",
@@ -134,5 +158,23 @@ export function ProgressBar({ label, share, text, isOnPicture = false }: Progres
         style={share === undefined ? undefined : { width: `${share * 100}%` }}
       />
     </div>
+  );
+}
+
+interface SkeletonProps {
+  /** Size and shape: `h-4 w-40`, `aspect-video`. */
+  readonly className?: string;
+  /** Name of what is loading. @default hidden from screen readers */
+  readonly label?: string;
+}
+
+/** Placeholder of something that is still loading. */
+export function Skeleton({ className, label }: SkeletonProps) {
+  const name = label === undefined ? { "aria-hidden": true } : { role: "img", "aria-label": label };
+  return (
+    <div
+      {...name}
+      className={cn("animate-pulse rounded-lg border border-transparent bg-secondary", className)}
+    />
   );
 }

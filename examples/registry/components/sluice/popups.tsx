@@ -2,6 +2,7 @@
 
 import { Dialog as BaseDialog } from "@base-ui/react/dialog";
 import { Menu as BaseMenu } from "@base-ui/react/menu";
+import { Popover as BasePopover } from "@base-ui/react/popover";
 import { X } from "lucide-react";
 import { type ReactElement, type ReactNode, useRef } from "react";
 import { IconButton } from "@/components/sluice/button";
@@ -73,6 +74,34 @@ export function Menu({ trigger, items, align = "start", defaultOpen = false }: M
         </BaseMenu.Positioner>
       </BaseMenu.Portal>
     </BaseMenu.Root>
+  );
+}
+
+export interface PopoverProps extends Pick<MenuProps, "trigger" | "align" | "defaultOpen"> {
+  /** Name of the box, for screen readers. */
+  readonly title: string;
+  readonly children: ReactNode;
+}
+
+/** A small box of controls beside a button. */
+export function Popover({ title, trigger, align = "start", defaultOpen = false, children }: PopoverProps) {
+  return (
+    <BasePopover.Root defaultOpen={defaultOpen}>
+      <BasePopover.Trigger render={trigger} />
+      <BasePopover.Portal>
+        <BasePopover.Positioner sideOffset={6} align={align} className="z-50">
+          <BasePopover.Popup
+            className={cn(
+              popup,
+              "flex max-h-(--available-height) w-72 max-w-(--available-width) flex-col gap-4 overflow-y-auto p-4",
+            )}
+          >
+            <BasePopover.Title className="sr-only">{title}</BasePopover.Title>
+            {children}
+          </BasePopover.Popup>
+        </BasePopover.Positioner>
+      </BasePopover.Portal>
+    </BasePopover.Root>
   );
 }
 

@@ -6,7 +6,10 @@ import type { ChatStatus, MessageOutcome, ToolCallState } from "@sluice/core";
  */
 
 /** Words of what opens above the page. */
-export const popupWords = { menu: "Menu", close: "Close" };
+export const popupWords = { menu: "Menu", list: "List", close: "Close" };
+
+/** Words of the buttons of a toast. */
+export const toastWords = { undo: "Undo", dismiss: "Dismiss" };
 
 /** Words around a message. */
 export const messageWords = {
@@ -79,6 +82,15 @@ export const toolWords = {
   error: "Told the model",
   approve: "Approve",
   deny: "Deny",
+};
+
+/** Words of the steps before an answer. */
+export const stepWords = {
+  states: toolStates,
+  thinking: "Thinking…",
+  reasoning: "Reasoning",
+  doing: (tool: string) => `${tool}…`,
+  steps: (count: number) => `${count} ${count === 1 ? "step" : "steps"}`,
 };
 
 /** Reasons why an answer is not whole; absent of one that is, and of one whose error says it. */

@@ -1,7 +1,7 @@
 import { useStore } from "@nanostores/react";
 import { type ReactNode, useEffect } from "react";
+import { Button } from "@/components/sluice/button";
 import { isHosted } from "../../src/server.js";
-import { Button } from "../../src/ui/button.js";
 import { hostedWords } from "../../src/words.js";
 import { type HostedProblem, hostedProblem, startService } from "./start.js";
 

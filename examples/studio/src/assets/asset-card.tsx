@@ -4,6 +4,7 @@ import { useAsset } from "@sluice/react";
 import { errorWords } from "@sluice/react/app";
 import { Clapperboard, Copy, Image, LoaderCircle, Trash2 } from "lucide-react";
 import type { ReactNode } from "react";
+import { Badge, Button, IconButton } from "@/components/sluice/button";
 import { LinkedImage, MediaFrame } from "@/components/sluice/media-frame";
 import { useMediaLink } from "@/components/sluice/media-link";
 import { useDescription } from "../errors.js";
@@ -12,7 +13,6 @@ import { urlsOf, useImageForm, useVideoForm } from "../media/use-media-form.js";
 import { ASSET_REFUSED, assetWords, NO_PREVIEW } from "../room-words.js";
 import { openRoute } from "../rooms.js";
 import { isLoadable } from "../server.js";
-import { Badge, Button, IconButton } from "../ui/button.js";
 import { toast } from "../ui/popups.js";
 import { dismiss, type RegisteredAsset, type Registration, register, registered } from "./registered.js";
 

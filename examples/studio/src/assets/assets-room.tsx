@@ -2,12 +2,12 @@ import { useStore } from "@nanostores/react";
 import { Upload } from "lucide-react";
 import { useRef, useState } from "react";
 import { DropHint, Refusals } from "@/components/sluice/attachments";
+import { Button } from "@/components/sluice/button";
+import { Field, TextInput } from "@/components/sluice/fields";
 import { useInspected } from "../inspector/feed.js";
 import { focusProblem, Unsaved } from "../media/composer.js";
 import { useDrop } from "../media/sources.js";
 import { RoomHeader } from "../shell/bars.js";
-import { Button } from "../ui/button.js";
-import { Field, TextInput } from "../ui/fields.js";
 import { type Refused, refusedWords } from "../words.js";
 import { AssetCard, RegistrationCard } from "./asset-card.js";
 import {
@@ -164,7 +164,7 @@ function PicturePicker({ onPick }: { readonly onPick: (files: readonly File[]) =
 
 function Empty() {
   return (
-    <div className="flex flex-col items-center gap-2 rounded-2xl border border-dashed border-edge/60 p-10 text-center text-sm text-muted">
+    <div className="flex flex-col items-center gap-2 rounded-2xl border border-dashed border-input p-10 text-center text-sm text-muted">
       <Upload className="size-6" aria-hidden />
       <p>No assets yet. Drop a picture anywhere.</p>
     </div>

@@ -18,6 +18,27 @@ export interface ChatVerbs
   readonly stopElsewhere: () => void;
 }
 
+/** Makes verbs that call `before` first. */
+export function verbsAfter(before: () => void, verbs: ChatVerbs): ChatVerbs {
+  const then =
+    <Inputs extends readonly unknown[], Result>(act: (...inputs: Inputs) => Result) =>
+    (...inputs: Inputs) => {
+      before();
+      return act(...inputs);
+    };
+  return {
+    ...verbs,
+    send: then(verbs.send),
+    retry: then(verbs.retry),
+    regenerate: then(verbs.regenerate),
+    edit: then(verbs.edit),
+    approve: then(verbs.approve),
+    deny: then(verbs.deny),
+    addToolResult: then(verbs.addToolResult),
+    stopElsewhere: then(verbs.stopElsewhere),
+  };
+}
+
 /** Text of the last question; a message that asks for the rest of an answer is none. */
 export function lastQuestion(messages: readonly ThreadMessage[]): string | undefined {
   return messages.findLast(({ role, content }) => role === "user" && content !== CONTINUE)?.content;

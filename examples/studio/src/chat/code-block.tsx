@@ -3,10 +3,10 @@ import clsx from "clsx";
 import { Download, WrapText } from "lucide-react";
 import { type ComponentProps, isValidElement, type ReactNode, useEffect, useState } from "react";
 import { type ExtraProps, useIsCodeFenceIncomplete } from "streamdown";
+import { Chip, IconButton, Skeleton } from "@/components/sluice/button";
 import { CopyButton } from "@/components/sluice/copy-button";
 import { useMedia } from "../browser.js";
 import { theme } from "../shell/commands.js";
-import { Chip, IconButton, Skeleton } from "../ui/button.js";
 import { Highlighted, saveText } from "../ui/code.js";
 import { FORMULA } from "./formulas.js";
 

@@ -2,16 +2,16 @@ import { useStore } from "@nanostores/react";
 import { chatModelInfo, useAttachments } from "@sluice/react/app";
 import { X } from "lucide-react";
 import { useId, useRef, useState } from "react";
+import { Button } from "@/components/sluice/button";
+import { ModelMenu } from "@/components/sluice/model-menu";
 import { useInspected } from "../inspector/feed.js";
 import { RoomHeader } from "../shell/bars.js";
 import { useRoomCommands } from "../shell/commands.js";
-import { Button } from "../ui/button.js";
 import { MOST_FILES } from "../words.js";
 import { type Chat, lastQuestion, useChat } from "./chat.js";
-import { Composer } from "./composer.js";
+import { Composer, SettingsMenu } from "./composer.js";
 import { Log } from "./log.js";
-import { ModelMenu, SettingsMenu } from "./model-menu.js";
-import { type ChatSettings, chatSettings, models, targetOf, toolNamesOf } from "./settings.js";
+import { type ChatSettings, chatSettings, modelChoices, models, targetOf, toolNamesOf } from "./settings.js";
 
 /** Two models side by side. Each question goes to both; nothing of it is kept. */
 export function Compare({ onClose }: { readonly onClose: () => void }) {
@@ -67,7 +67,7 @@ export function Compare({ onClose }: { readonly onClose: () => void }) {
         {sides.map(({ chat, model, choose, label }) => (
           <div key={label} className="flex min-h-0 min-w-0 flex-col">
             <div className="flex shrink-0 border-b px-2 py-1">
-              <ModelMenu label={label} model={model} onChange={choose} />
+              <ModelMenu models={modelChoices} label={label} model={model} onChange={choose} />
             </div>
             <Log
               chat={chat}

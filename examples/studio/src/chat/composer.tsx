@@ -1,10 +1,17 @@
+import { useStore } from "@nanostores/react";
 import type { useAttachments } from "@sluice/react/app";
+import { SlidersHorizontal } from "lucide-react";
 import type { ReactNode, RefObject } from "react";
 import { AttachButton, Attachments } from "@/components/sluice/attachments";
+import { IconButton, Skeleton } from "@/components/sluice/button";
 import { Queue } from "@/components/sluice/composer";
+import { later } from "../ui/later.js";
+import { Popover } from "../ui/popups.js";
 import { MOST_FILES, type Refused, refusedWords } from "../words.js";
 import { MessageBox } from "./message-box.js";
-import { type ChatSettings, changeSettings, modelWords } from "./settings.js";
+import { type ChatSettings, changeSettings, chatSettings, modelWords } from "./settings.js";
+
+const ModelSettings = later(async () => (await import("@/components/sluice/model-settings")).ModelSettings);
 
 type AttachmentState = ReturnType<typeof useAttachments>;
 
@@ -74,4 +81,26 @@ export function Composer(props: ComposerProps) {
 
 function refusalOf({ problem, message }: AttachmentState["problems"][number]): Refused {
   return problem === "number" ? { reason: problem, most: MOST_FILES } : { reason: problem, text: message };
+}
+
+/** The settings of the model, and whether tools are offered. */
+export function SettingsMenu() {
+  const settings = useStore(chatSettings);
+  return (
+    <Popover
+      title="Settings"
+      trigger={
+        <IconButton label="Settings">
+          <SlidersHorizontal aria-hidden />
+        </IconButton>
+      }
+    >
+      <ModelSettings
+        model={settings.model}
+        settings={settings}
+        onChange={changeSettings}
+        fallback={<Skeleton className="h-40" />}
+      />
+    </Popover>
+  );
 }

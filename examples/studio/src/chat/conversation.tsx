@@ -13,22 +13,30 @@ import {
   useState,
 } from "react";
 import { DropHint } from "@/components/sluice/attachments";
+import { IconButton } from "@/components/sluice/button";
 import { SyncNote } from "@/components/sluice/devices";
+import { ModelMenu } from "@/components/sluice/model-menu";
 import { chatListOptions, keeping, storage } from "../client.js";
 import { useInspected } from "../inspector/feed.js";
 import { openRoute, whileAsking } from "../rooms.js";
 import { RoomHeader } from "../shell/bars.js";
 import { useRoomCommands } from "../shell/commands.js";
-import { IconButton } from "../ui/button.js";
 import { later } from "../ui/later.js";
 import { Popover, toast } from "../ui/popups.js";
 import { type Ask, ask as askInNewChat, useAsks } from "../welcome/asks.js";
 import { ALL_SAVED, chatWords, MOST_FILES, missingChatWords, unsavedWords } from "../words.js";
-import { type ChatVerbs, lastQuestion, useChat } from "./chat.js";
-import { Composer } from "./composer.js";
+import { type ChatVerbs, lastQuestion, useChat, verbsAfter } from "./chat.js";
+import { Composer, SettingsMenu } from "./composer.js";
 import { DocumentButton, dropPropsOf } from "./documents.js";
-import { ModelMenu, SettingsMenu } from "./model-menu.js";
-import { changeSettings, chatSettings, notes, targetOf, toolNamesOf, withTools } from "./settings.js";
+import {
+  changeSettings,
+  chatSettings,
+  modelChoices,
+  notes,
+  targetOf,
+  toolNamesOf,
+  withTools,
+} from "./settings.js";
 
 const Log = later(async () => (await import("./log.js")).Log);
 const ChatCost = later(async () => (await import("../costs.js")).ChatCost, "none");
@@ -169,7 +177,11 @@ export function Conversation({ id, isNew, welcome, onCompare }: ConversationProp
             void sendQueued();
           }}
         >
-          <ModelMenu model={settings.model} onChange={(model) => changeSettings({ model })} />
+          <ModelMenu
+            models={modelChoices}
+            model={settings.model}
+            onChange={(model) => changeSettings({ model })}
+          />
           <SettingsMenu />
           <DocumentButton />
         </Composer>
@@ -211,27 +223,7 @@ function focus(field: HTMLElement | null): void {
 /** Makes verbs that move the focus to the field when their button goes away. */
 function useVerbsWithFocus(verbs: ChatVerbs, field: RefObject<HTMLTextAreaElement | null>): ChatVerbs {
   const moveFocus = useCallback(() => focus(field.current), [field]);
-  return useMemo(() => withFocus(verbs, moveFocus), [verbs, moveFocus]);
-}
-
-function withFocus(verbs: ChatVerbs, moveFocus: () => void): ChatVerbs {
-  const then =
-    <Inputs extends readonly unknown[], Result>(act: (...inputs: Inputs) => Result) =>
-    (...inputs: Inputs) => {
-      moveFocus();
-      return act(...inputs);
-    };
-  return {
-    ...verbs,
-    send: then(verbs.send),
-    retry: then(verbs.retry),
-    regenerate: then(verbs.regenerate),
-    edit: then(verbs.edit),
-    approve: then(verbs.approve),
-    deny: then(verbs.deny),
-    addToolResult: then(verbs.addToolResult),
-    stopElsewhere: then(verbs.stopElsewhere),
-  };
+  return useMemo(() => verbsAfter(moveFocus, verbs), [verbs, moveFocus]);
 }
 
 /** Sets the title of the tab while the room is shown. */

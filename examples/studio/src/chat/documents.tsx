@@ -3,7 +3,7 @@ import type { useAttachments } from "@sluice/react/app";
 import { FilePlus, FileText, X } from "lucide-react";
 import { atom } from "nanostores";
 import { type ClipboardEvent, type DragEvent, useEffect, useRef } from "react";
-import { Button, IconButton } from "../ui/button.js";
+import { Button, IconButton } from "@/components/sluice/button";
 import { Dialog, toast } from "../ui/popups.js";
 import { documentWords } from "../words.js";
 

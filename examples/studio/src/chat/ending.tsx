@@ -1,13 +1,17 @@
 import { useStore } from "@nanostores/react";
-import type { ThreadMessage } from "@sluice/core";
+import type { ThreadMessage, ThreadToolCall } from "@sluice/core";
+import { Button, Chip, onPressOnce } from "@/components/sluice/button";
 import { Ending, Unanswered } from "@/components/sluice/ending";
+import { Steps } from "@/components/sluice/steps";
 import { Pending, Retrying } from "@/components/sluice/waiting";
 import { client } from "../client.js";
 import { useDescribe, useDescription } from "../errors.js";
 import { calls } from "../inspector/feed.js";
-import { Button, onPressOnce } from "../ui/button.js";
+import { later } from "../ui/later.js";
 import { CONTINUE, isWaitingForNetwork, useVerbs } from "./chat.js";
-import { changeSettings, modelWords } from "./settings.js";
+import { changeSettings, modelWords, toolTitles } from "./settings.js";
+
+const Markdown = later(async () => (await import("./markdown.js")).Markdown);
 
 interface AnswerEndingProps {
   readonly message: ThreadMessage;
@@ -74,4 +78,52 @@ export function Waiting({ model }: { readonly model?: string | undefined }) {
       <Retrying title={title} at={step.at + step.delayMs} onRetryNow={() => client.retryNow(wait.callId)} />
     );
   return <Pending />;
+}
+
+interface AnswerStepsProps {
+  readonly answers: readonly ThreadMessage[];
+  readonly isBusy: boolean;
+}
+
+/** The thinking and the tool calls of a turn. */
+export function AnswerSteps({ answers, isBusy }: AnswerStepsProps) {
+  const { approve, deny } = useVerbs();
+  return (
+    <Steps
+      answers={answers}
+      isBusy={isBusy}
+      toolTitles={toolTitles}
+      onApprove={approve}
+      onDeny={deny}
+      renderText={(text, isLive) => <Markdown text={text} isLive={isLive} />}
+      renderTool={(call) => <Answering call={call} />}
+    />
+  );
+}
+
+const colors = [
+  { name: "reed", hex: "#6f8f3a", swatch: "bg-[#6f8f3a]" },
+  { name: "current", hex: "#0b7a72", swatch: "bg-[#0b7a72]" },
+  { name: "dusk", hex: "#4a5fa8", swatch: "bg-[#4a5fa8]" },
+  { name: "heather", hex: "#9a5c9c", swatch: "bg-[#9a5c9c]" },
+  { name: "brick", hex: "#b3402f", swatch: "bg-[#b3402f]" },
+  { name: "sand", hex: "#d1a85a", swatch: "bg-[#d1a85a]" },
+] as const;
+
+/** The answer to `pick_color`. A tool without a card of its own is answered with nothing. */
+function Answering({ call }: { readonly call: ThreadToolCall }) {
+  const { addToolResult } = useVerbs();
+  if (call.name !== "pick_color")
+    return <Button {...onPressOnce(() => void addToolResult(call.id, null))}>Skip</Button>;
+  return (
+    <div className="flex flex-wrap gap-2">
+      {colors.map(({ name, hex, swatch }) => (
+        <Chip key={name} {...onPressOnce(() => void addToolResult(call.id, { name, hex }))}>
+          <span aria-hidden className={`size-4 rounded-full ${swatch}`} />
+          {name}
+        </Chip>
+      ))}
+      <Chip {...onPressOnce(() => void addToolResult(call.id, { name: "none" }))}>No color</Chip>
+    </div>
+  );
 }

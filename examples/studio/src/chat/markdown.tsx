@@ -2,8 +2,8 @@ import type { MathPlugin } from "@streamdown/math";
 import clsx from "clsx";
 import { type ComponentProps, type ElementType, memo, useEffect, useState } from "react";
 import { type Components, type ExtraProps, type PluginConfig, Streamdown } from "streamdown";
+import { Button } from "@/components/sluice/button";
 import { soon } from "../browser.js";
-import { Button } from "../ui/button.js";
 import { CodeBlock } from "./code-block.js";
 import { formulasOf, placeWidth } from "./formulas.js";
 

@@ -34,6 +34,9 @@ export const modelWords: Readonly<Record<ChatModel, ModelWords>> = {
 /** Ids of the chat models, in the order of the menu. */
 export const models = Object.keys(modelWords) as ChatModel[];
 
+/** The rows of the menu. */
+export const modelChoices = models.map((id) => ({ id, ...modelWords[id] }));
+
 /** The chat settings of this browser. */
 export const chatSettings = keptAtom<ChatSettings>(
   "sluice-chat",

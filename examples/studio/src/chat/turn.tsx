@@ -5,20 +5,20 @@ import { RefreshCw } from "lucide-react";
 import { memo, useEffect, useRef, useState } from "react";
 import { AssistantMessage } from "@/components/sluice/answer";
 import { Branches } from "@/components/sluice/branches";
+import { IconButton, onPressOnce } from "@/components/sluice/button";
 import { CopyButton } from "@/components/sluice/copy-button";
 import { AnswerSource } from "@/components/sluice/devices";
 import { canRetry } from "@/components/sluice/ending";
 import { UserMessage } from "@/components/sluice/message";
+import { isAsking } from "@/components/sluice/steps";
 import { Silence } from "@/components/sluice/waiting";
 import { soon } from "../browser.js";
 import { prices } from "../costs.js";
-import { IconButton, onPressOnce } from "../ui/button.js";
 import { later } from "../ui/later.js";
 import { costWords, sourceWords } from "../words.js";
 import { CONTINUE, type TurnMessages, useVerbs } from "./chat.js";
-import { AnswerEnding, NoAnswer, Waiting } from "./ending.js";
+import { AnswerEnding, AnswerSteps, NoAnswer, Waiting } from "./ending.js";
 import { modelWords } from "./settings.js";
-import { isAsking, Steps } from "./steps.js";
 
 const Markdown = later(async () => (await import("./markdown.js")).Markdown);
 // before the first answer comes
@@ -105,7 +105,7 @@ function Answer({ turn: { answers, text }, isLast, isBusy, isNear }: AnswerProps
     <AssistantMessage
       answers={answers}
       isBusy={isBusy}
-      before={<Steps answers={answers} isBusy={isBusy} />}
+      before={<AnswerSteps answers={answers} isBusy={isBusy} />}
       renderText={() => (
         <Prose
           text={text}

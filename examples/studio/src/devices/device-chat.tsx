@@ -4,9 +4,9 @@ import { describeError } from "@sluice/react/app";
 import clsx from "clsx";
 import { ArrowUp, Square } from "lucide-react";
 import type { ReactNode, SubmitEvent } from "react";
+import { Badge, Button, Chip, IconButton } from "@/components/sluice/button";
 import { devicePrompts } from "../../demo/prompts.js";
 import { authorWords, deviceWords, READ_ONLY } from "../room-words.js";
-import { Badge, Button, Chip, IconButton } from "../ui/button.js";
 import { later } from "../ui/later.js";
 import { toolWords } from "../words.js";
 
@@ -93,7 +93,7 @@ export function DeviceChat({ id, storage, isOffline, panel }: DeviceChatProps) {
           disabled={isReadOnly}
           autoComplete="off"
           placeholder="Ask something"
-          className="control min-w-0 grow rounded-lg border border-edge/60 bg-raised px-3 disabled:opacity-50"
+          className="control min-w-0 grow rounded-lg border border-input bg-card px-3 disabled:opacity-50"
         />
         <IconButton label="Send" type="submit" look="primary" disabled={isWorking || isReadOnly}>
           <ArrowUp aria-hidden />

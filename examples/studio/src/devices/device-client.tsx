@@ -1,9 +1,9 @@
 import { type Client, createClient } from "@sluice/core";
 import { remoteStorage } from "@sluice/core/remote";
 import { atom } from "nanostores";
+import { Field, TextInput } from "@/components/sluice/fields";
 import { NO_PASSWORD } from "../room-words.js";
 import { assertStarted, serverURL } from "../server.js";
-import { Field, TextInput } from "../ui/fields.js";
 
 /** Names of the devices, as addresses have them. The guest's is that of a user who came by a link. */
 export const deviceNames = ["laptop", "phone", "guest"] as const;

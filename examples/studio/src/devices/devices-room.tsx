@@ -2,11 +2,11 @@ import { useStore } from "@nanostores/react";
 import clsx from "clsx";
 import { ExternalLink, Power } from "lucide-react";
 import { type ReactNode, type SubmitEvent, useEffect, useState } from "react";
+import { Button, IconButton } from "@/components/sluice/button";
 import { keptAtom } from "../browser.js";
 import { inspected } from "../inspector/feed.js";
 import { DEVICE_CLOSED, DEVICES_INTRO } from "../room-words.js";
 import { RoomHeader } from "../shell/bars.js";
-import { Button, IconButton } from "../ui/button.js";
 import { addressOf, type DeviceName, forgetDevices, NameField } from "./device-client.js";
 
 /** Name of the user who is signed in on both devices; empty while nobody is. */

@@ -13,6 +13,7 @@ import { useClient } from "@sluice/react";
 import { describeError } from "@sluice/react/app";
 import { ExternalLink, X } from "lucide-react";
 import { type ReactNode, useEffect, useState } from "react";
+import { Button, Chip, IconButton } from "@/components/sluice/button";
 import { CopyButton } from "@/components/sluice/copy-button";
 import { morningPrompt } from "../../demo/prompts.js";
 import {
@@ -24,7 +25,6 @@ import {
   startWords,
 } from "../room-words.js";
 import { isHosted } from "../server.js";
-import { Button, Chip, IconButton } from "../ui/button.js";
 import { linkAddressOf } from "./device-client.js";
 
 /** The schedules of a chat: the server makes a picture later, or each morning, with no page open. */

@@ -4,6 +4,8 @@ import { useImages } from "@sluice/react";
 import { imageForm, imageRequestOf, type MediaField } from "@sluice/react/app";
 import { ImagePlus, Lock, LockOpen } from "lucide-react";
 import { type RefObject, useEffect } from "react";
+import { Chip, IconButton } from "@/components/sluice/button";
+import { NumberField } from "@/components/sluice/fields";
 import type { DemoPrompt } from "../../demo/prompts.js";
 import { WithEstimate } from "../costs.js";
 import { useInspected } from "../inspector/feed.js";
@@ -23,8 +25,6 @@ import { LostFiles, References, useDrop, useSources } from "../media/sources.js"
 import { type MediaDraft, type MediaForm, useImageForm } from "../media/use-media-form.js";
 import { busyWords, IMAGES_DONE } from "../room-words.js";
 import { useRoomCommands } from "../shell/commands.js";
-import { Chip, IconButton } from "../ui/button.js";
-import { NumberField } from "../ui/fields.js";
 import { gallery, IMAGE_STORE, keepSheet, renewLinks } from "./gallery.js";
 import { Wall } from "./wall.js";
 

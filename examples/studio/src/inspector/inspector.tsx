@@ -2,13 +2,13 @@ import { Tabs as Base } from "@base-ui/react/tabs";
 import { useStore } from "@nanostores/react";
 import { Download, ExternalLink } from "lucide-react";
 import { type ReactNode, useState } from "react";
+import { Button, Chip } from "@/components/sluice/button";
 import { CopyButton } from "@/components/sluice/copy-button";
 import { keptAtom, useOnline } from "../browser.js";
 import { client } from "../client.js";
 import { codeWords, NO_CODE } from "../room-words.js";
 import { isHosted } from "../server.js";
 import { inspectorView } from "../shell/commands.js";
-import { Button, Chip } from "../ui/button.js";
 import { Highlighted } from "../ui/code.js";
 import { toast } from "../ui/popups.js";
 import { roomWords } from "../words.js";
@@ -145,7 +145,7 @@ function Tabs<Value extends string>({ label, value, onChange, tabs }: TabsProps<
           <Base.Tab
             key={tab.value}
             value={tab.value}
-            className="control px-2 text-sm text-muted -outline-offset-2 hover:text-ink data-active:text-ink"
+            className="control px-2 text-sm text-muted -outline-offset-2 hover:text-foreground data-active:text-ink"
           >
             {tab.label}
           </Base.Tab>

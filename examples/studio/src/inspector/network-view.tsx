@@ -1,10 +1,10 @@
 import { useStore } from "@nanostores/react";
 import { KeyRound, TriangleAlert } from "lucide-react";
 import { useState } from "react";
+import { Badge, Button } from "@/components/sluice/button";
 import { useNow } from "@/components/sluice/use-now";
 import { callWords, keyWords } from "../room-words.js";
 import { serverURL } from "../server.js";
-import { Badge, Button } from "../ui/button.js";
 import { type Call, calls, type SentRequest } from "./feed.js";
 import { seconds, timelineOf } from "./timeline.js";
 import { Tree } from "./tree.js";

@@ -2,10 +2,10 @@ import { useStore } from "@nanostores/react";
 import type { MediaField } from "@sluice/react/app";
 import { Upload } from "lucide-react";
 import { useRef, useState } from "react";
+import { Button } from "@/components/sluice/button";
+import { TextInput } from "@/components/sluice/fields";
 import { registered } from "../assets/registered.js";
 import { gallery } from "../images/gallery.js";
-import { Button } from "../ui/button.js";
-import { TextInput } from "../ui/fields.js";
 import { Popover, type Trigger } from "../ui/popups.js";
 import { acceptOf, fileHints } from "./files.js";
 

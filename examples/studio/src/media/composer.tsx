@@ -11,6 +11,7 @@ import {
   useId,
   useRef,
 } from "react";
+import { Button, onPressOnce } from "@/components/sluice/button";
 import { directionOf } from "@/components/sluice/field-text";
 import { sceneOf, scenes } from "../../demo/media/art/scenes.js";
 import { type DemoPrompt, demoPrompts } from "../../demo/prompts.js";
@@ -18,7 +19,6 @@ import { useDescription } from "../errors.js";
 import { drawingWords, NOTHING_SENT, TOO_LARGE, UNSAVED } from "../room-words.js";
 import { isDemo, isOfOffline } from "../server.js";
 import { RoomHeader } from "../shell/bars.js";
-import { Button, onPressOnce } from "../ui/button.js";
 import { unsavedLists } from "./collection.js";
 import { filesInReading } from "./files.js";
 import { Problem } from "./sources.js";

@@ -7,9 +7,9 @@ import type {
   SwitchField,
 } from "@sluice/react/app";
 import { Camera, Globe, SlidersHorizontal, Volume2, WandSparkles } from "lucide-react";
+import { Chip, IconButton } from "@/components/sluice/button";
+import { Field, NumberField, Slider, Switch } from "@/components/sluice/fields";
 import { modelName } from "@/components/sluice/format";
-import { Chip, IconButton } from "../ui/button.js";
-import { Field, NumberField, Slider, Switch } from "../ui/fields.js";
 import { Popover, Select } from "../ui/popups.js";
 import type { FormControls, MediaForm } from "./use-media-form.js";
 

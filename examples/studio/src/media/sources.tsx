@@ -138,7 +138,7 @@ export function FrameTile({ field, form }: TileProps) {
               type="button"
               data-invalid={problem ? "" : undefined}
               className={clsx(
-                "flex h-14 w-full flex-col items-center justify-center gap-1 rounded-xl border border-dashed @xl:aspect-video @xl:h-auto text-sm text-muted transition-colors hover:border-accent hover:text-ink data-invalid:border-danger",
+                "flex h-14 w-full flex-col items-center justify-center gap-1 rounded-xl border border-dashed @xl:aspect-video @xl:h-auto text-sm text-muted transition-colors hover:border-accent hover:text-foreground data-invalid:border-destructive",
                 isOver ? "border-accent bg-accent-soft" : "border-edge",
               )}
             >

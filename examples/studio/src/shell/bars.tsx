@@ -14,8 +14,8 @@ import {
   Sun,
 } from "lucide-react";
 import type { ReactNode } from "react";
+import { IconButton } from "@/components/sluice/button";
 import { hrefOf, isSettled, preloadRoom, type RoomName, useRoute } from "../rooms.js";
-import { IconButton } from "../ui/button.js";
 import { later } from "../ui/later.js";
 import {
   inspectorIsOpen,

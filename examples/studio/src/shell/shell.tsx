@@ -2,13 +2,13 @@ import { useStore } from "@nanostores/react";
 import clsx from "clsx";
 import { FlaskConical, WifiOff } from "lucide-react";
 import { type ReactNode, useEffect, useMemo, useState } from "react";
+import { Tooltips } from "@/components/sluice/tooltips";
 import { isCut } from "../client.js";
 import { useAnswerInFlight } from "../inspector/feed.js";
 import { isSettled, openRoute, useRoute } from "../rooms.js";
 import { isAway, isDemo, isHosted } from "../server.js";
-import { Tooltips } from "../ui/button.js";
 import { later } from "../ui/later.js";
-import { Dialog, hasToasts, Menu, Sheet } from "../ui/popups.js";
+import { Dialog, Menu, Sheet, Toasts } from "../ui/popups.js";
 import { bannerWords } from "../words.js";
 import { Rail } from "./bars.js";
 import {
@@ -32,13 +32,11 @@ const Palette = later(async () => {
 }, "page");
 const Shortcuts = later(async () => (await import("./overlays.js")).Shortcuts, "page");
 const Readme = later(async () => (await import("./overlays.js")).Readme, "page");
-const Toasts = later(async () => (await import("../ui/toasts.js")).Toasts, "none");
 const Tasks = later(async () => (await import("./tray.js")).Tasks, "none");
 
 /** The frame around every room: rail, banner, inspector, toasts and shortcuts. */
 export function Shell({ children }: { readonly children: ReactNode }) {
   const isCalm = useStore(isSettled);
-  const hasToast = useStore(hasToasts);
   const { room } = useRoute();
   useEffect(() => {
     if (isCalm) Menu.preload();
@@ -65,7 +63,7 @@ export function Shell({ children }: { readonly children: ReactNode }) {
           <InspectorPanel />
         </div>
       </div>
-      <Toasts isNeeded={isCalm || hasToast} />
+      <Toasts isNeeded={isCalm} />
       {/* a room that sends what is billed warns before it is left */}
       <Tasks isNeeded={isCalm || room !== "chat"} />
       <Overlay />

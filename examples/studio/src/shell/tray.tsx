@@ -4,13 +4,13 @@ import { useImages, useVideoTasks } from "@sluice/react";
 import { useLeaveWarning } from "@sluice/react/app";
 import { LoaderCircle } from "lucide-react";
 import { useEffect, useRef } from "react";
+import { Button, ProgressBar } from "@/components/sluice/button";
 import { useProgress, usualTimeOf, videoStateOf } from "@/components/sluice/video-progress";
 import { registrations } from "../assets/registered.js";
 import { videoOptions } from "../client.js";
 import { IMAGE_STORE } from "../images/gallery.js";
 import { busyWords, videoNotice } from "../room-words.js";
 import { hrefOf, useRoute } from "../rooms.js";
-import { Button, ProgressBar } from "../ui/button.js";
 import { Popover, toast } from "../ui/popups.js";
 import { deleted } from "../videos/orders.js";
 

@@ -1,8 +1,8 @@
 import clsx from "clsx";
 import { type ComponentType, type ReactNode, startTransition, useCallback, useEffect, useState } from "react";
 import { ErrorBoundary } from "react-error-boundary";
+import { Button } from "@/components/sluice/button";
 import { roomWords } from "../words.js";
-import { Button } from "./button.js";
 
 interface LaterProps {
   /** Content until the component is there, and where it can't be loaded: a trigger, a skeleton, or its place. */

@@ -1,14 +1,17 @@
+import { useStore } from "@nanostores/react";
 import clsx from "clsx";
 import { ChevronDown } from "lucide-react";
 import { atom } from "nanostores";
-import { type ComponentType, cloneElement, type ReactNode, useState } from "react";
+import { type ComponentType, cloneElement, useState } from "react";
 import type {
   DialogProps,
   MenuItem,
   MenuProps,
+  PopoverProps,
   Trigger,
 } from "../../../registry/components/sluice/popups.js";
-import { Button } from "./button.js";
+import type { SelectProps } from "../../../registry/components/sluice/select.js";
+import type { ToastOptions } from "../../../registry/components/sluice/toasts.js";
 import { later } from "./later.js";
 
 /*
@@ -18,16 +21,10 @@ import { later } from "./later.js";
 
 export type { MenuItem, Trigger };
 
-/** A popup that is loaded. */
-export interface LoadedProps {
-  /** True where the press on its trigger is the reason that it is there. */
-  readonly defaultOpen: boolean;
-}
-
 /** Makes a popup that is loaded with the first press on its trigger, or when it is opened from elsewhere. */
 function popup<Props extends { readonly trigger?: Trigger; readonly isOpen?: boolean }>(
   kind: "menu" | "dialog",
-  load: () => Promise<ComponentType<Props & LoadedProps>>,
+  load: () => Promise<ComponentType<Props & Pick<MenuProps, "defaultOpen">>>,
 ) {
   const Part = later(load);
   const preload = () => void Part.preload();
@@ -48,58 +45,29 @@ function popup<Props extends { readonly trigger?: Trigger; readonly isOpen?: boo
   return Object.assign(Popup, { preload });
 }
 
-/** A list of actions behind a button. */
-export const Menu = popup<MenuProps>("menu", async () => (await import("./loaded-popups.js")).Menu);
+const loadPopups = () => import("../../../registry/components/sluice/popups.js");
 
-export interface PopoverProps {
-  /** Name of the box, for screen readers. */
-  readonly title: string;
-  /** The button that opens it. */
-  readonly trigger: Trigger;
-  readonly align?: "start" | "center" | "end";
-  readonly children: ReactNode;
-}
+/** A list of actions behind a button. */
+export const Menu = popup<MenuProps>("menu", async () => (await loadPopups()).Menu);
 
 /** A small box of controls beside a button. */
-export const Popover = popup<PopoverProps>(
-  "dialog",
-  async () => (await import("./loaded-popups.js")).Popover,
-);
+export const Popover = popup<PopoverProps>("dialog", async () => (await loadPopups()).Popover);
 
 /** A box above the page that has to be closed first. */
-export const Dialog = popup<DialogProps>("dialog", async () => (await import("./loaded-popups.js")).Dialog);
-
-export interface SheetProps extends DialogProps {
-  /** The edge that it slides in from. */
-  readonly side: "left" | "right";
-}
+export const Dialog = popup<DialogProps>("dialog", async () => (await loadPopups()).Dialog);
 
 /** A panel that slides in over the page, where the screen has no room for it beside. */
-export const Sheet = popup<SheetProps>("dialog", async () => (await import("./loaded-popups.js")).Sheet);
-
-/** One choice of a select. */
-interface Option<Value extends string> {
-  readonly value: Value;
-  readonly label: string;
-  /** A second line below the label in the list. */
-  readonly note?: ReactNode;
-  readonly icon?: ReactNode;
+export function Sheet(props: DialogProps & Required<Pick<DialogProps, "side">>) {
+  return <Dialog {...props} className="bg-surface!" />;
 }
 
-export interface SelectProps<Value extends string> {
-  /** Name of the select, for screen readers. A `Field` around it gives one, too. */
-  readonly label?: string;
-  readonly value: Value;
-  readonly options: readonly Option<Value>[];
-  readonly onChange: (value: Value) => void;
-  readonly disabled?: boolean;
-  readonly className?: string;
-}
+/** Look of a select that is still loading: that of the registry's. */
+const selectLook =
+  "inline-flex min-h-8 items-center justify-between gap-2 rounded-lg border border-input bg-card px-3 text-left text-sm disabled:opacity-50 pointer-coarse:min-h-11 pointer-coarse:min-w-11";
 
-export const selectButton =
-  "control inline-flex items-center justify-between gap-2 rounded-lg border border-edge/50 bg-raised px-3 text-left text-sm hover:bg-hover data-disabled:opacity-50";
-
-const LoadedSelect = later<SelectProps<string>>(async () => (await import("./loaded-popups.js")).Select);
+const LoadedSelect = later<SelectProps<string>>(
+  async () => (await import("../../../registry/components/sluice/select.js")).Select,
+);
 
 /** One of several values, chosen from a list. */
 export function Select<Value extends string>(props: SelectProps<Value>) {
@@ -114,35 +82,38 @@ export function Select<Value extends string>(props: SelectProps<Value>) {
         if (option) onChange(option.value);
       }}
       fallback={
-        <Button
+        <button
+          type="button"
           aria-label={label && `${label}: ${chosen}`}
-          className={clsx(selectButton, className)}
+          className={clsx(selectLook, className)}
           disabled
         >
           {chosen}
-          <ChevronDown aria-hidden />
-        </Button>
+          <ChevronDown className="size-4" aria-hidden />
+        </button>
       }
     />
   );
 }
 
-/** Options of a toast. */
-export interface ToastOptions {
-  /** Called by a press on "Undo". */
-  readonly onUndo?: () => void;
-  /** Milliseconds until it goes. @default 6000, and 10000 with "Undo" */
-  readonly timeout?: number;
-}
+const loadToasts = () => import("../../../registry/components/sluice/toasts.js");
+
+/** The place of the messages, above the place to write: its buttons stay within reach. */
+const Place = later(async () => (await loadToasts()).Toasts, "none");
 
 /** True from the first toast on: its place has to be there. */
-export const hasToasts = atom(false);
+const hasToasts = atom(false);
+
+/** The messages of `toast`, where there was one, or where they may load now. */
+export function Toasts({ isNeeded }: { readonly isNeeded: boolean }) {
+  return <Place isNeeded={useStore(hasToasts) || isNeeded} className="bottom-28 short:bottom-4" />;
+}
 
 /** Shows a short message at the bottom of the page, with "Undo" where there is a way back. */
-export function toast(title: string, options: ToastOptions = {}): void {
+export function toast(title: string, options?: ToastOptions): void {
   hasToasts.set(true);
-  import("./toasts.js").then(
-    ({ showToast }) => showToast(title, options),
+  loadToasts().then(
+    (toasts) => toasts.toast(title, options),
     () => {
       // offline: what it would say is done all the same
     },

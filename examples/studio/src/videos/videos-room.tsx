@@ -5,8 +5,10 @@ import { useVideoTask, useVideoTasks } from "@sluice/react";
 import { type MediaField, videoRequestOf } from "@sluice/react/app";
 import { ImagePlus } from "lucide-react";
 import { type RefObject, useRef } from "react";
+import { Button, ProgressBar } from "@/components/sluice/button";
+import { TaskNotifications } from "@/components/sluice/notifications";
 import { usualTimeOf } from "@/components/sluice/video-progress";
-import { videoOptions } from "../client.js";
+import { storage, videoOptions } from "../client.js";
 import { WithEstimate } from "../costs.js";
 import { useInspected } from "../inspector/feed.js";
 import { AddMedia } from "../media/add-media.js";
@@ -36,9 +38,7 @@ import { FrameTile, LostFiles, References, useDrop, useSources } from "../media/
 import { type MediaDraft, useVideoForm } from "../media/use-media-form.js";
 import { NO_FILE_STORE } from "../room-words.js";
 import { useRoomCommands } from "../shell/commands.js";
-import { Button, ProgressBar } from "../ui/button.js";
 import { toast } from "../ui/popups.js";
-import { Notify } from "./notify.js";
 import { deleted, keepOrder, orderOf, orders } from "./orders.js";
 import { TaskCard } from "./task-card.js";
 
@@ -141,7 +141,9 @@ export function VideosRoom() {
         />
       ) : (
         <>
-          <Notify />
+          <div className="-mb-2">
+            <TaskNotifications storage={storage} />
+          </div>
           <Drawing prompts={shown.map(({ label = "" }) => label)} />
           <ul
             ref={list}

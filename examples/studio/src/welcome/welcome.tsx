@@ -1,11 +1,11 @@
 import clsx from "clsx";
 import { ArrowUpRight, Hand, Sparkles, Unplug } from "lucide-react";
 import type { ReactNode } from "react";
+import { Button, Chip, onPressOnce } from "@/components/sluice/button";
 import { CopyButton } from "@/components/sluice/copy-button";
 import { repository } from "../../../../package.json";
 import { isDemo } from "../server.js";
 import { overlay } from "../shell/commands.js";
-import { Button, Chip, onPressOnce } from "../ui/button.js";
 import { UNRELEASED, welcomeWords } from "../words.js";
 import { ask, failures, offered, promptOf } from "./asks.js";
 

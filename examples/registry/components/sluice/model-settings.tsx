@@ -1,18 +1,36 @@
+"use client";
+
+import type { ChatModel } from "@sluice/core/schemas";
 import { chatModelInfo, type FormField, type FormValue, type FormValues } from "@sluice/react/app";
 import { ChevronRight } from "lucide-react";
-import { Field, NumberField, Slider, Switch, TextArea, TextInput } from "../ui/fields.js";
-import { Select } from "../ui/popups.js";
-import { TOOLS_UNLISTED } from "../words.js";
-import type { ChatSettings } from "./settings.js";
+import { Field, NumberField, Slider, Switch, TextArea, TextInput } from "@/components/sluice/fields";
+import { settingsWords } from "@/components/sluice/form-words";
+import { Select } from "@/components/sluice/select";
 
-interface ParametersProps {
-  readonly settings: ChatSettings;
-  readonly onChange: (changes: Partial<ChatSettings>) => void;
+/** Settings of a chat. They may stay when the model changes: each is used where the model has it. */
+interface Settings {
+  /** Values of the form of the model, for `chatTargetOf`: thinking, effort, temperature, … */
+  readonly values: FormValues;
+  /** Says if tools are offered. */
+  readonly offersTools: boolean;
+  /** Says if the answer is a JSON object. */
+  readonly wantsJSON: boolean;
+  /** System prompt. */
+  readonly instructions: string;
+}
+
+interface ModelSettingsProps {
+  /** Model whose settings are shown. */
+  readonly model: ChatModel;
+  readonly settings: Settings;
+  readonly onChange: (changes: Partial<Settings>) => void;
+  readonly words?: Partial<typeof settingsWords>;
 }
 
 /** The settings that the model has, made from its table. */
-export function Parameters({ settings, onChange }: ParametersProps) {
-  const { model, values, offersTools, wantsJSON, instructions } = settings;
+export function ModelSettings({ model, settings, onChange, ...props }: ModelSettingsProps) {
+  const words = { ...settingsWords, ...props.words };
+  const { values, offersTools, wantsJSON, instructions } = settings;
   const { fields, tools, hasJSONMode } = chatModelInfo(model, values);
   const shown = fields.filter(({ isShown }) => isShown);
   const controls = (isAdvanced: boolean) =>
@@ -23,33 +41,36 @@ export function Parameters({ settings, onChange }: ParametersProps) {
           key={field.name}
           field={field}
           value={values[field.name]}
+          words={words}
           onChange={(value) => onChange({ values: { ...values, [field.name]: value } as FormValues })}
         />
       ));
   return (
     <>
       <Switch
-        label="Tools"
+        label={words.tools}
         checked={offersTools && tools !== "no"}
         disabled={tools === "no"}
         onChange={(isOn) => onChange({ offersTools: isOn })}
       />
-      {tools === "unlisted" && offersTools && <p className="-mt-3 text-xs text-muted">{TOOLS_UNLISTED}</p>}
+      {tools === "unlisted" && offersTools && (
+        <p className="-mt-3 text-xs text-muted-foreground">{words.toolsUnlisted}</p>
+      )}
       {controls(false)}
       {hasJSONMode && (
-        <Switch label="JSON mode" checked={wantsJSON} onChange={(isOn) => onChange({ wantsJSON: isOn })} />
+        <Switch label={words.json} checked={wantsJSON} onChange={(isOn) => onChange({ wantsJSON: isOn })} />
       )}
       <details className="group flex flex-col gap-4">
-        <summary className="control flex list-none items-center gap-1 rounded-lg text-sm text-muted hover:text-ink">
+        <summary className="flex min-h-8 pointer-coarse:min-h-11 list-none items-center gap-1 rounded-lg text-sm text-muted-foreground hover:text-foreground">
           <ChevronRight aria-hidden className="size-4 transition-transform group-open:rotate-90" />
-          Advanced
+          {words.advanced}
         </summary>
         <div className="flex flex-col gap-4 pt-2">
           {controls(true)}
-          <Field label="Instructions" hint="The model reads them first.">
+          <Field label={words.instructions} hint={words.instructionsHint}>
             <TextArea
               value={instructions}
-              placeholder="You are brief."
+              placeholder={words.instructionsExample}
               onChange={({ target }) => onChange({ instructions: target.value })}
             />
           </Field>
@@ -63,9 +84,10 @@ interface ControlProps {
   readonly field: FormField;
   readonly value: FormValue;
   readonly onChange: (value: FormValue) => void;
+  readonly words: typeof settingsWords;
 }
 
-function Control({ field, value, onChange }: ControlProps) {
+function Control({ field, value, onChange, words }: ControlProps) {
   const { label, hint } = field;
   switch (field.kind) {
     case "switch":
@@ -75,7 +97,7 @@ function Control({ field, value, onChange }: ControlProps) {
         <Field label={label}>
           <Select
             value={typeof value === "string" ? value : ""}
-            options={[{ value: "", label: "Auto" }, ...field.choices]}
+            options={[{ value: "", label: words.auto }, ...field.choices]}
             onChange={(chosen) => onChange(chosen || undefined)}
           />
         </Field>
@@ -86,7 +108,7 @@ function Control({ field, value, onChange }: ControlProps) {
           <Field label={label} hint={hint}>
             <NumberField
               value={typeof value === "number" ? value : undefined}
-              placeholder="Auto"
+              placeholder={words.auto}
               onChange={onChange}
               {...(field.min !== undefined && { min: field.min })}
               {...(field.max !== undefined && { max: field.max })}
@@ -100,7 +122,7 @@ function Control({ field, value, onChange }: ControlProps) {
           min={field.min ?? 0}
           max={field.max ?? 2}
           step={field.step}
-          format={(number) => (value === undefined ? "Auto" : number.toFixed(2))}
+          format={(number) => (value === undefined ? words.auto : number.toFixed(2))}
           onChange={onChange}
         />
       );
@@ -109,7 +131,7 @@ function Control({ field, value, onChange }: ControlProps) {
         <Field label={label} hint={hint}>
           <TextInput
             value={Array.isArray(value) ? value.join(", ") : ""}
-            placeholder="None"
+            placeholder={words.none}
             onChange={({ target }: { target: HTMLInputElement }) =>
               onChange(textsIn(target.value, field.max))
             }

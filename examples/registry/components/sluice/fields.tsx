@@ -1,10 +1,13 @@
+"use client";
+
 import { Field as BaseField } from "@base-ui/react/field";
 import { NumberField as BaseNumber } from "@base-ui/react/number-field";
 import { Slider as BaseSlider } from "@base-ui/react/slider";
 import { Switch as BaseSwitch } from "@base-ui/react/switch";
-import clsx from "clsx";
 import { Minus, Plus } from "lucide-react";
 import type { ComponentProps, ReactNode } from "react";
+import { numberWords } from "@/components/sluice/form-words";
+import { cn } from "@/lib/utils";
 
 interface FieldProps {
   readonly label: string;
@@ -21,9 +24,11 @@ export function Field({ label, hint, issues = [], children }: FieldProps) {
     <BaseField.Root invalid={issues.length > 0} className="flex flex-col gap-1">
       <BaseField.Label className="text-sm font-medium">{label}</BaseField.Label>
       {children}
-      {hint && <BaseField.Description className="text-xs text-muted">{hint}</BaseField.Description>}
+      {hint && (
+        <BaseField.Description className="text-xs text-muted-foreground">{hint}</BaseField.Description>
+      )}
       {issues.map((issue) => (
-        <BaseField.Error key={issue} match className="text-xs text-danger">
+        <BaseField.Error key={issue} match className="text-xs text-destructive">
           {issue}
         </BaseField.Error>
       ))}
@@ -32,11 +37,11 @@ export function Field({ label, hint, issues = [], children }: FieldProps) {
 }
 
 const box =
-  "control w-full rounded-lg border border-edge/60 bg-raised px-3 text-sm data-invalid:border-danger disabled:opacity-50";
+  "min-h-8 pointer-coarse:min-h-11 pointer-coarse:min-w-11 w-full rounded-lg border border-input bg-card px-3 text-sm data-invalid:border-destructive disabled:opacity-50";
 
 /** A line of text. */
 export function TextInput({ className, ...rest }: ComponentProps<typeof BaseField.Control>) {
-  return <BaseField.Control className={clsx(box, className)} {...rest} />;
+  return <BaseField.Control className={cn(box, className)} {...rest} />;
 }
 
 /** Several lines of text; it grows with them. */
@@ -45,7 +50,7 @@ export function TextArea({ className, ...rest }: ComponentProps<"textarea">) {
     <BaseField.Control
       render={
         <textarea
-          className={clsx(box, "field-sizing-content min-h-20 resize-none py-2", className)}
+          className={cn(box, "field-sizing-content min-h-20 resize-none py-2", className)}
           {...rest}
         />
       }
@@ -64,29 +69,31 @@ interface NumberFieldProps {
   readonly step?: number;
   readonly placeholder?: string;
   readonly disabled?: boolean;
+  readonly words?: typeof numberWords;
 }
 
 const stepButton =
-  "control-square inline-flex items-center justify-center text-muted hover:bg-hover disabled:opacity-50";
+  "inline-flex size-8 pointer-coarse:size-11 items-center justify-center text-muted-foreground hover:bg-secondary disabled:opacity-50";
 
 /** A number that may be left out, with buttons for one step. */
-export function NumberField({ label, value, onChange, placeholder, ...bounds }: NumberFieldProps) {
+export function NumberField(props: NumberFieldProps) {
+  const { label, value, onChange, placeholder, words = numberWords, ...bounds } = props;
   return (
     <BaseNumber.Root
       value={value ?? null}
       onValueChange={(given) => onChange(given ?? undefined)}
       {...bounds}
     >
-      <BaseNumber.Group className="inline-flex overflow-hidden rounded-lg border border-edge/50 bg-raised">
-        <BaseNumber.Decrement className={stepButton} aria-label="Less">
+      <BaseNumber.Group className="inline-flex overflow-hidden rounded-lg border border-input bg-card">
+        <BaseNumber.Decrement className={stepButton} aria-label={words.less}>
           <Minus className="size-4" aria-hidden />
         </BaseNumber.Decrement>
         <BaseNumber.Input
           aria-label={label}
           placeholder={placeholder}
-          className="control field-sizing-content min-w-11 border-x px-2 bg-transparent text-center text-sm tabular-nums -outline-offset-2"
+          className="min-h-8 pointer-coarse:min-h-11 pointer-coarse:min-w-11 field-sizing-content min-w-11 border-x px-2 bg-transparent text-center text-sm tabular-nums -outline-offset-2"
         />
-        <BaseNumber.Increment className={stepButton} aria-label="More">
+        <BaseNumber.Increment className={stepButton} aria-label={words.more}>
           <Plus className="size-4" aria-hidden />
         </BaseNumber.Increment>
       </BaseNumber.Group>
@@ -121,14 +128,16 @@ export function Slider(props: SliderProps) {
     >
       <div className="flex justify-between text-sm">
         <BaseSlider.Label>{label}</BaseSlider.Label>
-        <BaseSlider.Value className="text-muted tabular-nums">{() => format(value)}</BaseSlider.Value>
+        <BaseSlider.Value className="text-muted-foreground tabular-nums">
+          {() => format(value)}
+        </BaseSlider.Value>
       </div>
-      <BaseSlider.Control className="control flex touch-none items-center">
-        <BaseSlider.Track className="h-1 w-full rounded-full bg-line">
-          <BaseSlider.Indicator className="rounded-full bg-accent" />
+      <BaseSlider.Control className="min-h-8 pointer-coarse:min-h-11 pointer-coarse:min-w-11 flex touch-none items-center">
+        <BaseSlider.Track className="h-1 w-full rounded-full bg-border">
+          <BaseSlider.Indicator className="rounded-full bg-primary" />
           <BaseSlider.Thumb
             getAriaValueText={() => format(value)}
-            className="size-4 rounded-full border-2 border-accent bg-raised has-focus-visible:outline-2 has-focus-visible:outline-offset-2 has-focus-visible:outline-accent"
+            className="size-4 rounded-full border-2 border-primary bg-card has-focus-visible:outline-2 has-focus-visible:outline-offset-2 has-focus-visible:outline-primary"
           />
         </BaseSlider.Track>
       </BaseSlider.Control>
@@ -147,15 +156,15 @@ interface SwitchProps {
 export function Switch({ label, checked, onChange, disabled = false }: SwitchProps) {
   return (
     // biome-ignore lint/a11y/noLabelWithoutControl: the switch inside is the control
-    <label className="control flex items-center justify-between gap-3 text-sm">
+    <label className="min-h-8 pointer-coarse:min-h-11 pointer-coarse:min-w-11 flex items-center justify-between gap-3 text-sm">
       {label}
       <BaseSwitch.Root
         checked={checked}
         onCheckedChange={(isOn) => onChange(isOn)}
         disabled={disabled}
-        className="inline-flex h-5 w-9 shrink-0 rounded-full bg-edge p-0.5 transition-colors data-checked:bg-accent data-disabled:opacity-50"
+        className="inline-flex h-5 w-9 shrink-0 rounded-full bg-muted-foreground/70 p-0.5 transition-colors data-checked:bg-primary data-disabled:opacity-50"
       >
-        <BaseSwitch.Thumb className="size-4 rounded-full bg-raised transition-transform data-checked:translate-x-4" />
+        <BaseSwitch.Thumb className="size-4 rounded-full bg-card transition-transform data-checked:translate-x-4" />
       </BaseSwitch.Root>
     </label>
   );

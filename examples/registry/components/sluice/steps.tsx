@@ -1,0 +1,158 @@
+"use client";
+
+import type { ThreadMessage, ThreadToolCall, ToolCallState } from "@sluice/core";
+import { Ban, Brain, Check, ChevronRight, CircleAlert, Hand, LoaderCircle, Text } from "lucide-react";
+import { type ReactNode, useId, useState } from "react";
+import { ToolCallCard } from "@/components/sluice/tool-approval";
+import { stepWords } from "@/components/sluice/words";
+import { cn } from "@/lib/utils";
+
+interface StepsProps {
+  /** The answers to one question: several where the model calls tools. */
+  readonly answers: readonly ThreadMessage[];
+  /** True while the answer is in flight in this tab. */
+  readonly isBusy: boolean;
+  /** Names of the tools for people. @default their own names */
+  readonly toolTitles?: Readonly<Record<string, string>>;
+  /** Lets a call run: `approve` of `useChatStream`. */
+  readonly onApprove: (toolCallId: string) => unknown;
+  /** Refuses a call: `deny` of `useChatStream`. */
+  readonly onDeny: (toolCallId: string) => unknown;
+  /** Shows the text before a tool call, for example as Markdown. @default as it is */
+  readonly renderText?: (text: string, isLive: boolean) => ReactNode;
+  /** Asks a user for the result of a tool that has no function. */
+  readonly renderTool?: (call: ThreadToolCall) => ReactNode;
+  readonly words?: Partial<typeof stepWords>;
+}
+
+/** Says if a tool call waits for the user. */
+export function isAsking(answers: readonly ThreadMessage[]): boolean {
+  return answers.some(({ toolCalls = [] }) =>
+    toolCalls.some(({ state }) => state === "needs-approval" || state === "needs-result"),
+  );
+}
+
+/** Thinking and tool calls of a turn, in one box that opens while they go on. */
+export function Steps(props: StepsProps) {
+  const { answers, isBusy, toolTitles = {} } = props;
+  const words = { ...stepWords, ...props.words };
+  const [chosen, setChosen] = useState<boolean>();
+  const id = useId();
+  const calls = answers.flatMap(({ toolCalls = [] }) => toolCalls);
+  const count = calls.length + answers.filter(({ reasoning }) => reasoning).length;
+  if (count === 0) return null;
+  const doing = isBusy ? doingOf(answers, toolTitles, words) : undefined;
+  const isOpen = chosen ?? (isAsking(answers) || doing !== undefined);
+  return (
+    <div className="flex flex-col">
+      <button
+        type="button"
+        aria-expanded={isOpen}
+        aria-controls={id}
+        onClick={() => setChosen(!isOpen)}
+        className="-ml-2 inline-flex min-h-8 pointer-coarse:min-h-11 items-center gap-2 self-start rounded-lg px-2 text-sm text-muted-foreground hover:bg-secondary hover:text-foreground"
+      >
+        <ChevronRight aria-hidden className={cn("size-4 transition-transform", isOpen && "rotate-90")} />
+        <span className={cn(doing && "animate-pulse")}>
+          {doing ?? summaryOf(answers, calls, toolTitles, words)}
+        </span>
+      </button>
+      <ol id={id} hidden={!isOpen} className="ml-2 flex flex-col gap-4 border-l pt-2 pb-1 pl-5">
+        {isOpen && answers.map((answer) => <StepsOf key={answer.id} {...props} answer={answer} />)}
+      </ol>
+    </div>
+  );
+}
+
+function StepsOf(props: StepsProps & { readonly answer: ThreadMessage }) {
+  const { answer, toolTitles = {}, onApprove, onDeny, renderText = plainText, renderTool } = props;
+  const { content, reasoning, outcome, toolCalls = [] } = answer;
+  return (
+    <>
+      {reasoning && (
+        <Step icon={<Brain aria-hidden />}>
+          <p dir="auto" className="text-sm whitespace-pre-wrap text-muted-foreground">
+            {reasoning}
+          </p>
+        </Step>
+      )}
+      {content !== "" && toolCalls.length > 0 && (
+        <Step icon={<Text aria-hidden />}>{renderText(content, outcome === undefined)}</Step>
+      )}
+      {toolCalls.map((call) => (
+        <Step key={call.id} icon={iconOf(call.state)}>
+          <ToolCallCard call={call} title={titleOf(call, toolTitles)} onApprove={onApprove} onDeny={onDeny}>
+            {renderTool?.(call)}
+          </ToolCallCard>
+        </Step>
+      ))}
+    </>
+  );
+}
+
+function Step({ icon, children }: { readonly icon: ReactNode; readonly children: ReactNode }) {
+  return (
+    <li className="relative min-w-0">
+      <span className="absolute top-0.5 -left-[1.9rem] bg-background py-0.5 text-muted-foreground [&_svg]:size-4">
+        {icon}
+      </span>
+      {children}
+    </li>
+  );
+}
+
+function iconOf(state: ToolCallState): ReactNode {
+  switch (state) {
+    case "streaming":
+    case "running":
+      return <LoaderCircle aria-hidden className="animate-spin" />;
+    case "needs-approval":
+    case "needs-result":
+      return <Hand aria-hidden className="text-primary" />;
+    case "done":
+      return <Check aria-hidden className="text-primary" />;
+    case "failed":
+      return <CircleAlert aria-hidden className="text-destructive" />;
+    default:
+      return <Ban aria-hidden />;
+  }
+}
+
+type Titles = NonNullable<StepsProps["toolTitles"]>;
+
+/** The step that goes on now; undefined while the text of the answer comes. */
+function doingOf(
+  answers: readonly ThreadMessage[],
+  titles: Titles,
+  words: typeof stepWords,
+): string | undefined {
+  const last = answers.at(-1);
+  const call = last?.toolCalls?.find(({ state }) => state === "streaming" || state === "running");
+  if (call) return words.doing(titleOf(call, titles));
+  return last?.content === "" && last.outcome === undefined ? words.thinking : undefined;
+}
+
+function summaryOf(
+  answers: readonly ThreadMessage[],
+  calls: readonly ThreadToolCall[],
+  titles: Titles,
+  words: typeof stepWords,
+): string {
+  if (calls.length === 0) return words.reasoning;
+  const count = calls.length + answers.filter(({ reasoning }) => reasoning).length;
+  const used = [...new Set(calls.map((call) => titleOf(call, titles)))].join(", ");
+  const missed = calls.find(({ state }) => state === "denied" || state === "cancelled" || state === "failed");
+  return `${used} · ${missed ? words.states[missed.state] : words.steps(count)}`;
+}
+
+function titleOf({ name }: ThreadToolCall, titles: Titles): string {
+  return titles[name] ?? name;
+}
+
+function plainText(text: string): ReactNode {
+  return (
+    <p dir="auto" className="wrap-anywhere whitespace-pre-wrap">
+      {text}
+    </p>
+  );
+}
