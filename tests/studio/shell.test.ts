@@ -117,7 +117,7 @@ describe.skipIf(!findChromium())("the shell of the studio in Chromium (skipped w
     tags: ["long"],
   }, async () => {
     expected = /Failed to load resource|ERR_FAILED|dynamically imported module/;
-    const script = /\/loaded-popups-[^/]*\.js$/;
+    const script = /\/popups-[^/]*\.js$/;
     await page.route(script, (route) => route.abort());
     // before the page is idle, and loads it by itself
     await page.reload();
