@@ -245,6 +245,14 @@ describe.each(Object.entries(freshApps))(
       expect(await page.getByRole("switch", { name: "Tools" }).isChecked()).toBe(false);
       await page.getByText("Advanced").click();
       await page.getByRole("textbox", { name: "Instructions" }).fill("Be brief.");
+      const form = page.getByRole("region", { name: "Form of a video" });
+      await form.getByText("Add a prompt or a picture.").waitFor();
+      await form.getByRole("button", { name: "16:9" }).click();
+      await form.getByRole("button", { name: "16:9", pressed: true }).waitFor();
+      await form.getByRole("slider", { name: "Length" }).waitFor();
+      await form.getByRole("button", { name: "More settings" }).click();
+      await page.getByRole("dialog", { name: "More settings" }).getByLabel("Seed").waitFor();
+      await page.keyboard.press("Escape");
       await button("Shape").click();
       await page.getByRole("combobox", { name: "Ratio" }).click();
       await page.getByRole("option", { name: "Wide" }).waitFor();

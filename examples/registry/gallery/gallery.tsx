@@ -16,6 +16,7 @@ import { Steps } from "@/components/sluice/steps";
 import { Toasts, toast } from "@/components/sluice/toasts";
 import { VideoTaskCard } from "@/components/sluice/video-task-card";
 import { Retrying } from "@/components/sluice/waiting";
+import { VideoForm } from "./video-form";
 
 /* States that a page seldom comes to: each component in those that only a server, another device or bad luck brings. */
 
@@ -96,6 +97,9 @@ export function Gallery() {
           settings={settings}
           onChange={(changes) => setSettings({ ...settings, ...changes })}
         />
+      </Part>
+      <Part title="Form of a video">
+        <VideoForm />
       </Part>
       <Part title="Retry">
         <Retrying title="Too many requests" at={retryAt} onRetryNow={press("retry now")} />

@@ -1,5 +1,5 @@
 /*
- * The words of fields, and of the settings of a model. Each component has a prop `words` for its part; an app in another
+ * The words of fields, of the settings of a model, and of the forms of images and videos. Each component has a prop `words` for its part; an app in another
  * language changes them here.
  */
 
@@ -25,4 +25,41 @@ export const settingsWords = {
   instructionsExample: "You are brief.",
   auto: "Auto",
   none: "None",
+};
+
+/** Words of the form of an image or a video. */
+export const formWords = {
+  shape: "Shape",
+  resolution: "Resolution",
+  options: "Options",
+  more: "More settings",
+  auto: "Auto",
+  autoLength: "Auto length",
+  random: "Random",
+  seconds: (count: number) => `${count} s`,
+};
+
+/** Words about what is wrong with a field, or with a file of it. */
+export const problemWords = {
+  promptOrPicture: "Add a prompt or a picture.",
+  prompt: "Add a prompt.",
+  firstFrame: "Add a first frame, too.",
+  pictureForSound: "Add a picture or a video, too.",
+  onePicture: "Use one picture.",
+  videoSeconds: "All videos: 15 s at most.",
+  soundSeconds: "All sounds: 15 s at most.",
+  allSeconds: "Video and references: 30 s at most.",
+  notTaken: "This model does not take this.",
+  tooLarge: "This file is too large.",
+  wrongSize: "This picture has the wrong size.",
+  fileSeconds: "It must take 1 to 15 seconds.",
+  unusable: "This file can't be used.",
+  publicLink: "Use a public link: https://…",
+  link: "Use a link: https://…",
+  text: "Add a text.",
+  otherValue: "Choose another value.",
+  wholeNumber: "Use a whole number.",
+  characters: (most: number) => `At most ${most} characters.`,
+  between: (least: number, most: number, unit: string) => `From ${least} to ${most} ${unit}`.trim(),
+  atLeast: (least: number) => `At least ${least}.`,
 };

@@ -6,6 +6,8 @@ import { ImagePlus, Lock, LockOpen } from "lucide-react";
 import { type RefObject, useEffect } from "react";
 import { Chip, IconButton } from "@/components/sluice/button";
 import { NumberField } from "@/components/sluice/fields";
+import { fieldOf, ResolutionChips, ShapeChips } from "@/components/sluice/form-chips";
+import { MoreSettings } from "@/components/sluice/form-settings";
 import type { DemoPrompt } from "../../demo/prompts.js";
 import { WithEstimate } from "../costs.js";
 import { useInspected } from "../inspector/feed.js";
@@ -17,10 +19,10 @@ import {
   GenerateButton,
   LastRow,
   MediaRoom,
+  ModelSelect,
   PromptInput,
   useMediaRoom,
 } from "../media/composer.js";
-import { fieldOf, ModelSelect, MoreSettings, ResolutionChips, ShapeChips } from "../media/settings.js";
 import { LostFiles, References, useDrop, useSources } from "../media/sources.js";
 import { type MediaDraft, type MediaForm, useImageForm } from "../media/use-media-form.js";
 import { busyWords, IMAGES_DONE } from "../room-words.js";

@@ -13,12 +13,14 @@ import {
 } from "react";
 import { Button, onPressOnce } from "@/components/sluice/button";
 import { directionOf } from "@/components/sluice/field-text";
+import { modelName } from "@/components/sluice/format";
 import { sceneOf, scenes } from "../../demo/media/art/scenes.js";
 import { type DemoPrompt, demoPrompts } from "../../demo/prompts.js";
 import { useDescription } from "../errors.js";
 import { drawingWords, NOTHING_SENT, TOO_LARGE, UNSAVED } from "../room-words.js";
 import { isDemo, isOfOffline } from "../server.js";
 import { RoomHeader } from "../shell/bars.js";
+import { Select } from "../ui/popups.js";
 import { unsavedLists } from "./collection.js";
 import { filesInReading } from "./files.js";
 import { Problem } from "./sources.js";
@@ -176,6 +178,19 @@ export function PromptInput({ form, placeholder, onSubmit, className }: PromptPr
       />
       {problem && <Problem id={id} text={problem} />}
     </div>
+  );
+}
+
+/** The model of the request. */
+export function ModelSelect<Model extends string>({ form }: { readonly form: MediaForm<Model> }) {
+  return (
+    <Select
+      label="Model"
+      value={form.model}
+      options={form.models.map((id) => ({ value: id, label: modelName(id), note: id }))}
+      onChange={form.setModel}
+      className="max-w-full min-w-0"
+    />
   );
 }
 

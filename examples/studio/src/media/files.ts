@@ -3,9 +3,9 @@ import type { UploadedMedia } from "@sluice/core/media";
 import type { FormValue, FormValues, MediaField } from "@sluice/react/app";
 import { atom } from "nanostores";
 import { useEffect, useState } from "react";
+import { fileProblem } from "@/components/sluice/form-problems";
 import { keptAtom } from "../browser.js";
 import { client } from "../client.js";
-import { fileProblem } from "./words.js";
 
 /*
  * Files that the user chose. A form has addresses, so an address that no server has stands for each file, until the

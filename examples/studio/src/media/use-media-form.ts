@@ -19,9 +19,9 @@ import {
   videoRequestOf,
 } from "@sluice/react/app";
 import { useState } from "react";
+import { type Problems, problemsOf } from "@/components/sluice/form-problems";
 import { storage } from "../client.js";
 import { lostFilesOf, useFileIssues, withoutLostFiles } from "./files.js";
-import { type Problems, problemsOf } from "./words.js";
 
 /** A form as it is filled in. Values stay when the model changes; those that it does not have are not sent. */
 export interface MediaDraft<Model extends string> {

@@ -6,6 +6,8 @@ import { type MediaField, videoRequestOf } from "@sluice/react/app";
 import { ImagePlus } from "lucide-react";
 import { type RefObject, useRef } from "react";
 import { Button, ProgressBar } from "@/components/sluice/button";
+import { fieldOf, ResolutionChips, ShapeChips, SwitchChips } from "@/components/sluice/form-chips";
+import { LengthSlider, MoreSettings } from "@/components/sluice/form-settings";
 import { TaskNotifications } from "@/components/sluice/notifications";
 import { usualTimeOf } from "@/components/sluice/video-progress";
 import { storage, videoOptions } from "../client.js";
@@ -20,20 +22,12 @@ import {
   GenerateButton,
   LastRow,
   MediaRoom,
+  ModelSelect,
   outcomeOf,
   PromptInput,
   useMediaRoom,
 } from "../media/composer.js";
 import { checkMedia, fieldFor, filesIn, keepLinks, lostFilesOf, withFiles } from "../media/files.js";
-import {
-  fieldOf,
-  LengthSlider,
-  ModelSelect,
-  MoreSettings,
-  ResolutionChips,
-  ShapeChips,
-  SwitchChips,
-} from "../media/settings.js";
 import { FrameTile, LostFiles, References, useDrop, useSources } from "../media/sources.js";
 import { type MediaDraft, useVideoForm } from "../media/use-media-form.js";
 import { NO_FILE_STORE } from "../room-words.js";
