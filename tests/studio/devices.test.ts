@@ -21,7 +21,8 @@ describe.skipIf(!findChromium())("the room of devices in Chromium (skipped where
 
   beforeAll(async () => {
     const picture = Uint8Array.from(Buffer.from(PNG, "base64"));
-    const durations = { imageMs: 2000 };
+    // a slow page sees that a tool runs, too
+    const durations = { imageMs: 6000 };
     [server, browser] = await Promise.all([
       startQuickStudio({ picture, durations, speed: 20, hasDevices: true }),
       sharedBrowser(),
