@@ -58,24 +58,31 @@ async function uploadIn(allowed: (page: string) => string | undefined) {
   });
   await page.goto(origin);
   await page.waitForFunction(() => "sluice" in globalThis);
-  const url = await page.evaluate(
+  const { url, warnings } = await page.evaluate(
     async ({ baseURL, start, size }) => {
       const { createClient, uploadMedia } = sluice;
-      const client = createClient({ baseURL, headers: { authorization: "user-1" } });
+      const warnings: string[] = [];
+      const client = createClient({
+        baseURL,
+        headers: { authorization: "user-1" },
+        onEvent: (event) => event.type === "warning" && warnings.push(event.issue.rule),
+      });
       const bytes = new Uint8Array(size);
       for (let at = 0; at < size; at += 1) bytes[at] = at * 31 + (at >> 8);
       bytes.set(start);
-      return (await uploadMedia(client, new File([bytes], "film.mp4"))).url;
+      const { url } = await uploadMedia(client, new File([bytes], "film.mp4"));
+      return { url, warnings };
     },
     { baseURL: proxy.url.origin, start: starts.mp4, size: SIZE },
   );
   const stored = Buffer.from(await (await fetch(url)).arrayBuffer());
-  return { log, isWhole: stored.equals(fileOf(starts.mp4, SIZE)) };
+  const events = proxy.events().map(({ outcome, code = "" }) => `${outcome} ${code}`.trim());
+  return { log, warnings, events, isWhole: stored.equals(fileOf(starts.mp4, SIZE)) };
 }
 
 test("A page puts the parts of a film straight into a bucket that allows its origin", async () => {
-  const { log, isWhole } = await uploadIn((page) => page);
-  expect(isWhole).toBe(true);
+  const { log, warnings, events, isWhole } = await uploadIn((page) => page);
+  expect([isWhole, warnings, events]).toEqual([true, [], ["complete"]]);
   expect(log.filter((line) => line.startsWith("PUT"))).toEqual(["PUT bucket", "PUT bucket"]);
   expect(log.filter((line) => line.endsWith("proxy"))).toEqual([
     "POST proxy",
@@ -87,9 +94,11 @@ describe("case 262: a bucket that does not take the part of a page", () => {
   test.each([
     ["another origin", () => "https://other.example"],
     ["no page", () => undefined],
-  ])("gets it through the proxy where it allows %s", async (_, allowed) => {
-    const { log, isWhole } = await uploadIn(allowed);
+  ])("gets it through the proxy where it allows %s, and page and operator are told", async (_, allowed) => {
+    const { log, warnings, events, isWhole } = await uploadIn(allowed);
     expect(isWhole).toBe(true);
+    // a page can't tell a missing rule from a network: both get no answer
+    expect([warnings, events]).toEqual([["uploads.direct"], ["waiting direct_unreachable", "complete"]]);
     expect(log.filter((line) => line.endsWith("proxy"))).toEqual([
       "POST proxy",
       ...Array(3).fill("PATCH proxy"),

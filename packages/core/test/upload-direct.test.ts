@@ -28,6 +28,7 @@ function open({ bucket, proxy }: World = {}) {
   const seen: Request[] = [];
   let offset = 0;
   let puts = 0;
+  const reasons: string[] = [];
   const counts: Record<string, number> = {};
   const stateOf = (more: object = {}) =>
     Response.json({
@@ -52,7 +53,9 @@ function open({ bucket, proxy }: World = {}) {
         parts.set(Number(searchParams.get("at")), body);
         return new Response(null, { status: 200 });
       }
-      const kind = request.headers.get("upload-direct") ?? request.method;
+      const way = request.headers.get("upload-direct");
+      const kind = way === "sign" || way === "stored" ? way : request.method;
+      if (way !== null && way !== kind) reasons.push(way);
       log.push(body.length > 0 ? `${kind} ${body.length}` : kind);
       counts[kind] = (counts[kind] ?? 0) + 1;
       const answer = proxy?.(kind, counts[kind]);
@@ -74,6 +77,7 @@ function open({ bucket, proxy }: World = {}) {
     clock,
     log,
     events,
+    reasons,
     seen,
     upload,
     stored: () => [...parts],
@@ -87,6 +91,19 @@ function expectWhole({ stored }: ReturnType<typeof open>): void {
     [PART, PART, 2, 2],
     [2 * PART, 5, 3, 3],
   ]);
+}
+
+/** One warning of the upload names the rule and the way out, and no address. */
+function expectWarning({ events }: ReturnType<typeof open>): void {
+  const warnings = events.filter((event) => event.type === "warning");
+  expect(warnings).toEqual([
+    {
+      type: "warning",
+      callId: events.map((event) => "callId" in event && event.callId).find(Boolean),
+      issue: { path: "", rule: "uploads.direct", message: expect.stringContaining("CORS rule") },
+    },
+  ]);
+  expect(JSON.stringify(warnings)).not.toMatch(/secret|bucket\.test/);
 }
 
 const viaBucket = ["sign", `bucket ${PART}`, "stored", "sign", "bucket 5", "stored"];
@@ -107,26 +124,49 @@ describe("An upload whose proxy signs addresses of the bucket", () => {
     ]);
   });
 
-  const refusing: readonly (readonly [string, NonNullable<World["bucket"]>])[] = [
-    ["refuses it", () => new Response("<Error><Code>AccessDenied</Code></Error>", { status: 403 })],
-    ["allows no page of this origin", () => Promise.reject(new TypeError("Failed to fetch"))],
+  const refusing: readonly (readonly [string, string, NonNullable<World["bucket"]>])[] = [
+    [
+      "refuses it",
+      "refused 403",
+      () => new Response("<Error><Code>AccessDenied</Code></Error>", { status: 403 }),
+    ],
+    ["allows no page of this origin", "unreachable", () => Promise.reject(new TypeError("Failed to fetch"))],
     [
       "sends it elsewhere",
+      "refused 307",
       () => new Response(null, { status: 307, headers: { location: "https://x.test" } }),
     ],
-    ["is a network that says yes and stores nothing", () => new Response("<h1>Welcome</h1>")],
+    ["is a network that says yes and stores nothing", "missing", () => new Response("<h1>Welcome</h1>")],
     [
       "is asked to come back in a day",
+      "refused 503",
       () => new Response(null, { status: 503, headers: { "retry-after": "86400" } }),
     ],
   ];
-  test.each(refusing)("goes on through the proxy where the bucket %s", async (_, bucket) => {
-    const world = open({ bucket });
+  test.each(refusing)(
+    "goes on through the proxy where the bucket %s, and says so once: %s",
+    async (_, reason, bucket) => {
+      const world = open({ bucket });
+      await world.upload();
+      expectWhole(world);
+      const [first, sign, put, ...rest] = world.log;
+      expect([first, sign, put]).toEqual([`POST ${PART}`, "sign", `bucket ${PART}`]);
+      expect(rest.filter((kind) => kind !== "stored")).toEqual([`PATCH ${PART}`, "PATCH 5"]);
+      expect(world.reasons).toEqual([reason]);
+      expectWarning(world);
+    },
+  );
+
+  test("tells the proxy of the reason again where the request that had it is lost", async () => {
+    const lost = () => Promise.reject(new TypeError("fetch failed"));
+    const world = open({
+      bucket: () => new Response(null, { status: 403 }),
+      proxy: (kind, nth) => (kind === "PATCH" && nth === 1 ? lost() : undefined),
+    });
     await world.upload();
     expectWhole(world);
-    const [first, sign, put, ...rest] = world.log;
-    expect([first, sign, put]).toEqual([`POST ${PART}`, "sign", `bucket ${PART}`]);
-    expect(rest.filter((kind) => kind !== "stored")).toEqual([`PATCH ${PART}`, "PATCH 5"]);
+    expect(world.reasons).toEqual(["refused 403", "refused 403"]);
+    expectWarning(world);
   });
 
   test("sends the parts through it where another instance of the proxy signs none", async () => {
@@ -134,6 +174,8 @@ describe("An upload whose proxy signs addresses of the bucket", () => {
     expect((await world.upload()).url).toBe("https://app.test/v1/media/file-1");
     expect(world.log).toEqual([`POST ${PART}`, "sign", `PATCH ${PART}`, "PATCH 5"]);
     expectWhole(world);
+    expect(world.reasons).toEqual(["unsigned"]);
+    expectWarning(world);
   });
 
   test("goes on through the proxy where the bucket says nothing for five minutes", async () => {
@@ -142,6 +184,8 @@ describe("An upload whose proxy signs addresses of the bucket", () => {
     await world.upload(film(), undefined, 60_000);
     expectWhole(world);
     expect(world.log).toEqual([`POST ${PART}`, "sign", `bucket ${PART}`, `PATCH ${PART}`, "PATCH 5"]);
+    expect(world.reasons).toEqual(["unreachable"]);
+    expectWarning(world);
   });
 
   test.each([undefined, 7, "javascript:alert(1)", "https://", "/part"])(
@@ -151,6 +195,8 @@ describe("An upload whose proxy signs addresses of the bucket", () => {
       const world = open({ proxy: (kind) => (kind === "sign" ? Response.json(state) : undefined) });
       await world.upload();
       expect(world.log).toEqual([`POST ${PART}`, "sign", `PATCH ${PART}`, "PATCH 5"]);
+      expect(world.reasons).toEqual(["unsigned"]);
+      expectWarning(world);
     },
   );
 

@@ -90,6 +90,53 @@ describe("parts that go straight to the bucket", () => {
     expect(await isFileAt(whole.url, film)).toBe(true);
   });
 
+  test.each([
+    ["refused 403", { code: "direct_refused", upstreamStatus: 403 }],
+    ["unreachable", { code: "direct_unreachable" }],
+    ["missing", { code: "direct_missing" }],
+    ["unsigned", { code: "direct_unsigned" }],
+  ])(
+    "that the bucket did not take come through the proxy with the reason %s, which is an event",
+    async (reason, told) => {
+      const proxy = await openProxy();
+      const { id } = await proxy.begin();
+      const patch = (from: number, direct?: string) => {
+        const headers = { "upload-offset": String(from), ...(direct && { "upload-direct": direct }) };
+        const sent = { path: `/v1/uploads/${id}`, method: "PATCH", headers };
+        return proxy.upload(film.slice(from, from + PART), sent);
+      };
+      expect((await patch(PART, reason)).status).toBe(200);
+      const whole = (await (await patch(2 * PART)).json()) as State;
+      expect(await isFileAt(whole.url, film)).toBe(true);
+      const upload = { kind: "upload", id, user: "user-1", bytes: film.length };
+      expect(proxy.events()).toMatchObject([
+        { ...upload, outcome: "waiting", ...told },
+        { ...upload, outcome: "complete" },
+      ]);
+    },
+  );
+
+  test("come through an instance whose bucket signs nothing with the reason, which is an event", async () => {
+    const plain = await openProxy({ s3: s3.options });
+    const { id } = await plain.begin();
+    const headers = { "upload-offset": String(PART), "upload-direct": "unsigned" };
+    const sent = { path: `/v1/uploads/${id}`, method: "PATCH", headers };
+    expect((await plain.upload(film.slice(PART, 2 * PART), sent)).status).toBe(200);
+    expect(plain.events()).toMatchObject([{ id, outcome: "waiting", code: "direct_unsigned" }]);
+  });
+
+  test.each(["refused", "refused 999", "refused 403 <b>", "elsewhere", "Sign"])(
+    "with the reason %s are refused, and no event has it",
+    async (reason) => {
+      const proxy = await openProxy();
+      const { id } = await proxy.begin();
+      const headers = { "upload-offset": String(PART), "upload-direct": reason };
+      const sent = { path: `/v1/uploads/${id}`, method: "PATCH", headers };
+      expect((await proxy.upload(film.slice(PART, PART + 10), sent)).status).toBe(400);
+      expect(proxy.events()).toEqual([]);
+    },
+  );
+
   test("are not offered by a bucket that signs nothing, nor for a file of one part", async () => {
     const plain = await openProxy({ s3: s3.options });
     const { id, direct } = await plain.begin();

@@ -36,6 +36,8 @@ export interface UploadRequest {
   readonly from: number;
   /** Byte behind the part; `from` for no bytes. */
   readonly to: number;
+  /** Reason why the bucket has not taken a part, for the operator of the proxy. */
+  readonly refusal?: string | undefined;
 }
 
 /** The parts that all requests of an upload share. */
@@ -77,7 +79,7 @@ export async function sendPart(
 /** Makes a request. Everything that fails here fails before it is sent, and says so. */
 async function requestOf(
   { client, exchange, file, headers }: UploadContext,
-  { phase, id, from, to }: UploadRequest,
+  { phase, id, from, to, refusal }: UploadRequest,
   signal: AbortSignal,
 ): Promise<Request> {
   try {
@@ -87,7 +89,7 @@ async function requestOf(
     const isDirect = phase === "sign" || phase === "stored";
     if (hasBody) all.set("content-type", "application/octet-stream");
     if (phase === "part" || isDirect) all.set("upload-offset", String(from));
-    if (isDirect) all.set("upload-direct", phase);
+    if (isDirect || refusal) all.set("upload-direct", isDirect ? phase : String(refusal));
     if (phase === "begin" && to < file.size) all.set("upload-length", String(file.size));
     return new Request(addressOf(client, id === undefined ? PATH : `${PATH}/${id}`), {
       method: METHODS[phase],

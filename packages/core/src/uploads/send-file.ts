@@ -2,7 +2,7 @@ import { type Backoff, createBackoff } from "../base/backoff.js";
 import { isClosedRoute, isTransient } from "../transport/failure.js";
 import { emitStep } from "../transport/send.js";
 import { APIError, ConnectionError, ResponseError, TimeoutError } from "../vocabulary/errors.js";
-import { putDirect } from "./direct-part.js";
+import { type BucketRefusal, putDirect, refusalIssue } from "./direct-part.js";
 import { PART_BYTES, sendPart, type UploadContext, type UploadRequest } from "./part-request.js";
 import type { UploadAtProxy } from "./upload-at-proxy.js";
 
@@ -37,8 +37,10 @@ interface Sending {
   isMissing: boolean;
   /** True after an answer that makes no sense: the second one in a row is final. */
   isDoubtful: boolean;
-  /** True once the bucket has not taken a part from here: all others go through the proxy. */
-  isBucketShut: boolean;
+  /** Reason why the bucket has not taken a part from here: all others go through the proxy. */
+  refusal: BucketRefusal | undefined;
+  /** True once the proxy has been told of that. */
+  wasRefusalSent: boolean;
   /** The last failure. */
   failure: unknown;
 }
@@ -85,7 +87,8 @@ function openSending({ client, exchange }: UploadContext, known: UploadAtProxy |
     attempt: 0,
     isMissing: false,
     isDoubtful: false,
-    isBucketShut: false,
+    refusal: undefined,
+    wasRefusalSent: false,
     failure: undefined,
   };
 }
@@ -114,15 +117,21 @@ async function sendNext(
   part: UploadRequest,
   sending: Sending,
 ): Promise<UploadAtProxy> {
-  const { attempt, state, isBucketShut } = sending;
+  const { attempt, state } = sending;
   const isForBucket = part.phase === "part" && part.from < part.to;
-  if (isForBucket && state?.isDirect && !isBucketShut) {
+  if (isForBucket && state?.isDirect && !sending.refusal) {
     const next = await putDirect(context, part, attempt);
-    if (next) return next;
-    sending.isBucketShut = true;
+    if (typeof next !== "string") return next;
+    const { client, exchange } = context;
+    client.warn(refusalIssue(next), exchange.callId);
+    sending.refusal = next;
     sending.sentBytes += part.to - part.from;
   }
-  return await sendPart(context, part, attempt);
+  if (!isForBucket || !sending.refusal || sending.wasRefusalSent)
+    return await sendPart(context, part, attempt);
+  const next = await sendPart(context, { ...part, refusal: sending.refusal }, attempt);
+  sending.wasRefusalSent = true;
+  return next;
 }
 
 /**

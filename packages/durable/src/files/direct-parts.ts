@@ -23,6 +23,23 @@ export function nextPartOf({ received, bytes, parts }: FileRow) {
   return { partNumber: (known.at(-1)?.partNumber ?? 0) + 1, bytes: size };
 }
 
+/** Facts about a part that the bucket has not taken from a page, for an event. */
+export interface DirectRefusal {
+  readonly code: `direct_${string}`;
+  /** Status of the bucket's answer. */
+  readonly upstreamStatus?: number;
+}
+
+/**
+ * Reads the reason for which a page sends a part through the proxy: `unsigned`, `unreachable`, `missing` or `refused` with
+ * the status. It is the page's word: nothing depends on it.
+ */
+export function directRefusalIn(text: string): DirectRefusal | undefined {
+  const [, reason, status] = /^(?:(unsigned|unreachable|missing)|refused ([1-5]\d\d))$/.exec(text) ?? [];
+  if (reason) return { code: `direct_${reason}` };
+  return status ? { code: "direct_refused", upstreamStatus: Number(status) } : undefined;
+}
+
 /** Signs the address for the next part of an upload. */
 export function signedPart<Env>(
   direct: DirectParts,

@@ -1,7 +1,14 @@
-import type { JobOutcome, User } from "@sluice/worker-proxy";
+import type { JobEvent, JobOutcome, User } from "@sluice/worker-proxy";
 import { notifyOf, refusalIn, textOf } from "@sluice/worker-proxy/internal";
 import { type DirectParts, keyOf, type MediaBucket } from "./bucket.js";
-import { allParts, putPart as findPart, nextPartOf, PART_BYTES, signedPart } from "./direct-parts.js";
+import {
+  allParts,
+  directRefusalIn,
+  putPart as findPart,
+  nextPartOf,
+  PART_BYTES,
+  signedPart,
+} from "./direct-parts.js";
 import { type FileBody, openUpload } from "./file-body.js";
 import type { FileRow } from "./file-rows.js";
 import { typeOf } from "./file-type.js";
@@ -50,7 +57,7 @@ export function createUploads<Env>(
       const file = { id, bytes, type, expiresAt: Date.now() + bodyMs + MARGIN_MS, startedAt };
       const put = isWhole ? putWhole : putFirst;
       const row = await putPaid(place, file, () => put(place, body, file)).catch((error: unknown) => {
-        report(env, user, file, "failed", textOf(refusalIn(error)).code);
+        report(env, user, file, "failed", { code: textOf(refusalIn(error)).code });
         throw error;
       });
       if (isWhole) report(env, user, row, "complete");
@@ -62,17 +69,21 @@ export function createUploads<Env>(
 
   /**
    * Stores the next part; the last one completes the file. With `upload-direct: sign` it signs an address of the bucket for
-   * the part, with `upload-direct: stored` the part is there.
+   * the part, with `upload-direct: stored` the part is there. Any other value is the reason of a page whose bucket has not
+   * taken the part.
    */
   async function goOn(asked: FileRequest<Env>): Promise<Response> {
     const user = await asked.signIn();
     const { bucket, links, space } = await partsOf(asked);
     const offset = bytesIn(asked.request, "upload-offset", 0);
     const way = asked.request.headers.get("upload-direct");
-    if (way !== null && !(bucket.direct && (way === "sign" || way === "stored")))
+    const refusal = way === null ? undefined : directRefusalIn(way);
+    // a reason is for an instance that signs nothing, too
+    if (way !== null && !refusal && !(bucket.direct && (way === "sign" || way === "stored")))
       throw mediaRefusal("no_direct_parts");
     if (way === "sign") return await sign(asked, { user, bucket, space, links }, offset);
     const row = await claimed(asked, user, links, space, offset);
+    if (refusal) report(asked.env, user, row, "waiting", refusal);
     const place = { user, bucket, space };
     try {
       const put = () => (way === "stored" ? noteStored(place, row) : putPart(place, asked.request, row));
@@ -157,9 +168,9 @@ export function createUploads<Env>(
     { id: user }: User,
     { id, bytes }: Pick<FileRow, "id" | "bytes">,
     outcome: JobOutcome,
-    code?: string,
+    why: Pick<JobEvent, "code" | "upstreamStatus"> = {},
   ): void {
-    notifyOf(settings.onEvent, { kind: "upload", id, outcome, user, bytes, code }, env);
+    notifyOf(settings.onEvent, { kind: "upload", id, outcome, user, bytes, ...why }, env);
   }
 
   /** Returns the state of an upload as the client sees it. */
