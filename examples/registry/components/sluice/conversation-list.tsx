@@ -10,6 +10,7 @@ import {
   NameForm,
   RowMenu,
 } from "@/components/sluice/conversation-row";
+import { useListFocus } from "@/components/sluice/use-list-focus";
 import { conversationWords } from "@/components/sluice/words";
 
 type Words = typeof conversationWords;
@@ -37,6 +38,7 @@ interface ConversationListProps extends ConversationVerbs, FolderVerbs {
 export function ConversationList(props: ConversationListProps) {
   const { conversations, activeId, folders = [], folder, onFolder, onRenameFolder, ...verbs } = props;
   const words = { ...conversationWords, ...props.words };
+  const focus = useListFocus<HTMLDivElement>();
   const groups = groupsOf(conversations, folder).map(({ name, day, list }) => (
     <div key={day ?? `folder ${name}`} className="pb-3">
       {day ? (
@@ -65,14 +67,14 @@ export function ConversationList(props: ConversationListProps) {
     </div>
   ));
   return (
-    <>
+    <div {...focus} className="outline-none">
       {groups}
       {folder !== undefined && onFolder && (
         <Button look="quiet" onClick={() => onFolder(undefined)}>
           {words.showAll}
         </Button>
       )}
-    </>
+    </div>
   );
 }
 
@@ -89,21 +91,24 @@ interface FolderHeadingProps {
 function FolderHeading({ name, isAlone, onFolder, onRename, words }: FolderHeadingProps) {
   const [isRenaming, setIsRenaming] = useState(false);
   const Icon = isAlone ? FolderOpen : Folder;
+  const row = `folder ${name}`;
   if (isRenaming)
     return (
-      <NameForm
-        name={name}
-        label={words.folder}
-        onRename={(text) => {
-          if (text.trim() === "") return;
-          onRename?.(name, text);
-          if (isAlone) onFolder?.(text.trim());
-        }}
-        onClose={() => setIsRenaming(false)}
-      />
+      <div data-row={row}>
+        <NameForm
+          name={name}
+          label={words.folder}
+          onRename={(text) => {
+            if (text.trim() === "") return;
+            onRename?.(name, text);
+            if (isAlone) onFolder?.(text.trim());
+          }}
+          onClose={() => setIsRenaming(false)}
+        />
+      </div>
     );
   return (
-    <div className="group/row flex items-center">
+    <div data-row={row} className="group/row flex items-center">
       <h2 className="min-w-0 grow">
         <Button
           look="quiet"

@@ -52,7 +52,7 @@ export function ConversationRow({
   const name = title || words.untitled;
   if (edited)
     return (
-      <li>
+      <li data-row={id}>
         <NameForm
           name={edited === "title" ? title : folder}
           label={words[edited]}
@@ -87,7 +87,10 @@ export function ConversationRow({
     ),
   };
   return (
-    <li className={cn("group/row flex items-center rounded-lg hover:bg-secondary", isOpen && "bg-secondary")}>
+    <li
+      data-row={id}
+      className={cn("group/row flex items-center rounded-lg hover:bg-secondary", isOpen && "bg-secondary")}
+    >
       {hrefOf ? <a href={hrefOf(id)} {...link} /> : <button type="button" {...link} />}
       <RowMenu
         label={words.actions(name)}

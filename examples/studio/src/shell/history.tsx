@@ -26,11 +26,11 @@ export function History() {
   useEffect(() => {
     if (isGone) openRoute({ room: "chat" }, { isReplaced: true });
   }, [isGone]);
-  if (conversations.length === 0)
-    return <p className="px-3 py-2 text-sm text-muted">{isRestoring ? "Loading…" : "No chats yet"}</p>;
-
   return (
     <>
+      {conversations.length === 0 && (
+        <p className="px-3 py-2 text-sm text-muted">{isRestoring ? "Loading…" : "No chats yet"}</p>
+      )}
       <ConversationList
         conversations={conversations}
         activeId={openId}
