@@ -517,7 +517,7 @@ describe.skipIf(!findChromium())("the studio's chat in Chromium (skipped where t
       await button("Remove dropped.png").click();
       await give("drop", "notes.pdf", "application/pdf");
       // its bytes are those of a picture
-      await page.getByText("“notes.pdf” is not a text.").waitFor();
+      await page.getByText("“notes.pdf” is broken.").waitFor();
       await expect.poll(() => button("Send").isEnabled()).toBe(true);
       await button("Send").click();
       await studio.answer().getByRole("button", { name: "Regenerate" }).waitFor();

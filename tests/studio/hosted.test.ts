@@ -12,6 +12,7 @@ import {
 } from "../support/firefox.ts";
 import { compressedSize, firstScreenOf, MOST_SCRIPT_BYTES } from "../support/first-screen.ts";
 import { type HostedStudio, startHostedStudio } from "../support/hosted-studio.ts";
+import { pdfOf } from "../support/pdf.ts";
 import { hasChromium } from "../support/studio-suite.ts";
 
 declare global {
@@ -251,6 +252,31 @@ describe.for(places)("The hosted studio in $name (skipped where there is none)",
     await ask(question.weekend);
     await answered("Roughly what it costs");
   });
+
+  test("The reader of PDFs is kept once it was used, and not before: the next PDF is read without a network", async () => {
+    await ask(question.databases);
+    await answered("How to decide");
+    await untilCached();
+    const isOfReader = (path: string) => /\/pdf[-.]|\.bcmap$/.test(path);
+    expect((await cachedPaths()).filter(isOfReader)).toEqual([]);
+    const chinese = pdfOf([["上闸门漏水"]], { encoding: "UniGB-UCS2-H" });
+    await addPDF("gates.pdf", chinese);
+    await expect.poll(async () => (await cachedPaths()).filter(isOfReader).length, WAIT).toBe(4);
+    await context.setOffline(true);
+    await page.reload();
+    await answered("How to decide");
+    await addPDF("again.pdf", chinese);
+    await ask("What leaks?");
+    await answered("上闸门漏水");
+    await answer().getByRole("cell", { name: "again.pdf" }).waitFor();
+  });
+
+  async function addPDF(name: string, buffer: Buffer): Promise<void> {
+    await page
+      .getByLabel("Text files and PDFs", { exact: true })
+      .setInputFiles({ name, mimeType: "application/pdf", buffer });
+    await page.getByRole("button", { name: `${name} · text of 1 page` }).waitFor();
+  }
 
   test("A killed Service Worker says of the answer in flight that it was cut, and answers the next question", async () => {
     await ask(question.abilities);

@@ -215,13 +215,56 @@ const rows: Readonly<Record<string, readonly Row[]>> = {
   ],
   // documents.test.ts
   "a file for a message": [
-    [
-      "it is a PDF",
-      words.documentWords("pdf", "a.pdf"),
-      "“a.pdf” is a PDF. These models read text and images: add its text, or a picture of a page.",
-    ],
     ["it has more than 1 MB", words.documentWords("size", "a.txt"), "“a.txt” is too large. Limit: 1 MB."],
     ["its bytes are no text", words.documentWords("type", "a.zip"), "“a.zip” is not a text."],
+    [
+      "it is a PDF of more than 50 MB",
+      words.documentWords("pdf-size", "a.pdf"),
+      "“a.pdf” is too large. Limit: 50 MB.",
+    ],
+    [
+      "it is a PDF that needs a password",
+      words.documentWords("locked", "a.pdf"),
+      "“a.pdf” is locked with a password. Add a copy without it.",
+    ],
+    [
+      "it is a PDF, and no page has text",
+      words.documentWords("scanned", "a.pdf"),
+      "“a.pdf” has no text: its pages are pictures. Add pictures of the pages.",
+    ],
+    [
+      "it has the name of a PDF, and can't be read as one",
+      words.documentWords("broken", "a.pdf"),
+      "“a.pdf” is broken. Open it in a PDF app, and save it again.",
+    ],
+    [
+      "it is a PDF with more than 1 MB of text",
+      words.documentWords("long", "a.pdf"),
+      "“a.pdf” has more text than a model reads at once. Add fewer pages: the limit is 1 MB.",
+    ],
+    [
+      "it is a PDF, and its reader, or an encoding that it names, was not loaded",
+      words.documentWords("unloaded", "a.pdf"),
+      "“a.pdf” can't be read now: a part of the page could not load. Check your connection.",
+    ],
+    ["it is being read", words.readingWords("a.pdf"), "Reading a.pdf…"],
+    ["its second page is being read", words.readingWords("a.pdf", [2, 9]), "Reading a.pdf… Page 2 of 9"],
+    ["its text goes with the message", words.sentWords(1234), "1,234 characters"],
+    [
+      "the text of its only page goes with the message",
+      words.sentWords(1234, words.pagesWords(1, 1)),
+      "text of 1 page (1,234 characters). Pictures are not sent.",
+    ],
+    [
+      "the text of its pages goes with the message",
+      words.sentWords(1234, words.pagesWords(9, 9)),
+      "text of 9 pages (1,234 characters). Pictures are not sent.",
+    ],
+    [
+      "the text of some of its pages goes with the message, the others have none",
+      words.sentWords(1234, words.pagesWords(7, 9)),
+      "text of 7 of 9 pages (1,234 characters). Pictures are not sent.",
+    ],
   ],
   // palette.test.ts
   "a chat or a preset": [

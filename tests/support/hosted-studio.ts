@@ -13,6 +13,7 @@ const types: Readonly<Record<string, string>> = {
   ".wasm": "application/wasm",
   ".webp": "image/webp",
   ".woff2": "font/woff2",
+  ".bcmap": "application/octet-stream",
 };
 
 /** The hosted studio on a static server, as any host of files has it. */

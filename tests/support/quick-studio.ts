@@ -90,6 +90,7 @@ const types: Readonly<Record<string, string>> = {
   ".css": "text/css",
   ".svg": "image/svg+xml",
   ".woff2": "font/woff2",
+  ".bcmap": "application/octet-stream",
   ".webp": "image/webp",
 };
 

@@ -42,6 +42,47 @@ export function picturesOf({ content }: ChatRequestMessage): string[] {
   return (content ?? []).flatMap((part) => (part.type === "image_url" ? [part.image_url.url] : []));
 }
 
+/** A file whose text goes with a message. */
+interface Document {
+  readonly name: string;
+  /** What of the file it is: `text of 3 pages`. */
+  readonly part: string;
+  readonly text: string;
+}
+
+/** Files whose texts stand in a message, each after its name. */
+export function documentsIn(message: string): readonly Document[] {
+  const heads = [...message.matchAll(/(?:^|\n\n)File “([^”\n]+)”(?: \(([^)\n]+)\))?:\n\n/g)];
+  return heads.map(({ 0: head, 1: name = "", 2: part = "all of it", index }, at) => ({
+    name,
+    part,
+    text: message.slice(index + head.length, heads[at + 1]?.index),
+  }));
+}
+
+/** Lists files by what was read of them. */
+export function documentTable(documents: readonly Document[]): string {
+  const rows = documents.map(({ name, part, text }) => {
+    const [start, end] = [text.slice(0, SHOWN), text.slice(-SHOWN)].map((words) => inline(words));
+    const count = text.length.toLocaleString("en");
+    return `| ${inline(name)} | ${part} | ${count} | ${start}${text.length > SHOWN ? ` … ${end}` : ""} |`;
+  });
+  return ["| File | What came | Characters | Begins … ends |", "| --- | --- | ---: | --- |", ...rows].join(
+    "\n",
+  );
+}
+
+/** Most characters of a file's beginning, and of its end. */
+const SHOWN = 80;
+
+/** A text in a cell of a table, without the marks of Markdown. */
+function inline(text: string): string {
+  return text
+    .replace(/[|`*_<>[\]#\\~]/g, "")
+    .replace(/\s+/g, " ")
+    .trim();
+}
+
 function tableOf({ model, messages, ...fields }: ChatRequest): string {
   const { tools = [], ...options } = "tools" in fields ? fields : { ...fields, tools: [] };
   const pictures = messages.flatMap(picturesOf).length;

@@ -2,7 +2,7 @@ import type { ChatRequest } from "@sluice/core";
 import { probeMedia } from "@sluice/core/media";
 import { type Answer, normalize, readAnswers } from "./answers.ts";
 import { chancesOf, diceIn } from "./dice.ts";
-import { jsonCard, picturesOf, requestCard, textOf } from "./request-card.ts";
+import { documentsIn, documentTable, jsonCard, picturesOf, requestCard, textOf } from "./request-card.ts";
 
 /** Reply of the script, as the emulator's option `chat` takes it. */
 export interface Reply {
@@ -37,6 +37,9 @@ export function createDemoScript(): (request: ChatRequest) => Promise<Reply | un
     const question = request.messages.findLast(({ role }) => role === "user");
     const text = question ? textOf(question) : "";
     const pictures = question ? picturesOf(question) : [];
+    const documents = documentsIn(text);
+    if (documents.length > 0 && pictures.length === 0)
+      return filled(inSituation("document"), { documents: documentTable(documents) });
     const found = pictures.length > 0 ? inSituation("picture") : find(normalize(text), request);
     if (found?.situation === "picture")
       return pictures.length > 0

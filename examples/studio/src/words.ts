@@ -1,6 +1,7 @@
 import type { ChatStatus } from "@sluice/core";
 import { costText, type ShownCost } from "../../registry/components/sluice/cost-text.js";
 import { endingWords as ending } from "../../registry/components/sluice/words.js";
+import type { PDFProblem } from "./chat/pdf.js";
 import type { Keeping } from "./client.js";
 
 /*
@@ -141,16 +142,43 @@ export function movedWords(folder: string): string {
   return folder === "" ? "Taken out of its folder" : `Moved to “${folder}”`;
 }
 
-/** Says why a file is not part of a message. */
-export function documentWords(problem: "pdf" | "type" | "size", name: string): string {
+/** Says why a file is not part of a message. The limits are those of `documents.tsx`. */
+export function documentWords(problem: "type" | "size" | "pdf-size" | PDFProblem, name: string): string {
   switch (problem) {
-    case "pdf":
-      return `“${name}” is a PDF. These models read text and images: add its text, or a picture of a page.`;
-    case "size":
-      return `“${name}” is too large. Limit: 1 MB.`;
     case "type":
       return `“${name}” is not a text.`;
+    case "size":
+      return `“${name}” is too large. Limit: 1 MB.`;
+    case "pdf-size":
+      return `“${name}” is too large. Limit: 50 MB.`;
+    case "locked":
+      return `“${name}” is locked with a password. Add a copy without it.`;
+    case "scanned":
+      return `“${name}” has no text: its pages are pictures. Add pictures of the pages.`;
+    case "broken":
+      return `“${name}” is broken. Open it in a PDF app, and save it again.`;
+    case "long":
+      return `“${name}” has more text than a model reads at once. Add fewer pages: the limit is 1 MB.`;
+    case "unloaded":
+      return `“${name}” can't be read now: a part of the page could not load. Check your connection.`;
   }
+}
+
+/** Says that a file is being read, and how far. */
+export function readingWords(name: string, page?: readonly [page: number, pages: number]): string {
+  return `Reading ${name}…${page ? ` Page ${page[0]} of ${page[1]}` : ""}`;
+}
+
+/** Says which pages of a PDF have text. The model reads this, too. */
+export function pagesWords(withText: number, all: number): string {
+  if (withText < all) return `text of ${withText} of ${all} pages`;
+  return all === 1 ? "text of 1 page" : `text of ${all} pages`;
+}
+
+/** Says what goes with a message. `pages`: it is the text of a PDF. */
+export function sentWords(characters: number, pages?: string): string {
+  const count = `${characters.toLocaleString("en")} characters`;
+  return pages === undefined ? count : `${pages} (${count}). Pictures are not sent.`;
 }
 
 /** Says how to get the packages until a release, in the words of the README. */

@@ -8,6 +8,7 @@ import { Queue } from "@/components/sluice/composer";
 import { later } from "../ui/later.js";
 import { Popover } from "../ui/popups.js";
 import { MOST_FILES, type Refused, refusedWords } from "../words.js";
+import { pasteOf, useRefusals } from "./documents.js";
 import { MessageBox } from "./message-box.js";
 import { type ChatSettings, changeSettings, chatSettings, modelWords } from "./settings.js";
 
@@ -39,6 +40,7 @@ export function Composer(props: ComposerProps) {
   const { draftKey, field, settings, attachments, isBusy, onSend, onStop } = props;
   const { images, problems, isPreparing, isBlind } = attachments;
   const [seeing] = attachments.switchTo;
+  const [refusals, dismiss] = useRefusals(draftKey);
 
   async function send(text: string): Promise<boolean> {
     const files = attachments.attachments.map(({ file }) => file);
@@ -57,7 +59,7 @@ export function Composer(props: ComposerProps) {
       onStop={onStop}
       hasFiles={images.length > 0}
       isBlocked={isPreparing || isBlind}
-      onPaste={attachments.onPaste}
+      onPaste={pasteOf(attachments, draftKey)}
       {...(props.below && { below: (text) => props.below?.(text, images.length) })}
       before={
         <Queue queued={props.queued} isBusy={isBusy} onRemove={props.onDequeue} onSend={props.onSendQueued} />
@@ -68,8 +70,11 @@ export function Composer(props: ComposerProps) {
           model={modelWords[settings.model].name}
           seeingModel={seeing && modelWords[seeing].name}
           onSwitchModel={() => seeing && changeSettings({ model: seeing })}
-          refusals={refusedWords(problems.map(refusalOf))}
-          onDismiss={() => field.current?.focus()}
+          refusals={[...refusedWords(problems.map(refusalOf)), ...refusals]}
+          onDismiss={() => {
+            dismiss();
+            field.current?.focus();
+          }}
         />
       }
     >

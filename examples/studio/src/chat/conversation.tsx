@@ -66,6 +66,7 @@ export function Conversation({ id, isNew, welcome, onCompare }: ConversationProp
   const [isBegunHere] = useState(isNew);
   const isEmpty = messages.length === 0 && queued.length === 0;
   const isMissing = !isBegunHere && isEmpty && !chat.isRestoring;
+  const draftKey = isNew || isMissing ? "new" : id;
   usePageTitle(isBusy ? `Answering… ${title}` : title);
   useInspected(
     {
@@ -148,7 +149,7 @@ export function Conversation({ id, isNew, welcome, onCompare }: ConversationProp
         onKeyDown={(event) => handleKey(event, field.current, isBusy ? stopAll : undefined)}
         // whoever writes sends soon
         onFocus={() => void Log.preload()}
-        {...dropPropsOf(attachments)}
+        {...dropPropsOf(attachments, draftKey)}
       >
         {isMissing && <Missing />}
         {messages.length === 0 && (isNew || !chat.isRestoring) ? (
@@ -159,7 +160,7 @@ export function Conversation({ id, isNew, welcome, onCompare }: ConversationProp
         <Status status={status} last={last} />
         <Unsaved unsaved={chat.unsaved} />
         <Composer
-          draftKey={isNew || isMissing ? "new" : id}
+          draftKey={draftKey}
           field={field}
           settings={settings}
           attachments={attachments}
@@ -183,9 +184,9 @@ export function Conversation({ id, isNew, welcome, onCompare }: ConversationProp
             onChange={(model) => changeSettings({ model })}
           />
           <SettingsMenu />
-          <DocumentButton />
+          <DocumentButton draftKey={draftKey} />
         </Composer>
-        {attachments.isDragging && <DropHint>Drop images or text files here</DropHint>}
+        {attachments.isDragging && <DropHint>Drop images, text files or PDFs here</DropHint>}
       </div>
     </>
   );

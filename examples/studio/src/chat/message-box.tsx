@@ -8,7 +8,7 @@ import {
   useRef,
 } from "react";
 import { Composer } from "@/components/sluice/composer";
-import { longTextOf, PastedTexts, textsOf, useAddedTexts } from "./documents.js";
+import { longTextOf, PastedTexts, textsOf, useIncoming } from "./documents.js";
 
 interface MessageBoxProps {
   /** Name of the draft: the conversation, or "new". */
@@ -42,7 +42,7 @@ export function MessageBox(props: MessageBoxProps) {
   const { draft, setDraft, clearDraft } = useCarriedDraft<string>("chat", draftKey, "");
   const pasted = useCarriedDraft("pasted", draftKey, noTexts, pastedOptions);
   useFocusOfLastBox(field);
-  useAddedTexts((texts) => pasted.setDraft((before) => [...before, ...texts]));
+  const reading = useIncoming(draftKey, (texts) => pasted.setDraft((before) => [...before, ...texts]));
 
   async function send(): Promise<void> {
     clearDraft();
@@ -62,7 +62,7 @@ export function MessageBox(props: MessageBoxProps) {
       isBusy={isBusy}
       onStop={props.onStop}
       hasFiles={hasFiles || pasted.draft.length > 0}
-      isBlocked={isBlocked}
+      isBlocked={isBlocked || reading.length > 0}
       onPaste={(event) => {
         const text = longTextOf(event);
         if (text === undefined) props.onPaste?.(event);
@@ -76,6 +76,7 @@ export function MessageBox(props: MessageBoxProps) {
           {props.above}
           <PastedTexts
             texts={pasted.draft}
+            reading={reading}
             onRemove={(index) => {
               pasted.setDraft((texts) => texts.filter((_, at) => at !== index));
               field.current?.focus();

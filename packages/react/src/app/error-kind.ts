@@ -55,8 +55,8 @@ export function kindOf(facts: ErrorFacts): ErrorKind {
   }
 }
 
-/** Codes of `@sluice/worker-proxy` that say more than their status. */
-const proxyKinds: Readonly<Record<string, ErrorKind>> = {
+/** Codes that say more than their status: of `@sluice/worker-proxy`, and one that gateways give to a text without room. */
+const kindsOfCode: Readonly<Record<string, ErrorKind>> = {
   model_not_allowed: "modelNotAllowed",
   budget_exhausted: "budgetUsed",
   shared_budget_exhausted: "sharedBudgetUsed",
@@ -75,6 +75,7 @@ const proxyKinds: Readonly<Record<string, ErrorKind>> = {
   upstream_cut: "cutOff",
   upstream_idle: "stalled",
   upstream_timeout: "timedOut",
+  context_length_exceeded: "tooLong",
 };
 
 const kindsOfStatus: Readonly<Record<number, ErrorKind>> = {
@@ -87,7 +88,7 @@ const kindsOfStatus: Readonly<Record<number, ErrorKind>> = {
 };
 
 function kindOfAnswer({ status, apiCode }: ErrorFacts): ErrorKind {
-  const known = typeof apiCode === "string" && Object.hasOwn(proxyKinds, apiCode) && proxyKinds[apiCode];
+  const known = typeof apiCode === "string" && Object.hasOwn(kindsOfCode, apiCode) && kindsOfCode[apiCode];
   if (known) return known;
   if (typeof status !== "number") return "unexpected";
   // a 2xx answer with an error in it came from the model

@@ -118,6 +118,13 @@ const cases = [
   ["an image that failed", { message: "the gateway gave no image" }, "imageFailed", "check-input", true],
   ["a storage that is full", new DOMException("no", "QuotaExceededError"), "storageFull", "none", false],
   ["a conversation that is full", answer(409, { apiCode: "conversation_full" }), "serverFull", "none", false],
+  [
+    "a text that the model has no room for",
+    answer(400, { apiCode: "context_length_exceeded" }),
+    "tooLong",
+    "check-input",
+    false,
+  ],
   ["a user's room that is used up", answer(413, { apiCode: "space_exceeded" }), "serverFull", "none", false],
   [
     "a record that is too large",
