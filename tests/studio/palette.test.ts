@@ -78,7 +78,9 @@ describe.skipIf(!hasChromium)("the palette of the studio in Chromium (skipped wh
       mimeType: "application/json",
       buffer: Buffer.from('{"messages":[]}'),
     });
-    await studio.page.getByText("No chat in this file. Choose one that was exported as JSON.").waitFor();
+    await studio.page
+      .getByText("No chat in this file. Choose one that was shared, or exported as JSON.")
+      .waitFor();
     expect(studio.page.url()).toBe(before);
     await choose(file);
     await studio.page.getByText("Chat imported").waitFor();

@@ -11,6 +11,8 @@ import {
   downloadWords,
   imageWords,
   progressWords,
+  SHARE,
+  shareWords,
   videoWords,
 } from "../../examples/registry/components/sluice/media-words.ts";
 import { conversationWords, costWords } from "../../examples/registry/components/sluice/words.ts";
@@ -80,6 +82,18 @@ const rows: Readonly<Record<string, readonly Row[]>> = {
     ["its download opened in a tab", downloadWords.opened, undefined],
     ["its download failed, and may work later", downloadWords.failed, "Not downloaded. Try again."],
     ["its server refused the download", downloadWords.expired, "No longer available"],
+    // share.test.ts
+    ["it can be handed to an app, or saved", SHARE, "Share as a file"],
+    ["it was handed to an app", shareWords.shared, undefined],
+    ["its user chose no app", shareWords.cancelled, undefined],
+    ["it was to be shared, and is saved", shareWords.saved, "Saved as a file. Send it with any app."],
+    [
+      "it was to be shared, and its server lets no page read it",
+      shareWords.opened,
+      "Opened in a tab: this page can't read it.",
+    ],
+    ["it was to be shared, and may be later", shareWords.failed, "Not shared. Try again."],
+    ["it was to be shared, and its server refused", shareWords.expired, "No longer available"],
   ],
   // chat.test.ts, forms.test.ts
   "a cost": [
@@ -269,11 +283,16 @@ const rows: Readonly<Record<string, readonly Row[]>> = {
   // palette.test.ts
   "a chat or a preset": [
     ["its file was saved", words.transferWords.exported, "Chat exported"],
+    [
+      "it was to be shared, and its file is saved",
+      words.transferWords.saved,
+      "Saved as a file. “Import a chat” reads it.",
+    ],
     ["its file was read and kept", words.transferWords.imported, "Chat imported"],
     [
       "the chosen file has no messages that can be read",
       words.transferWords.unreadable,
-      "No chat in this file. Choose one that was exported as JSON.",
+      "No chat in this file. Choose one that was shared, or exported as JSON.",
     ],
     ["it was put in a folder", words.movedWords("Work"), "Moved to “Work”"],
     ["it is in no folder any more", words.movedWords(""), "Taken out of its folder"],

@@ -3,13 +3,14 @@
 import type { ImageResult } from "@sluice/core";
 import { estimate } from "@sluice/core/prices";
 import { useImages } from "@sluice/react";
-import { downloadMedia, useDraft } from "@sluice/react/app";
-import { Copy, Download, Trash2 } from "lucide-react";
+import { downloadMedia, shareMedia, useDraft } from "@sluice/react/app";
+import { Copy, Download, Share, Trash2 } from "lucide-react";
 import { useState } from "react";
 import { modelName } from "@/components/sluice/format";
 import { ImageTile } from "@/components/sluice/image-tile";
 import { ImageWall, PendingImages } from "@/components/sluice/image-wall";
 import { Lightbox } from "@/components/sluice/lightbox";
+import { SHARE } from "@/components/sluice/media-words";
 import { prices } from "./prices";
 import { PromptForm } from "./prompt-form";
 import { createShelf } from "./shelf";
@@ -51,6 +52,12 @@ export function ImageRoom() {
       icon: <Download aria-hidden />,
       stays: true,
       onSelect: () => void downloadMedia(url, prompt),
+    },
+    {
+      label: SHARE,
+      icon: <Share aria-hidden />,
+      stays: true,
+      onSelect: () => void shareMedia(url, prompt),
     },
     { label: "Delete", icon: <Trash2 aria-hidden />, isDanger: true, onSelect: () => remove(key) },
   ];

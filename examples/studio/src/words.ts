@@ -131,8 +131,9 @@ export function welcomeWords(isDemo: boolean): string {
 /** Words about chats that went to a file, or came from one. */
 export const transferWords = {
   exported: "Chat exported",
+  saved: "Saved as a file. “Import a chat” reads it.",
   imported: "Chat imported",
-  unreadable: "No chat in this file. Choose one that was exported as JSON.",
+  unreadable: "No chat in this file. Choose one that was shared, or exported as JSON.",
   presetSaved: "Preset saved",
   presetRemoved: "Preset deleted",
 } as const;

@@ -1,4 +1,4 @@
-import type { DownloadResult } from "@sluice/react/app";
+import type { DownloadResult, ShareResult } from "@sluice/react/app";
 
 /*
  * The words of the components for images and videos. Each component has a prop `words` for its part; an app in another
@@ -17,6 +17,17 @@ export const frameWords = {
 /** Words about a download that saved nothing; absent of one that did. */
 export const downloadWords: { readonly [Result in DownloadResult]?: string } = {
   failed: "Not downloaded. Try again.",
+  expired: "No longer available",
+};
+
+/** Name of the verb that hands a file to another app: it makes no link. */
+export const SHARE = "Share as a file";
+
+/** Words about a file that was to be shared; absent where an app has it, or the user chose none. */
+export const shareWords: { readonly [Result in DownloadResult | ShareResult]?: string } = {
+  saved: "Saved as a file. Send it with any app.",
+  opened: "Opened in a tab: this page can't read it.",
+  failed: "Not shared. Try again.",
   expired: "No longer available",
 };
 
@@ -73,6 +84,7 @@ export const videoWords = {
   link: (left: string) => `Saved link · ${left}`,
   play: (label: string) => `Play ${label}`,
   download: "Download",
+  share: SHARE,
   lastFrame: "Last frame",
   reuse: "Reuse settings",
   remove: "Delete",

@@ -1,14 +1,14 @@
 "use client";
 
 import { redact, type VideoTaskEntry } from "@sluice/core";
-import { describeError, downloadMedia, type ErrorDescription } from "@sluice/react/app";
-import { CircleAlert, Download, RotateCcw } from "lucide-react";
+import { describeError, downloadMedia, type ErrorDescription, shareMedia } from "@sluice/react/app";
+import { CircleAlert, Download, RotateCcw, Share } from "lucide-react";
 import type { ReactNode } from "react";
 import { Badge, Button, IconButton, ProgressBar } from "@/components/sluice/button";
 import { modelName } from "@/components/sluice/format";
 import { MediaFrame } from "@/components/sluice/media-frame";
 import { useMediaLink } from "@/components/sluice/media-link";
-import { downloadWords, videoWords } from "@/components/sluice/media-words";
+import { downloadWords, shareWords, videoWords } from "@/components/sluice/media-words";
 import { DeleteVideo, LastFrame, LinkBadge } from "@/components/sluice/video-details";
 import { VideoPlayer } from "@/components/sluice/video-player";
 import { useProgress, videoStateOf } from "@/components/sluice/video-progress";
@@ -31,7 +31,7 @@ interface VideoTaskCardProps {
   /** Sends it again, where nobody knows if it was ordered. @default no button for it */
   readonly onRetry?: (() => void) | undefined;
   readonly onRemove: () => void;
-  /** Takes a short message: that a download has failed. */
+  /** Takes a short message: that a download has failed, or what became of a shared file. */
   readonly onNotice?: (text: string) => void;
   /** Words of an error. @default `describeError` */
   readonly describe?: (error: unknown) => ErrorDescription;
@@ -46,12 +46,13 @@ export function VideoTaskCard(props: VideoTaskCardProps) {
   const state = videoStateOf(entry);
   const video = task?.state === "succeeded" ? task : undefined;
   const link = useMediaLink(video?.url ?? "", video?.expiresAt);
-  const save = async () => {
-    const result = video && (await downloadMedia(video.url, label));
+  const handOver = async (hand: typeof shareMedia, texts: typeof shareWords) => {
+    const result = video && (await hand(video.url, label));
     if (result === "expired") link.onGone();
-    const text = result && downloadWords[result];
+    const text = result && texts[result];
     if (text) onNotice?.(text);
   };
+  const save = () => void handOver(downloadMedia, downloadWords);
   return (
     <article aria-label={label} className="flex h-full flex-col overflow-hidden rounded-xl border bg-card">
       <p role="status" className="sr-only">
@@ -64,7 +65,7 @@ export function VideoTaskCard(props: VideoTaskCardProps) {
             link={link}
             kind="video"
             element={<VideoPlayer video={video} label={label} poster={poster} link={link} words={words} />}
-            onDownload={() => void save()}
+            onDownload={save}
           />
         )}
         {(state === "failed" || state === "unknown") && <Problem {...props} words={words} />}
@@ -78,9 +79,14 @@ export function VideoTaskCard(props: VideoTaskCardProps) {
           {video && link.isUsable && <LinkBadge expiresAt={video.expiresAt} words={words} />}
           <span className="ml-auto flex">
             {video && link.isUsable && (
-              <IconButton label={words.download} onClick={() => void save()}>
-                <Download aria-hidden />
-              </IconButton>
+              <>
+                <IconButton label={words.download} onClick={save}>
+                  <Download aria-hidden />
+                </IconButton>
+                <IconButton label={words.share} onClick={() => void handOver(shareMedia, shareWords)}>
+                  <Share aria-hidden />
+                </IconButton>
+              </>
             )}
             {video && <LastFrame task={video} label={words.lastFrame} />}
             {onReuse && (

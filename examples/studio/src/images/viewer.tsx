@@ -31,7 +31,7 @@ export function Viewer({ shown, open, actionsOf, onClose }: ViewerProps) {
         const one = shown.find((other) => other.key === key);
         return (one ? actionsOf(one) : [])
           .filter((action) => action !== "line")
-          .map((action) => ({ ...action, stays: /^(Copy|Download)/.test(action.label) }));
+          .map((action) => ({ ...action, stays: /^(Copy|Download|Share)/.test(action.label) }));
       }}
     />
   );

@@ -1,12 +1,22 @@
 import type { ImageRequestOf } from "@sluice/core";
 import type { ImageModel } from "@sluice/core/schemas";
-import { downloadMedia } from "@sluice/react/app";
-import { Clapperboard, Copy, Download, ImagePlus, Link, RotateCcw, Shuffle, Trash2 } from "lucide-react";
+import { downloadMedia, shareMedia } from "@sluice/react/app";
+import {
+  Clapperboard,
+  Copy,
+  Download,
+  ImagePlus,
+  Link,
+  RotateCcw,
+  Share,
+  Shuffle,
+  Trash2,
+} from "lucide-react";
 import { useRef, useState } from "react";
 import { Button } from "@/components/sluice/button";
 import { ImageTile } from "@/components/sluice/image-tile";
 import { ImageWall, PendingImages } from "@/components/sluice/image-wall";
-import { downloadWords } from "@/components/sluice/media-words";
+import { downloadWords, SHARE, shareWords } from "@/components/sluice/media-words";
 import { focusPlace } from "../media/composer.js";
 import { type MediaDraft, urlsOf, useImageForm, useVideoForm } from "../media/use-media-form.js";
 import { openRoute } from "../rooms.js";
@@ -109,6 +119,12 @@ async function download({ image, sheet }: Shown, onGone?: () => void): Promise<v
   if (words) toast(words);
 }
 
+async function share({ image, sheet }: Shown): Promise<void> {
+  if (!image.url) return;
+  const words = shareWords[await shareMedia(image.url, sheet.prompt)];
+  if (words) toast(words);
+}
+
 /** Downloads the images of a set, one after the other. */
 async function downloadAll(sheet: Sheet): Promise<void> {
   for (const image of sheet.images) await download({ sheet, image });
@@ -155,6 +171,7 @@ function useActions({ onReuse, onVary, onRemove }: Choices) {
       },
       { label: "Copy link", icon: <Link aria-hidden />, onSelect: () => void copy(url, "Link copied") },
       { label: "Download", icon: <Download aria-hidden />, onSelect: () => void download(shown) },
+      { label: SHARE, icon: <Share aria-hidden />, onSelect: () => void share(shown) },
       ...(count > 1
         ? [
             {

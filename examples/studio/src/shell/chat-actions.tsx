@@ -1,5 +1,5 @@
 import { createChatStore, type InitialMessage, type ThreadMessage } from "@sluice/core";
-import type { Conversation, UseConversationsResult } from "@sluice/react/app";
+import { type Conversation, shareFile, type UseConversationsResult } from "@sluice/react/app";
 import {
   Download,
   FileJson,
@@ -43,7 +43,7 @@ export function chatActionsOf(chat: Conversation, list: List): readonly Action[]
       icon: <FolderMinus />,
       run: () => moveChat(list, id, ""),
     },
-    canShare && { label: "Share this chat", icon: <Share />, run: () => void shareChat(chat) },
+    { label: "Share this chat as a file", icon: <Share />, run: () => void shareChat(chat) },
     { label: "Export as Markdown", icon: <Download />, run: () => void exportChat(chat, "md") },
     { label: "Export as JSON", icon: <FileJson />, run: () => void exportChat(chat, "json") },
     { label: "Delete this chat", icon: <Trash2 />, run: () => removeChat(list, id, true) },
@@ -116,18 +116,18 @@ export async function exportChat(conversation: Conversation, type: ChatFile): Pr
   toast(transferWords.exported);
 }
 
-/** Says if this browser hands files to other apps. */
-const canShare = navigator.canShare?.({ files: [new File([""], "chat.md")] }) ?? false;
-
-/** Hands a chat, as a file to read, to another app of the user's choice. */
-async function shareChat(conversation: Conversation): Promise<void> {
-  const { text, name } = await fileOf(conversation, "md");
-  try {
-    await navigator.share({ files: [new File([text], name, { type: "text/markdown" })], title: name });
-  } catch {
-    // the user has chosen no app
-  }
+/** Shares a chat as the file that `importChat` reads, or saves it where the browser shares no files. No link is made. */
+export async function shareChat(conversation: Conversation): Promise<void> {
+  const { text, name } = await fileOf(conversation, "json");
+  // browsers hand on plain text, but no JSON
+  const file = canShare
+    ? new File([text], `${name}.txt`, { type: "text/plain" })
+    : new File([text], name, { type: "application/json" });
+  if ((await shareFile(file)) === "saved") toast(transferWords.saved);
 }
+
+const canShare =
+  navigator.canShare?.({ files: [new File([""], "chat.txt", { type: "text/plain" })] }) ?? false;
 
 async function fileOf({ id, title }: Conversation, type: ChatFile): Promise<{ text: string; name: string }> {
   const messages = await messagesOf(id);
@@ -169,11 +169,11 @@ const ChatExport = v.object({
   messages: v.pipe(v.array(v.looseObject({ role: v.string() })), v.minLength(1)),
 });
 
-/** Asks for a file that `exportChat` has written as JSON, and opens it as a chat of its own. */
+/** Asks for a file that `exportChat` has written as JSON, or `shareChat`, and opens it as a chat of its own. */
 export function importChat(): void {
   const input = document.createElement("input");
   input.type = "file";
-  input.accept = "application/json,.json";
+  input.accept = "application/json,.json,text/plain,.txt";
   input.onchange = () => void readChat(input.files?.[0]);
   input.click();
 }

@@ -1,13 +1,14 @@
 import { useStore } from "@nanostores/react";
 import { type Conversation, useConversations } from "@sluice/react/app";
-import { Download, FileJson } from "lucide-react";
+import { Download, FileJson, Share } from "lucide-react";
 import { useEffect } from "react";
 import { Button } from "@/components/sluice/button";
 import { ConversationList } from "@/components/sluice/conversation-list";
+import { SHARE } from "@/components/sluice/media-words";
 import { chatListOptions } from "../client.js";
 import { hrefOf, openRoute, useRoute } from "../rooms.js";
 import type { MenuItem } from "../ui/popups.js";
-import { exportChat, removeChat } from "./chat-actions.js";
+import { exportChat, removeChat, shareChat } from "./chat-actions.js";
 import { railDrawerIsOpen, shownFolder } from "./commands.js";
 
 /** The conversations of this browser, by folder and day. */
@@ -44,7 +45,7 @@ export function History() {
         onFolder={(name) => shownFolder.set(name)}
         onRenameFolder={verbs.renameFolder}
         onRemove={({ id }) => removeChat(verbs, id, id === openId)}
-        actionsOf={exportsOf}
+        actionsOf={filesOf}
       />
       {hasMore && (
         <Button look="quiet" onClick={showMore}>
@@ -55,9 +56,10 @@ export function History() {
   );
 }
 
-function exportsOf(conversation: Conversation): readonly MenuItem[] {
+function filesOf(conversation: Conversation): readonly MenuItem[] {
   const save = (type: "md" | "json") => void exportChat(conversation, type);
   return [
+    { label: SHARE, icon: <Share aria-hidden />, onSelect: () => void shareChat(conversation) },
     { label: "Export Markdown", icon: <Download aria-hidden />, onSelect: () => save("md") },
     { label: "Export JSON", icon: <FileJson aria-hidden />, onSelect: () => save("json") },
   ];

@@ -38,11 +38,80 @@ const REVOKE_AFTER_MS = 60_000;
  * }
  * ```
  */
-export async function downloadMedia(
+export function downloadMedia(
   url: string,
   name: string,
-  { signal }: DownloadOptions = {},
+  options: DownloadOptions = {},
 ): Promise<DownloadResult> {
+  return withFile(url, name, options, (file) => {
+    save(file);
+    return "saved";
+  });
+}
+
+/**
+ * Result of {@link shareFile}.
+ *
+ * - `shared`: another app has the file
+ * - `cancelled`: the user has chosen no app, or the browser still asks for one
+ * - `saved`: this browser hands no such file to apps, so that it saves it
+ */
+export type ShareResult = "shared" | "cancelled" | "saved";
+
+/**
+ * Shares an image or a video as a file, with an app of the user's choice: a messenger, the mail. Call it in the handler of
+ * a click: the browser asks the user, and does so only after one. No link is made. A browser that shares no files saves it,
+ * as {@link downloadMedia} does.
+ *
+ * @param name begin of the file's name, of any text: a prompt will do. The extension follows from the file's type.
+ * @throws the signal's reason after an abort; nothing else
+ * @example
+ * ```tsx
+ * function Picture({ url, prompt }: { url: string; prompt: string }) {
+ *   const [result, setResult] = useState<ShareResult | DownloadResult>();
+ *   const share = async () => setResult(await shareMedia(url, prompt));
+ *   return <button onClick={() => void share()}>{result === "saved" ? "Saved as a file" : "Share"}</button>;
+ * }
+ * ```
+ */
+export function shareMedia(
+  url: string,
+  name: string,
+  options: DownloadOptions = {},
+): Promise<ShareResult | DownloadResult> {
+  return withFile(url, name, options, shareFile);
+}
+
+/**
+ * Shares a file with an app of the user's choice, or saves it where the browser shares no such file. Some browsers share
+ * pictures, films, sounds, PDFs and plain text alone.
+ *
+ * @example
+ * ```ts
+ * const result = await shareFile(new File([text], "chat.txt", { type: "text/plain" }));
+ * ```
+ */
+export async function shareFile(file: File): Promise<ShareResult> {
+  const data = { files: [file] };
+  try {
+    if (navigator.canShare?.(data)) {
+      await navigator.share(data);
+      return "shared";
+    }
+  } catch (error) {
+    // the second: the browser asks already
+    if (error instanceof Error && /^(?:Abort|InvalidState)Error$/.test(error.name)) return "cancelled";
+  }
+  save(file);
+  return "saved";
+}
+
+async function withFile<Result>(
+  url: string,
+  name: string,
+  { signal }: DownloadOptions,
+  take: (file: File) => Result | Promise<Result>,
+): Promise<Result | Exclude<DownloadResult, "saved">> {
   try {
     const answer = await fetch(url, {
       credentials: "omit",
@@ -50,8 +119,9 @@ export async function downloadMedia(
       ...(signal && { signal }),
     });
     if (!answer.ok) return GONE.has(answer.status) ? "expired" : "failed";
-    save(await answer.blob(), name, url);
-    return "saved";
+    const blob = await answer.blob();
+    const { type } = blob;
+    return await take(new File([blob], fileNameOf(name, type, url), { type }));
   } catch {
     signal?.throwIfAborted();
     // without a network a tab would show an error
@@ -59,13 +129,13 @@ export async function downloadMedia(
   }
 }
 
-function save(file: Blob, name: string, url: string): void {
+function save(file: File): void {
   const href = URL.createObjectURL(file);
-  Object.assign(document.createElement("a"), { href, download: fileNameOf(name, file.type, url) }).click();
+  Object.assign(document.createElement("a"), { href, download: file.name }).click();
   setTimeout(() => URL.revokeObjectURL(href), REVOKE_AFTER_MS);
 }
 
-function openInTab(url: string): DownloadResult {
+function openInTab(url: string): "opened" | "failed" {
   // the address comes from elsewhere: no `javascript:`
   if (!/^https?:$/.test(new URL(url, location.href).protocol)) return "failed";
   open(url, "_blank", "noopener,noreferrer");

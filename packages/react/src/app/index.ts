@@ -18,7 +18,14 @@ export {
   type ErrorAction,
   type ErrorDescription,
 } from "./describe-error.js";
-export { type DownloadOptions, type DownloadResult, downloadMedia } from "./download.js";
+export {
+  type DownloadOptions,
+  type DownloadResult,
+  downloadMedia,
+  type ShareResult,
+  shareFile,
+  shareMedia,
+} from "./download.js";
 export { type ErrorKind, type ErrorText, type ErrorWords, errorWords } from "./error-words.js";
 export type {
   ChoiceField,

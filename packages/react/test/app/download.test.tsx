@@ -1,4 +1,4 @@
-import { downloadMedia, useLeaveWarning } from "@sluice/react/app";
+import { downloadMedia, shareFile, shareMedia, useLeaveWarning } from "@sluice/react/app";
 import { render } from "@testing-library/react";
 import { afterEach, expect, test, vi } from "vitest";
 
@@ -111,6 +111,58 @@ test("A download that breaks off in mid-file opens the link in a tab, and saves 
   });
   expect(await downloadMedia(url, "A reef")).toBe("opened");
   expect([saved, open.mock.calls.length]).toEqual([[], 1]);
+});
+
+/** A browser that hands files to apps; `share` is what it does with them. */
+function sharing(share: (data: ShareData) => Promise<void>) {
+  const shared: string[] = [];
+  vi.stubGlobal("navigator", {
+    onLine: true,
+    canShare: ({ files = [] }: ShareData) => files.length > 0,
+    share(data: ShareData) {
+      shared.push(...(data.files ?? []).map(({ name, type }) => `${name} (${type})`));
+      return share(data);
+    },
+  });
+  return shared;
+}
+const refusing = (name: string) => () => Promise.reject(new DOMException("refused", name));
+
+test("A file is handed to the app that the user chooses, without a link, and is not saved", async () => {
+  server(file("image/png"));
+  const shared = sharing(async (data) => expect(Object.keys(data)).toEqual(["files"]));
+  expect(await shareMedia(url, "A reef, at dawn!")).toBe("shared");
+  expect(shared).toEqual(["a-reef-at-dawn.png (image/png)"]);
+  expect(saved).toEqual([]);
+});
+
+test.each(["AbortError", "InvalidStateError"])(
+  "A share that ends with %s does nothing: no app was chosen, or the browser asks already",
+  async (name) => {
+    server(file("image/png"));
+    sharing(refusing(name));
+    expect(await shareMedia(url, "A reef")).toBe("cancelled");
+    expect(saved).toEqual([]);
+  },
+);
+
+test("A file that the browser does not share is saved: it refuses the type, shares no files, or has no way to share", async () => {
+  server(file("image/png"));
+  const own = new File(["{}"], "Chat.json", { type: "application/json" });
+  sharing(refusing("NotAllowedError"));
+  expect(await shareFile(own)).toBe("saved");
+  vi.stubGlobal("navigator", { onLine: true, canShare: () => false });
+  expect(await shareFile(own)).toBe("saved");
+  vi.stubGlobal("navigator", { onLine: true });
+  expect(await shareMedia(url, "A reef")).toBe("saved");
+  expect(saved).toEqual(["Chat.json", "Chat.json", "a-reef.png"]);
+});
+
+test("A link that has ended is shared as nothing", async () => {
+  server(() => new Response(null, { status: 403 }));
+  const shared = sharing(async () => {});
+  expect(await shareMedia(url, "A reef")).toBe("expired");
+  expect([shared, saved]).toEqual([[], []]);
 });
 
 test("an abort rejects, and opens nothing", async () => {
