@@ -82,6 +82,22 @@ describe.skipIf(!hasChromium)("documents in a chat in Chromium (skipped where th
     await expect.poll(readers).toEqual([]);
   });
 
+  test("The chip of a PDF with a long name stays in a narrow window, with its button", {
+    timeout: MINUTE,
+  }, async () => {
+    await studio.page.setViewportSize({ width: 320, height: 700 });
+    await addPDF(`${"annual-report-".repeat(8)}2026.pdf`, pdfOf([["The upper gate leaks."]]));
+    const remove = chips().getByRole("button", { name: /^Remove annual-report/ });
+    await remove.waitFor();
+    const edges = await remove.evaluate((it) => {
+      const [button, list] = [it, it.closest("ul")].map((one) => one?.getBoundingClientRect());
+      return (list?.right ?? 0) - (button?.right ?? Number.POSITIVE_INFINITY);
+    });
+    expect(edges).toBeGreaterThanOrEqual(0);
+    await remove.click();
+    await expect.poll(() => chips().count()).toBe(0);
+  });
+
   test("A PDF that a browser wrote is read with its scripts and its order", { timeout: MINUTE }, async () => {
     const page = await studio.page.context().newPage();
     await page.setContent("<h1>Schleusenwärter</h1><p>Ωmega, žluťoučký</p><p>Second line</p>");

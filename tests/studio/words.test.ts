@@ -90,7 +90,7 @@ const rows: Readonly<Record<string, readonly Row[]>> = {
     [
       "it was to be shared, and its server lets no page read it",
       shareWords.opened,
-      "Opened in a tab: this page can't read it.",
+      "It is open in a new tab. Share it from there.",
     ],
     ["it was to be shared, and may be later", shareWords.failed, "Not shared. Try again."],
     ["it was to be shared, and its server refused", shareWords.expired, "No longer available"],

@@ -26,7 +26,7 @@ export const SHARE = "Share as a file";
 /** Words about a file that was to be shared; absent where an app has it, or the user chose none. */
 export const shareWords: { readonly [Result in DownloadResult | ShareResult]?: string } = {
   saved: "Saved as a file. Send it with any app.",
-  opened: "Opened in a tab: this page can't read it.",
+  opened: "It is open in a new tab. Share it from there.",
   failed: "Not shared. Try again.",
   expired: "No longer available",
 };

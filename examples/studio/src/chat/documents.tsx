@@ -256,7 +256,7 @@ function TextChip({ text, index, onRemove }: TextChipProps) {
       <Dialog
         title={name ?? "Pasted text"}
         trigger={
-          <Button look="quiet" className="h-auto min-w-0 text-left">
+          <Button look="quiet" className="min-w-0 shrink! py-1 text-left">
             <FileText aria-hidden />
             <span className="min-w-0 wrap-anywhere">
               {name ?? "Pasted text"} · {sentWords(text.length, part)}
