@@ -1,4 +1,4 @@
-/** What a PDF of {@link pdfOf} is, beside its pages. */
+/** Options of {@link pdfOf}. */
 interface PDFOptions {
   /** Locks it with a password that nobody knows. @default false */
   readonly isLocked?: boolean;

@@ -45,7 +45,7 @@ export function picturesOf({ content }: ChatRequestMessage): string[] {
 /** A file whose text goes with a message. */
 interface Document {
   readonly name: string;
-  /** What of the file it is: `text of 3 pages`. */
+  /** Part of the file that came: `text of 3 pages`. */
   readonly part: string;
   readonly text: string;
 }

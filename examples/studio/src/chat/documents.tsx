@@ -20,7 +20,7 @@ interface Incoming {
   readonly end: AbortController;
   /** The page of a PDF that is being read, of all. */
   readonly page?: readonly [page: number, pages: number];
-  /** What was read. A message box takes it. */
+  /** Text that was read, until a message box takes it. */
   readonly text?: string;
   /** Reason that nothing of it is sent. */
   readonly refusal?: string;
