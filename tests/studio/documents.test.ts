@@ -41,7 +41,7 @@ describe.skipIf(!hasChromium)("documents in a chat in Chromium (skipped where th
   }
 
   test("A text file is a chip that can be read and removed, and goes with the message", {
-    timeout: MINUTE,
+    timeout: 2 * MINUTE,
   }, async () => {
     await add(["notes.md", "# Locks\n\nThe upper gate leaks."], ["other.csv", "a,b"]);
     await studio.page.getByRole("button", { name: /^notes\.md · / }).click();
@@ -57,7 +57,7 @@ describe.skipIf(!hasChromium)("documents in a chat in Chromium (skipped where th
   });
 
   test("A PDF is read by a script of its own, says what of it is sent, and goes with the message as its text", {
-    timeout: MINUTE,
+    timeout: 2 * MINUTE,
   }, async () => {
     const loaded: string[] = [];
     studio.page.on("request", (request) => loaded.push(request.url()));
@@ -83,7 +83,7 @@ describe.skipIf(!hasChromium)("documents in a chat in Chromium (skipped where th
   });
 
   test("The chip of a PDF with a long name stays in a narrow window, with its button", {
-    timeout: MINUTE,
+    timeout: 2 * MINUTE,
   }, async () => {
     await studio.page.setViewportSize({ width: 320, height: 700 });
     await addPDF(`${"annual-report-".repeat(8)}2026.pdf`, pdfOf([["The upper gate leaks."]]));
@@ -98,7 +98,9 @@ describe.skipIf(!hasChromium)("documents in a chat in Chromium (skipped where th
     await expect.poll(() => chips().count()).toBe(0);
   });
 
-  test("A PDF that a browser wrote is read with its scripts and its order", { timeout: MINUTE }, async () => {
+  test("A PDF that a browser wrote is read with its scripts and its order", {
+    timeout: 2 * MINUTE,
+  }, async () => {
     const page = await studio.page.context().newPage();
     await page.setContent("<h1>Schleusenwärter</h1><p>Ωmega, žluťoučký</p><p>Second line</p>");
     const written = await page.pdf();
@@ -111,7 +113,7 @@ describe.skipIf(!hasChromium)("documents in a chat in Chromium (skipped where th
   });
 
   test("A Chinese PDF without a font is read by the encoding that it names; where that can't be loaded, nothing is left out", {
-    timeout: MINUTE,
+    timeout: 2 * MINUTE,
   }, async () => {
     const chinese = pdfOf([["上闸门漏水"]], { encoding: "UniGB-UCS2-H" });
     await studio.page.route(ENCODING, (route) => route.abort());
@@ -126,7 +128,7 @@ describe.skipIf(!hasChromium)("documents in a chat in Chromium (skipped where th
     await expect.poll(contents).toEqual([expect.stringMatching(/上闸门漏水$/)]);
   });
 
-  test("What was written into the form of a PDF is part of its text", { timeout: MINUTE }, async () => {
+  test("What was written into the form of a PDF is part of its text", { timeout: 2 * MINUTE }, async () => {
     await addPDF("form.pdf", pdfOf([["Name of the keeper"]], { field: ["keeper", "Ada"] }));
     await studio.page.getByRole("button", { name: /^form\.pdf · / }).waitFor();
     await ask("Who?");
@@ -159,7 +161,7 @@ describe.skipIf(!hasChromium)("documents in a chat in Chromium (skipped where th
   test.for(refusals)(
     "A PDF %s is named with what to do, and the draft and the other files stay",
     {
-      timeout: MINUTE,
+      timeout: 2 * MINUTE,
     },
     async ([, content, words]) => {
       await studio.field("Message").fill("What leaks?");
@@ -182,7 +184,7 @@ describe.skipIf(!hasChromium)("documents in a chat in Chromium (skipped where th
   );
 
   test("A PDF of more than 50 MB, an archive and a large text are named, and nothing of them is sent", {
-    timeout: MINUTE,
+    timeout: 2 * MINUTE,
   }, async () => {
     const binary = Buffer.from([0x50, 0x4b, 3, 4, 0xff, 0xfe]);
     await add(["a.zip", binary, "application/zip"]);
@@ -200,7 +202,7 @@ describe.skipIf(!hasChromium)("documents in a chat in Chromium (skipped where th
   });
 
   test("While a PDF is read, its page is said and nothing can be sent; given up, it is gone with its worker", {
-    timeout: MINUTE,
+    timeout: 2 * MINUTE,
   }, async () => {
     const release = await studio.hold(WORKER);
     await studio.field("Message").fill("What leaks?");
@@ -220,7 +222,9 @@ describe.skipIf(!hasChromium)("documents in a chat in Chromium (skipped where th
     await studio.page.getByRole("button", { name: /^gates\.pdf · text of 1 page/ }).waitFor();
   });
 
-  test("A PDF whose page takes its time is given up in the middle of it", { timeout: MINUTE }, async () => {
+  test("A PDF whose page takes its time is given up in the middle of it", {
+    timeout: 2 * MINUTE,
+  }, async () => {
     const release = await studio.hold(ENCODING);
     await addPDF("闸.pdf", pdfOf([["上闸门"], ["漏水"]], { encoding: "UniGB-UCS2-H" }));
     await chips().getByText("Reading 闸.pdf… Page 1 of 2").waitFor();
@@ -231,7 +235,7 @@ describe.skipIf(!hasChromium)("documents in a chat in Chromium (skipped where th
   });
 
   test("A reader that can't be loaded is said, and is asked for again with the next PDF", {
-    timeout: MINUTE,
+    timeout: 2 * MINUTE,
   }, async () => {
     for (const part of [READER, WORKER]) {
       await studio.page.route(part, (route) => route.abort());
@@ -245,7 +249,7 @@ describe.skipIf(!hasChromium)("documents in a chat in Chromium (skipped where th
   });
 
   test("A PDF that is read while another chat is open goes with the message that it was added to", {
-    timeout: MINUTE,
+    timeout: 2 * MINUTE,
   }, async () => {
     const release = await studio.hold(WORKER);
     await ask("Hello");
@@ -263,7 +267,7 @@ describe.skipIf(!hasChromium)("documents in a chat in Chromium (skipped where th
   });
 
   test("A PDF that is too long for the model stays in the question, with the gateway's words and a way on", {
-    timeout: MINUTE,
+    timeout: 2 * MINUTE,
   }, async () => {
     const error = { message: "This model reads at most 4096 tokens.", code: "context_length_exceeded" };
     await studio.page.route(COMPLETIONS, (route) => route.fulfill({ status: 400, json: { error } }));
@@ -278,7 +282,7 @@ describe.skipIf(!hasChromium)("documents in a chat in Chromium (skipped where th
   });
 
   test("A PDF that is pasted goes with the message, and a text that is dropped beside an image, too", {
-    timeout: MINUTE,
+    timeout: 2 * MINUTE,
   }, async () => {
     await files().waitFor({ state: "attached" });
     await studio.field("Message").evaluate(

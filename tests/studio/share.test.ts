@@ -66,7 +66,7 @@ describe.skipIf(!hasChromium)("a chat that is shared in Chromium (skipped where 
   }
 
   test("A chat is saved as the file that Import reads where the browser shares none, and the page says so", {
-    timeout: MINUTE,
+    timeout: 2 * MINUTE,
   }, async () => {
     await ask();
     const download = studio.page.waitForEvent("download");
@@ -79,7 +79,7 @@ describe.skipIf(!hasChromium)("a chat that is shared in Chromium (skipped where 
   });
 
   test("A chat is handed to an app as plain text, which Import reads, from its menu by keyboard", {
-    timeout: MINUTE,
+    timeout: 2 * MINUTE,
   }, async () => {
     await useSharing(studio);
     await ask();
@@ -105,11 +105,17 @@ describe.skipIf(!hasChromium)("an image that is shared in Chromium (skipped wher
   async function make(): Promise<void> {
     await studio.field("Prompt").fill("A reef");
     await studio.button("Generate").click();
-    await tile().getByRole("img", { name: "A reef" }).waitFor();
+    const shown = tile().getByRole("img", { name: "A reef" });
+    // what a test does to the server is not to reach the picture itself
+    await expect
+      .poll(() => shown.evaluateAll((found) => found.map((it) => (it as HTMLImageElement).naturalWidth)), {
+        timeout: 2 * MINUTE,
+      })
+      .toEqual([1]);
   }
 
   test("An image is saved where the browser shares no files, and the page says that it is a file", {
-    timeout: MINUTE,
+    timeout: 2 * MINUTE,
   }, async () => {
     await make();
     await tile().getByRole("button", { name: "Actions" }).click();
@@ -120,7 +126,7 @@ describe.skipIf(!hasChromium)("an image that is shared in Chromium (skipped wher
     expect(await problemsOf(studio.page)).toEqual([]);
   });
 
-  test("An image is handed to an app from the large view, which stays", { timeout: MINUTE }, async () => {
+  test("An image is handed to an app from the large view, which stays", { timeout: 2 * MINUTE }, async () => {
     await useSharing(studio);
     await make();
     await studio.button("Open A reef").click();
@@ -132,7 +138,7 @@ describe.skipIf(!hasChromium)("an image that is shared in Chromium (skipped wher
   });
 
   test("An image whose link has ended is shared as nothing, and the page says so", {
-    timeout: MINUTE,
+    timeout: 2 * MINUTE,
   }, async () => {
     await useSharing(studio);
     await make();
@@ -157,7 +163,7 @@ describe.skipIf(!hasChromium)("a film that is shared in Chromium (skipped where 
   }
 
   test("A film is handed to an app, and saved where the browser shares no files", {
-    timeout: MINUTE,
+    timeout: 2 * MINUTE,
   }, async () => {
     await make();
     const download = studio.page.waitForEvent("download");
