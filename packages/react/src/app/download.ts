@@ -88,7 +88,7 @@ export function shareMedia(
  *
  * @example
  * ```ts
- * const result = await shareFile(new File([text], "chat.txt", { type: "text/plain" }));
+ * const result = await shareFile(new File(["Hello"], "chat.txt", { type: "text/plain" }));
  * ```
  */
 export async function shareFile(file: File): Promise<ShareResult> {
