@@ -41,9 +41,9 @@ const layers = {
     partial-json/ protocol/`,
   "core/src/chat/conversation": `
     store
-    call-reactions server-turns
+    call-reactions page-tools server-turns
     turns
-    chat-store persistence snapshot stop
+    chat-store persistence server-requests snapshot stop turn-answers
     server-work
     chat turn-ids turn-runner
     turn/

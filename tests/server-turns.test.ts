@@ -1,4 +1,11 @@
-import { type ChatStore, createChatStore, createClient, defineTool, memoryStorage } from "@sluice/core";
+import {
+  type ChatStore,
+  createChatStore,
+  createClient,
+  defineTool,
+  memoryStorage,
+  type WhenBusy,
+} from "@sluice/core";
 import { createSchedule, listSchedules, remoteStorage } from "@sluice/core/remote";
 import {
   type ConversationsOptions,
@@ -43,9 +50,17 @@ async function open(chat: NonNullable<EmulatorOptions["chat"]>) {
     needsApproval: true,
     execute: async (input) => ({ ordered: orders.push(input) }),
   });
+  const walk = defineTool({
+    name: "walk",
+    parameters: { type: "object" },
+    execute: (_, { signal }) =>
+      new Promise((_resolve, reject) => {
+        signal.addEventListener("abort", () => reject(signal.reason));
+      }),
+  });
   const kept: ConversationsOptions<Env> = {
     namespace: (env) => env.CONVERSATIONS,
-    runner: runner<Env>({ proxy: () => proxy, model: "delta-5.3", tools: [order], schedules: {} }),
+    runner: runner<Env>({ proxy: () => proxy, model: "delta-5.3", tools: [order, walk], schedules: {} }),
   };
   const objects = openObjects({
     file: ":memory:",
@@ -77,19 +92,27 @@ async function open(chat: NonNullable<EmulatorOptions["chat"]>) {
   return { url: served.url, orders, emulator };
 }
 
+interface DeviceOptions {
+  readonly whenBusy?: WhenBusy;
+  readonly send?: (request: Request) => Promise<Response>;
+}
+
 /** Opens a page on a device of Ada's. `leave` closes it: nothing of it is left. */
-function device(url: string, id = "c-1") {
+function device(url: string, { whenBusy = "reject", send = fetch }: DeviceOptions = {}) {
   const gone = new AbortController();
   const client = createClient({
     baseURL: url,
     scope: `device-${Math.random()}`,
     headers: { authorization: "ada" },
     fetch: (request) =>
-      fetch(new Request(request, { signal: AbortSignal.any([request.signal, gone.signal]) })),
+      send(new Request(request, { signal: AbortSignal.any([request.signal, gone.signal]) })),
     onEvent: () => {},
   });
   const storage = remoteStorage(client, { local: memoryStorage() });
-  const chat: ChatStore = createChatStore(client, { model: "delta-5.3", id, storage, runsOn: "server" });
+  const chat: ChatStore = createChatStore(client, {
+    ...{ model: "delta-5.3", id: "c-1", storage, runsOn: "server" as const },
+    whenBusy,
+  });
   const unsubscribe = chat.subscribe(() => {});
   const leave = () => {
     unsubscribe();
@@ -101,6 +124,7 @@ function device(url: string, id = "c-1") {
   return { chat, leave, client, messages, texts: () => messages().map(({ content }) => content) };
 }
 
+const words = Array.from({ length: 60 }, (_, nth) => `word${nth}`).join(" ");
 const PATIENCE = { timeout: 60_000, interval: 20 };
 
 test("One device asks and is closed; the other approves the call, sees the end, and each step is paid for once", async () => {
@@ -132,7 +156,6 @@ test("One device asks and is closed; the other approves the call, sees the end, 
 });
 
 test("One device is closed while the answer streams; the other sees it grow from its start to its end", async () => {
-  const words = Array.from({ length: 60 }, (_, nth) => `word${nth}`).join(" ");
   let asked = 0;
   const server = await open(() => {
     asked += 1;
@@ -169,4 +192,71 @@ test("A morning picture that one device plans is shown on the other, with no pag
   // the chat goes on below the picture
   expect(await laptop.chat.send("Thanks")).toMatchObject({ outcome: "complete" });
   expect(laptop.texts()).toEqual(["A reef at dawn", "", "Thanks", "Hi"]);
+});
+
+test("A turn that is stopped while its tool runs is over on all devices, and the chat goes on", async () => {
+  const server = await open(({ messages }) =>
+    messages.at(-1)?.content === "Walk" ? { toolCalls: [{ name: "walk", arguments: {} }] } : "Here",
+  );
+  const phone = device(server.url);
+  const laptop = device(server.url);
+  const turn = phone.chat.send("Walk");
+  await expect.poll(() => laptop.messages()[1]?.toolCalls?.[0]?.state, PATIENCE).toBe("running");
+  laptop.chat.stop();
+  expect(await turn).toMatchObject({ outcome: "stopped" });
+  for (const { chat, messages } of [phone, laptop]) {
+    await expect.poll(() => chat.getSnapshot().status, PATIENCE).toBe("ready");
+    expect(messages()[1]?.toolCalls).toMatchObject([{ state: "cancelled" }]);
+  }
+  expect(await laptop.chat.send("Where are you?")).toMatchObject({ outcome: "complete" });
+});
+
+test("Two clicks at once hand over one message; the second one waits, and a stop gives it back", async () => {
+  const asked: unknown[] = [];
+  const server = await open(({ messages }) => {
+    const question = messages.at(-1)?.content;
+    asked.push(question);
+    return question === "Walk" ? { toolCalls: [{ name: "walk", arguments: {} }] } : "Here";
+  });
+  const { chat, messages } = device(server.url, { whenBusy: "queue" });
+  const turns = [chat.send("Walk"), chat.send("Two")];
+  await expect.poll(() => messages()[1]?.toolCalls?.[0]?.state, PATIENCE).toBe("running");
+  chat.stop();
+  expect(await Promise.all(turns)).toMatchObject([
+    { outcome: "stopped" },
+    { outcome: "not-sent", messages: [], error: { name: "AbortError" } },
+  ]);
+  expect(await chat.send("Three")).toMatchObject({ outcome: "complete" });
+  expect(asked).toEqual(["Walk", "Three"]);
+});
+
+test("A message whose answer is lost on its way is handed over again, and is asked once", async () => {
+  let asked = 0;
+  const server = await open(() => `Answer ${++asked}`);
+  let lost = 0;
+  const { chat, texts } = device(server.url, {
+    async send(request) {
+      const response = await fetch(request);
+      if (!request.url.endsWith("/turns") || lost >= 2) return response;
+      lost += 1;
+      await response.body?.cancel();
+      throw new TypeError("fetch failed");
+    },
+  });
+  expect(await chat.send("Hello")).toMatchObject({ outcome: "complete" });
+  expect([texts(), lost, asked]).toEqual([["Hello", "Answer 1"], 2, 1]);
+});
+
+test("`regenerate` shows the new answer on its device, and resolves though the user looks at the old one", async () => {
+  let asked = 0;
+  const server = await open(() => `${++asked} ${words}`);
+  const phone = device(server.url);
+  await phone.chat.send("Tell");
+  const old = phone.messages()[1]?.id ?? "";
+  phone.chat.switchBranch(old);
+  const turn = phone.chat.regenerate();
+  await expect.poll(() => phone.texts()[1]?.startsWith("2 word0"), PATIENCE).toBe(true);
+  phone.chat.switchBranch(old);
+  expect(await turn).toMatchObject({ outcome: "complete", messages: [{}, { content: `2 ${words}` }] });
+  expect(phone.texts()).toEqual(["Tell", `1 ${words}`]);
 });

@@ -1,7 +1,7 @@
 import { isSame } from "../../base/same.js";
 import { isOpen, type ThreadToolCall } from "./message.js";
 import type { JoinCopies } from "./message-tree.js";
-import type { PlacedMessage } from "./placement.js";
+import { isServers, type PlacedMessage } from "./placement.js";
 
 /**
  * Joins two copies: the newer one, with results of tools that only the older one has. All tabs and devices get the same
@@ -9,7 +9,7 @@ import type { PlacedMessage } from "./placement.js";
  */
 export function joinCopies(local: PlacedMessage, copy: PlacedMessage): ReturnType<JoinCopies> {
   const joined = withAuthorOf(copy, join(local, copy));
-  return { joined, isAhead: stateOf(joined) !== stateOf(copy) };
+  return { joined, isAhead: stateOf(joined) !== stateOf(copy) && !isServersPart(joined) };
 }
 
 /** Takes the author as the storage has it now: a member may have another name. */
@@ -20,6 +20,7 @@ function withAuthorOf({ message: { author } }: PlacedMessage, joined: PlacedMess
 
 function join(local: PlacedMessage, copy: PlacedMessage): PlacedMessage {
   const isNewer =
+    Number(isServersPart(local)) - Number(isServersPart(copy)) ||
     // the end of an answer that can't be read on is its end, however much an older device has read meanwhile
     Number(isFinal(copy)) - Number(isFinal(local)) ||
     copy.revision - local.revision ||
@@ -48,10 +49,19 @@ function withMarksOf({ isStopped, key }: PlacedMessage, newer: PlacedMessage): P
   return Object.keys(marks).length > 0 ? { ...newer, ...marks } : newer;
 }
 
-/** True for the end of an answer that nobody reads on. `retry` reads on what has a `streamId`, and a guess may be wrong. */
+/**
+ * True for the end of an answer that nobody reads on. `retry` reads on what has a `streamId`, and a guess may be wrong. A
+ * server that gives its answer up says why, and a retry of that makes another message.
+ */
 function isFinal(node: PlacedMessage): boolean {
-  const { outcome, streamId } = node.message;
-  return outcome !== undefined && streamId === undefined && !isGuess(node);
+  const { outcome, streamId, error } = node.message;
+  const isGivenUp = isServers(node) && error !== undefined;
+  return outcome !== undefined && (isGivenUp || (streamId === undefined && !isGuess(node)));
+}
+
+/** True for a part of an answer of a server. Only the server knows if it grows: no page keeps it, or says that it does. */
+function isServersPart(node: PlacedMessage): boolean {
+  return isServers(node) && node.message.role === "assistant" && node.message.outcome === undefined;
 }
 
 /**

@@ -1,20 +1,15 @@
-import { openSpan, unlessAborted } from "../../base/clock.js";
-import { randomId } from "../../base/random-id.js";
-import { storageOf } from "../../storage/client-storage.js";
-import { isRecord, parseJSON } from "../../transport/error-response.js";
-import { connectionError } from "../../transport/failure.js";
-import { errorOf } from "../../transport/refusal.js";
-import { requestOnce } from "../../transport/request-once.js";
-import { asError, ConfigurationError, isGatewayError } from "../../vocabulary/errors.js";
+import { onAbort, openSpan } from "../../base/clock.js";
+import { asError, ConfigurationError } from "../../vocabulary/errors.js";
 import type { Chat, ReadOptions } from "./chat.js";
-import { addQuestion, addVersion, type Place } from "./insertion-point.js";
-import { isOpen, isPending, type ThreadMessage, type ThreadToolCall, type ThreadTurn } from "./message.js";
+import { addQuestion, addVersion, answersAround, type Place } from "./insertion-point.js";
+import type { ThreadMessage, ThreadTurn } from "./message.js";
 import { notSent } from "./not-sent.js";
 import type { QueuedMessage } from "./queue.js";
+import { claim, isUnknown, sendTurn, stopTurn } from "./server-requests.js";
 import { isServing } from "./server-work.js";
 import { lastMessage } from "./shown.js";
-import { checkedInput, inputOf } from "./tool-input.js";
-import type { ChatTool } from "./tools.js";
+import { stopped } from "./stop.js";
+import { answerFor, endOf } from "./turn-answers.js";
 import { noteTurn, turnIdBelow } from "./turn-ids.js";
 import { BUSY } from "./turns.js";
 
@@ -23,24 +18,36 @@ import { BUSY } from "./turns.js";
 /** Answer of the user or the page to a call. */
 type Reaction = { readonly approved: true } | { readonly denied: string } | { readonly output: unknown };
 
-/** Pauses before a turn is handed over again whose parent the server lacks: its record is on its way. */
-const PAUSES_MS = [100, 300, 1_000, 3_000, 5_000];
-
 /** Longest wait for the records of a turn that has ended, in milliseconds. */
 const NEWS_MS = 30_000;
 
+/** Ends the waits of the verbs of a chat, when the user stops. */
+const stops = new WeakMap<Chat, AbortController>();
+
 /** Makes the verbs of a chat whose turns run on the server. */
 export function serverTurns(chat: Chat, read: ReadOptions) {
-  const { client, thread, store } = chat;
-  return { send, again, react, stop: () => request(chat, "DELETE", "turns").then(() => {}) };
+  const { thread, store } = chat;
+  return { send, again, react, stop };
+
+  /** Stops the turn of the server, and gives the messages back that wait for it. */
+  async function stop(): Promise<void> {
+    stops.get(chat)?.abort(stopped());
+    stops.delete(chat);
+    await stopTurn(chat);
+  }
 
   /** Adds a question, and hands it over. One that the server refuses is taken back. */
-  async function send(question: QueuedMessage): Promise<ThreadTurn> {
-    const busy = await whenFree();
-    if (busy) return busy;
-    const { content, images, versionOf } = question;
-    const { signal } = new AbortController();
+  function send(question: QueuedMessage): Promise<ThreadTurn> {
+    return whenFree((signal) => ask(question, signal));
+  }
+
+  async function ask(
+    { content, images, versionOf }: QueuedMessage,
+    signal: AbortSignal,
+  ): Promise<ThreadTurn> {
     const { model } = read();
+    // a branch that another device adds meanwhile does not replace this one
+    thread.choose(lastMessage(chat)?.id);
     let place: Place;
     try {
       place = await (versionOf === undefined
@@ -52,10 +59,9 @@ export function serverTurns(chat: Chat, read: ReadOptions) {
     const id = place.below as string;
     const { message } = thread.node(id) as { readonly message: ThreadMessage };
     const asked = { message: { ...message, branches: undefined }, parent: thread.parentOf(id) ?? null };
-    const turn = await handOver({ id, ...asked }, id);
-    const isRefused =
-      turn.outcome === "not-sent" && (turn.error as { outcome?: string })?.outcome === "refused";
-    if (isRefused && !turn.messages.length) thread.remove(id);
+    const turn = await handOver({ id, ...asked }, id, signal);
+    const isBack = turn.error === signal.reason || Object(turn.error).outcome === "refused";
+    if (turn.outcome === "not-sent" && isBack && !turn.messages.length) thread.remove(id);
     store.flush();
     return turn;
   }
@@ -63,12 +69,18 @@ export function serverTurns(chat: Chat, read: ReadOptions) {
   /** Requests an answer below a message that is there. */
   async function again(below: string | undefined): Promise<ThreadTurn> {
     const last = lastMessage(chat);
-    if (below === undefined || (last?.id === below && last.outcome === "complete"))
-      return notSent(
-        new ConfigurationError("there is nothing to retry: regenerate() asks for another answer"),
-      );
-    const busy = await whenFree();
-    if (busy) return busy;
+    const isRetry = last?.id === below;
+    if (below === undefined || !last || (isRetry && last.outcome === "complete")) return notSent(nothing());
+    const known = answersAround(thread, last).length;
+    return await whenFree((signal) => {
+      // what it waited for may be the answer
+      const isWhole = thread.node(below)?.message.outcome === "complete";
+      const isAnswered = isWhole || answersAround(thread, last).length > known;
+      return isRetry && isAnswered ? notSent(nothing()) : askBelow(below, signal);
+    });
+  }
+
+  function askBelow(below: string, signal: AbortSignal): Promise<ThreadTurn> {
     const message = thread.node(below)?.message;
     const isQuestion = message?.role === "user";
     // a question that never arrived goes along
@@ -78,213 +90,131 @@ export function serverTurns(chat: Chat, read: ReadOptions) {
           parent: thread.parentOf(below) ?? null,
         }
       : { parent: below };
-    return await handOver({ id: turnIdBelow(thread, below), ...asked }, below);
+    return handOver({ id: turnIdBelow(thread, below), ...asked }, below, signal);
   }
 
-  /** Returns the turn of a caller that must not go on now. */
-  async function whenFree(): Promise<ThreadTurn | undefined> {
-    if (!isServing(chat)) return undefined;
-    const { whenBusy = "reject" } = read();
-    if (whenBusy === "reject") return notSent(new ConfigurationError(BUSY));
-    if (whenBusy === "replace") await request(chat, "DELETE", "turns");
-    await until(chat, () => !isServing(chat) || undefined);
-    return undefined;
-  }
-
-  async function handOver(body: { readonly id: string }, below: string): Promise<ThreadTurn> {
-    const before = lastMessage(chat);
-    const questionBefore = thread.node(below)?.message;
-    chat.handedOver = (chat.handedOver ?? 0) + 1;
-    chat.error = undefined;
-    store.flush();
+  /** Begins a turn as soon as the chat is free. It counts as busy in the same moment: a second click finds it so. */
+  async function whenFree(
+    begin: (signal: AbortSignal) => ThreadTurn | Promise<ThreadTurn>,
+  ): Promise<ThreadTurn> {
+    const signal = stopOf(chat);
+    if (!enter()) {
+      const { whenBusy = "reject" } = read();
+      if (whenBusy === "reject") return notSent(new ConfigurationError(BUSY));
+      if (whenBusy === "replace") await stopTurn(chat);
+      const refused = await until(chat, () => enter() || undefined, signal).then(() => undefined, notSent);
+      if (refused) return refused;
+    }
     try {
-      const isOver = await postTurn({ ...body, by: await thisDevice(chat) });
-      noteTurn(thread, body.id);
-      const ended = until(chat, () => endOf(below, before, questionBefore));
-      const turn = await (isOver ? soon(chat, ended) : ended);
-      chat.error = turn.error;
-      return turn;
-    } catch (cause) {
-      const error = asError(cause);
-      chat.error = error;
-      return notSent(error);
+      return await begin(signal);
     } finally {
-      chat.handedOver -= 1;
+      chat.handedOver = (chat.handedOver ?? 1) - 1;
       store.flush();
     }
   }
 
-  /** Returns true for a turn that another device has handed over, and that has ended. */
-  async function postTurn(body: object): Promise<boolean> {
-    const post = async () => parseJSON(await request(chat, "POST", "turns", body));
-    for (const pause of PAUSES_MS)
-      try {
-        return isOverIn(await post());
-      } catch (cause) {
-        if ((cause as { apiCode?: string }).apiCode !== "message_unknown") throw cause;
-        await client.clock.sleep(pause, new AbortController().signal);
-      }
-    return isOverIn(await post());
+  function enter(): boolean {
+    if (isServing(chat)) return false;
+    chat.handedOver = (chat.handedOver ?? 0) + 1;
+    return true;
   }
 
-  /** Reads from the thread that a turn has ended, or waits; undefined before. */
-  function endOf(
+  async function handOver(
+    body: { readonly id: string },
     below: string,
-    before: ThreadMessage | undefined,
-    questionBefore: ThreadMessage | undefined,
-  ): ThreadTurn | undefined {
-    const question = thread.node(below)?.message;
-    if (!question) return { messages: [], outcome: "stopped" };
-    const at = thread.path.findIndex(({ id }) => id === below);
-    const messages = at === -1 ? [] : thread.path.slice(question.role === "user" ? at : at + 1);
-    const last = thread.path.at(-1);
-    if (question.error && question !== questionBefore && last === question)
-      return question.error.name === "AbortError"
-        ? { messages, outcome: "stopped" }
-        : { messages, outcome: "not-sent", error: question.error };
-    if (!last || last === before || last.role !== "assistant" || !last.outcome) return undefined;
-    const { toolCalls = [], outcome, error } = last;
-    const isWaiting =
-      toolCalls.some(isPending) && !toolCalls.some((call) => isOpen(call) && !isPending(call));
-    if (outcome === "tool-calls" && !isWaiting) return undefined;
-    return { messages, outcome, ...(error && { error }) };
+    signal: AbortSignal,
+  ): Promise<ThreadTurn> {
+    const asked = { below, before: lastMessage(chat), questionBefore: thread.node(below)?.message };
+    // a repeated answer comes beside the one that is repeated
+    thread.choose(asked.questionBefore?.role === "user" ? below : thread.parentOf(below));
+    const answer = answerFor(thread, below, show);
+    let hasArrived = false;
+    chat.error = undefined;
+    store.flush();
+    try {
+      signal.throwIfAborted();
+      const isOver = await sendTurn(chat, body);
+      hasArrived = true;
+      noteTurn(thread, body.id);
+      // the stop may have been there before the turn
+      if (signal.aborted) await stopTurn(chat);
+      const end = () => endOf(thread, { ...asked, answer: answer() });
+      const turn = await (isOver ? soon(chat, end) : until(chat, end));
+      chat.error = turn.error;
+      return turn;
+    } catch (cause) {
+      const error = asError(cause);
+      chat.error = error === signal.reason ? undefined : error;
+      return failed(error, below, hasArrived);
+    }
+  }
+
+  function show(id: string): void {
+    if (!thread.path.some((message) => message.id === id)) thread.choose(id);
+    store.flush();
+  }
+
+  /** Makes the turn of a verb that failed. The server may have begun what no answer came to. */
+  function failed(error: Error, below?: string, hasArrived = false): ThreadTurn {
+    if (!hasArrived && !isUnknown(error)) return notSent(error);
+    const { message } = thread.node(below) ?? {};
+    return { messages: message?.role === "user" ? [message] : [], outcome: "error", error };
   }
 
   /** Answers a call that waits. The first answer of all devices counts. */
   async function react(toolCallId: string, reaction: Reaction): Promise<ThreadTurn> {
     const message = lastMessage(chat);
     const call = message?.toolCalls?.find(({ id }) => id === toolCallId);
-    if (!message || !call || !isPending(call))
+    const state = "output" in reaction ? "needs-result" : "needs-approval";
+    if (!message || call?.state !== state)
       return notSent(new ConfigurationError(`toolCallId: no call "${toolCallId}" waits for this`));
     try {
       await claim(chat, `/reaction/${message.id}/${toolCallId}`, reaction);
-      return await until(chat, () => endOf(message.id, message, message));
+      const asked = { below: message.id, before: message, questionBefore: message };
+      return await until(chat, () => endOf(thread, asked));
     } catch (cause) {
-      return notSent(asError(cause));
+      return failed(asError(cause));
     }
   }
 }
 
-function isOverIn(answer: unknown): boolean {
-  return isRecord(answer) && answer["isOver"] === true;
+function nothing(): ConfigurationError {
+  return new ConfigurationError("there is nothing to retry: regenerate() asks for another answer");
+}
+
+/** Returns the signal of the next stop of a chat. */
+function stopOf(chat: Chat): AbortSignal {
+  const known = stops.get(chat) ?? new AbortController();
+  stops.set(chat, known);
+  return known.signal;
 }
 
 /** Waits for the records of a turn that has ended. They are on their way, unless they were removed since. */
-function soon({ client: { clock } }: Chat, ended: Promise<ThreadTurn>): Promise<ThreadTurn> {
+function soon<T>(chat: Chat, find: () => T | undefined): Promise<T> {
   const late = () => new DOMException("this was answered before, and the answer was removed", "TimeoutError");
-  const { signal, end } = openSpan(clock, undefined, NEWS_MS, late);
-  return unlessAborted(ended, signal).finally(end);
+  const { signal, end } = openSpan(chat.client.clock, undefined, NEWS_MS, late);
+  return until(chat, find, signal).finally(end);
 }
 
-/** Resolves with what `find` gives after a change of the chat. */
-function until<T>({ store }: Chat, find: () => T | undefined): Promise<T> {
+/** Resolves with what `find` gives after a change of the chat. Rejects with the reason of the signal. */
+function until<T>({ store }: Chat, find: () => T | undefined, signal?: AbortSignal): Promise<T> {
   const found = find();
   if (found !== undefined) return Promise.resolve(found);
-  return new Promise((resolve) => {
+  if (signal?.aborted) return Promise.reject(signal.reason);
+  return new Promise((resolve, reject) => {
+    const end = () => {
+      unsubscribe();
+      ignoreAbort();
+    };
     const unsubscribe = store.subscribe(() => {
       const found = find();
       if (found === undefined) return;
-      unsubscribe();
+      end();
       resolve(found);
     });
-  });
-}
-
-/** Calls that this page has begun, by the chat. */
-const begun = new WeakMap<Chat, Set<string>>();
-
-/** Runs calls of the last message that wait for a page, each in one page of all. */
-export function runPageTools(chat: Chat): void {
-  const message = lastMessage(chat);
-  const known = begun.get(chat) ?? new Set();
-  begun.set(chat, known);
-  for (const call of message?.toolCalls ?? []) {
-    const key = `${message?.id}/${call.id}`;
-    const isOurs =
-      call.state === "needs-result" &&
-      chat.own().tools?.some(({ name, execute }) => execute && name === call.name);
-    if (!message || !isOurs || known.has(key)) continue;
-    known.add(key);
-    void runPageTool(chat, message, call);
-  }
-}
-
-async function runPageTool(chat: Chat, message: ThreadMessage, call: ThreadToolCall): Promise<void> {
-  const tool = chat.own().tools?.find(({ name }) => name === call.name);
-  try {
-    if (!tool?.execute || !(await claim(chat, `/claim/${message.id}/${call.id}`, {}))) return;
-    const output = await outputOf(chat, tool, message, call);
-    await claim(chat, `/reaction/${message.id}/${call.id}`, { output: output ?? null });
-  } catch {
-    // the server asks no other page: it tells the model after a while that there is no result
-  }
-}
-
-/** Runs a tool of the page. An error, also one of a slow tool, is its output: the model reads it. */
-async function outputOf(
-  { client, thread }: Chat,
-  tool: ChatTool,
-  message: ThreadMessage,
-  call: ThreadToolCall,
-): Promise<unknown> {
-  const { timeoutMs } = tool;
-  const late = () => new Error(`no result after ${timeoutMs} ms`);
-  const span = openSpan(client.clock, undefined, timeoutMs, late);
-  const { signal } = span;
-  const context = { signal, toolCallId: call.id, messages: thread.pathTo(message.id), kept: undefined };
-  const nothing = { keep: async () => {}, progress() {}, show() {} };
-  const run = async () => {
-    const input = await checkedInput(tool, inputOf(call));
-    // a slow check may be over after the limit
-    signal.throwIfAborted();
-    return tool.execute?.(input, { ...context, ...nothing });
-  };
-  try {
-    return await unlessAborted(run(), signal);
-  } catch (cause) {
-    return { error: asError(cause).message };
-  } finally {
-    span.end();
-  }
-}
-
-/** Writes a record that nobody has written before. Returns false where somebody has. */
-async function claim(chat: Chat, key: string, value: object): Promise<boolean> {
-  const text = await request(chat, "POST", "records", {
-    changes: { [key]: { value: { ...value, nonce: randomId() }, seen: 0 } },
-  });
-  const { taken = {} } = JSON.parse(text) as { taken?: Record<string, number> };
-  return Object.hasOwn(taken, key);
-}
-
-/** Sends one request about the conversation. @throws {GatewayError} */
-async function request(
-  { client, id = "" }: Chat,
-  method: string,
-  part: string,
-  body?: object,
-): Promise<string> {
-  const path = `/v1/conversations/${encodeURIComponent(id)}/${part}`;
-  const sent = body && {
-    headers: { "content-type": "application/json" },
-    body: JSON.stringify({ device: PAGE, ...body }),
-  };
-  try {
-    return await requestOnce(client, path, { method, ...sent }, async (response) => {
-      if (!response.ok) throw await errorOf(response, client, new AbortController().signal);
-      return await response.text();
+    const ignoreAbort = onAbort(signal, () => {
+      end();
+      reject(signal?.reason);
     });
-  } catch (cause) {
-    throw isGatewayError(cause) ? cause : connectionError(cause);
-  }
+  });
 }
-
-/** Returns the id of this device, by which the others see that the question is not theirs; undefined if none is kept. */
-function thisDevice({ client, own }: Chat): Promise<string | undefined> {
-  const { storage } = own();
-  const devices = storage && storageOf(client, storage).devices;
-  return Promise.resolve(devices?.id()).catch(() => undefined);
-}
-
-/** Name of this page among the devices; it is no identity. */
-const PAGE = randomId();

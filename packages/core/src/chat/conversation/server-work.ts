@@ -14,8 +14,14 @@ export function isServing({
 }
 
 /** True for the last message of a turn that goes on by itself. */
-function goesOn({ role, outcome, toolCalls = [] }: ThreadMessage): boolean {
+function goesOn(message: ThreadMessage): boolean {
+  const { role, outcome, toolCalls = [] } = message;
   if (role !== "assistant") return false;
   const isRunning = toolCalls.some((call) => isOpen(call) && !isPending(call));
-  return outcome === undefined || isRunning || (outcome === "tool-calls" && !toolCalls.some(isPending));
+  return outcome === undefined || isRunning || (isBetweenSteps(message) && !toolCalls.some(isPending));
+}
+
+/** True for an answer that another one follows, once its calls have results. With an error none does. */
+export function isBetweenSteps({ outcome, error }: ThreadMessage): boolean {
+  return outcome === "tool-calls" && !error;
 }

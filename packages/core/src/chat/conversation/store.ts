@@ -241,7 +241,7 @@ function showMerged(chat: Chat): void {
   if (run?.workedOn !== undefined && (!worked || worked.isStopped)) stopTurn(run);
   refresh(chat);
   if (chat.isOnServer && !chat.storage.isReadOnly && chat.own().tools?.length)
-    import("./server-turns.js").then(({ runPageTools }) => runPageTools(chat)).catch(() => {});
+    import("./page-tools.js").then(({ runPageTools }) => runPageTools(chat)).catch(() => {});
 }
 
 /** Continues an answer, or its tools, that a closed tab has left; undefined where that is not possible now. */

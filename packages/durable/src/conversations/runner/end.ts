@@ -19,6 +19,16 @@ export const LOST_ANSWER = {
   outcome: "unknown",
 };
 
+/** Makes the end of a turn whose records did not fit. */
+export function endOfFull(code: string): TurnEnd {
+  const message = "the rest of this turn could not be kept, so that it was stopped; it may be billed";
+  return {
+    outcome: "failed",
+    code,
+    error: { name: "QuotaExceededError", message, apiCode: code, outcome: "unknown" },
+  };
+}
+
 const OUTCOMES: Readonly<Record<string, TurnEnd>> = {
   complete: { outcome: "complete" },
   length: { outcome: "complete", code: "length" },

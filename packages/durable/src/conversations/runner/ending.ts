@@ -1,5 +1,5 @@
 import { report } from "../../objects/job.js";
-import type { TurnEnd } from "./end.js";
+import { LOST_ANSWER, type TurnEnd } from "./end.js";
 import type { RunnerSetup } from "./options.js";
 import type { Changes, RunPlace } from "./place.js";
 import {
@@ -20,17 +20,18 @@ export const STALLED = {
   code: "run_stalled",
   outcome: "unknown",
 };
-const UNSENT = {
-  name: "AbortError",
-  message: "the turn was stopped before anything was sent",
-  outcome: "not-sent",
-};
 const LOST = {
   name: "StreamError",
   message: "the server was restarted again and again while it worked on this; it may be billed",
   code: "run_lost",
   outcome: "unknown",
 };
+
+/** The error of a message below which nothing was asked any more. */
+const STOPPED = { name: "AbortError", message: "the turn was stopped", outcome: "not-sent" };
+const UNFINISHED = "the turn ended before the call had a result";
+/** Code of a turn whose last message a device has changed. */
+export const ELSEWHERE = "continued_elsewhere";
 
 /**
  * Opens the ways in which a turn ends: its last records, its row and its event are of one transaction.
@@ -45,14 +46,12 @@ export function openEnding<Env>(
 ) {
   return { finish, finishAs, finishLost, finishDropped };
 
-  function finish(turn: OpenTurn, { error, ...end }: TurnEnd): void {
+  /** @param isFollowed true where the next question is about to follow */
+  function finish(turn: OpenTurn, { error, ...end }: TurnEnd, isFollowed = false): void {
     const { tip } = turn;
-    const last = messageIn(place.read(tip));
-    if (last && (error || isInFlight(last.message)))
-      place.write(change(tip, changedRecord(last, { ...outcomeFor(last.message), ...(error && { error }) })));
-    // each turn leaves a trace: devices learn that it is over, and what they ask for next is another one
-    else if (last && tip === turn.below && end.code === undefined)
-      place.write(change(tip, changedRecord(last, last.message.role === "user" ? { error: UNSENT } : {})));
+    const last = isFollowed ? undefined : messageIn(place.read(tip));
+    const fields = last && closingFields(turn, last.message, { error, ...end });
+    if (last && fields) place.write(change(tip, changedRecord(last, fields)));
     place.write(leftovers(turn));
     rows.end(turn.id);
     onEnded(turn, end);
@@ -65,14 +64,15 @@ export function openEnding<Env>(
   }
 
   /** Ends a turn on which nothing works: its open calls get a reason. */
-  function finishAs(turn: OpenTurn, reason: string, end: TurnEnd = { outcome: "stopped" }): void {
+  function finishAs(
+    turn: OpenTurn,
+    reason: string,
+    end: TurnEnd = { outcome: "stopped" },
+    isFollowed = false,
+  ): void {
     const last = messageIn(place.read(turn.tip));
-    const outcome = last && isInFlight(last.message) ? { outcome: "stopped" } : {};
-    if (last)
-      place.write(
-        change(turn.tip, changedRecord(last, { ...closedCalls(last.message, reason), ...outcome })),
-      );
-    finish(turn, end);
+    if (last) place.write(change(turn.tip, changedRecord(last, closedCalls(last.message, reason))));
+    finish(turn, end, isFollowed);
   }
 
   function finishLost(turn: OpenTurn): void {
@@ -101,7 +101,28 @@ export function openEnding<Env>(
   }
 }
 
-/** An answer that is given up has an outcome; a question has none. */
-function outcomeFor({ role }: KeptMessage): Partial<KeptMessage> {
-  return role === "assistant" ? { outcome: "interrupted" } : {};
+/**
+ * Makes what the last message of a turn gets when the turn is over; undefined for nothing. Devices know from it alone
+ * that nothing follows: an answer has an end, and a question or a call without one has an error.
+ */
+function closingFields(
+  { tip, below }: OpenTurn,
+  message: KeptMessage,
+  { outcome, code, error }: TurnEnd,
+): Partial<KeptMessage> | undefined {
+  const { role, toolCalls = [] } = message;
+  if (role !== "assistant") return { error: error ?? STOPPED };
+  // a device goes on with the results of its calls
+  const isLeft = code === ELSEWHERE && !toolCalls.some(({ state }) => state === "cancelled");
+  const calls = isLeft ? {} : closedCalls(message, UNFINISHED);
+  if (error) return { ...calls, outcome: "interrupted", error };
+  // nobody reads on what was stopped, nor what a lost process had left to be read on
+  const isLeftBehind = message.outcome === "interrupted" && !message.error && tip !== below;
+  if ((isInFlight(message) || isLeftBehind) && outcome === "stopped")
+    return { ...calls, outcome, streamId: undefined, idempotencyKey: undefined };
+  if (isInFlight(message) || isLeftBehind) return { ...calls, outcome: "interrupted", error: LOST_ANSWER };
+  if (message.outcome === "tool-calls" && !message.error && !isLeft)
+    return code === "step_limit" ? { outcome: "step-limit" } : { ...calls, error: STOPPED };
+  // a trace of a turn without an answer: devices learn that it is over, and what they ask for next is another one
+  return tip === below ? {} : undefined;
 }

@@ -6,8 +6,8 @@ export interface KeptMessage {
   readonly role: string;
   readonly content?: unknown;
   readonly outcome?: string;
-  readonly streamId?: string;
-  readonly idempotencyKey?: string;
+  readonly streamId?: string | undefined;
+  readonly idempotencyKey?: string | undefined;
   readonly toolCalls?: readonly KeptCall[];
   readonly error?: object;
   readonly createdAt?: number;

@@ -1,7 +1,7 @@
 import { askedTurn } from "./asked.js";
 import { openDevices } from "./devices.js";
 import type { TurnEnd } from "./end.js";
-import { openEnding, STALLED } from "./ending.js";
+import { ELSEWHERE, openEnding, STALLED } from "./ending.js";
 import { openNotices } from "./notices.js";
 import { checkedRunner, type RunnerOptions, type RunnerSetup } from "./options.js";
 import type { BegunTurn, Changes, RunCaller, Runner, RunPlace, Runs } from "./place.js";
@@ -71,7 +71,7 @@ function openRuns<Env>(place: RunPlace<Env>, setup: RunnerSetup<Env>): Runs {
     }
     if (parent !== null && !messageIn(place.read(parent))) throw turnRefusal("message_unknown");
     // nothing is awaited up to the start: of two devices with one turn, one begins it
-    if (open) finishAs(open, WENT_ON);
+    if (open) finishAs(open, WENT_ON, { outcome: "stopped" }, parent === open.tip);
     const turn: OpenTurn = { id, ...caller, below, tip: below, startedAt: Date.now(), tries: 0, claims: {} };
     const refused = enter(turn, message && { message, parent, revision: 0, ...(by && { by }) });
     if (refused !== undefined) throw turnRefusal("turn_not_kept", { what: refused });
@@ -150,7 +150,7 @@ function openRuns<Env>(place: RunPlace<Env>, setup: RunnerSetup<Env>): Runs {
     work?.removed(removed.filter((key) => !key.startsWith("/")));
     if (!work && removed.includes(turn.tip)) return finish(turn, { outcome: "stopped" });
     if (!work && changes.has(turn.tip) && !devices.isWaiting(turn) && !devices.hasReaction(turn))
-      return finish(turn, { outcome: "stopped", code: "continued_elsewhere" });
+      return finish(turn, { outcome: "stopped", code: ELSEWHERE });
     if (!hasReaction) return;
     if (work) work.react();
     else start(rows.open() ?? turn);

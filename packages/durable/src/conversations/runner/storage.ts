@@ -19,6 +19,8 @@ export interface RunStorage extends RecordStorage {
   readonly failure: string | undefined;
   /** Reports records that devices have removed. */
   removed(ids: readonly string[]): void;
+  /** Resolves once a call is stored as one that runs. Rejects where it could not be. */
+  running(messageId: string | undefined, callId: string): Promise<void>;
   /** Resolves once `isThere` is true after a write, or a write was refused. */
   until(isThere: () => boolean): Promise<void>;
   /** Writes and passes nothing more. */
@@ -89,21 +91,29 @@ export function openRunStorage(options: RunStorageOptions): RunStorage {
       const changes = new Map(ids.map((id) => [id, undefined]));
       for (const listener of listeners) listener(changes);
     },
-    until(isThere) {
-      return new Promise((resolve) => {
-        const look = () => {
-          if (!isThere() && failure === undefined) return;
-          waits.delete(look);
-          resolve();
-        };
-        waits.add(look);
-        look();
-      });
+    until,
+    async running(messageId = "", callId) {
+      const callsOf = () => messageIn(place.read(messageId))?.message.toolCalls ?? [];
+      await until(() => callsOf().some(({ id, state }) => id === callId && state === "running"));
+      if (failure !== undefined) throw new DOMException(failure, "QuotaExceededError");
+      await place.state.storage.sync();
     },
     close() {
       isClosed = true;
     },
   };
+
+  function until(isThere: () => boolean): Promise<void> {
+    return new Promise((resolve) => {
+      const look = () => {
+        if (!isThere() && failure === undefined) return;
+        waits.delete(look);
+        resolve();
+      };
+      waits.add(look);
+      look();
+    });
+  }
 
   async function makeRoom(changes: Changes): Promise<void> {
     try {

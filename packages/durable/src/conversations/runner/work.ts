@@ -1,5 +1,11 @@
-import { type ChatStore, type ChatStoreOptions, createChatStore, type ThreadTurn } from "@sluice/core";
-import { endOf, endOfTurn, LOST_ANSWER, type TurnEnd } from "./end.js";
+import {
+  type ChatStore,
+  type ChatStoreOptions,
+  type ChatTool,
+  createChatStore,
+  type ThreadTurn,
+} from "@sluice/core";
+import { endOf, endOfFull, endOfTurn, LOST_ANSWER, type TurnEnd } from "./end.js";
 import { type Hide, hidingTool } from "./hiding.js";
 import type { RunContext, RunnerSetup } from "./options.js";
 import type { RunPlace } from "./place.js";
@@ -163,7 +169,7 @@ export function startWork<Env>({ place, setup, turn, onTip }: WorkOptions<Env>):
       if (chat.getSnapshot().messages.length === 0 && !isStopped && messageIn(place.read(tip)))
         throw new Error("the thread could not be restored");
       await lastWrite(chat, storage, place, () => tip);
-      if (storage.failure !== undefined) return { outcome: "failed", code: storage.failure };
+      if (storage.failure !== undefined) return endOfFull(storage.failure);
       if (isStopped) return endOf("stopped");
       if (turn.outcome !== "tool-calls") return withText(hide(endOfTurn(turn)));
       const next = reactions();
@@ -233,13 +239,26 @@ function chatOptionsOf<Env>(
     id: run.conversation,
     storage,
     model,
-    tools: own.map((tool) => hidingTool(tool, hide)),
+    tools: own.map((tool) => hidingTool(notedTool(tool, storage), hide)),
     ...(params !== undefined && { params }),
     ...(prepareMessages && { prepareMessages }),
     ...(instructions !== undefined && { instructions: system }),
   };
   // the options of one model, which the compiler can't follow through a union
   return () => ({ ...options, maxSteps: Math.max(1, maxSteps - stepsBefore()) }) as ChatStoreOptions;
+}
+
+/** Wraps a tool so that it begins once its call is kept as running: it does not run again for a process that is lost. */
+function notedTool(tool: ChatTool, storage: RunStorage): ChatTool {
+  const { execute } = tool;
+  if (!execute) return tool;
+  return {
+    ...tool,
+    async execute(input, context) {
+      await storage.running(context.messages.at(-1)?.id, context.toolCallId);
+      return await execute(input, context);
+    },
+  };
 }
 
 /** Waits until the records have the end that the chat shows. */

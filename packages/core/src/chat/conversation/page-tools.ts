@@ -1,0 +1,68 @@
+import { openSpan, unlessAborted } from "../../base/clock.js";
+import { asError } from "../../vocabulary/errors.js";
+import type { Chat } from "./chat.js";
+import type { ThreadMessage, ThreadToolCall } from "./message.js";
+import { claim } from "./server-requests.js";
+import { lastMessage } from "./shown.js";
+import { checkedInput, inputOf } from "./tool-input.js";
+import type { ChatTool } from "./tools.js";
+
+// loaded with the first turn of a chat that runs on the server
+
+/** Calls that this page has begun, by the chat. */
+const begun = new WeakMap<Chat, Set<string>>();
+
+/** Runs calls of the last message that wait for a page, each in one page of all. */
+export function runPageTools(chat: Chat): void {
+  const message = lastMessage(chat);
+  const known = begun.get(chat) ?? new Set();
+  begun.set(chat, known);
+  for (const call of message?.toolCalls ?? []) {
+    const key = `${message?.id}/${call.id}`;
+    const isOurs =
+      call.state === "needs-result" &&
+      chat.own().tools?.some(({ name, execute }) => execute && name === call.name);
+    if (!message || !isOurs || known.has(key)) continue;
+    known.add(key);
+    void runPageTool(chat, message, call);
+  }
+}
+
+async function runPageTool(chat: Chat, message: ThreadMessage, call: ThreadToolCall): Promise<void> {
+  const tool = chat.own().tools?.find(({ name }) => name === call.name);
+  try {
+    if (!tool?.execute || !(await claim(chat, `/claim/${message.id}/${call.id}`, {}))) return;
+    const output = await outputOf(chat, tool, message, call);
+    await claim(chat, `/reaction/${message.id}/${call.id}`, { output: output ?? null });
+  } catch {
+    // the server asks no other page: it tells the model after a while that there is no result
+  }
+}
+
+/** Runs a tool of the page. An error, also one of a slow tool, is its output: the model reads it. */
+async function outputOf(
+  { client, thread }: Chat,
+  tool: ChatTool,
+  message: ThreadMessage,
+  call: ThreadToolCall,
+): Promise<unknown> {
+  const { timeoutMs } = tool;
+  const late = () => new Error(`no result after ${timeoutMs} ms`);
+  const span = openSpan(client.clock, undefined, timeoutMs, late);
+  const { signal } = span;
+  const context = { signal, toolCallId: call.id, messages: thread.pathTo(message.id), kept: undefined };
+  const nothing = { keep: async () => {}, progress() {}, show() {} };
+  const run = async () => {
+    const input = await checkedInput(tool, inputOf(call));
+    // a slow check may be over after the limit
+    signal.throwIfAborted();
+    return tool.execute?.(input, { ...context, ...nothing });
+  };
+  try {
+    return await unlessAborted(run(), signal);
+  } catch (cause) {
+    return { error: asError(cause).message };
+  } finally {
+    span.end();
+  }
+}
