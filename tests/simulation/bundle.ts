@@ -75,10 +75,15 @@ export async function loadDevices(
   const all = [...quieter, ...changes];
   return loadBuilt<typeof import("./device-search.js")>(all, "device-search.ts", async (built) => {
     // what modules make once, such as the origin of ids, is there in all worlds then
-    for (const storage of ["model", "real"] as const)
+    for (const [storage, runsOn] of [
+      ["model", "device"],
+      ["real", "device"],
+      ["real", "server"],
+    ] as const)
       await built.simulateDevices({
         ...built.devicePlanOf(0),
         storage,
+        runsOn,
         steps: [{ afterMs: 0, do: "send", tab: 0, nth: 0 }],
       });
   });

@@ -16,7 +16,13 @@ const families = {
   clears: { "reset chat": 2 },
 } as const;
 
-type Families = typeof families;
+/** Families of the worlds whose turns run on the server, beside those of all. */
+const serverFamilies = {
+  objects: { "crash an object": 5, "crash all objects": 4, deploy: 4, "break an object's call": 3 },
+  gateway: { "break upstream": 6 },
+} as const;
+
+type Families = typeof families & typeof serverFamilies;
 export type DeviceAction = { [Family in keyof Families]: keyof Families[Family] }[keyof Families];
 
 /** One step of a plan. Numbers choose among what there is, so that any steps can be left out. */
@@ -36,7 +42,7 @@ export interface DevicePlan extends DeviceWorldOptions {
 type Happening = readonly [DeviceAction, number, number, number?];
 
 /** Faults that have to meet an action in the same moment. All steps of one are done in one tab. */
-const mishaps: readonly (readonly Happening[])[] = [
+const deviceMishaps: readonly (readonly Happening[])[] = [
   // a page loses its lock while its turn goes on, and comes back when another device has taken over
   [
     ["send for a tool", 0, 3000, 0],
@@ -77,8 +83,77 @@ const mishaps: readonly (readonly Happening[])[] = [
   ],
 ];
 
+/** Faults that meet a turn of the server, and presses on two devices at once. */
+const serverMishaps: readonly (readonly Happening[])[] = [
+  // the object is lost while an answer comes
+  [
+    ["send", 0, 3000],
+    ["crash all objects", 0, 2500],
+  ],
+  [
+    ["send", 0, 3000],
+    ["deploy", 0, 2500],
+    ["retry in all tabs", 100, 9000],
+  ],
+  // while a tool runs, and once more as it runs on
+  [
+    ["send for a tool", 0, 3000, 1],
+    ["crash all objects", 500, 9000],
+  ],
+  [
+    ["send for a tool", 0, 3000, 5],
+    ["crash all objects", 500, 9000],
+    ["deploy", 0, 9000],
+  ],
+  // as an approval comes from all devices
+  [
+    ["send for a tool", 0, 3000, 2],
+    ["approve in all tabs", 1000, 9000],
+    ["crash all objects", 0, 900],
+    ["approve in all tabs", 0, 9000],
+  ],
+  // while a page runs a tool: the object, or the page
+  [
+    ["send for a tool", 0, 3000, 4],
+    ["deploy", 500, 9000],
+  ],
+  [
+    ["send for a tool", 0, 3000, 4],
+    ["kill device", 1000, 9000],
+    ["open", 0, 90_000],
+  ],
+  // the device that asked is away while the turn runs
+  [
+    ["send for a tool", 0, 3000],
+    ["go offline", 100, 900],
+    ["crash all objects", 0, 9000],
+    ["go online", 9000, 60_000],
+  ],
+  // a turn is stopped on another device as its object is lost
+  [
+    ["send for a tool", 0, 3000],
+    ["stop elsewhere", 300, 9000],
+    ["crash all objects", 0, 200],
+  ],
+  // two devices ask again at once
+  [
+    ["break upstream", 0, 3000],
+    ["send", 0, 300],
+    ["retry in all tabs", 3000, 90_000],
+  ],
+  [
+    ["send", 0, 3000],
+    ["stop elsewhere", 300, 2000],
+    ["retry in all tabs", 100, 3000],
+  ],
+];
+
 /** Adds one of the mishaps to half of the worlds. The draws are their own. */
-function withMishap(seed: number, steps: readonly DeviceStep[]): readonly DeviceStep[] {
+function withMishap(
+  seed: number,
+  steps: readonly DeviceStep[],
+  mishaps: readonly (readonly Happening[])[],
+): readonly DeviceStep[] {
   const random = randomOf(seed, "mishaps of devices");
   if (random() < 0.5) return steps;
   const tab = between(random, 0, 5);
@@ -131,8 +206,11 @@ const HOUR_MS = 3_600_000;
 export function devicePlanOf(seed: number): DevicePlan {
   const random = randomOf(seed, "devices");
   // a page renews its leases and reads each hour: a week of that is all that a real one would do
-  const storage = randomOf(seed, "storage")() < 0.5 ? "real" : "model";
-  const chosen = Object.entries(families).filter(
+  const runsOn = randomOf(seed, "runs on")() < 1 / 3 ? "server" : "device";
+  const isOnServer = runsOn === "server";
+  const storage = randomOf(seed, "storage")() < 0.5 || isOnServer ? "real" : "model";
+  const possible = { ...families, ...(isOnServer && serverFamilies) };
+  const chosen = Object.entries(possible).filter(
     ([name]) => name === "talk" || random() < (name === "devices" ? 0.7 : name === "clears" ? 0.15 : 0.4),
   );
   const weights = Object.assign({}, ...chosen.map(([, each]) => each)) as Record<DeviceAction, number>;
@@ -159,13 +237,14 @@ export function devicePlanOf(seed: number): DevicePlan {
     whenBusy: nthOf(["reject", "queue", "replace"] as const, between(random, 0, 2)) as WhenBusy,
     proxy: weighted(random, { absent: 3, kept: 5 }),
     storage,
-    steps: withRepeat(seed, withMishap(seed, steps)),
+    runsOn,
+    steps: withRepeat(seed, withMishap(seed, steps, isOnServer ? serverMishaps : deviceMishaps)),
   };
 }
 
 /** Describes a step for a reader. */
 export function describedStep({ do: action, nth }: DeviceStep): string {
-  return action === "break connection"
+  return action === "break connection" || action === "break upstream"
     ? `${action} (${nthOf(networkFaults, nth)}, after ${nth % 5} pieces)`
     : action;
 }

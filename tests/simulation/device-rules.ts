@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { DeviceTab, DeviceWorld } from "./device-world.js";
 import { billsAnswersOnce, billsForAReason, contentOf, isFilled, sendsSoundHistories } from "./invariants.js";
+import { brokenServerRule, brokenServerRuleAtRest } from "./server-rules.js";
 import type { Versioned } from "./shared-server.js";
 import { sendsNothingStopped } from "./withdrawals.js";
 import { reachable } from "./world.js";
@@ -13,15 +14,22 @@ const none: ReadonlyMap<string, Versioned> = new Map();
 /** Returns the first rule that is broken now, whatever may still come. */
 export function brokenDeviceRule(world: DeviceWorld): string | undefined {
   note(world);
+  return (
+    (world.isOnServer ? brokenServerRule(world) : brokenTurnRule(world)) ??
+    sendsSoundHistories(world) ??
+    first(world.tabs, (tab) => keepsWhole(world, tab))
+  );
+}
+
+/** Returns the broken rule of turns that devices do. */
+function brokenTurnRule(world: DeviceWorld): string | undefined {
   const { gateway, keepsAnswers, reasons, asked, toolRuns } = world;
   const twice = reasons === 0 ? toolRuns.find((id, index) => toolRuns.indexOf(id) < index) : undefined;
   if (twice) return `the tool call ${twice} was run twice`;
   return (
     sendsNothingStopped(world) ??
-    sendsSoundHistories({ gateway }) ??
     billsForAReason(gateway, reasons) ??
-    (keepsAnswers ? billsAnswersOnce(gateway, asked) : undefined) ??
-    first(world.tabs, (tab) => keepsWhole(world, tab))
+    (keepsAnswers ? billsAnswersOnce(gateway, asked) : undefined)
   );
 }
 
@@ -33,7 +41,8 @@ export function brokenDeviceRuleAtRest(world: DeviceWorld): string | undefined {
     losesNoQueued(world) ??
     keepsCleared(world) ??
     hasOneState(world) ??
-    showsTheSame(world)
+    showsTheSame(world) ??
+    (world.isOnServer ? brokenServerRuleAtRest(world) : undefined)
   );
 }
 

@@ -62,8 +62,10 @@ async function live(world: DeviceWorld, plan: DevicePlan, onStep: () => void): P
 
 /** Ends all faults, waits until nothing is in flight, and looks at what is left. */
 async function comeToRest(world: DeviceWorld): Promise<string | undefined> {
-  const { timeline, tabs, network, devices, open } = world;
+  const { timeline, tabs, network, proxy, devices, open } = world;
   network.disarm();
+  proxy?.upstream.disarm();
+  proxy?.objects.network.disarm();
   for (const tab of tabs) tab.page.thaw();
   for (const device of devices) {
     device.isSlow = false;

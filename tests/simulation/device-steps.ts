@@ -2,6 +2,7 @@ import type { ThreadMessage } from "@sluice/core";
 import { type DeviceAction, type DeviceStep, describedStep } from "./device-plan.js";
 import type { DeviceTab, DeviceWorld } from "./device-world.js";
 import { networkFaults } from "./network.js";
+import { objectFaults } from "./objects.js";
 import { nthOf } from "./random.js";
 import { isOfStorage } from "./remote-devices.js";
 import { reachable } from "./world.js";
@@ -23,14 +24,23 @@ const REASONS: ReadonlySet<DeviceAction> = new Set<DeviceAction>([
 /** Steps after which a kept answer may be billed once more: the user asks for another one. */
 const ASKED: ReadonlySet<DeviceAction> = new Set<DeviceAction>(["regenerate", "edit"]);
 
+/** Steps after which the server may ask for an answer once more: the user asks, or the way to the gateway breaks. */
+const SERVER_REASONS: ReadonlySet<DeviceAction> = new Set<DeviceAction>([
+  "retry",
+  "retry in all tabs",
+  "regenerate",
+  "edit",
+  "break upstream",
+]);
+/** Tools that a question asks for, where pages run them, and where the server does. */
+const TOOLS = ["quick", "slow", "guarded", "asked"] as const;
+const SERVER_TOOLS = [...TOOLS, "paged", "kept"] as const;
+
 /** Does one step. A step without a tab or a message to act on does nothing. */
 export function actOnDevices(world: DeviceWorld, step: DeviceStep, index: number): void {
   const tab = nthOf(world.tabs, step.tab);
-  if (REASONS.has(step.do)) world.reasons += 1;
-  if (step.do === "retry in all tabs" && world.whenBusy === "replace") world.reasons += world.tabs.length - 1;
-  if (ASKED.has(step.do)) world.asked += 1;
-  if (step.do === "retry" && tab) world.asked += world.repeats.countNew([tab], world.whenBusy);
-  if (step.do === "retry in all tabs") world.asked += world.repeats.countNew(world.tabs, world.whenBusy);
+  if (world.isOnServer) countForServer(world, step);
+  else countForDevices(world, step, tab);
   world.log(`${tab?.page.name ?? "no tab"}: ${describedStep(step)}`);
   if (actOnWorld(world, step, tab) || !tab) return;
   const awake = world.tabs.filter(({ page }) => page.state === "open");
@@ -39,12 +49,26 @@ export function actOnDevices(world: DeviceWorld, step: DeviceStep, index: number
   else if (tab.page.state === "open") actAsUser(world, tab, step, `question ${index}`);
 }
 
+function countForDevices(world: DeviceWorld, step: DeviceStep, tab: DeviceTab | undefined): void {
+  if (REASONS.has(step.do)) world.reasons += 1;
+  if (step.do === "retry in all tabs" && world.whenBusy === "replace") world.reasons += world.tabs.length - 1;
+  if (ASKED.has(step.do)) world.asked += 1;
+  if (step.do === "retry" && tab) world.asked += world.repeats.countNew([tab], world.whenBusy);
+  if (step.do === "retry in all tabs") world.asked += world.repeats.countNew(world.tabs, world.whenBusy);
+}
+
+function countForServer(world: DeviceWorld, step: DeviceStep): void {
+  if (!SERVER_REASONS.has(step.do)) return;
+  world.reasons += 1;
+  world.asked += 1;
+}
+
 function actOnWorld(
   world: DeviceWorld,
   { do: action, tab: place, nth }: DeviceStep,
   tab: DeviceTab | undefined,
 ): boolean {
-  const { devices, tabs, network, open, close } = world;
+  const { devices, tabs, network, proxy, open, close } = world;
   const at = place % devices.length;
   const device = tab?.device ?? devices[at];
   const onDevice = tabs.filter((each) => each.device === device);
@@ -89,6 +113,23 @@ function actOnWorld(
       network.arm(nthOf(networkFaults, nth) ?? "reset", nth % 5);
       return true;
     case "break all":
+      network.breakAll();
+      return true;
+    case "break upstream":
+      proxy?.upstream.arm(nthOf(networkFaults, nth) ?? "reset", nth % 5);
+      return true;
+    case "break an object's call":
+      proxy?.objects.network.arm(nthOf(objectFaults, nth) ?? "reset", 0);
+      return true;
+    case "crash an object":
+      proxy?.objects.crash(nth);
+      return true;
+    case "crash all objects":
+      proxy?.objects.crash("all");
+      return true;
+    case "deploy":
+      proxy?.objects.crash("all");
+      proxy?.restart();
       network.breakAll();
       return true;
     default:
@@ -141,7 +182,7 @@ function actAsUser(
       send(question);
       return send(`${question}, again`);
     case "send for a tool":
-      return send(`${question} [${nth > 19 ? "both" : nthOf(["quick", "slow", "guarded", "asked"], nth)}]`);
+      return send(`${question} [${nth > 19 ? "both" : nthOf(world.isOnServer ? SERVER_TOOLS : TOOLS, nth)}]`);
     case "stop":
       return stop(world, tab);
     case "stop elsewhere":
@@ -178,14 +219,17 @@ function reset(world: DeviceWorld, tab: DeviceTab): void {
 
 /** Stops a chat. A question that it does not show by then may not be sent any more. */
 function stop(
-  { withdrawn, network, timeline }: DeviceWorld,
+  { withdrawn, network, timeline, isOnServer }: DeviceWorld,
   { page, device, chat, pending }: DeviceTab,
 ): void {
   page.run(() => chat.stop());
   const shown = new Set(chat.getSnapshot().messages.map(({ content }: ThreadMessage) => content));
   const isSent = (name: string) =>
     network.exchanges.some(
-      (each) => each.page === page && !isOfStorage(each) && each.body?.includes(`"${name}"`),
+      (each) =>
+        each.page === page &&
+        (isOnServer ? each.path.endsWith("/turns") : !isOfStorage(each)) &&
+        each.body?.includes(`"${name}"`),
     );
   for (const name of pending.values())
     if (name.startsWith("question") && !shown.has(name) && !isSent(name))

@@ -1,4 +1,5 @@
 import { type ChatStore, createChatStore, createClient, type WhenBusy } from "@sluice/core";
+import type { JobEvent } from "@sluice/worker-proxy";
 import { createChannels } from "./channels.js";
 import { createGateway } from "./gateway.js";
 import { createLocks } from "./locks.js";
@@ -9,6 +10,7 @@ import { createProxyServer, type ProxyMode } from "./proxy.js";
 import { randomOf } from "./random.js";
 import { createRemoteDevice, isOfStorage, keptByObjects, storageFaultOf } from "./remote-devices.js";
 import { createRepeats } from "./repeats.js";
+import { pageToolsOf, type ToolRun } from "./runs.js";
 import { createDevice, createSharedServer, type Device, type KeptChat } from "./shared-server.js";
 import { toolsOf } from "./tab.js";
 import { createTimeline } from "./timeline.js";
@@ -34,12 +36,17 @@ export interface DeviceWorldOptions {
   readonly proxy: ProxyMode;
   /** `model`: a storage that keeps the contract, without HTTP. `real`: `remoteStorage`, and `conversations()` at the proxy. */
   readonly storage?: "model" | "real" | undefined;
+  /** Where turns run. The server does them where the storage is `real`, too. @default "device" */
+  readonly runsOn?: "device" | "server" | undefined;
 }
 
 /** A user with several devices, the server that keeps the chat, the proxy and the gateway. */
 export type DeviceWorld = ReturnType<typeof createDeviceWorld>;
 
 type Channels = ReturnType<typeof createChannels>;
+
+/** Tokens that the user may spend in one window: more than anybody can. */
+const BUDGET = 10_000_000;
 
 /** Events of a world: a lease is renewed as long as a page works. */
 const MOST_EVENTS = 600_000;
@@ -51,6 +58,7 @@ export function createDeviceWorld({
   whenBusy,
   proxy: mode,
   storage = "model",
+  runsOn = "device",
 }: DeviceWorldOptions) {
   const timeline = createTimeline(MOST_EVENTS);
   const trace: string[] = [];
@@ -78,7 +86,17 @@ export function createDeviceWorld({
     logError: detail,
   });
   const keepsConversations = storage === "real";
-  const parts = { seed, budget: 10_000_000, keepsConversations };
+  const isOnServer = runsOn === "server";
+  const onTool = (run: ToolRun) => {
+    detail(`${run.page.name}: runs ${run.name} ${run.callId}`);
+    world.runs.push(run);
+  };
+  const onEnd = (event: JobEvent) => {
+    detail(`turn ${event.id} has ended: ${event.outcome}, ${event.code}`);
+    world.ends.push(event);
+  };
+  const runs = isOnServer ? { onTool, onEnd } : undefined;
+  const parts = { seed, budget: BUDGET, keepsConversations, runs };
   const proxy =
     mode === "absent" && !keepsConversations
       ? undefined
@@ -111,6 +129,7 @@ export function createDeviceWorld({
     tabs,
     whenBusy,
     clocks,
+    isOnServer,
     keepsAnswers: mode === "kept",
     /** Number of events for which a request may be sent once more, and for which it may be billed once more. */
     reasons: 0,
@@ -118,6 +137,9 @@ export function createDeviceWorld({
     repeats: createRepeats(),
     /** Runs of tools, by the id of the call. */
     toolRuns: [] as string[],
+    /** Runs of tools, and events of turns that have ended, where the server does turns. */
+    runs: [] as ToolRun[],
+    ends: [] as JobEvent[],
     /** Questions that were stopped before their page had sent them, by their texts. */
     withdrawn: new Map<string, Withdrawal>(),
     /** Questions and whole answers that were shown; `isStored` once a device had them. */
@@ -129,7 +151,12 @@ export function createDeviceWorld({
     queued: new Map<string, string>(),
     dropped: new Set<string>(),
     /** Turns that have ended, by their questions. */
-    turns: [] as { readonly question: string; readonly outcome: string }[],
+    turns: [] as {
+      readonly page: Page;
+      readonly at: number;
+      readonly question: string;
+      readonly outcome: string;
+    }[],
     idOf,
     log,
     open,
@@ -171,7 +198,7 @@ export function createDeviceWorld({
         clock: page.clock,
         timeouts: { headersMs: 60_000, firstChunkMs: 60_000, chunkMs: 20_000 },
       });
-      const tools = toolsOf(page, (id) => void world.toolRuns.push(id));
+      const tools = isOnServer ? pageToolsOf(onTool) : toolsOf(page, (id) => void world.toolRuns.push(id));
       const store = createChatStore(client, {
         id: "a",
         model: "alpha-v4.1-flash",
@@ -179,6 +206,7 @@ export function createDeviceWorld({
         whenBusy,
         maxSteps: 4,
         storage: device.storageOf(page, client),
+        ...(isOnServer && { runsOn }),
       });
       store.subscribe(() => {});
       return store;
@@ -196,7 +224,7 @@ export function createDeviceWorld({
         log(
           `tab ${page.id}: ${name} → ${settled instanceof Error ? settled : outcome}${error ? ` (${error.message})` : ""}`,
         );
-        if (outcome !== undefined) world.turns.push({ question: name, outcome });
+        if (outcome !== undefined) world.turns.push({ page, at: timeline.now(), question: name, outcome });
       };
       page.run(verb).then(settle, (error) => settle(new Error(`${name} rejected`, { cause: error })));
     }

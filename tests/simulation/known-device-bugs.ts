@@ -3,6 +3,7 @@ import { change, type KnownBug } from "./known-bugs.ts";
 const conversation = "packages/core/src/chat/conversation";
 const locks = `${conversation}/persistence/device-locks.ts`;
 const remote = "packages/core/src/remote";
+const runner = "packages/durable/src/conversations/runner";
 
 /** Bugs of chats on several devices. `pnpm simulate --put-back` looks for each in worlds of devices. */
 export const knownDeviceBugs: readonly KnownBug[] = [
@@ -101,5 +102,97 @@ export const knownDeviceBugs: readonly KnownBug[] = [
   {
     name: "an answer that is stopped on another device keeps its key",
     changes: [change(`${conversation}/records.ts`, "idempotencyKey: _key,", "")],
+  },
+  {
+    name: "a turn of the server that was stopped at a call seems to go on for ever",
+    changes: [
+      change(
+        `${runner}/ending.ts`,
+        'return code === "step_limit" ? { outcome: "step-limit" } : { ...calls, error: STOPPED };',
+        "return undefined;",
+      ),
+    ],
+  },
+  {
+    name: "a device waits for ever for a turn of the server that was stopped before its answer",
+    changes: [
+      change(
+        `${runner}/ending.ts`,
+        'if (role !== "assistant") return { error: error ?? STOPPED };',
+        'if (role !== "assistant") return error && { error };',
+      ),
+    ],
+  },
+  {
+    name: "an answer that the server left to be read on, and that was then stopped, has no end",
+    changes: [
+      change(`${runner}/ending.ts`, "(isInFlight(message) || isLeftBehind) &&", "isInFlight(message) &&"),
+    ],
+  },
+  {
+    name: "an answer that the server has given up is in flight again, as a device has seen more of it",
+    changes: [
+      change(`${conversation}/join.ts`, "Number(isServersPart(local)) - Number(isServersPart(copy)) ||", ""),
+    ],
+  },
+  {
+    name: "a tool of the server runs again, as its object was lost before it had stored that the tool runs",
+    changes: [
+      change(
+        `${runner}/work.ts`,
+        "await storage.running(context.messages.at(-1)?.id, context.toolCallId);",
+        "",
+      ),
+    ],
+  },
+  {
+    name: "a message that the server has got is called unsent, as the answer was lost",
+    changes: [
+      change(
+        `${conversation}/server-requests.ts`,
+        "(cause) => isEarly(cause) || isUnknown(cause)",
+        "isEarly",
+      ),
+      change(
+        `${conversation}/server-turns.ts`,
+        "if (!hasArrived && !isUnknown(error)) return notSent(error);",
+        "return notSent(error);",
+      ),
+    ],
+  },
+  {
+    name: "a device waits for ever for an answer of the server on a branch that it does not show",
+    changes: [
+      change(
+        `${conversation}/turn-answers.ts`,
+        "answer === undefined ? pathFrom(thread, below) : [question, ...pathFrom(thread, answer)]",
+        "thread.path.slice(thread.path.findIndex(({ id }) => id === below))",
+      ),
+      change(`${conversation}/turn-answers.ts`, "if (found !== undefined) show(found);", ""),
+    ],
+  },
+  {
+    name: "a retry that waited for the server asks again for what was answered meanwhile",
+    changes: [
+      change(
+        `${conversation}/server-turns.ts`,
+        "return isRetry && isAnswered ? notSent(nothing()) : askBelow(below, signal);",
+        "return askBelow(below, signal);",
+      ),
+    ],
+  },
+  {
+    name: "a message that was stopped while it waited for the server is handed over",
+    changes: [change(`${conversation}/server-turns.ts`, "stops.get(chat)?.abort(stopped());", "")],
+  },
+  {
+    name: "a device waits for ever for an answer of the server below which another device has gone on",
+    changes: [
+      change(
+        `${conversation}/turn-answers.ts`,
+        "return next === -1 ? path : path.slice(0, next);",
+        "return path;",
+      ),
+    ],
   },
 ];

@@ -134,6 +134,8 @@ export function createNetwork(
       const leave = () => {
         end();
         reject(request.signal.reason);
+        // an answer that is read ends with the same error
+        fail(request.signal.reason);
       };
       const lose = (error: TypeError) => {
         if (!open.has(exchange)) return;
@@ -186,6 +188,8 @@ export function createNetwork(
           {
             start(controller) {
               fail = (error) => page.deliver(() => controller.error(error));
+              // lost while the page was frozen: it finds the headers first
+              if (!open.has(exchange)) controller.error(reset());
             },
             pull(controller) {
               return new Promise((done) => {

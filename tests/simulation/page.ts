@@ -90,14 +90,27 @@ export function openPage(timeline: Timeline, id: number, name = `tab ${id}`): Pa
   }
 }
 
-/** Makes an event target. Node's own may keep a listener whose signal has aborted, after a garbage collection. */
+/**
+ * Makes an event target. Node's own may keep a listener whose signal has aborted, after a garbage collection, and calls
+ * listeners with `capture` in their turn; a browser calls them first.
+ */
 function eventTarget(): EventTarget {
   const target = new EventTarget();
+  const first = new EventTarget();
   const add = target.addEventListener.bind(target);
+  const dispatch = target.dispatchEvent.bind(target);
   target.addEventListener = (type, listener, options) => {
-    const { signal } = Object(options) as AddEventListenerOptions;
-    add(type, listener);
-    signal?.addEventListener("abort", () => target.removeEventListener(type, listener));
+    const { signal, capture } = Object(options) as AddEventListenerOptions;
+    if (capture) first.addEventListener(type, listener);
+    else add(type, listener);
+    signal?.addEventListener("abort", () => {
+      first.removeEventListener(type, listener);
+      target.removeEventListener(type, listener);
+    });
+  };
+  target.dispatchEvent = (event) => {
+    first.dispatchEvent(event);
+    return dispatch(event);
   };
   return target;
 }

@@ -19,6 +19,7 @@ import { createObjects } from "./objects.js";
 import { currentPage, openPage, type Page } from "./page.js";
 import type { Plan } from "./plan.js";
 import { randomOf } from "./random.js";
+import { type RunsListener, runnerOf } from "./runs.js";
 import { serveIn } from "./server.js";
 import type { Timeline } from "./timeline.js";
 
@@ -37,6 +38,12 @@ interface Env {
 
 type ClassName = "BUDGET" | "ONCE" | "STREAM_LOG" | "VIDEO_WATCH" | "CONVERSATIONS";
 
+/** Parts of a plan that make a proxy. */
+interface ProxyPlan extends Pick<Plan, "seed" | "proxy" | "once" | "budget" | "log"> {
+  readonly keepsConversations?: boolean | undefined;
+  readonly runs?: RunsListener | undefined;
+}
+
 /** Length of the windows of the budgets, in milliseconds. */
 export const WINDOW_MS = 3_600_000;
 /** Requests of one user in a minute. */
@@ -47,7 +54,7 @@ const RATE = 30;
  * it does for one request of a tab has the number of that request as its purpose.
  *
  * @param plan its `budget` is what the user may spend in one window, in tokens; with `keepsConversations` the proxy has
- *   `conversations()`, and lets devices ask more often
+ *   `conversations()`, and lets devices ask more often; with `runs` the objects of conversations do turns, too
  */
 export function createProxyServer(
   {
@@ -57,7 +64,8 @@ export function createProxyServer(
     budget: most,
     log: logFault,
     keepsConversations = false,
-  }: Pick<Plan, "seed" | "proxy" | "once" | "budget" | "log"> & { readonly keepsConversations?: boolean },
+    runs,
+  }: ProxyPlan,
   timeline: Timeline,
   gateway: (request: Request, exchange: Exchange) => Promise<Response>,
   log: (detail: string) => void,
@@ -91,7 +99,10 @@ export function createProxyServer(
   const VideoWatch = videoWatch<Env>(way);
   const kept: ConversationsOptions<Env> = {
     namespace: ({ purpose }) => bindingOf("CONVERSATIONS", purpose),
+    ...(runs && { runner: runnerOf(proxyOfObject, runs) }),
   };
+  /** The proxies of the objects that do turns: each process has its own. */
+  const proxies = new WeakMap<Page, GatewayProxy<Env>>();
   const Conversations = conversationsObject<Env>(kept);
   const objects = createObjects<ClassName>(
     timeline,
@@ -139,38 +150,48 @@ export function createProxyServer(
 
   function start(): { readonly process: Page; readonly proxy: GatewayProxy<Env> } {
     const process = openPage(timeline, 0, `proxy ${++started}`);
-    const proxy = process.run(() =>
-      createProxy<Env>({
-        ...way,
-        meter,
-        authenticate: () => ({ id: "user" }),
-        secret: () => SECRET,
-        origins: [],
-        models: {
-          "alpha-v4.1-flash": {},
-          "beta3.0-video": {},
-          "gamma-image-5-0-260128": {},
-          "gamma-asset": { GroupId: ["group"] },
-        },
-        routes: [
-          ...(["chat", "images", "videos", "assets", "budget"] as const),
-          ...(keepsConversations ? (["conversations"] as const) : []),
-        ],
-        assetLookup: "/gamma/asset/GetAsset",
-        rateLimit: workersRateLimit<Env>(() => ({ limit })),
-        extensions: [
-          ...(mode === "kept"
-            ? [
-                ...(isOnce ? [once<Env>(({ purpose }) => bindingOf("ONCE", purpose))] : []),
-                streamLog<Env>(({ purpose }) => bindingOf("STREAM_LOG", purpose)),
-                videoEvents<Env>(({ purpose }) => bindingOf("VIDEO_WATCH", purpose)),
-              ]
-            : []),
-          ...(keepsConversations ? [conversations<Env>(kept)] : []),
-        ],
-      }),
-    );
+    const proxy = process.run(createOwnProxy);
     return { process, proxy };
+  }
+
+  function createOwnProxy(): GatewayProxy<Env> {
+    return createProxy<Env>({
+      ...way,
+      meter,
+      authenticate: () => ({ id: "user" }),
+      secret: () => SECRET,
+      origins: [],
+      models: {
+        "alpha-v4.1-flash": {},
+        "beta3.0-video": {},
+        "gamma-image-5-0-260128": {},
+        "gamma-asset": { GroupId: ["group"] },
+      },
+      routes: [
+        ...(["chat", "images", "videos", "assets", "budget"] as const),
+        ...(keepsConversations ? (["conversations"] as const) : []),
+      ],
+      assetLookup: "/gamma/asset/GetAsset",
+      rateLimit: workersRateLimit<Env>(() => ({ limit })),
+      extensions: [
+        ...(mode === "kept"
+          ? [
+              ...(isOnce ? [once<Env>(({ purpose }) => bindingOf("ONCE", purpose))] : []),
+              streamLog<Env>(({ purpose }) => bindingOf("STREAM_LOG", purpose)),
+              videoEvents<Env>(({ purpose }) => bindingOf("VIDEO_WATCH", purpose)),
+            ]
+          : []),
+        ...(keepsConversations ? [conversations<Env>(kept)] : []),
+      ],
+    });
+  }
+
+  /** Returns the proxy in the process of the object whose code runs now. */
+  function proxyOfObject(): GatewayProxy<Env> {
+    const page = currentPage() as Page;
+    const known = proxies.get(page) ?? createOwnProxy();
+    proxies.set(page, known);
+    return known;
   }
 
   function bindingOf(name: ClassName, purpose: string): ObjectNamespace {

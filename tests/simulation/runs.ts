@@ -1,0 +1,82 @@
+import { type ChatTool, defineTool } from "@sluice/core";
+import { type Runner, runner } from "@sluice/durable/runner";
+import type { GatewayProxy, JobEvent } from "@sluice/worker-proxy";
+import { currentPage, type Page } from "./page.js";
+
+/* Turns that the object of a conversation does: its runner, with tools that tell the world of each of their runs. */
+
+/** One run of a tool. */
+export interface ToolRun {
+  /** The page or object in which it ran. */
+  readonly page: Page;
+  readonly name: string;
+  /** Id of the message whose call it was, and that of the call. */
+  readonly messageId: string;
+  readonly callId: string;
+}
+
+/** The side of a world that hears of its turns. */
+export interface RunsListener {
+  readonly onTool: (run: ToolRun) => void;
+  /** Called with the event of each turn that has ended. */
+  readonly onEnd: (event: JobEvent) => void;
+}
+
+/** Tool of a page, which no object can run. */
+const ON_PAGE = "paged";
+/** Milliseconds for which a slow tool works. */
+const SLOW_MS = 8000;
+const parameters = { type: "object" } as const;
+
+/** Makes the runner of a conversation's object. */
+export function runnerOf<Env>(proxy: () => GatewayProxy<Env>, { onTool, onEnd }: RunsListener): Runner<Env> {
+  return runner<Env>({
+    proxy,
+    model: "alpha-v4.1-flash",
+    maxSteps: 4,
+    tools: [
+      toolThat("quick", { onTool, says: "done" }),
+      toolThat("slow", { onTool, says: "done at last", ms: SLOW_MS }),
+      toolThat("guarded", { onTool, says: "allowed", needsApproval: true }),
+      toolThat("kept", { onTool, says: "done in two parts", ms: SLOW_MS, keeps: true }),
+      defineTool({ name: "asked", parameters }),
+      defineTool({ name: ON_PAGE, parameters }),
+    ],
+    onEvent: onEnd,
+  });
+}
+
+/** Makes the tools of a page whose turns run on the server. It has one of the server's, too, which it may not run. */
+export function pageToolsOf(onTool: RunsListener["onTool"]): ChatTool[] {
+  return [
+    toolThat(ON_PAGE, { onTool, says: "done on a page", ms: SLOW_MS }),
+    toolThat("quick", { onTool, says: "done by the wrong one" }),
+    defineTool({ name: "asked", parameters }),
+  ];
+}
+
+interface Work {
+  readonly onTool: RunsListener["onTool"];
+  readonly says: string;
+  readonly ms?: number;
+  readonly needsApproval?: boolean;
+  /** True for a tool that keeps how to go on. Its first part is the run that is told. */
+  readonly keeps?: boolean;
+}
+
+function toolThat(name: string, { onTool, says, ms = 0, needsApproval = false, keeps = false }: Work) {
+  return defineTool({
+    name,
+    parameters,
+    needsApproval,
+    async execute(_, { toolCallId: callId, messages, signal, kept, keep }) {
+      const page = currentPage() as Page;
+      if (kept === undefined) {
+        onTool({ page, name, callId, messageId: messages.at(-1)?.id ?? "" });
+        if (keeps) await keep("the first part is done");
+      }
+      await page.clock.sleep(ms, signal);
+      return says;
+    },
+  });
+}

@@ -1,0 +1,135 @@
+import type { ThreadMessage } from "@sluice/core";
+import type { DeviceTab, DeviceWorld } from "./device-world.js";
+import { billsAnswersOnce, billsForAReason } from "./invariants.js";
+import { brokenMoneyRuleAtRest } from "./money-rules.js";
+import { reachable } from "./world.js";
+
+/* Rules of worlds whose turns run on the server. Each returns the broken rule, if it is. */
+
+/** Outcomes of errors that say that nothing was billed. */
+const SAFE: readonly unknown[] = ["not-sent", "refused"];
+
+/** Returns the first rule that is broken now, whatever may still come. */
+export function brokenServerRule(world: DeviceWorld): string | undefined {
+  const { gateway, keepsAnswers, reasons, asked } = world;
+  return (
+    runsToolsOnce(world) ??
+    sendsNothingStopped(world) ??
+    callsNothingUnsent(world) ??
+    billsForAReason(gateway, reasons) ??
+    (keepsAnswers ? billsAnswersOnce(gateway, asked) : undefined)
+  );
+}
+
+/** Returns the first rule that is broken when nothing is in flight any more. */
+export function brokenServerRuleAtRest(world: DeviceWorld): string | undefined {
+  const [tab] = world.tabs;
+  return leavesNoTurn(world) ?? (tab && endsHonestly(world, tab)) ?? brokenMoneyRuleAtRest(world);
+}
+
+/** A call is run once, by the server or by one page, whatever is lost. A tool of the server never runs in a page. */
+function runsToolsOnce({ runs }: DeviceWorld): string | undefined {
+  const keys = runs.map(({ messageId, callId }) => `${callId} of ${messageId}`);
+  const twice = keys.find((key, index) => keys.indexOf(key) < index);
+  if (twice) return `the tool call ${twice} was run twice`;
+  const stray = runs.find(({ name, page }) => (name === "paged") !== page.name.startsWith("tab"));
+  return stray && `${stray.page.name} ran ${stray.name}`;
+}
+
+/** A message that was stopped before its page had handed it over is never asked. */
+function sendsNothingStopped({ gateway, withdrawn }: DeviceWorld): string | undefined {
+  const sent = gateway.calls.map(({ body }) => questionIn(body)).find((text) => withdrawn.has(text));
+  return sent === undefined ? undefined : `"${sent}" was sent after it was stopped`;
+}
+
+/** A message is called unsent only where the server has refused it, or never got it. */
+function callsNothingUnsent({ turns, network }: DeviceWorld): string | undefined {
+  for (const { page, question, outcome, at } of turns) {
+    if (outcome !== "not-sent" || !question.startsWith("question")) continue;
+    const sent = network.exchanges.filter(
+      (each) =>
+        each.page === page &&
+        each.method === "POST" &&
+        each.path.endsWith("/turns") &&
+        each.at <= at &&
+        each.body?.includes(`"${question}"`),
+    );
+    // it is sent again with its id: the last answer is true of all attempts
+    const isRefused = (sent.at(-1)?.status ?? 200) >= 400;
+    if (!isRefused && sent.some(({ hasArrived }) => hasArrived))
+      return `"${question}" has arrived, and its outcome is not-sent`;
+  }
+  return undefined;
+}
+
+/** At rest no turn is open but one that waits for the user, and nothing is left of those that are over. */
+function leavesNoTurn({ proxy, kept }: DeviceWorld): string | undefined {
+  const { records } = kept;
+  for (const { storage } of proxy?.objects.storagesOf("CONVERSATIONS") ?? []) {
+    if (!storage.hasTable("turns")) continue;
+    const [open] = storage.rowsOf("SELECT id, run FROM turns WHERE run IS NOT NULL");
+    const { tip } = JSON.parse(String(open?.["run"] ?? "{}"));
+    const { toolCalls = [] } = JSON.parse(records.get(tip)?.text ?? "{}").message ?? {};
+    // another branch may be shown
+    if (toolCalls.some(({ state }: { state: string }) => state.startsWith("needs-"))) continue;
+    if (open) return `the turn ${open["id"]} is open for ever`;
+    const left = [...records].find(([key, { text }]) => /^.(claim|reaction)/.test(key) && text !== undefined);
+    if (left) return `${left[0]} is left of a turn that is over`;
+  }
+  return undefined;
+}
+
+/** What is billed has an answer that was not refused, and an answer that was lost says so. */
+function endsHonestly({ gateway, cleared }: DeviceWorld, tab: DeviceTab): string | undefined {
+  const thread = tab.chat.getThread();
+  const messages = reachable(tab);
+  const parents = new Map(thread.map(({ id, parentId }) => [id, parentId]));
+  for (const { id, role, outcome, error, branches = [id] } of messages.values()) {
+    // one that was left in flight is read on in another version
+    const isReadOn = outcome === "interrupted" && branches.at(-1) !== id;
+    if (role !== "assistant" || error || isReadOn) continue;
+    if (["interrupted", "truncated", "error"].includes(outcome ?? ""))
+      return `the answer ${id} is ${outcome}, and has no error`;
+  }
+  const billed = new Set(
+    gateway.calls.flatMap(({ isBilled, path, body }) =>
+      isBilled && path.startsWith("/v1/chat") ? questionIn(body) : [],
+    ),
+  );
+  for (const question of messages.values()) {
+    if (question.role !== "user" || !billed.has(question.content) || cleared.has(question.id)) continue;
+    const answers = [...messages.values()].filter(
+      ({ id, role }) => role === "assistant" && questionOf(id, messages, parents) === question.id,
+    );
+    // the user went on from here, and an answer that never began is no version beside that
+    const isPassed = thread.some(
+      ({ parentId, message }) => parentId === question.id && message.role === "user",
+    );
+    if (answers.length === 0 && isPassed) continue;
+    const said = answers.length > 0 ? answers : [question];
+    if (said.every(isSafe)) return `"${question.content}" was billed, and nothing says so`;
+  }
+  return undefined;
+}
+
+/** True for an answer, or for a question without one, that shows nothing and does not say that it may be billed. */
+function isSafe({ role, content, toolCalls, error }: ThreadMessage): boolean {
+  if (role === "assistant" && (content || toolCalls)) return false;
+  return error ? SAFE.includes(Object(error).outcome) : role === "user";
+}
+
+function questionOf(
+  id: string,
+  messages: ReadonlyMap<string, ThreadMessage>,
+  parents: ReadonlyMap<string, string | undefined>,
+): string | undefined {
+  let at: string | undefined = id;
+  while (at !== undefined && messages.get(at)?.role !== "user") at = parents.get(at);
+  return at;
+}
+
+/** Text of the last question of a request. */
+function questionIn(body: Readonly<Record<string, unknown>>): string {
+  const messages = (body["messages"] ?? []) as readonly { role: string; content?: string }[];
+  return messages.findLast(({ role }) => role === "user")?.content ?? "";
+}
