@@ -3,6 +3,24 @@ import type { DeviceAction, DevicePlan, DeviceStep } from "./device-plan.js";
 /** Worlds of devices in which the simulation found a bug, with the fewest steps that show it. */
 export const deviceScenarios: readonly { readonly name: string; readonly plan: DevicePlan }[] = [
   {
+    name: "two devices write one question that both have sent in turn, as each takes its own copy for the newer one",
+    plan: {
+      seed: 60239,
+      clocks: [-9000000, 1800000],
+      whenBusy: "queue",
+      proxy: "kept",
+      steps: [
+        step(7200000, "open", 4, 8),
+        step(823, "slow link", 1, 15),
+        step(1457, "send", 4, 2),
+        step(234, "send", 4, 18),
+        step(890, "freeze", 4, 9),
+        step(80730, "thaw", 4, 1),
+        step(11, "send", 3, 21),
+      ],
+    },
+  },
+  {
     name: "a message that was queued offline is sent by two devices when the connection is back",
     plan: {
       seed: 209,

@@ -46,6 +46,16 @@ export const knownDeviceBugs: readonly KnownBug[] = [
     ],
   },
   {
+    name: "a device joins its own copy without its id, and the server's copy with it",
+    changes: [
+      change(
+        `${conversation}/persistence/reading.ts`,
+        "joinCopies(local, copy, kept.device)",
+        "joinCopies(local, copy)",
+      ),
+    ],
+  },
+  {
     name: "a page that is closed ends the calls of another device",
     changes: [
       change(
@@ -67,7 +77,7 @@ export const knownDeviceBugs: readonly KnownBug[] = [
     changes: [
       change(
         `${conversation}/join.ts`,
-        "stateOf(joined) !== stateOf(copy)",
+        "stateOf(joined, device) !== stateOf(copy, device)",
         "joined.revision !== copy.revision || isWhole(joined) !== isWhole(copy)",
       ),
     ],

@@ -18,7 +18,7 @@ export const modelWords = {
 export const settingsWords = {
   tools: "Tools",
   toolsUnlisted: "This model may ignore tools.",
-  json: "JSON mode",
+  wantsJSON: "JSON mode",
   advanced: "Advanced",
   instructions: "Instructions",
   instructionsHint: "The model reads them first.",

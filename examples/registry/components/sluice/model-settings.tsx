@@ -58,7 +58,11 @@ export function ModelSettings({ model, settings, onChange, ...props }: ModelSett
       )}
       {controls(false)}
       {hasJSONMode && (
-        <Switch label={words.json} checked={wantsJSON} onChange={(isOn) => onChange({ wantsJSON: isOn })} />
+        <Switch
+          label={words.wantsJSON}
+          checked={wantsJSON}
+          onChange={(isOn) => onChange({ wantsJSON: isOn })}
+        />
       )}
       <details className="group flex flex-col gap-4">
         <summary className="flex min-h-8 pointer-coarse:min-h-11 list-none items-center gap-1 rounded-lg text-sm text-muted-foreground hover:text-foreground">

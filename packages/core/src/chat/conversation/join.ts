@@ -6,10 +6,16 @@ import { isServers, type PlacedMessage } from "./placement.js";
 /**
  * Joins two copies: the newer one, with results of tools that only the older one has. All tabs and devices get the same
  * result, in whatever order the copies come.
+ *
+ * @param device id of this device, where devices share the thread: that of copies without one
  */
-export function joinCopies(local: PlacedMessage, copy: PlacedMessage): ReturnType<JoinCopies> {
-  const joined = withAuthorOf(copy, join(local, copy));
-  return { joined, isAhead: stateOf(joined) !== stateOf(copy) && !isServersPart(joined) };
+export function joinCopies(
+  local: PlacedMessage,
+  copy: PlacedMessage,
+  device?: string,
+): ReturnType<JoinCopies> {
+  const joined = withAuthorOf(copy, join(local, copy, device));
+  return { joined, isAhead: stateOf(joined, device) !== stateOf(copy, device) && !isServersPart(joined) };
 }
 
 /** Takes the author as the storage has it now: a member may have another name. */
@@ -18,7 +24,7 @@ function withAuthorOf({ message: { author } }: PlacedMessage, joined: PlacedMess
   return { ...joined, message: { ...joined.message, author } };
 }
 
-function join(local: PlacedMessage, copy: PlacedMessage): PlacedMessage {
+function join(local: PlacedMessage, copy: PlacedMessage, device: string | undefined): PlacedMessage {
   const isNewer =
     Number(isServersPart(local)) - Number(isServersPart(copy)) ||
     // the end of an answer that can't be read on is its end, however much an older device has read meanwhile
@@ -29,7 +35,7 @@ function join(local: PlacedMessage, copy: PlacedMessage): PlacedMessage {
     Number(isWhole(copy)) - Number(isWhole(local)) ||
     copy.message.content.length - local.message.content.length ||
     compare(copy.message.content, local.message.content) ||
-    compare(restOf(copy), restOf(local)) ||
+    compare(restOf(copy, device), restOf(local, device)) ||
     // last, because a joined copy differs from its parts in its calls alone
     compare(callsOf(copy), callsOf(local));
   const [newer, older] = isNewer > 0 ? [copy, local] : [local, copy];
@@ -77,9 +83,9 @@ function isWhole({ message }: PlacedMessage): boolean {
 }
 
 /** Fields that may differ in two copies of one revision. */
-function restOf({ message, by }: PlacedMessage): string {
+function restOf({ message, by }: PlacedMessage, device: string | undefined): string {
   const { outcome, streamId, idempotencyKey, reasoning, toolCalls } = message;
-  return `${outcome} ${streamId} ${idempotencyKey} ${by} ${reasoning} ${toolCalls?.map(({ id }) => id)}`;
+  return `${outcome} ${streamId} ${idempotencyKey} ${by ?? device} ${reasoning} ${toolCalls?.map(({ id }) => id)}`;
 }
 
 function callsOf({ message }: PlacedMessage): string {
@@ -97,7 +103,7 @@ function compare(one: string, other: string): number {
 }
 
 /** All by which two copies can differ. */
-function stateOf(node: PlacedMessage): string {
+function stateOf(node: PlacedMessage, device: string | undefined): string {
   const { revision, isStopped, key, message } = node;
-  return `${revision} ${isStopped} ${key} ${restOf(node)} ${callsOf(node)} ${message.content}`;
+  return `${revision} ${isStopped} ${key} ${restOf(node, device)} ${callsOf(node)} ${message.content}`;
 }

@@ -103,7 +103,7 @@ export function createThreadReader(
   function showStored(nodes: readonly PlacedMessage[], leaf: unknown): void {
     const last = thread.path.at(-1)?.id;
     if (!isRead && nodes.length > 0) for (const id of initial) drop(id);
-    thread.merge(nodes, joinCopies);
+    thread.merge(nodes, join);
     if (typeof leaf === "string") thread.choose(leaf);
     // the storage may have been late, and a new turn may have begun
     thread.choose(last);
@@ -111,6 +111,10 @@ export function createThreadReader(
     void writer.written();
     if (!isRead && nodes.length === 0) for (const id of initial) writer.mark(id);
     isRead = true;
+  }
+
+  function join(local: PlacedMessage, copy: PlacedMessage): ReturnType<typeof joinCopies> {
+    return joinCopies(local, copy, kept.device);
   }
 
   function merge(changes: Records): void {
@@ -129,7 +133,7 @@ export function createThreadReader(
       (node) =>
         isThere(node) && (!isInFlight(node.message) || ((areSeen() || isServers(node)) && !isOutrun(node))),
     );
-    const mergeAll = () => thread.merge(nodes, joinCopies);
+    const mergeAll = () => thread.merge(nodes, join);
     if (merging) merging(nodes, mergeAll);
     else mergeAll();
     merged(nodes, changes);
