@@ -36,7 +36,7 @@ export interface DeviceWorldOptions {
   readonly proxy: ProxyMode;
   /** `model`: a storage that keeps the contract, without HTTP. `real`: `remoteStorage`, and `conversations()` at the proxy. */
   readonly storage?: "model" | "real" | undefined;
-  /** Where turns run. The server does them where the storage is `real`, too. @default "device" */
+  /** Place where turns run. The server does them where the storage is `real`, too. @default "device" */
   readonly runsOn?: "device" | "server" | undefined;
 }
 
