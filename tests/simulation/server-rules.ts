@@ -79,7 +79,7 @@ function leavesNoTurn({ proxy, kept }: DeviceWorld): string | undefined {
   return undefined;
 }
 
-/** What is billed has an answer that was not refused, and an answer that was lost says so. */
+/** Bills: what is billed has an answer that was not refused, and an answer that was lost says so. */
 function endsHonestly({ gateway, cleared }: DeviceWorld, tab: DeviceTab): string | undefined {
   const thread = tab.chat.getThread();
   const messages = reachable(tab);
