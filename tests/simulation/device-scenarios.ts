@@ -3,6 +3,40 @@ import type { DeviceAction, DevicePlan, DeviceStep } from "./device-plan.js";
 /** Worlds of devices in which the simulation found a bug, with the fewest steps that show it. */
 export const deviceScenarios: readonly { readonly name: string; readonly plan: DevicePlan }[] = [
   {
+    name: "two devices that write at once to a new conversation: the smaller write finds it full",
+    plan: {
+      seed: 60531,
+      clocks: [-5400000, -16200000, -16200000],
+      whenBusy: "replace",
+      proxy: "kept",
+      storage: "real",
+      steps: [
+        step(0, "crash", 2, 14),
+        step(12400, "freeze", 4, 22),
+        step(2986, "go offline", 5, 0),
+        step(2402, "go offline", 2, 3),
+        step(398, "send", 5, 2),
+        step(66222, "go offline", 5, 18),
+        step(2839, "send", 4, 11),
+        step(1438, "open", 0, 22),
+        step(80794, "wait", 3, 6),
+        step(2396, "send for a tool", 5, 1),
+        step(4927, "go offline", 5, 13),
+        step(47674, "go online", 5, 12),
+        step(0, "go offline", 3, 16),
+        step(8, "crash", 3, 2),
+        step(2189, "go offline", 3, 4),
+        step(19, "kill device", 2, 0),
+        step(481, "send", 5, 13),
+        step(654, "send", 5, 15),
+        step(1784, "send", 3, 9),
+        step(55177, "thaw", 1, 11),
+        step(2966, "send", 2, 13),
+        step(1454, "kill device", 4, 1),
+      ],
+    },
+  },
+  {
     name: "two devices write one question that both have sent in turn, as each takes its own copy for the newer one",
     plan: {
       seed: 60239,

@@ -56,6 +56,16 @@ export const knownDeviceBugs: readonly KnownBug[] = [
     ],
   },
   {
+    name: "a write finds a conversation full, as another one has claimed less space than both need",
+    changes: [
+      change(
+        "packages/durable/src/conversations/room.ts",
+        "Math.max(now.granted, claimed.granted ?? 0)",
+        "claimed.granted ?? 0",
+      ),
+    ],
+  },
+  {
     name: "a page that is closed ends the calls of another device",
     changes: [
       change(

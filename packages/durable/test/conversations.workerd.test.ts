@@ -234,6 +234,23 @@ describe("case 220: one record that can't be kept", () => {
     expect((await write("c-12", unseen({ a: large }))).json.refused).toBeUndefined();
   });
 
+  test("Devices that write at once to a new conversation are all taken, a small write beside large ones too", async () => {
+    const { write, read } = open();
+    const sizes = [9_000, 100, 3_000, 700, 12_000, 50, 5_000, 1];
+    const written = await Promise.all(
+      sizes.map((size, at) => write("c-1", unseen({ [`of-${at}`]: "x".repeat(size) }))),
+    );
+    expect(written.map(({ json }, at) => [json.refused, Object.keys(json.taken)[0] === `of-${at}`])).toEqual(
+      sizes.map(() => [undefined, true]),
+    );
+    expect(Object.keys((await read("c-1")).json.records)).toHaveLength(sizes.length);
+    // and once more, where it has some space
+    const more = await Promise.all(
+      sizes.map((size, at) => write("c-1", unseen({ [`more-${at}`]: "y".repeat(4 * size) }))),
+    );
+    expect(more.flatMap(({ json }) => Object.keys(json.refused ?? {}))).toEqual([]);
+  });
+
   test("Changes beyond a thousand, and beyond 4 MiB of what others wrote, are left for the next request", async () => {
     const { write } = open();
     const { json } = await write("c-1", unseen(many(1_100)));

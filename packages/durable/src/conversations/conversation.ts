@@ -22,7 +22,7 @@ import {
   STATE_TABLE,
   writeState,
 } from "./record-tables.js";
-import { conversationRefusal } from "./refusals.js";
+import { openRoom } from "./room.js";
 import { NOTICE_TABLES } from "./runner/notice-rows.js";
 import { TURN_TABLES } from "./runner/rows.js";
 import { countSchedules, SCHEDULE_TABLES } from "./runner/schedule/schedule-rows.js";
@@ -31,7 +31,6 @@ import { sealedBy } from "./sharing/authors.js";
 import { openSharing } from "./sharing/sharing.js";
 import { SHARING_TABLES } from "./sharing/tables.js";
 import { closed } from "./sockets.js";
-import { LEAST_BYTES, SPARE } from "./threads.js";
 import { askIndex, type IndexAnswer, type IndexRequest, ownerOf } from "./wire.js";
 
 const CONVERSATION_TABLES = {
@@ -92,6 +91,11 @@ export function openConversation<Env>(
   });
   /** Number of erasures that this process has seen: what waits for the index meanwhile must not store anything. */
   let erasures = 0;
+  const roomFor = openRoom({
+    ...{ sql, tables, current, watchErasure },
+    claim: (owner, wanted) => ask(owner, { do: "claim", id: owner.conversation, wanted }),
+    full: (owner) => reportRefused("space_exceeded", owner),
+  });
   return { fetch, alarm, webSocketMessage: collection.message, webSocketClose: closed };
 
   async function fetch(request: Request): Promise<Response> {
@@ -121,35 +125,24 @@ export function openConversation<Env>(
     void wakeBy(Date.now() + NOTE_MS);
   }
 
-  /** Asks the index for space where what is set aside is used up. The index lists the conversation from then on. */
   async function makeRoom(owner: Owner, more: number): Promise<() => number> {
     await bell.ready();
-    const known = current();
-    if (known && known.goneAt !== null) throw conversationRefusal("conversation_gone");
-    const least = (known?.bytes ?? 0) + more;
-    if (known && least <= known.granted) return () => known.granted;
+    return await roomFor(owner, more);
+  }
+
+  /** Returns a check that nothing was erased since. @throws {Refusal} */
+  function watchErasure(): () => void {
     const before = erasures;
-    const wanted = Math.max(LEAST_BYTES, Math.ceil(SPARE * least));
-    const { granted = 0, isFull, isGone } = await ask(owner, { do: "claim", id: owner.conversation, wanted });
     return () => {
       if (before !== erasures) throw objectRefusal("user_erased");
-      if (isFull) {
-        reportRefused("space_exceeded", owner);
-        throw conversationRefusal("space_exceeded");
-      }
-      if (isGone || current()?.goneAt) throw conversationRefusal("conversation_gone");
-      tables.create();
-      const now = current() ?? beginState(sql, owner, Date.now());
-      writeState(sql, { ...now, granted });
-      return granted;
     };
   }
 
   /** Has the index count the schedules of this conversation. Returns false where the user has as many as `most`. */
   async function claimSchedules(owner: Owner, number: number, most: number): Promise<boolean> {
-    const before = erasures;
+    const checkErasure = watchErasure();
     const { isFull } = await ask(owner, { do: "schedules", id: owner.conversation, number, most });
-    if (before !== erasures) throw objectRefusal("user_erased");
+    checkErasure();
     return !isFull;
   }
 
