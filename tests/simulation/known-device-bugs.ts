@@ -63,6 +63,11 @@ export const knownDeviceBugs: readonly KnownBug[] = [
         "Math.max(now.granted, claimed.granted ?? 0)",
         "claimed.granted ?? 0",
       ),
+      change(
+        "packages/durable/src/conversations/room.ts",
+        "(known?.bytes ?? 0) + coming",
+        "(known?.bytes ?? 0) + more",
+      ),
     ],
   },
   {
