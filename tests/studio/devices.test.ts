@@ -124,6 +124,8 @@ describe.skipIf(!findChromium())("the room of devices in Chromium (skipped where
     await phone.getByRole("button", { name: "Go offline" }).click();
     await ask(phone, "Tell me about lakes");
     await phone.getByText("Offline. Not all is sent.").waitFor();
+    // the turn is handed over some times more before the phone gives it up
+    await settled(phone);
     await phone.getByRole("button", { name: "Go online" }).click();
     await phone.getByRole("button", { name: "Try again" }).click();
     await laptop.getByText("Tell me about lakes").last().waitFor();
