@@ -19,19 +19,21 @@ export function runPageTools(chat: Chat): void {
   begun.set(chat, known);
   for (const call of message?.toolCalls ?? []) {
     const key = `${message?.id}/${call.id}`;
-    const isOurs =
-      call.state === "needs-result" &&
-      chat.own().tools?.some(({ name, execute }) => execute && name === call.name);
-    if (!message || !isOurs || known.has(key)) continue;
+    const tool = chat.own().tools?.find(({ name, execute }) => execute && name === call.name);
+    if (!message || !tool || call.state !== "needs-result" || known.has(key)) continue;
     known.add(key);
-    void runPageTool(chat, message, call);
+    void runPageTool(chat, tool, message, call);
   }
 }
 
-async function runPageTool(chat: Chat, message: ThreadMessage, call: ThreadToolCall): Promise<void> {
-  const tool = chat.own().tools?.find(({ name }) => name === call.name);
+async function runPageTool(
+  chat: Chat,
+  tool: ChatTool,
+  message: ThreadMessage,
+  call: ThreadToolCall,
+): Promise<void> {
   try {
-    if (!tool?.execute || !(await claim(chat, `/claim/${message.id}/${call.id}`, {}))) return;
+    if (!(await claim(chat, `/claim/${message.id}/${call.id}`, {}))) return;
     const output = await outputOf(chat, tool, message, call);
     await claim(chat, `/reaction/${message.id}/${call.id}`, { output: output ?? null });
   } catch {
