@@ -120,6 +120,21 @@ test("case 186: a process that can't renew its lease answers for none of its obj
   expect(errors()).toContain("the lease of this process was over; its objects begin anew");
 });
 
+test("A connection that is lost while it is made costs no answer, and no process", async () => {
+  logged();
+  const unheard: unknown[] = [];
+  const note = (error: unknown) => void unheard.push(error);
+  process.on("unhandledRejection", note);
+  onTestFinished(() => void process.off("unhandledRejection", note));
+  const { way, tell } = await open(counting, { connection: { max: 1 } });
+  for (let nth = 0; nth < 6; nth += 1) {
+    way.reset();
+    way.cutNext(nth);
+    expect(await tell("add")).toBe(nth + 1);
+  }
+  expect(unheard).toEqual([]);
+});
+
 test("A server that is restarted costs no answer", async () => {
   logged();
   const { tell, schema } = await open(counting);

@@ -16,6 +16,8 @@ export interface TCPProxy {
    * it. Resolves when that has happened.
    */
   cutAt(when: "before" | "after", text: string): Promise<void>;
+  /** Cuts the next connection in the place of this answer of the server, the first of them 0. */
+  cutNext(nth: number): void;
   close(): void;
 }
 
@@ -24,10 +26,14 @@ export async function openTCPProxy(to: number): Promise<TCPProxy> {
   const sockets = new Set<Socket>();
   let isCut = false;
   let isHeld = false;
+  /** Answers that the next connection gets; undefined for all. */
+  let answers: number | undefined;
   let trap: { when: "before" | "after"; text: string; sprung: () => void } | undefined;
   const server = createServer((client) => {
     if (isCut) return client.destroy();
     const target = connect(to, "127.0.0.1");
+    let left = answers ?? Number.POSITIVE_INFINITY;
+    answers = undefined;
     /** The way back to the client that is to be cut instead of answered. */
     let sprung: (() => void) | undefined;
     for (const socket of [client, target]) {
@@ -53,6 +59,8 @@ export async function openTCPProxy(to: number): Promise<TCPProxy> {
       target.write(bytes);
     });
     target.on("data", (bytes) => {
+      if (left === 0) return client.resetAndDestroy();
+      left -= 1;
       if (!sprung) return client.write(bytes);
       reset();
       return sprung();
@@ -81,6 +89,9 @@ export async function openTCPProxy(to: number): Promise<TCPProxy> {
       new Promise((resolve) => {
         trap = { when, text, sprung: resolve };
       }),
+    cutNext(nth) {
+      answers = nth;
+    },
     close() {
       server.close();
       reset();

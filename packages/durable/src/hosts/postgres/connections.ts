@@ -53,6 +53,8 @@ export function openConnections(url: string, options: ConnectionOptions): Connec
       connect_timeout: CONNECT_S,
       backoff: (attempts) => Math.min(0.05 * 2 ** attempts, LONGEST_BACKOFF_S),
       ...options,
+      // no query here has an array, and the client would leave it unheard where the connection is lost at this question
+      fetch_types: false,
       connection: { application_name: "sluice", statement_timeout: STATEMENT_MS, ...options.connection },
     });
   }
