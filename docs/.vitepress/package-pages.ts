@@ -1,7 +1,8 @@
-import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, globSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { plainMarkdown } from "./plain-markdown.ts";
 import { pagesOf } from "./sidebar.ts";
+import { writePage } from "./write-page.ts";
 
 /*
  * Writes the pages about one package into its `docs/`, before it is packed: `node docs/.vitepress/package-pages.ts core`.
@@ -24,11 +25,9 @@ async function writePackagePages(name: string, folder: string): Promise<void> {
     .flatMap((pattern) => pagesOf(pattern))
     .map(({ path }) => [path, plainMarkdown(path)] as const);
   const pages = new Map(all.filter(([path, text]) => packageOf(path, text) === name));
-  rmSync(folder, { recursive: true, force: true });
-  for (const [path, text] of pages) {
-    mkdirSync(join(folder, dirname(path)), { recursive: true });
-    writeFileSync(join(folder, path), withLocalLinks(text, path, pages));
-  }
+  for (const [path, text] of pages) writePage(join(folder, path), withLocalLinks(text, path, pages));
+  for (const path of globSync("**/*.md", { cwd: folder }))
+    if (!pages.has(path)) rmSync(join(folder, path), { force: true });
 }
 
 /** Returns the package that a page names most often; of several the first. */

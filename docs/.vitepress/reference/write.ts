@@ -1,6 +1,7 @@
-import { mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type ts from "typescript";
+import { writePage } from "../write-page.ts";
 import { type ReferencePage, referencePages } from "./entries.ts";
 import { errorCatalogue } from "./error-catalogue.ts";
 import { pageOf } from "./page.ts";
@@ -41,7 +42,7 @@ export function writeReference(): void {
   // at the end: while the site is built, packing a package reads these pages
   const slugs = ["errors", "index", ...pages.map(({ page }) => page.slug)];
   for (const slug of slugs) old.delete(`${slug}.md`);
-  for (const name of old) rmSync(join(folder, name));
+  for (const name of old) rmSync(join(folder, name), { force: true });
 }
 
 function symbolsOf({ source, exports }: ReferencePage): Map<string, ts.Symbol> {
@@ -71,5 +72,5 @@ function indexOf(pages: readonly { page: ReferencePage; symbols: ReadonlyMap<str
 
 function write(slug: string, head: object, body: string): void {
   const lines = Object.entries(head).map(([name, value]) => `${name}: ${JSON.stringify(value)}`);
-  writeFileSync(join(folder, `${slug}.md`), `---\n${lines.join("\n")}\n---\n\n${body}\n`);
+  writePage(join(folder, `${slug}.md`), `---\n${lines.join("\n")}\n---\n\n${body}\n`);
 }
