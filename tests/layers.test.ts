@@ -200,7 +200,7 @@ const layers = {
     de index
     chat-form describe-error download image-form text-blocks use-attachments use-conversations use-draft use-leave-warning
     video-form
-    attachments conversations drafts error-kind video-media
+    attachments conversations drafts error-kind use-own-store video-media
     conversation-listing conversation-purge conversation-search error-words form-fields
     conversation-news
     conversation-records

@@ -1,14 +1,6 @@
 import { onForget } from "@sluice/core/internal";
 import { type ChatModel, chatModelOf, chatModels } from "@sluice/core/schemas";
-import {
-  type ChangeEvent,
-  type ClipboardEvent,
-  type DragEvent,
-  useEffect,
-  useMemo,
-  useState,
-  useSyncExternalStore,
-} from "react";
+import { type ChangeEvent, type ClipboardEvent, type DragEvent, useEffect, useMemo, useState } from "react";
 import { useClientIfAny } from "../provider.js";
 import { useLatest } from "../use-latest.js";
 import { useNotedOptions } from "../use-noted-options.js";
@@ -19,6 +11,7 @@ import {
   createAttachmentStore,
   type UseAttachmentsOptions,
 } from "./attachments.js";
+import { useOwnStore } from "./use-own-store.js";
 
 /** Props of an `<input>` that adds files. */
 export interface AttachmentInputProps {
@@ -42,10 +35,10 @@ export interface AttachmentDropProps {
   readonly onDrop: (event: DragEvent) => void;
 }
 
+type AttachmentVerbs = Pick<AttachmentStore, "add" | "remove" | "clear" | "dismiss">;
+
 /** Result of `useAttachments`: the attachments, and verbs and props that keep their identity. */
-export interface UseAttachmentsResult
-  extends AttachmentState,
-    Pick<AttachmentStore, "add" | "remove" | "clear" | "dismiss"> {
+export interface UseAttachmentsResult extends AttachmentState, AttachmentVerbs {
   /** The images that are ready, for `images` of `send`. */
   readonly images: readonly Blob[];
   /** True while a file is checked or made smaller: wait with `send`. */
@@ -106,16 +99,12 @@ export function useAttachments(
   const client = useClientIfAny();
   const store = useLatest(options, createStoreOf).storeOf(client ?? page);
   useEffect(() => client && onForget(client, store.clear), [client, store]);
-  const { attachments, problems } = useSyncExternalStore(
-    store.subscribe,
-    store.getSnapshot,
-    store.getSnapshot,
-  );
+  const [{ attachments, problems }, changed] = useOwnStore(store);
   useEffect(() => store.hold(), [store]);
   const [isDragging, setDragging] = useState(false);
-  const handlers = useMemo(() => handlersOf(store, setDragging), [store]);
+  const verbs = useMemo(() => verbsOf(store, changed), [store, changed]);
+  const handlers = useMemo(() => handlersOf(verbs.add, setDragging), [verbs]);
   const isBlind = attachments.length > 0 && !canSee(model);
-  const { add, remove, clear, dismiss } = store;
   return {
     attachments,
     problems,
@@ -125,10 +114,7 @@ export function useAttachments(
     switchTo: isBlind ? seeing : none,
     isDragging,
     ...handlers,
-    add,
-    remove,
-    clear,
-    dismiss,
+    ...verbs,
   };
 }
 
@@ -145,7 +131,28 @@ function canSee(model: string): boolean {
   return chatModelOf(model)?.imageInput ?? true;
 }
 
-function handlersOf({ add }: AttachmentStore, setDragging: (isDragging: boolean) => void) {
+function verbsOf({ add, remove, clear, dismiss }: AttachmentStore, changed: () => void): AttachmentVerbs {
+  return {
+    add(files) {
+      add(files);
+      changed();
+    },
+    remove(id) {
+      remove(id);
+      changed();
+    },
+    clear() {
+      clear();
+      changed();
+    },
+    dismiss() {
+      dismiss();
+      changed();
+    },
+  };
+}
+
+function handlersOf(add: AttachmentVerbs["add"], setDragging: (isDragging: boolean) => void) {
   const inputProps: AttachmentInputProps = {
     type: "file",
     accept: acceptedTypes.join(","),

@@ -1,9 +1,10 @@
 import type { RecordStorage } from "@sluice/core";
-import { useMemo, useState, useSyncExternalStore } from "react";
+import { useMemo, useState } from "react";
 import { useClient } from "../provider.js";
 import { useIsHydrated } from "../use-is-hydrated.js";
 import { useNotedOptions } from "../use-noted-options.js";
-import { draftStoreOf, localDrafts } from "./drafts.js";
+import { type DraftStore, draftStoreOf, localDrafts } from "./drafts.js";
+import { useOwnStore } from "./use-own-store.js";
 
 /** Options of `useDraft`. They are read once for each `key`. */
 export interface UseDraftOptions<Value> {
@@ -65,17 +66,33 @@ export function useDraft<Value>(
   const client = useClient();
   const [first] = useState(() => ({ initial, parse: options.parse }));
   const storage = options.storage ?? localDrafts();
-  const { getSnapshot, subscribe, set, clear } = useMemo(() => {
+  const store = useMemo(() => {
     const { initial, parse = (stored: unknown) => likeInitial(initial, stored) } = first;
     return draftStoreOf<Value>(client, { key, initial, storage, parse });
   }, [client, key, storage, first]);
-  const state = useSyncExternalStore(subscribe, getSnapshot, getSnapshot);
+  const [state, changed] = useOwnStore(store);
+  const verbs = useMemo(() => verbsOf(store, changed), [store, changed]);
   const isHydrated = useIsHydrated();
   return {
     draft: isHydrated ? state.value : initial,
-    setDraft: set,
-    clearDraft: clear,
+    ...verbs,
     isRestoring: !isHydrated || state.isRestoring,
+  };
+}
+
+function verbsOf<Value>(
+  { set, clear }: DraftStore<Value>,
+  changed: () => void,
+): Pick<UseDraftResult<Value>, "setDraft" | "clearDraft"> {
+  return {
+    setDraft(change) {
+      set(change);
+      changed();
+    },
+    clearDraft() {
+      clear();
+      changed();
+    },
   };
 }
 

@@ -1,0 +1,100 @@
+import { createClient } from "@sluice/core";
+import { GatewayProvider } from "@sluice/react";
+import { useAttachments, useDraft } from "@sluice/react/app";
+import { startTransition, useLayoutEffect } from "react";
+import { createRoot } from "react-dom/client";
+import { afterEach, expect, onTestFinished, test } from "vitest";
+
+/* React paints a page before it hears of stores. What is entered between the two must be known to the next event. */
+
+afterEach(() => localStorage.clear());
+
+const client = createClient({ baseURL: "https://gateway.test" });
+const picture = new File([new Uint8Array(10)], "reef.png", { type: "image/png" });
+
+interface ComposerProps {
+  readonly onSend: (text: string, files: number) => void;
+  /** Called at the first moment at which the page can take a key. */
+  readonly onShown: () => void;
+}
+
+function Composer({ onSend, onShown }: ComposerProps) {
+  const { draft, setDraft, clearDraft } = useDraft("chat/new", "");
+  const { attachments, inputProps, clear } = useAttachments("alpha-v4.1-flash");
+  const send = () => {
+    if (draft || attachments.length > 0) onSend(draft, attachments.length);
+    clearDraft();
+    clear();
+  };
+  useLayoutEffect(() => queueMicrotask(onShown), [onShown]);
+  return (
+    <>
+      <textarea value={draft} onChange={({ target }) => setDraft(target.value)} />
+      <input {...inputProps} />
+      <button type="button" onClick={send}>
+        send
+      </button>
+    </>
+  );
+}
+
+/** Shows a composer as a part of a page that loads. Resolves to what it sends for keys that come right after the paint. */
+async function sentAfterPaint(press: (composer: HTMLElement) => Promise<void>): Promise<unknown[]> {
+  const sent: unknown[] = [];
+  const place = document.body.appendChild(document.createElement("div"));
+  const root = createRoot(place);
+  onTestFinished(() => {
+    root.unmount();
+    place.remove();
+  });
+  await new Promise<void>((resolve, reject) => {
+    const onShown = () => void press(place).then(resolve, reject);
+    const onSend = (...message: unknown[]) => void sent.push(message);
+    startTransition(() =>
+      root.render(
+        <GatewayProvider client={client}>
+          <Composer onSend={onSend} onShown={onShown} />
+        </GatewayProvider>,
+      ),
+    );
+  });
+  return sent;
+}
+
+/** Lets React render what an event has changed, and nothing else happen. */
+const rendered = () => Promise.resolve().then(() => {});
+async function clickSend(composer: HTMLElement): Promise<void> {
+  composer.querySelector("button")?.click();
+  await rendered();
+}
+async function type(composer: HTMLElement, text: string): Promise<void> {
+  const field = composer.querySelector("textarea") as HTMLTextAreaElement;
+  field.setRangeText(text);
+  field.dispatchEvent(new InputEvent("input", { bubbles: true }));
+  await rendered();
+}
+async function choose(composer: HTMLElement): Promise<void> {
+  const input = composer.querySelector("input") as HTMLInputElement;
+  const chosen = new DataTransfer();
+  chosen.items.add(picture);
+  input.files = chosen.files;
+  input.dispatchEvent(new Event("change", { bubbles: true }));
+  await rendered();
+}
+
+test("a text that is typed and sent right after the page is painted is sent whole, and once", async () => {
+  const sent = await sentAfterPaint(async (composer) => {
+    await type(composer, "Hello");
+    await clickSend(composer);
+    await clickSend(composer);
+  });
+  expect(sent).toEqual([["Hello", 0]]);
+});
+
+test("a file that is chosen right after the page is painted goes with the message", async () => {
+  const sent = await sentAfterPaint(async (composer) => {
+    await choose(composer);
+    await clickSend(composer);
+  });
+  expect(sent).toEqual([["", 1]]);
+});
