@@ -481,6 +481,64 @@ describe("locks", () => {
   });
 });
 
+describe("a record that two tabs write at once", () => {
+  /** Opens a conversation whose tab has the server's newest record, and has another tab store an older one behind it. */
+  async function writtenOver() {
+    let hear: (news: ReadonlyMap<string, unknown>) => void = () => {};
+    const memory = memoryStorage();
+    const local: RecordStorage = {
+      ...memory,
+      watch(name, listener) {
+        if (!name.includes("/remote/")) hear = listener;
+        return () => {};
+      },
+    };
+    const page = openPage(undefined, local);
+    page.set("/leaf", "old");
+    page.set("/leaf", "new");
+    const opened = await page.open();
+    await rest();
+    const older = new Map([["/leaf", "old"]]);
+    await memory.write(page.collection, older);
+    hear(older);
+    await rest();
+    return { page, opened, stored: async () => (await memory.read(page.collection)).get("/leaf") };
+  }
+
+  test("The newest one is stored after some seconds, also where the first questions fail", async () => {
+    const { page, opened, stored } = await writtenOver();
+    const asked: (string | null)[] = [];
+    page.answerBy(({ path, method, query }) => {
+      if (path !== "/records" || method !== "GET") return undefined;
+      asked.push(query.get("since"));
+      return asked.length > 6 ? undefined : refusal(503, "unavailable");
+    });
+    expect(await stored()).toEqual("old");
+    for (let second = 0; second < 60; second += 1) {
+      await page.clock.advance(1000);
+      await rest();
+    }
+    expect(await stored()).toEqual("new");
+    const settledBy = asked.length;
+    await page.clock.advance(HOUR_MS);
+    await rest();
+    // a stream that says nothing is opened again, and no record is in doubt any more
+    expect(new Set(asked.slice(settledBy))).toEqual(new Set(["2"]));
+    opened.stop();
+  });
+
+  test("The next page shows the newest one where the tabs are closed before they could ask", async () => {
+    const { page, opened, stored } = await writtenOver();
+    opened.stop();
+    await rest();
+    expect(await stored()).toEqual("old");
+    const next = await page.open();
+    await rest();
+    expect([next.shown.get("/leaf"), await stored()]).toEqual(["new", "new"]);
+    next.stop();
+  });
+});
+
 describe("cost", () => {
   /** Counts what is read and written. */
   function counted(kept: RecordStorage) {

@@ -13,7 +13,7 @@ import { readDifference, runSession, type SessionOptions } from "./session.js";
 import { createSettling } from "./settling.js";
 import { mayFollow, type Shared } from "./shared.js";
 import { createStatus, type StatusControl } from "./status.js";
-import { stateIn } from "./sync-state.js";
+import { STATE, stateIn } from "./sync-state.js";
 import { createViewing } from "./viewing.js";
 import { whileShown } from "./while-shown.js";
 
@@ -146,7 +146,7 @@ export function createCollection(shared: Shared, place: Place): Collection {
     void viewing.load(replica.load);
     const stopState = local.watch(stateName, (news) => {
       viewing.watch(news);
-      first.open();
+      if (news.has(STATE) || news.has(LEASES)) first.open();
       replica.noteFollowed(stateIn(news)).catch(() => {});
       if (isFreed(news.get(LEASES))) lockNews.notify();
     });
@@ -244,8 +244,9 @@ function statusOf(
  */
 async function removeCopy({ client, local, outbox }: Shared, replica: Replica): Promise<void> {
   const { name, collection, id } = replica.place;
-  const { size } = await local.read(stateNameOf(client, replica.place));
-  if (size === 0 && outbox.of(collection).size > 0) {
+  const stateName = stateNameOf(client, replica.place);
+  const state = await local.read(stateName);
+  if (state.size === 0 && outbox.of(collection).size > 0) {
     await outbox.clear(collection);
     const remedy = "what is written to it stays in this browser; begin a conversation with a new id";
     return reportStorageFailure(
@@ -259,7 +260,7 @@ async function removeCopy({ client, local, outbox }: Shared, replica: Replica): 
   await outbox.clear(collection);
   const keys = [...(await local.read(name)).keys()];
   await replica.keep(new Map(keys.map((key) => [key, undefined])));
-  await local.write(stateNameOf(client, replica.place), new Map([["state", undefined]]));
+  await local.write(stateName, new Map([...state.keys()].map((key) => [key, undefined])));
   if (unsent.length === 0) return;
   const lost = `${unsent.length} unsent change${unsent.length === 1 ? " was" : "s were"} not kept`;
   reportStorageFailure(client, new Error(`the conversation ${id} was removed on another device: ${lost}`));

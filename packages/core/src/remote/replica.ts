@@ -8,6 +8,7 @@ import { createCopy, type Listener } from "./copy.js";
 import { joinRecords } from "./join.js";
 import type { Outbox, OutboxEntry } from "./outbox.js";
 import type { Place } from "./place.js";
+import type { Doubts } from "./sync-state.js";
 
 type Records = ReadonlyMap<string, unknown>;
 
@@ -44,8 +45,10 @@ export interface Replica {
   noteTaken(taken: ReadonlyMap<string, number>): void;
   /** Notes the state of the sync that the tab that follows has written. */
   readonly noteFollowed: Borrowed["noteFollowed"];
-  /** True while the local storage may have another tab's value of a record. */
-  isUnsure(): boolean;
+  /** True while the local storage may have another tab's value of this record. */
+  isUnsure(key: string): boolean;
+  /** Notes that the local storage may have an older value of a record: the next news of it is stored. */
+  doubt(key: string): void;
   /** Takes over the changes of a closed page, which another tab may have written over in the local storage. */
   adopt(entries: ReadonlyMap<string, OutboxEntry>): Promise<void>;
   /** Version up to which all records are in the copy; 0 where that is unknown. */
@@ -81,8 +84,8 @@ interface ReplicaOptions {
   readonly onDue: () => void;
   /** Called when the first watcher has come, and when the last one has left. */
   readonly onUse: () => () => void;
-  /** Called where the local storage may have an older value of records that the server has from this version on. */
-  readonly onUnsure: (version: number, afterMs: number) => void;
+  /** Called with the records, if any, of which the local storage may have older values than the server. */
+  readonly onUnsure: (doubts: Doubts, afterMs: number) => void;
 }
 
 /** Creates the copy of one collection, and its place on the server. Nothing is read before `load`. */
@@ -96,6 +99,8 @@ export function createReplica({ local, outbox, place, onDue, onUse, onUnsure }: 
   const writtenAt = new Map<string, number>();
   let moment = 0;
   const versions = createVersions();
+  const seenOf = (key: string) =>
+    Math.max(outbox.of(collection).get(key)?.seen ?? 0, versions.of(key), versions.ofAll());
   let stop: (() => void) | undefined;
   return {
     place,
@@ -111,11 +116,11 @@ export function createReplica({ local, outbox, place, onDue, onUse, onUnsure }: 
         versions.noteSent(key, at);
         outbox.raise(collection, key, at);
       }
-      const unsure = [...taken].filter(([key]) => writtenOver.has(key)).map(([, at]) => at);
-      if (unsure.length > 0) onUnsure(Math.min(...unsure), 0);
+      onUnsure(new Map([...taken].filter(([key]) => writtenOver.has(key))), 0);
     },
     noteFollowed: borrowed.noteFollowed,
-    isUnsure: () => writtenOver.size > 0,
+    isUnsure: (key) => writtenOver.has(key),
+    doubt: (key) => void writtenOver.add(key),
     async adopt(entries) {
       const here = await (copy.watchers() > 0 ? copy.load() : local.read(name));
       await copy.keep(joinedWithAll(collection, entries, here));
@@ -182,10 +187,6 @@ export function createReplica({ local, outbox, place, onDue, onUse, onUnsure }: 
     copy.notify(corrected);
   }
 
-  function seenOf(key: string): number {
-    return Math.max(outbox.of(collection).get(key)?.seen ?? 0, versions.of(key), versions.ofAll());
-  }
-
   async function take(
     incoming: ReadonlyMap<string, ServerRecord>,
     { at: askedAt, isStored }: Asked = byFollower,
@@ -224,7 +225,7 @@ export function createReplica({ local, outbox, place, onDue, onUse, onUnsure }: 
   /** Other tabs have written. What is on its way to the server is newer than what they had. */
   function onLocal(changes: Records): void {
     moment += 1;
-    const doubted: number[] = [];
+    const doubts = new Map<string, number>();
     for (const [key, value] of changes) {
       writtenAt.set(key, moment);
       const isOnItsWay = outbox.of(collection).has(key);
@@ -233,11 +234,11 @@ export function createReplica({ local, outbox, place, onDue, onUse, onUnsure }: 
       const isNewerHere = versions.ofAll() > 0 && versions.of(key) > 0;
       if (!isSameHere && (isOnItsWay || isNewerHere || copy.isStoring(key))) writtenOver.add(key);
       else if (!copy.isStoring(key)) writtenOver.delete(key);
-      if (!isSameHere && isNewerHere && !isOnItsWay) doubted.push(versions.of(key));
+      if (!isSameHere && isNewerHere && !isOnItsWay) doubts.set(key, versions.of(key));
       if (!isOnItsWay) copy.set(key, value);
     }
     copy.notify(changes);
-    if (doubted.length > 0) onUnsure(Math.min(...doubted), NEWS_MS);
+    onUnsure(doubts, NEWS_MS);
   }
 }
 

@@ -19,7 +19,7 @@ import type { Outbox } from "./outbox.js";
 import { stateNameOf } from "./place.js";
 import type { Replica } from "./replica.js";
 import { withStream } from "./streams.js";
-import { STATE, type SyncState, stateIn } from "./sync-state.js";
+import { doubtsIn, STATE, type SyncState, sinceOf, stateIn } from "./sync-state.js";
 import { isGone, type Wire } from "./wire.js";
 
 /** Time after which a connection counts as good, also if nothing came, in milliseconds. */
@@ -119,23 +119,39 @@ export async function readDifference(
     ...session,
     replica: { ...replica, take: (records: Records) => replica.take(records, asked) },
   };
-  const { version } = (await readState(options)) ?? {};
-  const first = await readPage(options, version ? { since: version } : {}, signal);
-  await (version ? takePages(options, first, signal) : take(options, first.records, signal));
+  const { state, doubts } = await readState(options);
+  const first = await readPage(options, state ? { since: sinceOf(state, doubts) } : {}, signal);
+  await (state ? takePages(options, first, signal) : take(options, first.records, signal));
 }
 
-/** Brings the copy to the server's version. */
+/** Brings the copy to the server's version, and settles what tabs that were closed have left in doubt. */
 async function catchUp(options: SessionOptions, signal: AbortSignal): Promise<number> {
+  const { client, local, replica } = options;
+  const { state, doubts, doubtsKeys } = await readState(options);
+  for (const key of doubts.keys()) replica.doubt(key);
+  const version = await readAll(options, state, state && sinceOf(state, doubts), signal);
+  const settled = new Map(doubtsKeys.map((key) => [key, undefined]));
+  if (settled.size > 0) await local.write(stateNameOf(client, replica.place), settled);
+  return version;
+}
+
+/** @param since version from which on records are read, where there is a state */
+async function readAll(
+  options: SessionOptions,
+  state: SyncState | undefined,
+  since: number | undefined,
+  signal: AbortSignal,
+): Promise<number> {
   const { replica } = options;
-  const [state, all] = await Promise.all([readState(options), replica.load()]);
+  const all = await replica.load();
   // chats that were kept before the server was there, and those that it has lost
   if (!state && all.size > 0) await replica.sendAll();
   if (!state) return readWhole(options, all.size === 0, undefined, signal);
-  const first = await readPage(options, { since: state.version }, signal);
+  const first = await readPage(options, { since: since ?? state.version }, signal);
   if (first.version < state.version) {
     // the server was restored from a backup: what it lacks is sent
     await forgetState(options);
-    return catchUp(options, signal);
+    return readAll(options, undefined, undefined, signal);
   }
   if (first.isWhole) return readWhole(options, false, first, signal, true);
   const version = await takePages(options, first, signal);
@@ -301,8 +317,10 @@ async function take(
   await replica.take(records);
 }
 
-async function readState({ client, local, replica }: SessionOptions): Promise<SyncState | undefined> {
-  return stateIn(await local.read(stateNameOf(client, replica.place)));
+async function readState({ client, local, replica }: SessionOptions) {
+  const records = await local.read(stateNameOf(client, replica.place));
+  const { doubts, keys: doubtsKeys } = doubtsIn(records);
+  return { state: stateIn(records), doubts, doubtsKeys };
 }
 
 async function writeState(

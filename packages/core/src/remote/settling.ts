@@ -1,44 +1,81 @@
+import { createBackoff } from "../base/backoff.js";
 import { idle } from "../base/clock.js";
+import { stateNameOf } from "./place.js";
 import type { SessionOptions } from "./session.js";
+import { type Doubts, newDoubtsKey } from "./sync-state.js";
 
-/** Most questions in a row: another tab may write meanwhile. */
-const MOST_TRIES = 3;
+/** Waits between the questions, and most of them in a row: another tab may write meanwhile. */
+const WAITS = { limit: 10, firstMs: 1000, longestMs: 60_000 };
 
 /** Parts that settling needs. */
-type SettlingOptions = Pick<SessionOptions, "client" | "wire" | "replica">;
+type SettlingOptions = Pick<SessionOptions, "client" | "local" | "wire" | "replica">;
 
 /**
  * Creates the question to the server for the case that two tabs of a browser have written one record: which value is the
- * newest. One question at a time, and none where news has come meanwhile. After a failure the next news settles it.
+ * newest. One question at a time, and none where news has come meanwhile. Until it is settled, the doubts are noted in the
+ * local storage: the next tab that follows settles those of a tab that was closed.
  *
  * @param signalOf returns the signal of the sync as it is now
  */
 export function createSettling(
   session: () => SettlingOptions,
   signalOf: () => AbortSignal,
-): (version: number, afterMs: number) => void {
-  let from = Number.POSITIVE_INFINITY;
+): (doubts: Doubts, afterMs: number) => void {
+  const open = new Map<string, number>();
+  let noteKey = newDoubtsKey();
   let isAsking = false;
-  return (version, afterMs) => {
-    from = Math.min(from, version);
+  return (doubts, afterMs) => {
+    if (doubts.size === 0) return;
+    forgetSettled();
+    for (const [key, version] of doubts) open.set(key, Math.min(version, open.get(key) ?? version));
+    note();
     if (isAsking) return;
     isAsking = true;
-    settle(afterMs)
+    const signal = signalOf();
+    settle(afterMs, signal)
       .catch(() => {})
       .finally(() => {
         isAsking = false;
-        from = Number.POSITIVE_INFINITY;
+        if (signal.aborted) return leave();
+        forgetSettled();
+        note();
       });
   };
 
-  async function settle(afterMs: number): Promise<void> {
+  async function settle(afterMs: number, signal: AbortSignal): Promise<void> {
     const { client, wire, replica } = session();
-    const signal = signalOf();
-    if (afterMs > 0) await idle(client.clock).sleep(afterMs, signal);
-    for (let tries = 0; tries < MOST_TRIES && replica.isUnsure() && !signal.aborted; tries += 1) {
+    const clock = idle(client.clock);
+    const backoff = createBackoff({ clock, random: client.random }, WAITS);
+    if (afterMs > 0) await clock.sleep(afterMs, signal);
+    while (isOpen() && !signal.aborted) {
+      const failure = await ask().catch((error: unknown) => error);
+      if (isOpen()) await backoff.wait(failure, { signal });
+    }
+
+    async function ask(): Promise<void> {
       const asked = { at: replica.now(), isStored: true };
-      const { records } = await wire.read(replica.place.id, { since: from - 1 });
+      const { records } = await wire.read(replica.place.id, { since: Math.min(...open.values()) - 1 });
       if (!signal.aborted) await replica.take(records, asked);
     }
+  }
+
+  function isOpen(): boolean {
+    return [...open.keys()].some(session().replica.isUnsure);
+  }
+
+  function forgetSettled(): void {
+    for (const key of open.keys()) if (!session().replica.isUnsure(key)) open.delete(key);
+  }
+
+  function note(): void {
+    const { client, local, replica } = session();
+    const noted = open.size > 0 ? Object.fromEntries(open) : undefined;
+    local.write(stateNameOf(client, replica.place), new Map([[noteKey, noted]])).catch(() => {});
+  }
+
+  /** Leaves the doubts to those who follow next. */
+  function leave(): void {
+    open.clear();
+    noteKey = newDoubtsKey();
   }
 }

@@ -1,3 +1,4 @@
+import { randomId } from "../base/random-id.js";
 import { isRecord } from "../transport/error-response.js";
 
 /** Key of the record with the state. */
@@ -18,4 +19,32 @@ export function stateIn(records: ReadonlyMap<string, unknown>): SyncState | unde
     return undefined;
   const { version, cursor } = state;
   return { version: version as number, ...(typeof cursor === "string" && { cursor }) };
+}
+
+/** Beginning of the keys of records with the doubts of one tab: it may be closed before it could ask the server. */
+const DOUBTS = "doubts/";
+
+/** Records of a collection of which the local storage may have an older value, with the version that the server had. */
+export type Doubts = ReadonlyMap<string, number>;
+
+/** Makes the key of a record with doubts. */
+export function newDoubtsKey(): string {
+  return DOUBTS + randomId();
+}
+
+/** Reads the doubts of all tabs, and the keys of the records with them. */
+export function doubtsIn(records: ReadonlyMap<string, unknown>): {
+  readonly doubts: Doubts;
+  readonly keys: readonly string[];
+} {
+  const found = [...records].filter(([key]) => key.startsWith(DOUBTS));
+  const doubts = new Map<string, number>();
+  for (const [key, version] of found.flatMap(([, noted]) => (isRecord(noted) ? Object.entries(noted) : [])))
+    if (typeof version === "number") doubts.set(key, Math.min(version, doubts.get(key) ?? version));
+  return { doubts, keys: found.map(([key]) => key) };
+}
+
+/** Returns the version from which on records are to be read: that of the state, or an older one that is in doubt. */
+export function sinceOf({ version }: SyncState, doubts: Doubts): number {
+  return Math.min(version, ...[...doubts.values()].map((at) => at - 1));
 }
