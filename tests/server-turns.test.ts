@@ -169,8 +169,8 @@ test("One device is closed while the answer streams; the other sees it grow from
   await expect.poll(() => laptop.messages()[1]?.outcome, PATIENCE).toBe("complete");
   expect(laptop.texts()).toEqual(["Tell", words]);
   expect(asked).toBe(1);
-  // the promise of a page that is closed has no end to tell of
-  void turn.catch(() => {});
+  // at its end, or before
+  expect(["complete", "interrupted"]).toContain((await turn).outcome);
 });
 
 test("A morning picture that one device plans is shown on the other, with no page of the first", async () => {
@@ -209,6 +209,23 @@ test("A turn that is stopped while its tool runs is over on all devices, and the
     expect(messages()[1]?.toolCalls).toMatchObject([{ state: "cancelled" }]);
   }
   expect(await laptop.chat.send("Where are you?")).toMatchObject({ outcome: "complete" });
+});
+
+test("A chat that is closed leaves no promise open: its turns go on at the server, and what waits is given back", async () => {
+  const server = await open(({ messages }) =>
+    messages.at(-1)?.role === "tool" ? "There" : { toolCalls: [{ name: "walk", arguments: {} }] },
+  );
+  const phone = device(server.url, { whenBusy: "queue" });
+  const laptop = device(server.url);
+  const turns = [phone.chat.send("Walk"), phone.chat.send("Two")];
+  await expect.poll(() => laptop.messages()[1]?.toolCalls?.[0]?.state, PATIENCE).toBe("running");
+  phone.leave();
+  expect(await Promise.all(turns)).toMatchObject([
+    { outcome: "interrupted", messages: [{ content: "Walk" }], error: { name: "AbortError" } },
+    { outcome: "not-sent", messages: [], error: { name: "AbortError" } },
+  ]);
+  expect(phone.chat.getSnapshot().error).toBeUndefined();
+  expect(laptop.messages()[1]?.toolCalls).toMatchObject([{ state: "running" }]);
 });
 
 test("Two clicks at once hand over one message; the second one waits, and a stop gives it back", async () => {

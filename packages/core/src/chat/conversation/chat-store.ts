@@ -82,7 +82,10 @@ export interface ChatStore<Output = unknown> extends Store<ChatState<Output>> {
   setMessages(messages: readonly InitialMessage[]): void;
   /** Stops the turn in flight and removes all messages. */
   reset(): void;
-  /** Stops the turn in flight and closes the storage until the chat is used again. */
+  /**
+   * Stops the turn in flight and closes the storage until the chat is used again. A turn that a server runs goes on there,
+   * and its promise resolves with the outcome `interrupted`.
+   */
   close(): void;
   /**
    * Returns the same chat with other options, for another component that shows it. Turns that `send`,

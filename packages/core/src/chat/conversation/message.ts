@@ -149,7 +149,8 @@ export interface ThreadTurn {
    * - `tool-calls`: a call waits for the user or the app
    * - `step-limit`: `maxSteps` answers came; `retry()` allows as many again
    * - `interrupted` with an `error`: the next request was not sent. The answers before it are kept and billed, and
-   * `retry()` continues from them. Without messages: another device has sent the queued message
+   * `retry()` continues from them. Without messages: another device has sent the queued message. With an `AbortError`:
+   * the chat was closed, and the server that runs the turn goes on with it
    * - `not-sent`: no request of the turn was sent; `error` says why. A question in `messages` is in the thread,
    * and `retry()` sends it
    * - `stopped` without messages: stopped while images were read, before anything was sent

@@ -144,7 +144,7 @@ export function serverTurns(chat: Chat, read: ReadOptions) {
       return turn;
     } catch (cause) {
       const error = asError(cause);
-      chat.error = error === signal.reason ? undefined : error;
+      chat.error = isAbort(error) ? undefined : error;
       return failed(error, below, hasArrived);
     }
   }
@@ -158,7 +158,8 @@ export function serverTurns(chat: Chat, read: ReadOptions) {
   function failed(error: Error, below?: string, hasArrived = false): ThreadTurn {
     if (!hasArrived && !isUnknown(error)) return notSent(error);
     const { message } = thread.node(below) ?? {};
-    return { messages: message?.role === "user" ? [message] : [], outcome: "error", error };
+    const outcome = isAbort(error) ? "interrupted" : "error";
+    return { messages: message?.role === "user" ? [message] : [], outcome, error };
   }
 
   /** Answers a call that waits. The first answer of all devices counts. */
@@ -168,14 +169,21 @@ export function serverTurns(chat: Chat, read: ReadOptions) {
     const state = "output" in reaction ? "needs-result" : "needs-approval";
     if (!message || call?.state !== state)
       return notSent(new ConfigurationError(`toolCallId: no call "${toolCallId}" waits for this`));
+    let hasArrived = false;
     try {
       await claim(chat, `/reaction/${message.id}/${toolCallId}`, reaction);
+      hasArrived = true;
       const asked = { below: message.id, before: message, questionBefore: message };
       return await until(chat, () => endOf(thread, asked));
     } catch (cause) {
-      return failed(asError(cause));
+      return failed(asError(cause), undefined, hasArrived);
     }
   }
+}
+
+/** True for the end of a wait by the user, or with the chat. */
+function isAbort({ name }: Error): boolean {
+  return name === "AbortError";
 }
 
 function nothing(): ConfigurationError {
@@ -196,25 +204,29 @@ function soon<T>(chat: Chat, find: () => T | undefined): Promise<T> {
   return until(chat, find, signal).finally(end);
 }
 
-/** Resolves with what `find` gives after a change of the chat. Rejects with the reason of the signal. */
-function until<T>({ store }: Chat, find: () => T | undefined, signal?: AbortSignal): Promise<T> {
+/** Resolves with what `find` gives after a change of the chat. Rejects when it is closed, and with the reason of the signal. */
+function until<T>(chat: Chat, find: () => T | undefined, signal?: AbortSignal): Promise<T> {
   const found = find();
   if (found !== undefined) return Promise.resolve(found);
   if (signal?.aborted) return Promise.reject(signal.reason);
+  chat.closing ??= new AbortController();
+  const ends = [signal, chat.closing.signal];
   return new Promise((resolve, reject) => {
     const end = () => {
       unsubscribe();
-      ignoreAbort();
+      for (const ignore of ignores) ignore();
     };
-    const unsubscribe = store.subscribe(() => {
+    const unsubscribe = chat.store.subscribe(() => {
       const found = find();
       if (found === undefined) return;
       end();
       resolve(found);
     });
-    const ignoreAbort = onAbort(signal, () => {
-      end();
-      reject(signal?.reason);
-    });
+    const ignores = ends.map((over) =>
+      onAbort(over, () => {
+        end();
+        reject(over?.reason);
+      }),
+    );
   });
 }

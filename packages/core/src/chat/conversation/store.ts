@@ -183,6 +183,8 @@ function verbsOf(chat: Chat, read: ReadOptions): ChatStore {
       if (storage.phase !== "none")
         queue.close(new DOMException("The chat was closed; its messages stay queued", "AbortError"));
       stop(chat, storage.keeper?.stopElsewhere !== undefined);
+      chat.closing?.abort(new DOMException("The chat was closed; its server goes on", "AbortError"));
+      chat.closing = undefined;
       storage.close();
     },
     withOptions: (options) => verbsOf(chat, readerOf(options)),
