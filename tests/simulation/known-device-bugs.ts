@@ -220,4 +220,18 @@ export const knownDeviceBugs: readonly KnownBug[] = [
       ),
     ],
   },
+  {
+    name: "a device waits for ever for an answer that the server has taken back for an earlier one",
+    changes: [
+      change(
+        `${conversation}/turn-answers.ts`,
+        "if (found !== undefined && thread.node(found)) return found;",
+        "if (found !== undefined) return found;",
+      ),
+    ],
+  },
+  {
+    name: "two tabs show messages that were queued in the same millisecond in another order",
+    changes: [change(`${conversation}/queue.ts`, " || (one.id < other.id ? -1 : 1)", "")],
+  },
 ];

@@ -306,6 +306,22 @@ describe("the queue of a stored chat", () => {
     const { chat } = await shown(storage, { whenBusy });
     expect(chat.getSnapshot().queued).toEqual(["good"]);
   });
+
+  test("Messages that two tabs have queued in the same millisecond have one order, whichever comes first", async () => {
+    const queuedAt = 1000;
+    const messages = ["one", "two", "three"].map(
+      (content) => [`/queued/${content}`, { content, queuedAt }] as const,
+    );
+    const orders = [messages, messages.toReversed()].map(async (records) => {
+      const storage = memoryStorage();
+      await storage.write("chat/a", new Map(records));
+      const { chat } = await shown(storage, { whenBusy });
+      return chat.getSnapshot().queued;
+    });
+    const [first, second] = await Promise.all(orders);
+    expect(first).toHaveLength(3);
+    expect(second).toEqual(first);
+  });
 });
 
 describe.skipIf(!hasLocks)("the queue of a chat in several tabs (skipped without Web Locks)", () => {

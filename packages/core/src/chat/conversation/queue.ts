@@ -98,7 +98,8 @@ export function createQueue<Options>(
     },
     insert(id, message) {
       const sorted = [...all(), entryOf<Options>(id, message)].sort(
-        (one, other) => one.queuedAt - other.queuedAt,
+        // of the same millisecond in the same order in all tabs
+        (one, other) => one.queuedAt - other.queuedAt || (one.id < other.id ? -1 : 1),
       );
       entries = new Map(sorted.map((each) => [each.id, each]));
       texts = undefined;

@@ -22,7 +22,8 @@ export function answerFor(
   const known = answers();
   let found: string | undefined;
   return () => {
-    if (found !== undefined) return found;
+    // the server may take one back for an earlier one that has more
+    if (found !== undefined && thread.node(found)) return found;
     found = answers().findLast((id) => !known.includes(id));
     if (found !== undefined) show(found);
     return found;
