@@ -54,9 +54,9 @@ function callsNothingUnsent({ turns, network }: DeviceWorld): string | undefined
         each.at <= at &&
         each.body?.includes(`"${question}"`),
     );
-    // it is sent again with its id: the last answer is true of all attempts
-    const isRefused = (sent.at(-1)?.status ?? 200) >= 400;
-    if (!isRefused && sent.some(({ hasArrived }) => hasArrived))
+    // it is sent again with its id: the last answer is true of all attempts before
+    const arrived = sent.findLast(({ hasArrived }) => hasArrived);
+    if (arrived && (arrived.status ?? 200) < 400)
       return `"${question}" has arrived, and its outcome is not-sent`;
   }
   return undefined;

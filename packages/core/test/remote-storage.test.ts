@@ -539,6 +539,32 @@ describe("a record that two tabs write at once", () => {
   });
 });
 
+test("Doubts that no page has noted keep no page from following", async () => {
+  const memory = memoryStorage();
+  const page = openPage(undefined, memory);
+  page.set("a", message("a"));
+  (await page.open()).stop();
+  await rest();
+  const doubts = { none: 0, below: -5, half: 1.5, text: "1", nothing: null };
+  const state = page.collection.replace("/chat/", "/remote/chat/");
+  await memory.write(
+    state,
+    new Map<string, unknown>([
+      ["doubts/1", doubts],
+      ["doubts/2", "odd"],
+    ]),
+  );
+  const asked: (string | null)[] = [];
+  page.answerBy(({ path, method, query }) => {
+    if (path === "/records" && method === "GET") asked.push(query.get("since"));
+    return undefined;
+  });
+  const opened = await page.open();
+  await rest();
+  expect([asked, [...(await memory.read(state)).keys()]]).toEqual([["1"], ["state"]]);
+  opened.stop();
+});
+
 describe("cost", () => {
   /** Counts what is read and written. */
   function counted(kept: RecordStorage) {

@@ -116,7 +116,8 @@ export function createReplica({ local, outbox, place, onDue, onUse, onUnsure }: 
         versions.noteSent(key, at);
         outbox.raise(collection, key, at);
       }
-      onUnsure(new Map([...taken].filter(([key]) => writtenOver.has(key))), 0);
+      // the server has nothing to say of what it took as the removal of a record that it does not know
+      onUnsure(new Map([...taken].filter(([key, at]) => at > 0 && writtenOver.has(key))), 0);
     },
     noteFollowed: borrowed.noteFollowed,
     isUnsure: (key) => writtenOver.has(key),

@@ -15,10 +15,9 @@ export interface SyncState {
 /** Reads the state of a collection's sync from its records; undefined where there is none. */
 export function stateIn(records: ReadonlyMap<string, unknown>): SyncState | undefined {
   const state = records.get(STATE);
-  if (!isRecord(state) || !Number.isSafeInteger(state.version) || (state.version as number) < 1)
-    return undefined;
+  if (!isRecord(state) || !isVersion(state.version)) return undefined;
   const { version, cursor } = state;
-  return { version: version as number, ...(typeof cursor === "string" && { cursor }) };
+  return { version, ...(typeof cursor === "string" && { cursor }) };
 }
 
 /** Beginning of the keys of records with the doubts of one tab: it may be closed before it could ask the server. */
@@ -40,8 +39,12 @@ export function doubtsIn(records: ReadonlyMap<string, unknown>): {
   const found = [...records].filter(([key]) => key.startsWith(DOUBTS));
   const doubts = new Map<string, number>();
   for (const [key, version] of found.flatMap(([, noted]) => (isRecord(noted) ? Object.entries(noted) : [])))
-    if (typeof version === "number") doubts.set(key, Math.min(version, doubts.get(key) ?? version));
+    if (isVersion(version)) doubts.set(key, Math.min(version, doubts.get(key) ?? version));
   return { doubts, keys: found.map(([key]) => key) };
+}
+
+function isVersion(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) > 0;
 }
 
 /** Returns the version from which on records are to be read: that of the state, or an older one that is in doubt. */
