@@ -1,8 +1,7 @@
 import type { ThreadMessage } from "@sluice/core";
 import { type DeviceAction, type DeviceStep, describedStep } from "./device-plan.js";
 import type { DeviceTab, DeviceWorld } from "./device-world.js";
-import { networkFaults } from "./network.js";
-import { objectFaults } from "./objects.js";
+import { breakLines } from "./faults.js";
 import { nthOf } from "./random.js";
 import { isOfStorage } from "./remote-devices.js";
 import { reachable } from "./world.js";
@@ -63,11 +62,8 @@ function countForServer(world: DeviceWorld, step: DeviceStep): void {
   world.asked += 1;
 }
 
-function actOnWorld(
-  world: DeviceWorld,
-  { do: action, tab: place, nth }: DeviceStep,
-  tab: DeviceTab | undefined,
-): boolean {
+function actOnWorld(world: DeviceWorld, step: DeviceStep, tab: DeviceTab | undefined): boolean {
+  const { do: action, tab: place, nth } = step;
   const { devices, tabs, network, proxy, open, close } = world;
   const at = place % devices.length;
   const device = tab?.device ?? devices[at];
@@ -109,21 +105,6 @@ function actOnWorld(
     case "quick link":
       if (device) device.isSlow = action === "slow link";
       return true;
-    case "break connection":
-      network.arm(nthOf(networkFaults, nth) ?? "reset", nth % 5);
-      return true;
-    case "break all":
-      network.breakAll();
-      return true;
-    case "break upstream":
-      proxy?.upstream.arm(nthOf(networkFaults, nth) ?? "reset", nth % 5);
-      return true;
-    case "break an object's call":
-      proxy?.objects.network.arm(nthOf(objectFaults, nth) ?? "reset", 0);
-      return true;
-    case "crash an object":
-      proxy?.objects.crash(nth);
-      return true;
     case "crash all objects":
       proxy?.objects.crash("all");
       return true;
@@ -133,7 +114,7 @@ function actOnWorld(
       network.breakAll();
       return true;
     default:
-      return false;
+      return breakLines(world, step);
   }
 }
 

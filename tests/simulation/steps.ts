@@ -1,7 +1,6 @@
 import type { ThreadMessage } from "@sluice/core";
+import { breakLines } from "./faults.js";
 import { gatewayFaults } from "./gateway.js";
-import { networkFaults } from "./network.js";
-import { objectFaults } from "./objects.js";
 import { type Order, type OrderKind, order, orderAgain } from "./orders.js";
 import { type Action, components, described, diskModes, isOfStranger, isOfTree, type Step } from "./plan.js";
 import { nthOf } from "./random.js";
@@ -91,19 +90,14 @@ function isAnswering({ chat }: Tab): boolean {
 }
 
 /** Changes the network, the gateway or the disk. */
-function actOnWorld({ network, gateway, proxy, disk, open, tabs, log }: World, step: Step): boolean {
+function actOnWorld(world: World, step: Step): boolean {
+  const { network, gateway, proxy, disk, open, tabs, log } = world;
   const { nth } = step;
   switch (step.do) {
     case "wait":
       return true;
     case "open":
       if (tabs.length < 4) open();
-      return true;
-    case "break connection":
-      network.arm(nthOf(networkFaults, nth) ?? "reset", nth % 5);
-      return true;
-    case "break all":
-      network.breakAll();
       return true;
     case "spoil answer":
       gateway.arm(nthOf(gatewayFaults, nth) ?? "throttles");
@@ -112,21 +106,12 @@ function actOnWorld({ network, gateway, proxy, disk, open, tabs, log }: World, s
       network.isDown = true;
       network.breakAll();
       return true;
-    case "break upstream":
-      proxy?.upstream.arm(nthOf(networkFaults, nth) ?? "reset", nth % 5);
-      return true;
     case "restart proxy":
       proxy?.restart();
       if (proxy) network.breakAll();
       return true;
     case "end session":
       proxy?.endSession(1 + (nth % 3));
-      return true;
-    case "break an object's call":
-      proxy?.objects.network.arm(nthOf(objectFaults, nth) ?? "reset", 0);
-      return true;
-    case "crash an object":
-      proxy?.objects.crash(nth);
       return true;
     case "come back":
       network.isDown = false;
@@ -144,7 +129,7 @@ function actOnWorld({ network, gateway, proxy, disk, open, tabs, log }: World, s
       log(`the record ${disk.corrupt("chat/a", nth)} is unreadable`);
       return true;
     default:
-      return false;
+      return breakLines(world, step);
   }
 }
 
