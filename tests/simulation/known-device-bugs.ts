@@ -208,7 +208,7 @@ export const knownDeviceBugs: readonly KnownBug[] = [
   },
   {
     name: "a message that was stopped while it waited for the server is handed over",
-    changes: [change(`${conversation}/server-turns.ts`, "stops.get(chat)?.abort(stopped());", "")],
+    changes: [change(`${conversation}/store.ts`, "chat.stopping?.abort(stopped());", "")],
   },
   {
     name: "a device waits for ever for an answer of the server below which another device has gone on",
@@ -233,5 +233,12 @@ export const knownDeviceBugs: readonly KnownBug[] = [
   {
     name: "two tabs show messages that were queued in the same millisecond in another order",
     changes: [change(`${conversation}/queue.ts`, " || (one.id < other.id ? -1 : 1)", "")],
+  },
+  {
+    name: "a chat that was stopped before its server heard of it is busy for ever",
+    changes: [
+      change(`${conversation}/join.ts`, "Number(isGivenUp(copy)) - Number(isGivenUp(local)) ||", ""),
+      change(`${conversation}/server-work.ts`, " && !isStopped", ""),
+    ],
   },
 ];

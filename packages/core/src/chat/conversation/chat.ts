@@ -23,6 +23,8 @@ export interface Chat extends Shown {
   readonly isOnServer: boolean;
   /** Number of turns that this page has handed to the server, and that have not ended. */
   handedOver?: number;
+  /** Ends what waits to be handed to the server, when the user stops. */
+  stopping?: AbortController | undefined;
   /** Ends the waits for turns of the server, when the chat is closed. */
   closing?: AbortController | undefined;
   /** The turn in flight. */

@@ -30,6 +30,8 @@ function join(local: PlacedMessage, copy: PlacedMessage, device: string | undefi
     // the end of an answer that can't be read on is its end, however much an older device has read meanwhile
     Number(isFinal(copy)) - Number(isFinal(local)) ||
     copy.revision - local.revision ||
+    // why a server has ended, a page that stops it does not know
+    Number(isGivenUp(copy)) - Number(isGivenUp(local)) ||
     Number(isGuess(local)) - Number(isGuess(copy)) ||
     // two tabs have gone on from one state: a whole answer is worth more than a part that was read on
     Number(isWhole(copy)) - Number(isWhole(local)) ||
@@ -60,9 +62,13 @@ function withMarksOf({ isStopped, key }: PlacedMessage, newer: PlacedMessage): P
  * server that gives its answer up says why, and a retry of that makes another message.
  */
 function isFinal(node: PlacedMessage): boolean {
-  const { outcome, streamId, error } = node.message;
-  const isGivenUp = isServers(node) && error !== undefined;
-  return outcome !== undefined && (isGivenUp || (streamId === undefined && !isGuess(node)));
+  const { outcome, streamId } = node.message;
+  return outcome !== undefined && (isGivenUp(node) || (streamId === undefined && !isGuess(node)));
+}
+
+/** True for an answer of a server that says why it ended. */
+function isGivenUp(node: PlacedMessage): boolean {
+  return isServers(node) && node.message.outcome !== undefined && node.message.error !== undefined;
 }
 
 /** True for a part of an answer of a server. Only the server knows if it grows: no page keeps it, or says that it does. */

@@ -6,9 +6,8 @@ import type { ThreadMessage, ThreadTurn } from "./message.js";
 import { notSent } from "./not-sent.js";
 import type { QueuedMessage } from "./queue.js";
 import { claim, isUnknown, sendTurn, stopTurn } from "./server-requests.js";
-import { isServing } from "./server-work.js";
+import { isServing, stopSignalOf } from "./server-work.js";
 import { lastMessage } from "./shown.js";
-import { stopped } from "./stop.js";
 import { answerFor, endOf } from "./turn-answers.js";
 import { noteTurn, turnIdBelow } from "./turn-ids.js";
 import { BUSY } from "./turns.js";
@@ -21,20 +20,10 @@ type Reaction = { readonly approved: true } | { readonly denied: string } | { re
 /** Longest wait for the records of a turn that has ended, in milliseconds. */
 const NEWS_MS = 30_000;
 
-/** Ends the waits of the verbs of a chat, when the user stops. */
-const stops = new WeakMap<Chat, AbortController>();
-
 /** Makes the verbs of a chat whose turns run on the server. */
 export function serverTurns(chat: Chat, read: ReadOptions) {
   const { thread, store } = chat;
-  return { send, again, react, stop };
-
-  /** Stops the turn of the server, and gives the messages back that wait for it. */
-  async function stop(): Promise<void> {
-    stops.get(chat)?.abort(stopped());
-    stops.delete(chat);
-    await stopTurn(chat);
-  }
+  return { send, again, react, stop: () => stopTurn(chat) };
 
   /** Adds a question, and hands it over. One that the server refuses is taken back. */
   function send(question: QueuedMessage): Promise<ThreadTurn> {
@@ -97,7 +86,7 @@ export function serverTurns(chat: Chat, read: ReadOptions) {
   async function whenFree(
     begin: (signal: AbortSignal) => ThreadTurn | Promise<ThreadTurn>,
   ): Promise<ThreadTurn> {
-    const signal = stopOf(chat);
+    const signal = stopSignalOf(chat);
     if (!enter()) {
       const { whenBusy = "reject" } = read();
       if (whenBusy === "reject") return notSent(new ConfigurationError(BUSY));
@@ -188,13 +177,6 @@ function isAbort({ name }: Error): boolean {
 
 function nothing(): ConfigurationError {
   return new ConfigurationError("there is nothing to retry: regenerate() asks for another answer");
-}
-
-/** Returns the signal of the next stop of a chat. */
-function stopOf(chat: Chat): AbortSignal {
-  const known = stops.get(chat) ?? new AbortController();
-  stops.set(chat, known);
-  return known.signal;
 }
 
 /** Waits for the records of a turn that has ended. They are on their way, unless they were removed since. */

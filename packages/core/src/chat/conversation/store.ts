@@ -23,9 +23,10 @@ import type { ChatOptionsFor, ChatStoreOptions } from "./options.js";
 import type { ThreadKeeper } from "./persistence/keeper.js";
 import type { KeptThread } from "./persistence/parts.js";
 import { createQueue, type QueuedMessage } from "./queue.js";
+import { stopSignalOf } from "./server-work.js";
 import { lastMessage, refresh } from "./shown.js";
 import { snapshotOf } from "./snapshot.js";
-import { addAll, forget, givenBack, replaceAll, stop } from "./stop.js";
+import { addAll, forget, givenBack, replaceAll, stop, stopped } from "./stop.js";
 import { createStorageSession } from "./storage-session.js";
 import { createThreadList } from "./thread-list.js";
 import { stopTurn } from "./turn/end.js";
@@ -196,12 +197,14 @@ function verbsOf(chat: Chat, read: ReadOptions): ChatStore {
 function serverVerbsOf(chat: Chat, read: ReadOptions, verbs: ChatStore): Partial<ChatStore> {
   const turns = () => import("./server-turns.js").then(({ serverTurns }) => serverTurns(chat, read));
   type Turns = Awaited<ReturnType<typeof turns>>;
-  const handOver = (act: (turns: Turns) => ThreadTurn | Promise<ThreadTurn>) =>
-    chat.storage.whenReady(() =>
+  const handOver = (act: (turns: Turns) => ThreadTurn | Promise<ThreadTurn>) => {
+    const signal = stopSignalOf(chat);
+    return chat.storage.whenReady(() =>
       turns()
-        .then(act)
+        .then((loaded) => (signal.aborted ? notSent(asError(signal.reason)) : act(loaded)))
         .catch((cause) => notSent(asError(cause))),
     );
+  };
   return {
     send: (content, { images = [] } = {}) => handOver(({ send }) => send({ content, images })),
     edit: (messageId, content, { images } = {}) =>
@@ -211,11 +214,16 @@ function serverVerbsOf(chat: Chat, read: ReadOptions, verbs: ChatStore): Partial
     approve: (id) => handOver(({ react }) => react(id, { approved: true })),
     deny: (id, denied = "the user did not allow the call") => handOver(({ react }) => react(id, { denied })),
     addToolResult: (id, output) => handOver(({ react }) => react(id, { output })),
-    stop: () =>
-      chat.storage.isReadOnly ||
-      void turns()
+    stop() {
+      if (chat.storage.isReadOnly) return;
+      // gives what waits back at once, also where the code is still loading
+      chat.stopping?.abort(stopped());
+      chat.stopping = undefined;
+      chat.storage.stop(stopped());
+      turns()
         .then(({ stop }) => stop())
-        .catch(verbs.stop),
+        .catch(verbs.stop);
+    },
   };
 }
 

@@ -54,8 +54,10 @@ export function endOf(
     return endWith(messages, "not-sent", question.error);
   if (!last || last === before || last.role !== "assistant" || !last.outcome) return undefined;
   const { toolCalls = [], outcome, error } = last;
+  const node = thread.node(last.id);
+  if (node?.isStopped && outcome === "tool-calls") return { messages, outcome: "stopped" };
   const isWaiting = toolCalls.some(isPending) && !toolCalls.some((call) => isOpen(call) && !isPending(call));
-  if (!isBetweenSteps(last) || isWaiting)
+  if (!node || !isBetweenSteps(node) || isWaiting)
     return endWith(messages, outcome === "tool-calls" && error ? "interrupted" : outcome, error);
   // another device has gone on without the calls
   return path.length < found.length ? { messages, outcome: "stopped" } : undefined;
