@@ -241,4 +241,14 @@ export const knownDeviceBugs: readonly KnownBug[] = [
       change(`${conversation}/server-work.ts`, " && !isStopped", ""),
     ],
   },
+  {
+    name: "a record in doubt goes back to an older one, as a read that was on its way comes behind a write",
+    changes: [
+      change(
+        `${remote}/replica.ts`,
+        "if (versions.of(key) >= at + Number(writtenOver.has(key)) &&",
+        "if (versions.of(key) >= at && !writtenOver.has(key) &&",
+      ),
+    ],
+  },
 ];

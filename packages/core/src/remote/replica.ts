@@ -198,8 +198,8 @@ export function createReplica({ local, outbox, place, onDue, onUse, onUnsure }: 
     for (const [key, { version: at, value: theirs }] of incoming) {
       const entry = outbox.of(collection).get(key);
       if ((writtenAt.get(key) ?? 0) > askedAt) continue;
-      // a change that was taken over from a closed page may not know what this page knows
-      if (versions.of(key) >= at && !(entry && entry.seen < at) && !writtenOver.has(key)) continue;
+      // in doubt, the newest one that is known is news; what a closed page has left may not know what this page knows
+      if (versions.of(key) >= at + Number(writtenOver.has(key)) && !(entry && entry.seen < at)) continue;
       versions.note(key, at);
       const mine = entry ?? (copy.has(key) ? { value: copy.get(key) } : undefined);
       const { value, isAhead } = mine
