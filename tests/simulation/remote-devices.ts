@@ -122,7 +122,8 @@ function eventsOf(
   const written = Object.entries<{ value?: unknown }>(changes).map(([key, { value }]): KeptEvent => {
     return { at: endedAt, device, did: "write", key, record: value ?? undefined };
   });
-  const isAll = Object.keys(JSON.parse(received).taken).length === written.length;
+  // of an answer that broke off nobody knows what was taken
+  const isAll = received.endsWith("}") && Object.keys(JSON.parse(received).taken).length === written.length;
   const freed = isAll ? (release as string[]) : [];
   return [...written, ...freed.map((key): KeptEvent => ({ at: endedAt, device, did: "give back", key }))];
 }
