@@ -251,4 +251,14 @@ export const knownDeviceBugs: readonly KnownBug[] = [
       ),
     ],
   },
+  {
+    name: "a message that was cleared is shown again, as it was removed while a device read it under its lock",
+    changes: [
+      change(
+        `${conversation}/persistence/reading.ts`,
+        "return new Map([...records].filter(([key]) => !gone.has(key)));",
+        "return records;",
+      ),
+    ],
+  },
 ];

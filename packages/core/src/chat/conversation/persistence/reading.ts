@@ -38,6 +38,8 @@ export function createThreadReader(
   const stored = new Set<string>();
   /** Ids that other tabs have removed since a read began; undefined while nothing is read. */
   let removedMeanwhile: Set<string> | undefined;
+  /** The same for each `refresh` that is under way. */
+  const refreshes = new Set<Set<string>>();
   /** Until the thread was read, each write that succeeds reads it again. */
   let isRead = false;
   let open = new AbortController();
@@ -59,7 +61,7 @@ export function createThreadReader(
     async refresh(id) {
       try {
         if (!isRead || !areSeen()) return;
-        const records = await waitForStorage(client.clock, readAll);
+        const records = await readWhatStays();
         queue.forgetUnless(records);
         merge(records);
         // the lock may come before the notice of the removal
@@ -95,6 +97,18 @@ export function createThreadReader(
     merged(nodes, records);
   }
 
+  /** Reads the records, without those that other tabs have removed meanwhile: the storage may have read them before. */
+  async function readWhatStays(): Promise<Records> {
+    const gone = new Set<string>();
+    refreshes.add(gone);
+    try {
+      const records = await waitForStorage(client.clock, readAll);
+      return new Map([...records].filter(([key]) => !gone.has(key)));
+    } finally {
+      refreshes.delete(gone);
+    }
+  }
+
   async function readAll(): Promise<Records> {
     return storage.read(collection);
   }
@@ -126,7 +140,8 @@ export function createThreadReader(
         if (!isPassed || kept.device !== undefined) stored.add(key);
         if (!isPassed) removeAgain(key);
       }
-      removedMeanwhile?.[record === undefined ? "add" : "delete"](key);
+      for (const gone of [removedMeanwhile, ...refreshes])
+        gone?.[record === undefined ? "add" : "delete"](key);
     }
     // an answer in flight is shown only where other tabs can notice that its tab was closed
     const nodes = nodesIn(changes, kept.device).filter(
