@@ -261,4 +261,11 @@ export const knownDeviceBugs: readonly KnownBug[] = [
       ),
     ],
   },
+  {
+    name: "an answer that a device was passed, and that was cleared before its record came, streams for ever",
+    changes: [
+      change(`${remote}/replica.ts`, "!copy.isShown(key)", "!copy.has(key)"),
+      change(`${remote}/session.ts`, "await replica.forgetPassed();", ""),
+    ],
+  },
 ];

@@ -177,6 +177,8 @@ export function createDevice(
   /** Versions that this device has seen. */
   const seen = new Map<string, number>();
   const dirty = new Set<string>();
+  /** Keys of records that other devices have passed. */
+  const passed = new Set<string>();
   const pages = new Set<Page>();
   const watchers = new Set<Watcher>();
   const lockListeners = new Set<{ readonly page: Page; readonly listener: () => void }>();
@@ -206,7 +208,10 @@ export function createDevice(
         poke();
       }
     },
-    passed: (texts: Texts) => notify(texts, undefined),
+    passed(texts: Texts): void {
+      for (const key of texts.keys()) passed.add(key);
+      notify(texts, undefined);
+    },
     goOnline(): void {
       device.isOnline = true;
       device.told("locks");
@@ -349,7 +354,8 @@ export function createDevice(
       const isRemoved = text === undefined || (dirty.has(key) && own === undefined);
       const joined = isRemoved ? undefined : dirty.has(key) ? joinedText(key, own, text) : text;
       if (joined === text) dirty.delete(key);
-      if (joined === own) continue;
+      // what was passed and never came is shown, too
+      if (joined === own && !(joined === undefined && passed.has(key))) continue;
       put(key, joined);
       changed.set(key, joined);
     }

@@ -5,19 +5,10 @@ import { recordsOf, textsOf } from "../storage/texts.js";
 type Records = ReadonlyMap<string, unknown>;
 export type Listener = (changes: Records) => void;
 
-/** Copy of a collection: in the local storage, and in memory while it is watched. */
-export interface Copy {
+/** The part of a copy that the session of its collection has, too. */
+export interface CopyPart {
+  /** Number of watchers. The copy is in memory while there are any. */
   readonly watchers: () => number;
-  /** Calls `listener` with changes. Returns a function that ends this. */
-  subscribe(listener: Listener): () => void;
-  notify(changes: Records): void;
-  /** Returns the record in memory; undefined where there is none. */
-  get(key: string): unknown;
-  has(key: string): boolean;
-  /** Changes a record in memory. */
-  set(key: string, value: unknown): void;
-  /** Changes records in memory and in the local storage, and notifies the watchers. */
-  keep(changes: Records): Promise<void>;
   /**
    * Reads the local storage. The first time, for all parts of the page together: a later read may be made under a lock whose
    * last holder has written something of which no notice has come yet.
@@ -25,6 +16,27 @@ export interface Copy {
   read(): Promise<Records>;
   /** Returns the records as they are now, after the first read. */
   load(): Promise<Records>;
+  /** Changes records in memory and in the local storage, and notifies the watchers. */
+  keep(changes: Records): Promise<void>;
+  /** Shows records that another device passes. Nothing is kept. */
+  show(records: Records): void;
+  /** Takes back what was passed before a read, and is not among what was read: it was removed meanwhile. */
+  forgetPassed(): Promise<void>;
+}
+
+/** Copy of a collection: in the local storage, and in memory while it is watched. */
+export interface Copy extends CopyPart {
+  readonly part: CopyPart;
+  /** Calls `listener` with changes. Returns a function that ends this. */
+  subscribe(listener: Listener): () => void;
+  notify(changes: Records): void;
+  /** Returns the record in memory; undefined where there is none. */
+  get(key: string): unknown;
+  has(key: string): boolean;
+  /** True for a record that watchers were shown: one in memory, or one that was passed. */
+  isShown(key: string): boolean;
+  /** Changes a record in memory. */
+  set(key: string, value: unknown): void;
   /** Writes records into the local storage alone. */
   store(changes: Records): Promise<void>;
   /** True while a write of a record into the local storage is on its way: one of another tab may come before or after it. */
@@ -41,10 +53,14 @@ export function createCopy(local: RecordStorage, name: string): Copy {
   let changed = new Set<string>();
   /** Numbers of writes on their way, by key. */
   const storing = new Map<string, number>();
+  /** Keys of records that were passed, and that have not come yet. */
+  const passed = new Set<string>();
   let loading: Promise<Records> | undefined;
   let wasRead = false;
+  const part: CopyPart = { watchers: () => listeners.size, read, load, keep, show, forgetPassed };
   return {
-    watchers: () => listeners.size,
+    ...part,
+    part,
     subscribe(listener) {
       // wrapped: a listener that is added twice is called twice
       const entry: Listener = (changes) => listener(changes);
@@ -54,27 +70,39 @@ export function createCopy(local: RecordStorage, name: string): Copy {
     notify,
     get: (key) => records.get(key),
     has: (key) => records.has(key),
+    isShown: (key) => records.has(key) || passed.has(key),
     set,
-    async keep(changes) {
-      for (const [key, value] of changes) set(key, value);
-      notify(changes);
-      await store(changes);
-    },
     store,
     isStoring: (key) => storing.has(key),
-    async read() {
-      if (wasRead || listeners.size === 0) return local.read(name);
-      wasRead = true;
-      return new Map(await load());
-    },
-    load,
     forget() {
       records = new Map();
+      passed.clear();
       changed = new Set();
       loading = undefined;
       wasRead = false;
     },
   };
+
+  async function read(): Promise<Records> {
+    if (wasRead || listeners.size === 0) return local.read(name);
+    wasRead = true;
+    return new Map(await load());
+  }
+
+  async function keep(changes: Records): Promise<void> {
+    for (const [key, value] of changes) set(key, value);
+    notify(changes);
+    await store(changes);
+  }
+
+  function show(shown: Records): void {
+    for (const key of shown.keys()) if (!records.has(key)) passed.add(key);
+    notify(shown);
+  }
+
+  async function forgetPassed(): Promise<void> {
+    await keep(new Map([...passed].map((key) => [key, undefined])));
+  }
 
   async function store(changes: Records): Promise<void> {
     if (changes.size === 0) return;
@@ -113,6 +141,7 @@ export function createCopy(local: RecordStorage, name: string): Copy {
   function set(key: string, value: unknown): void {
     if (listeners.size === 0) return;
     changed.add(key);
+    passed.delete(key);
     if (value === undefined) records.delete(key);
     else records.set(key, value);
   }

@@ -4,7 +4,7 @@ import type { RecordStorage } from "../storage/storage.js";
 import { recordsOf, textsOf } from "../storage/texts.js";
 import type { ServerRecord } from "./answers.js";
 import { type Borrowed, createBorrowed } from "./borrowed.js";
-import { createCopy, type Listener } from "./copy.js";
+import { type CopyPart, createCopy, type Listener } from "./copy.js";
 import { joinRecords } from "./join.js";
 import type { Outbox, OutboxEntry } from "./outbox.js";
 import type { Place } from "./place.js";
@@ -13,16 +13,10 @@ import type { Doubts } from "./sync-state.js";
 type Records = ReadonlyMap<string, unknown>;
 
 /** The copy of one collection in this page: it joins what is written here with what comes from elsewhere. */
-export interface Replica {
+export interface Replica extends CopyPart {
   readonly place: Place;
-  /** Number of watchers. The copy is in memory while there are any. */
-  readonly watchers: () => number;
   /** Calls `listener` with what others change. */
   watch(listener: Listener, onRefusal?: (error: unknown) => void): () => void;
-  /** Reads the local storage. The first time, for all parts of the page together. */
-  read(): Promise<Records>;
-  /** Returns the records as they are now, after the first read. */
-  load(): Promise<Records>;
   /**
    * Writes records, and puts them into the outbox.
    *
@@ -59,10 +53,6 @@ export interface Replica {
   forgetVersions(): void;
   /** Puts all records into the outbox, as if the server had none of them. It takes those that it has as they are. */
   sendAll(): Promise<void>;
-  /** Changes records in this browser alone. */
-  keep(changes: Records): Promise<void>;
-  /** Shows records that another device passes. Nothing is kept. */
-  show(records: Records): void;
   /** Forgets the versions, and the copy in memory. */
   reset(): void;
 }
@@ -103,11 +93,9 @@ export function createReplica({ local, outbox, place, onDue, onUse, onUnsure }: 
     Math.max(outbox.of(collection).get(key)?.seen ?? 0, versions.of(key), versions.ofAll());
   let stop: (() => void) | undefined;
   return {
+    ...copy.part,
     place,
-    watchers: copy.watchers,
     watch,
-    read: copy.read,
-    load: copy.load,
     write,
     take,
     now: () => moment,
@@ -134,8 +122,6 @@ export function createReplica({ local, outbox, place, onDue, onUse, onUnsure }: 
       await outbox.put(collection, all);
       onDue();
     },
-    keep: copy.keep,
-    show: copy.notify,
     reset() {
       versions.forget();
       forgetCopy();
@@ -207,7 +193,7 @@ export function createReplica({ local, outbox, place, onDue, onUse, onUnsure }: 
         : { value: theirs, isAhead: false };
       if (isAhead) ahead.set(key, { value, seen: at, base: theirs });
       else if (entry) settled.set(key, entry);
-      const isHere = isSame(copy.get(key), value) && (value !== undefined || !copy.has(key));
+      const isHere = isSame(copy.get(key), value) && (value !== undefined || !copy.isShown(key));
       if (writtenOver.delete(key) || !isHere) changes.set(key, value);
       copy.set(key, value);
     }

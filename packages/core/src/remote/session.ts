@@ -130,6 +130,7 @@ async function catchUp(options: SessionOptions, signal: AbortSignal): Promise<nu
   const { state, doubts, doubtsKeys } = await readState(options);
   for (const key of doubts.keys()) replica.doubt(key);
   const version = await readAll(options, state, state && sinceOf(state, doubts), signal);
+  await replica.forgetPassed();
   const settled = new Map(doubtsKeys.map((key) => [key, undefined]));
   if (settled.size > 0) await local.write(stateNameOf(client, replica.place), settled);
   return version;
