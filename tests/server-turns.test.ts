@@ -228,6 +228,24 @@ test("A chat that is closed leaves no promise open: its turns go on at the serve
   expect(laptop.messages()[1]?.toolCalls).toMatchObject([{ state: "running" }]);
 });
 
+test("A message that is stopped before its page has handed it over is given back, and is never asked", async () => {
+  const asked: unknown[] = [];
+  const server = await open(({ messages }) => {
+    asked.push(messages.at(-1)?.content);
+    return "Here";
+  });
+  const { chat, messages } = device(server.url);
+  // the chat is not read yet, and neither is the code for turns of the server
+  const turn = chat.send("Walk");
+  chat.stop();
+  expect(await turn).toMatchObject({ outcome: "not-sent", messages: [], error: { name: "AbortError" } });
+  expect(await chat.send("Where?")).toMatchObject({ outcome: "complete" });
+  const next = chat.send("And now?");
+  chat.stop();
+  expect(await next).toMatchObject({ error: { name: "AbortError" } });
+  expect([asked, messages().map(({ content }) => content)]).toEqual([["Where?"], ["Where?", "Here"]]);
+});
+
 test("Two clicks at once hand over one message; the second one waits, and a stop gives it back", async () => {
   const asked: unknown[] = [];
   const server = await open(({ messages }) => {

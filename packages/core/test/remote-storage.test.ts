@@ -539,6 +539,38 @@ describe("a record that two tabs write at once", () => {
   });
 });
 
+describe("an answer that another device passes, and that is cleared before its record came", () => {
+  async function shownOnly() {
+    const page = openPage();
+    page.set("a", message("a"));
+    const opened = await page.open();
+    await rest();
+    page.follows[0]?.send("passed", { records: { b: message("b") } });
+    await rest();
+    expect([...opened.shown.keys()]).toEqual(["a", "b"]);
+    return { page, opened, version: page.set("b", null) };
+  }
+
+  test("It is taken back with the news of its removal", async () => {
+    const { page, opened, version } = await shownOnly();
+    page.follows[0]?.send("records", { version, records: {}, removed: ["b"] }, version);
+    await rest();
+    expect([...opened.shown.keys()]).toEqual(["a"]);
+    opened.stop();
+  });
+
+  test("It is taken back after a connection that was lost meanwhile", async () => {
+    const { page, opened } = await shownOnly();
+    page.lose(5);
+    page.set("a", message("a"));
+    page.follows[0]?.cut();
+    await page.clock.advance(60_000);
+    await rest();
+    expect([...opened.shown.keys()]).toEqual(["a"]);
+    opened.stop();
+  });
+});
+
 test("Doubts that no page has noted keep no page from following", async () => {
   const memory = memoryStorage();
   const page = openPage(undefined, memory);
