@@ -43,7 +43,12 @@ describe.each(Object.entries(freshApps))(
       await prepare(shop, fresh, registry);
       await addComponents(shop, registry);
       await shop.run("app", ["npm", "run", "build"]);
-      gateway = await serve(createEmulator({ cors: true, speed: Number.POSITIVE_INFINITY }), { port: 0 });
+      const emulator = createEmulator({
+        cors: true,
+        speed: Number.POSITIVE_INFINITY,
+        chat: ({ messages }) => (messages.at(-1)?.content === "Show Markdown" ? ANSWER : undefined),
+      });
+      gateway = await serve(emulator, { port: 0 });
       started = await shop.start("app", fresh.start);
     }, 600_000);
     afterAll(async () => {
@@ -109,6 +114,39 @@ describe.each(Object.entries(freshApps))(
         .filter({ hasText: "The answer is complete." })
         .waitFor({ state: "attached" });
       await expect.poll(axe).toEqual([]);
+      expect(problems).toEqual([]);
+    });
+
+    test("An answer has code in colors, a table and a formula, in light and in dark", {
+      timeout: 120_000,
+    }, async () => {
+      await ask("Show Markdown");
+      const answer = page.getByRole("article", { name: "Assistant's answer" });
+      const code = answer.getByRole("figure", { name: "Code: ts" });
+      const word = code.locator("span[style*=color]").getByText("const", { exact: true });
+      await word.waitFor({ timeout: 60_000 });
+      await answer.getByRole("cell", { name: "2.0 bar" }).waitFor();
+      await expect.poll(() => answer.locator(".katex-display").count()).toBe(1);
+      expect(await answer.locator(".katex-error").count()).toBe(0);
+      // the fonts of KaTeX's style sheet, and not those of the page
+      expect(
+        await answer
+          .locator(".katex")
+          .first()
+          .evaluate((it) => getComputedStyle(it).fontFamily),
+      ).toContain("KaTeX");
+      const colorIn = (isDark: boolean) =>
+        word.evaluate((it, dark) => {
+          document.documentElement.classList.toggle("dark", dark);
+          return getComputedStyle(it).color;
+        }, isDark);
+      expect(await colorIn(true)).not.toBe(await colorIn(false));
+      await expect.poll(axe).toEqual([]);
+      await code.getByRole("button", { name: "Wrap lines" }).click();
+      await code.getByRole("button", { name: "Wrap lines", pressed: true }).waitFor();
+      const saving = page.waitForEvent("download");
+      await code.getByRole("button", { name: "Download" }).click();
+      expect((await saving).suggestedFilename()).toBe("code.ts");
       expect(problems).toEqual([]);
     });
 
@@ -214,6 +252,9 @@ describe.each(Object.entries(freshApps))(
       await page.getByText("50,000 tokens of 200,000 tokens left").waitFor();
       await page.getByText("From another device").waitFor();
       await page.getByText("2 messages are not saved.").waitFor();
+      const markdown = page.getByRole("region", { name: "Markdown" });
+      await markdown.getByRole("listitem", { name: "#0b7a72" }).waitFor();
+      await markdown.getByRole("button", { name: "Show image from pictures.example" }).waitFor();
       await expect.poll(axe).toEqual([]);
       for (const name of ["Stop", "Retry now", "Retry anyway", "Generate"]) {
         await button(name).click();
@@ -284,6 +325,22 @@ describe.each(Object.entries(freshApps))(
     });
   },
 );
+
+const FENCE = "```";
+/** An answer with what Markdown has to show. */
+const ANSWER = `The pressure at a depth $h$:
+
+$$
+p(h) = p_0 + \\rho g h
+$$
+
+| depth | pressure |
+| ----- | -------: |
+| 10 m  |  2.0 bar |
+
+${FENCE}ts
+const pressure = (depth: number) => 1.013 + depth / 10;
+${FENCE}`;
 
 /** A picture of 16 × 16 pixels. */
 const DOT =

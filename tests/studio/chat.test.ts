@@ -125,6 +125,28 @@ describe.skipIf(!findChromium())("the studio's chat in Chromium (skipped where t
       await expect.poll(() => studio.answer().locator(".katex").count()).toBeGreaterThan(3);
     });
 
+    test("Code has the colors of the theme that is chosen, and of the system where none is", async () => {
+      studio.spend();
+      await page.emulateMedia({ colorScheme: "light" });
+      await askAndWait("Show me what you can do");
+      const code = studio.answer().getByRole("figure", { name: "Code: ts" });
+      const word = code.locator("span[style*=color]").getByText("interface", { exact: true });
+      const color = () => word.evaluate((it) => getComputedStyle(it).color);
+      const light = await color();
+      await button("Theme: system").click();
+      await button("Theme: light").click();
+      await button("Theme: dark").waitFor();
+      const dark = await color();
+      expect(dark).not.toBe(light);
+      await button("Theme: dark").click();
+      await expect.poll(color).toBe(light);
+      await page.emulateMedia({ colorScheme: "dark" });
+      await expect.poll(color).toBe(dark);
+      await button("Theme: system").click();
+      await button("Theme: light").waitFor();
+      await expect.poll(color).toBe(light);
+    });
+
     test("An answer in JSON is shown as code", async () => {
       const turn = async () => {
         await button("Settings").click();
@@ -146,7 +168,7 @@ describe.skipIf(!findChromium())("the studio's chat in Chromium (skipped where t
     });
 
     test("keeps a place for its formulas and its diagram until they can be drawn", async () => {
-      const release = await studio.hold("**/{assets/katex-*.js,diagram.html}");
+      const release = await studio.hold("**/{assets/formula-math-*.js,diagram.html}");
       await page.reload();
       await askAndWait("Show me what you can do");
       const formula = studio.answer().getByRole("img", { name: "Formula" });

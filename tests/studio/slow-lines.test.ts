@@ -14,7 +14,7 @@ describe.skipIf(!hasChromium)("The studio on a slow line in Chromium (skipped wh
   }
 
   test("An answer that streams is shown as plain text until Markdown is loaded, and as Markdown then", async () => {
-    const release = await studio.hold("**/assets/markdown-*.js");
+    const release = await studio.hold("**/assets/diagram-*.js");
     await studio.page.reload();
     await ask("[[stall]] Hello");
     await answer().locator("p.whitespace-pre-wrap").filter({ hasText: /\w/ }).waitFor();

@@ -188,7 +188,7 @@ export async function prepare(shop: Workshop, fresh: Fresh, { url }: ServedRegis
     aliases: { components: "@/components", utils: "@/lib/utils" },
   };
   shop.write("app/components.json", JSON.stringify(components));
-  await shop.run("app", [...npmInstall, ...packages, "valibot", "streamdown"]);
+  await shop.run("app", [...npmInstall, ...packages, "valibot"]);
 }
 
 const npmInstall = ["npm", "install", "--prefer-offline", "--no-audit", "--no-fund"];
@@ -204,7 +204,6 @@ export async function addComponents(shop: Workshop, { url }: ServedRegistry): Pr
 
 /** A theme with the names of shadcn. Its colors are those that components have to be readable with. */
 const THEME = `@import "tailwindcss";
-@source "../node_modules/streamdown/dist/*.js";
 @custom-variant dark (&:is(.dark *));
 
 :root {

@@ -16,6 +16,7 @@ import { Steps } from "@/components/sluice/steps";
 import { Toasts, toast } from "@/components/sluice/toasts";
 import { VideoTaskCard } from "@/components/sluice/video-task-card";
 import { Retrying } from "@/components/sluice/waiting";
+import { MarkdownAnswer } from "./markdown";
 import { VideoForm } from "./video-form";
 
 /* States that a page seldom comes to: each component in those that only a server, another device or bad luck brings. */
@@ -89,6 +90,9 @@ export function Gallery() {
           onApprove={press("approve")}
           onDeny={press("deny")}
         />
+      </Part>
+      <Part title="Markdown">
+        <MarkdownAnswer />
       </Part>
       <Part title="Model">
         <ModelMenu models={models} model={model} onChange={setModel} />

@@ -9,8 +9,8 @@ import { Button } from "@/components/sluice/button";
 import { Chat } from "@/components/sluice/chat";
 import { ConversationList } from "@/components/sluice/conversation-list";
 import { Cost } from "@/components/sluice/cost";
+import { Markdown } from "@/components/sluice/markdown";
 import { MessageCost } from "@/components/sluice/message-cost";
-import { markdown } from "./markdown";
 import { prices } from "./prices";
 import { storage } from "./storage";
 import { tools, toolTitles } from "./tools";
@@ -68,6 +68,10 @@ function createId(): string {
   return crypto.randomUUID();
 }
 
+function renderText(text: string, isLive: boolean) {
+  return <Markdown text={text} isLive={isLive} />;
+}
+
 /** One conversation, with what it has cost: also the versions that are not shown. */
 function Conversation({ id }: { readonly id: string }) {
   const model = "alpha-v4.1-flash";
@@ -82,7 +86,7 @@ function Conversation({ id }: { readonly id: string }) {
         chat={chat}
         id={id}
         model={model}
-        renderText={markdown}
+        renderText={renderText}
         toolTitles={toolTitles}
         below={(text, images) => (
           <MessageCost

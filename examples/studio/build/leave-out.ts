@@ -5,7 +5,7 @@ const languages =
   `c cpp csharp css dart diff docker elixir go graphql haskell hcl html http ini java javascript json jsonc jsx kotlin
   latex lua make markdown nginx perl php powershell python r ruby rust scala scss shellscript shellsession sql swift toml
   tsx typescript vue xml yaml zig`.split(/\s+/);
-/** The themes of `src/ui/highlight-worker.ts`. */
+/** The themes of `highlight-worker.ts` of the registry. */
 const themes = ["github-light-default", "github-dark-default"];
 /** Mermaid's diagrams that are drawn; others are shown as their code. */
 const diagrams =

@@ -11,7 +11,7 @@ import { later } from "../ui/later.js";
 import { CONTINUE, isWaitingForNetwork, useVerbs } from "./chat.js";
 import { changeSettings, modelWords, toolTitles } from "./settings.js";
 
-const Markdown = later(async () => (await import("./markdown.js")).Markdown);
+const Markdown = later(async () => (await import("./diagram.js")).Markdown);
 
 interface AnswerEndingProps {
   readonly message: ThreadMessage;

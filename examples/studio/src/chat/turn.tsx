@@ -10,9 +10,9 @@ import { CopyButton } from "@/components/sluice/copy-button";
 import { AnswerSource } from "@/components/sluice/devices";
 import { canRetry } from "@/components/sluice/ending";
 import { UserMessage } from "@/components/sluice/message";
+import { soon } from "@/components/sluice/soon";
 import { isAsking } from "@/components/sluice/steps";
 import { Silence } from "@/components/sluice/waiting";
-import { soon } from "../browser.js";
 import { prices } from "../costs.js";
 import { later } from "../ui/later.js";
 import { costWords, sourceWords } from "../words.js";
@@ -20,7 +20,7 @@ import { CONTINUE, type TurnMessages, useVerbs } from "./chat.js";
 import { AnswerEnding, AnswerSteps, NoAnswer, Waiting } from "./ending.js";
 import { modelWords } from "./settings.js";
 
-const Markdown = later(async () => (await import("./markdown.js")).Markdown);
+const Markdown = later(async () => (await import("./diagram.js")).Markdown);
 // before the first answer comes
 void Markdown.preload();
 

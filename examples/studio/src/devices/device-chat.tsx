@@ -10,7 +10,7 @@ import { authorWords, deviceWords, READ_ONLY } from "../room-words.js";
 import { later } from "../ui/later.js";
 import { toolWords } from "../words.js";
 
-const Markdown = later(async () => (await import("../chat/markdown.js")).Markdown);
+const Markdown = later(async () => (await import("../chat/diagram.js")).Markdown);
 // without a network it could not be loaded any more
 void Markdown.preload();
 

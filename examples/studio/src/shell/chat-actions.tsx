@@ -12,9 +12,10 @@ import {
   Trash2,
 } from "lucide-react";
 import * as v from "valibot";
+import { saveText } from "@/components/sluice/save-file";
 import { client, storage } from "../client.js";
 import { createId, openRoute } from "../rooms.js";
-import { saveText } from "../ui/code.js";
+
 import { toast } from "../ui/popups.js";
 import { movedWords, transferWords } from "../words.js";
 import type { Action } from "./actions.js";

@@ -10,7 +10,7 @@ import { Dialog } from "../ui/popups.js";
 import { type Action, useActions } from "./actions.js";
 import { closeOverlay, keysOf } from "./commands.js";
 
-const Markdown = later(async () => (await import("../chat/markdown.js")).Markdown);
+const Markdown = later(async () => (await import("../chat/diagram.js")).Markdown);
 
 interface PaletteProps {
   /** Text of the search. It is kept outside: one can write before this is loaded. */

@@ -1,5 +1,5 @@
 import { strToU8, zipSync } from "fflate";
-import { saveFile } from "../../ui/code.js";
+import { saveFile } from "@/components/sluice/save-file";
 import type { Project } from "./project.js";
 
 export { projectOf } from "./project.js";

@@ -1,5 +1,7 @@
+"use client";
+
 import { useEffect, useRef, useState } from "react";
-import type { HighlightAnswer, HighlightOrder } from "./highlight-worker.js";
+import type { HighlightAnswer, HighlightOrder } from "@/components/sluice/highlight-worker";
 
 interface CodeProps {
   readonly code: string;
@@ -8,12 +10,13 @@ interface CodeProps {
   readonly isIncomplete?: boolean;
 }
 
-/** Code in colours; plain until the highlighter is there. */
+/** Code in colors; plain until the highlighter is there. */
 export function Highlighted({ code, language, isIncomplete = false }: CodeProps) {
   const result = useHighlight(code, language, isIncomplete);
   if (!result || !code.startsWith(result.code)) return <code>{code}</code>;
   return (
-    <code>
+    // the colors are those of the theme, also where a class chooses it and not the browser
+    <code className="scheme-light dark:scheme-dark">
       {result.tokens.map((line, index) => (
         <span key={index}>
           {line.map(({ content, htmlStyle, offset }) => (
@@ -29,7 +32,7 @@ export function Highlighted({ code, language, isIncomplete = false }: CodeProps)
   );
 }
 
-/** Colours of both themes: the page's colour scheme chooses. */
+/** Colors of both themes: the color scheme of the code chooses. */
 function styleOf(style: Record<string, string> | string | undefined) {
   if (typeof style !== "object") return undefined;
   const { color, "--shiki-dark": dark } = style;
@@ -43,7 +46,7 @@ let orders = 0;
 /** Receivers of the answers of the worker. */
 const receivers = new Map<number, (tokens: Tokens | undefined) => void>();
 
-/** Finds the colours of some code; undefined where the worker can't be loaded now. */
+/** Finds the colors of some code; undefined where the worker can't be loaded now. */
 function highlight(order: Omit<HighlightOrder, "id">): Promise<Tokens | undefined> {
   worker ??= startWorker();
   orders += 1;
@@ -67,7 +70,7 @@ function startWorker(): Worker {
   return started;
 }
 
-/** The colours of some code, or of its beginning while it grows. One order at a time: the worker may be slower. */
+/** The colors of some code, or of its beginning while it grows. One order at a time: the worker may be slower. */
 function useHighlight(code: string, language: string, isIncomplete: boolean) {
   const [result, setResult] = useState<{ code: string; tokens: Tokens }>();
   const latest = useRef({ code, language, isIncomplete });
@@ -86,19 +89,4 @@ function useHighlight(code: string, language: string, isIncomplete: boolean) {
     }
   }, [code, language, isIncomplete]);
   return result;
-}
-
-/** Saves a text as a file. */
-export function saveText(text: string, fileName: string): void {
-  saveFile(new Blob([text], { type: "text/plain" }), fileName);
-}
-
-/** Saves a file. */
-export function saveFile(file: Blob, fileName: string): void {
-  const url = URL.createObjectURL(file);
-  const link = document.createElement("a");
-  link.href = url;
-  link.download = fileName;
-  link.click();
-  URL.revokeObjectURL(url);
 }

@@ -1,6 +1,6 @@
 import { createCodePlugin, type HighlightResult } from "@streamdown/code";
 
-/* A worker that finds the colours of code: the grammar of a language takes longer to compile than a page may block. */
+/* A worker that finds the colors of code: the grammar of a language takes longer to compile than a page may block. */
 
 /** Code to highlight. */
 export interface HighlightOrder {
@@ -11,13 +11,13 @@ export interface HighlightOrder {
   readonly isIncomplete: boolean;
 }
 
-/** The code in coloured pieces. */
+/** The code in colored pieces. */
 export interface HighlightAnswer {
   readonly id: number;
   readonly tokens: HighlightResult["tokens"];
 }
 
-/** Themes of which each colour has enough contrast. */
+/** Themes of which each color has enough contrast. */
 const themes: ["github-light-default", "github-dark-default"] = [
   "github-light-default",
   "github-dark-default",

@@ -1,97 +1,27 @@
 import { useStore } from "@nanostores/react";
-import clsx from "clsx";
-import { Download, WrapText } from "lucide-react";
-import { type ComponentProps, isValidElement, type ReactNode, useEffect, useState } from "react";
-import { type ExtraProps, useIsCodeFenceIncomplete } from "streamdown";
-import { Chip, IconButton, Skeleton } from "@/components/sluice/button";
-import { CopyButton } from "@/components/sluice/copy-button";
+import { type ComponentProps, useEffect, useState } from "react";
+import { Chip, Skeleton } from "@/components/sluice/button";
+import { Markdown as Plain } from "@/components/sluice/markdown";
+import type { BlockProps } from "@/components/sluice/markdown-context";
 import { useMedia } from "../browser.js";
 import { theme } from "../shell/commands.js";
-import { Highlighted, saveText } from "../ui/code.js";
-import { FORMULA } from "./formulas.js";
 
-/** Code of an answer, in colours, with its language and tools. A Mermaid diagram is drawn. */
-export function CodeBlock({ children }: ComponentProps<"pre"> & ExtraProps) {
-  const isIncomplete = useIsCodeFenceIncomplete();
-  const { code, language } = partsOf(children);
-  if (language === FORMULA) return <Skeleton label="Formula" className="h-12" />;
-  const plain = <Code code={code} language={language} isIncomplete={isIncomplete} />;
-  if (language !== "mermaid") return plain;
+/** An answer's text as the registry's Markdown, with its Mermaid diagrams drawn. */
+export function Markdown(props: ComponentProps<typeof Plain>) {
+  return <Plain blocks={blocks} {...props} />;
+}
+
+const blocks = { mermaid: Block };
+
+function Block({ isIncomplete, ...diagram }: BlockProps) {
   // a diagram that is not finished can't be drawn
-  return isIncomplete ? diagramPlace : <Diagram code={code}>{plain}</Diagram>;
+  return isIncomplete ? diagramPlace : <Diagram {...diagram} />;
 }
-
-interface CodeProps {
-  readonly code: string;
-  readonly language: string;
-  readonly isIncomplete: boolean;
-}
-
-function Code({ code, language, isIncomplete }: CodeProps) {
-  const [isWrapped, setIsWrapped] = useState(false);
-  return (
-    <figure
-      dir="ltr"
-      aria-label={`Code: ${language || "text"}`}
-      className="overflow-hidden rounded-xl border"
-    >
-      <div className="flex items-center border-b bg-surface pr-1 pl-3 text-muted">
-        <span className="grow font-mono text-xs">{language || "text"}</span>
-        <IconButton label="Wrap lines" aria-pressed={isWrapped} onClick={() => setIsWrapped(!isWrapped)}>
-          <WrapText aria-hidden />
-        </IconButton>
-        <IconButton
-          label="Download"
-          onClick={() => saveText(code, `code.${extensions[language] ?? (language || "txt")}`)}
-        >
-          <Download aria-hidden />
-        </IconButton>
-        <CopyButton text={code} label="Copy code" />
-      </div>
-      <pre
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: the keyboard scrolls long lines
-        tabIndex={0}
-        className={clsx(
-          "overflow-x-auto p-3 font-mono text-sm -outline-offset-2",
-          isWrapped && "wrap-anywhere whitespace-pre-wrap",
-        )}
-      >
-        <Highlighted code={code} language={language} isIncomplete={isIncomplete} />
-      </pre>
-    </figure>
-  );
-}
-
-/** The text and the language of a fenced block. */
-function partsOf(children: ReactNode): { code: string; language: string } {
-  if (!isValidElement<{ className?: string; children?: ReactNode }>(children))
-    return { code: "", language: "" };
-  const { className = "", children: text } = children.props;
-  const language = /language-(\S+)/.exec(className)?.[1] ?? "";
-  return { code: String(Array.isArray(text) ? text.join("") : (text ?? "")).replace(/\n$/, ""), language };
-}
-
-/** Endings of files, for languages that have another name. */
-const extensions: Readonly<Record<string, string>> = {
-  typescript: "ts",
-  javascript: "js",
-  python: "py",
-  bash: "sh",
-  markdown: "md",
-  mermaid: "mmd",
-};
 
 const diagramPlace = <Skeleton label="Diagram" className="h-48" />;
 
-interface DiagramProps {
-  /** Mermaid code. */
-  readonly code: string;
-  /** The code as a block, shown on request and where it can't be drawn. */
-  readonly children: ReactNode;
-}
-
 /** A Mermaid diagram as an image. */
-function Diagram({ code, children }: DiagramProps) {
+function Diagram({ code, children }: Omit<BlockProps, "isIncomplete">) {
   const [showsCode, setShowsCode] = useState(false);
   const chosen = useStore(theme);
   const isDarkHere = useMedia("(prefers-color-scheme: dark)");

@@ -1,0 +1,87 @@
+"use client";
+
+import { Download, WrapText } from "lucide-react";
+import { type ComponentProps, isValidElement, type ReactNode, useContext, useState } from "react";
+import { type ExtraProps, useIsCodeFenceIncomplete } from "streamdown";
+import { IconButton, Skeleton } from "@/components/sluice/button";
+import { CopyButton } from "@/components/sluice/copy-button";
+import { FORMULA } from "@/components/sluice/formulas";
+import { Highlighted } from "@/components/sluice/highlighted-code";
+import { MarkdownContext } from "@/components/sluice/markdown-context";
+import { saveText } from "@/components/sluice/save-file";
+import { cn } from "@/lib/utils";
+
+/** Code of an answer, in colors, with its language and tools. A block of a language that the app draws is drawn. */
+export function CodeBlock({ children }: ComponentProps<"pre"> & ExtraProps) {
+  const isIncomplete = useIsCodeFenceIncomplete();
+  const { blocks, words } = useContext(MarkdownContext);
+  const { code, language } = partsOf(children);
+  if (language === FORMULA) return <Skeleton label={words.formula} className="h-12" />;
+  const plain = <Code code={code} language={language} isIncomplete={isIncomplete} />;
+  const Block = Object.hasOwn(blocks, language) ? blocks[language] : undefined;
+  return Block ? (
+    <Block code={code} isIncomplete={isIncomplete}>
+      {plain}
+    </Block>
+  ) : (
+    plain
+  );
+}
+
+interface CodeProps {
+  readonly code: string;
+  readonly language: string;
+  readonly isIncomplete: boolean;
+}
+
+function Code({ code, language, isIncomplete }: CodeProps) {
+  const { words } = useContext(MarkdownContext);
+  const [isWrapped, setIsWrapped] = useState(false);
+  const name = language || words.noLanguage;
+  return (
+    <figure dir="ltr" aria-label={words.code(name)} className="overflow-hidden rounded-xl border">
+      <div className="flex items-center border-b bg-secondary/50 pr-1 pl-3 text-muted-foreground">
+        <span className="grow font-mono text-xs">{name}</span>
+        <IconButton label={words.wrap} aria-pressed={isWrapped} onClick={() => setIsWrapped(!isWrapped)}>
+          <WrapText aria-hidden />
+        </IconButton>
+        <IconButton
+          label={words.download}
+          onClick={() => saveText(code, `code.${extensions[language] ?? (language || "txt")}`)}
+        >
+          <Download aria-hidden />
+        </IconButton>
+        <CopyButton text={code} words={words} />
+      </div>
+      <pre
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: the keyboard scrolls long lines
+        tabIndex={0}
+        className={cn(
+          "overflow-x-auto p-3 font-mono text-sm -outline-offset-2",
+          isWrapped && "wrap-anywhere whitespace-pre-wrap",
+        )}
+      >
+        <Highlighted code={code} language={language} isIncomplete={isIncomplete} />
+      </pre>
+    </figure>
+  );
+}
+
+/** The text and the language of a fenced block. */
+function partsOf(children: ReactNode): { code: string; language: string } {
+  if (!isValidElement<{ className?: string; children?: ReactNode }>(children))
+    return { code: "", language: "" };
+  const { className = "", children: text } = children.props;
+  const language = /language-(\S+)/.exec(className)?.[1] ?? "";
+  return { code: String(Array.isArray(text) ? text.join("") : (text ?? "")).replace(/\n$/, ""), language };
+}
+
+/** Endings of files, for languages that have another name. */
+const extensions: Readonly<Record<string, string>> = {
+  typescript: "ts",
+  javascript: "js",
+  python: "py",
+  bash: "sh",
+  markdown: "md",
+  mermaid: "mmd",
+};

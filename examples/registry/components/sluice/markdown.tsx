@@ -1,0 +1,94 @@
+"use client";
+
+import { memo, useEffect, useMemo, useState } from "react";
+import { type PluginConfig, Streamdown } from "streamdown";
+import { formulasOf } from "@/components/sluice/formulas";
+import { type Blocks, MarkdownContext } from "@/components/sluice/markdown-context";
+import { elements } from "@/components/sluice/markdown-elements";
+import { markdownWords } from "@/components/sluice/markdown-words";
+import { soon } from "@/components/sluice/soon";
+import { cn } from "@/lib/utils";
+
+interface MarkdownProps {
+  readonly text: string;
+  /** Says if the text still grows: Markdown that is not finished is closed then. @default false */
+  readonly isLive?: boolean;
+  /** Says if the text ends before its end: what it leaves open is closed, too. @default false */
+  readonly isCut?: boolean;
+  /** Components for blocks of code that the app draws itself, by language. It is the same object in each render. */
+  readonly blocks?: Blocks;
+  readonly words?: Partial<typeof markdownWords>;
+}
+
+/** An answer's text: Markdown with code in colors, tables and formulas. */
+export const Markdown = memo(function Markdown(props: MarkdownProps) {
+  const { text, isLive = false, isCut = false, blocks = noBlocks, words } = props;
+  const isOpen = isLive || isCut;
+  const { tex, places, hasMath } = formulasOf(
+    isOpen ? withoutTableHead(text.replace(OPEN_MARK, "")) : text,
+    isLive ? "place" : isCut ? "nothing" : "text",
+  );
+  const math = useMath(hasMath);
+  const context = useMemo(() => ({ blocks, words: { ...markdownWords, ...words } }), [blocks, words]);
+  return (
+    <MarkdownContext value={context}>
+      <Streamdown
+        className={cn(
+          "flex min-w-0 flex-col gap-3 wrap-anywhere",
+          // a formula that is wider than its column scrolls; one in a table stays on one line
+          "[&_.katex-display]:[overflow:auto_hidden] [&_.katex-display]:py-1 [&_td_.katex]:whitespace-nowrap",
+        )}
+        dir="auto"
+        parseIncompleteMarkdown={isOpen}
+        isAnimating={isLive}
+        components={elements}
+        plugins={math ?? noPlugins}
+        controls={false}
+      >
+        {math ? tex : places}
+      </Streamdown>
+    </MarkdownContext>
+  );
+});
+
+const noBlocks: Blocks = {};
+const noPlugins: PluginConfig = {};
+let loadedMath: PluginConfig | undefined;
+
+/** The plugin for formulas, loaded with the first formula; undefined until then. */
+function useMath(hasMath: boolean): PluginConfig | undefined {
+  const [math, setMath] = useState(loadedMath);
+  useEffect(() => {
+    if (!hasMath || math) return;
+    let isLeft = false;
+    loadMath().then(
+      (plugins) => soon(() => !isLeft && setMath(plugins)),
+      () => {
+        // offline: the formulas are shown as they were written
+        if (!isLeft) setMath(noPlugins);
+      },
+    );
+    return () => {
+      isLeft = true;
+    };
+  }, [hasMath, math]);
+  return math;
+}
+
+async function loadMath(): Promise<PluginConfig> {
+  const { math } = await import("@/components/sluice/formula-math");
+  loadedMath ??= { math };
+  return loadedMath;
+}
+
+/** Signs of emphasis or code at the end, that nothing follows yet: they would be shown as they are. */
+const OPEN_MARK = /(?<=^|[\s(])[*_~`]{1,3}$/;
+
+/** Leaves out the head of a table until its second line is there: before, it would be a line of bars. */
+function withoutTableHead(text: string): string {
+  const lines = text.split("\n");
+  const before = lines.findLastIndex((line) => !line.trimStart().startsWith("|"));
+  const rows = lines.length - before - 1;
+  // the second line is whole when a third one has begun
+  return rows === 1 || rows === 2 ? lines.slice(0, before + 1).join("\n") : text;
+}

@@ -1,0 +1,12 @@
+const waiting: (() => void)[] = [];
+
+/** Runs work in a task of its own, the newest first: many answers at once would block the page. */
+export function soon(work: () => void): void {
+  waiting.push(work);
+  if (waiting.length === 1) setTimeout(next);
+}
+
+function next(): void {
+  waiting.pop()?.();
+  if (waiting.length > 0) setTimeout(next);
+}
