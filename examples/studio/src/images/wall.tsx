@@ -14,6 +14,7 @@ import {
 } from "lucide-react";
 import { useRef, useState } from "react";
 import { Button } from "@/components/sluice/button";
+import { modelName } from "@/components/sluice/format";
 import { ImageTile } from "@/components/sluice/image-tile";
 import { ImageWall, PendingImages } from "@/components/sluice/image-wall";
 import { downloadWords, SHARE, shareWords } from "@/components/sluice/media-words";
@@ -24,7 +25,7 @@ import { later } from "../ui/later.js";
 import { type MenuItem, toast } from "../ui/popups.js";
 import { removeImage, type Sheet, type Shown, sizeOf } from "./gallery.js";
 
-const Viewer = later(async () => (await import("./viewer.js")).Viewer, "page");
+const Lightbox = later(async () => (await import("@/components/sluice/lightbox")).Lightbox, "page");
 
 interface WallProps {
   readonly sheets: readonly Sheet[];
@@ -90,15 +91,33 @@ export function Wall({ sheets, pending, onStop, onReuse, onVary }: WallProps) {
         )}
       </ImageWall>
       {open !== undefined && (
-        <Viewer
-          shown={shown.filter(({ image }) => image.url)}
+        <Lightbox
+          images={shown.filter(({ image }) => image.url).map(slideOf)}
           open={open}
-          actionsOf={actionsOf}
           onClose={() => setOpen(undefined)}
+          // beside the messages, which stand outside the root: what is copied here is told here
+          root={document.getElementById("root")}
+          actionsOf={({ key }) => {
+            const one = shown.find((other) => other.key === key);
+            return (one ? actionsOf(one) : [])
+              .filter((action) => action !== "line")
+              .map((action) => ({ ...action, stays: /^(Copy|Download|Share)/.test(action.label) }));
+          }}
         />
       )}
     </>
   );
+}
+
+/** An image for the lightbox, with its prompt and settings. */
+function slideOf({ key, image: { url = "", size }, sheet: { prompt, draft } }: Shown & { key: string }) {
+  const { seed } = draft.values;
+  const facts = [
+    modelName(draft.model),
+    size?.replace("x", " × "),
+    typeof seed === "number" ? `Seed ${seed}` : undefined,
+  ].filter((fact) => fact !== undefined);
+  return { key, url, prompt, size, facts };
 }
 
 /** Number of images that a request asks for. */
