@@ -1,11 +1,10 @@
-import { type DevicesEnv, devicesProxy, nameIn } from "./devices.ts";
-import { createStudioWorker, type Env } from "./studio-worker.ts";
+import { createStudioWorker, type DevicesEnv, devicesProxy, type Env, nameIn } from "./studio-worker.ts";
 
 const studio = createStudioWorker();
 
 /** Classes of the objects, under the names that wrangler.jsonc binds. */
 export const { StreamLog, MediaIndex, VideoWatch, PushSubscriptions } = studio;
-export { Conversations } from "./devices.ts";
+export { Conversations } from "./studio-worker.ts";
 
 /** Serves the studio's page (wrangler.jsonc, `assets`) and, for everything else, the gateway. */
 export default {

@@ -1,8 +1,7 @@
 import { databaseBucket, openObjects } from "@sluice/durable/indexed-db";
 import { createEmulator } from "@sluice/emulator";
 import sqlite3InitModule from "@sqlite.org/sqlite-wasm";
-import { Conversations, devicesProxy, nameIn } from "../../devices.ts";
-import { createStudioWorker } from "../../studio-worker.ts";
+import { Conversations, createStudioWorker, devicesProxy, nameIn } from "../../studio-worker.ts";
 import { landscapes } from "../media/media.ts";
 import { createDemoScript } from "../script.ts";
 import { asAServerSees } from "./as-a-server-sees.ts";
