@@ -100,8 +100,8 @@ function TakeHome({ work, target }: { readonly work: Work; readonly target: Targ
   const take = async (way: "saveProject" | "openInStackBlitz") => {
     setIsMaking(true);
     try {
-      const home = await import("./snippets/take-home.js");
-      home[way](home.projectOf(work, target));
+      const project = await import("./snippets/project.js");
+      project[way](project.projectOf(work, target));
     } catch {
       toast(roomWords.partUnloadable);
     }
