@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { hasChromium, openRoom } from "../support/studio-suite.ts";
 
-/* The build leaves out most grammars and diagrams of its libraries (examples/studio/build/leave-out.ts). */
+/* The build leaves out most grammars and diagrams of its libraries (`leaveOut` in examples/studio/vite.config.ts). */
 
 const FENCE = "```";
 const fenced = (language: string, code: string) => `${FENCE}${language}\n${code}\n${FENCE}`;
