@@ -2,7 +2,7 @@ import type { Page } from "playwright";
 import { describe, expect, test } from "vitest";
 import { createDemoScript } from "../../examples/studio/demo/script.ts";
 import { problemsOf } from "../support/axe.ts";
-import { hasChromium, MINUTE, openRoom } from "../support/studio-suite.ts";
+import { askInNewChat, hasChromium, MINUTE, openRoom } from "../support/studio-suite.ts";
 
 describe.skipIf(!hasChromium)("Folders of chats in Chromium (skipped where there is none)", () => {
   const studio = openRoom("chat", { chat: createDemoScript() });
@@ -21,14 +21,7 @@ describe.skipIf(!hasChromium)("Folders of chats in Chromium (skipped where there
     await list().getByRole("button", { name: button, exact: true }).click();
     await studio.page.getByRole("menuitem", { name: item, exact: true }).click();
   };
-  async function ask(text: string) {
-    await studio.page.getByRole("link", { name: "New chat" }).click();
-    await studio.page.getByRole("region", { name: "Welcome" }).waitFor();
-    await studio.field("Message").fill(text);
-    await studio.field("Message").press("Enter");
-    await studio.button("Regenerate").waitFor();
-    await list().getByRole("link", { name: text }).waitFor();
-  }
+  const ask = (text: string) => askInNewChat(studio, text);
   const run = async (text: string, name: string) => {
     await studio.page.getByRole("button", { name: /^Search/ }).click();
     await studio.page.getByRole("option").first().waitFor();

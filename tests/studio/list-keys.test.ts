@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { createDemoScript } from "../../examples/studio/demo/script.ts";
 import { problemsOf } from "../support/axe.ts";
-import { hasChromium, MINUTE, openRoom } from "../support/studio-suite.ts";
+import { askInNewChat, hasChromium, MINUTE, openRoom } from "../support/studio-suite.ts";
 
 /* The list of chats with keys alone: after each action the focus is where the next key is meant to go. */
 
@@ -19,14 +19,7 @@ describe.skipIf(!hasChromium)("The list of chats by keys in Chromium (skipped wh
       return active?.getAttribute("aria-label") ?? active?.textContent ?? "";
     });
   const expectFocus = (name: string) => expect.poll(focused, PATIENCE).toBe(name);
-  async function ask(text: string) {
-    await studio.page.getByRole("link", { name: "New chat" }).click();
-    await studio.page.getByRole("region", { name: "Welcome" }).waitFor();
-    await studio.field("Message").fill(text);
-    await studio.field("Message").press("Enter");
-    await studio.button("Regenerate").waitFor();
-    await list().getByRole("link", { name: text }).waitFor();
-  }
+  const ask = (text: string) => askInNewChat(studio, text);
   /** Opens the menu that has the focus, and goes to an item by its first letters. */
   async function choose(item: string) {
     await press("Enter");

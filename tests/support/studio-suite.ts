@@ -92,3 +92,13 @@ export function openRoom(
     field: (name) => studio.page.getByRole("textbox", { name, exact: true }),
   };
 }
+
+/** Asks in a new chat, and waits until it is answered and listed. */
+export async function askInNewChat({ page, field, button }: StudioSuite, text: string): Promise<void> {
+  await page.getByRole("link", { name: "New chat" }).click();
+  await page.getByRole("region", { name: "Welcome" }).waitFor();
+  await field("Message").fill(text);
+  await field("Message").press("Enter");
+  await button("Regenerate").waitFor();
+  await page.getByRole("region", { name: "Chats" }).getByRole("link", { name: text }).waitFor();
+}
