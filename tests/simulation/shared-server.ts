@@ -183,6 +183,8 @@ export function createDevice(
   const watchers = new Set<Watcher>();
   const lockListeners = new Set<{ readonly page: Page; readonly listener: () => void }>();
   const statusListeners = new Set<{ readonly page: Page; readonly listener: () => void }>();
+  /** Leases that are being given back. */
+  const ending = new Map<string, Promise<void>>();
   /** Leases that are asked for. What is written meanwhile is sent after them. */
   const asked = new Set<Promise<unknown>>();
   let since = 0;
@@ -363,6 +365,8 @@ export function createDevice(
   }
 
   async function lock(name: string, page: Page): Promise<DeviceLock | undefined> {
+    const key = `${page.id} ${name}`;
+    await inPage(page, Promise.resolve(ending.get(key)));
     let sentAt = timeline.now();
     const asking = request(() => server.lease(name, page, id));
     asked.add(asking);
@@ -382,17 +386,23 @@ export function createDevice(
       get isHeld() {
         return isHeld();
       },
-      async release() {
-        isOver = true;
-        const until = sentAt + LEASE_MS;
-        while (dirty.size > 0 && timeline.now() < until && page.state === "open")
-          await (working ?? page.clock.sleep(AGAIN_MS));
-        await inPage(
-          page,
-          request(() => server.giveBack(name, page, id)).catch(() => {}),
-        );
+      release() {
+        const end = giveBack().finally(() => ending.get(key) === end && ending.delete(key));
+        ending.set(key, end);
+        return end;
       },
     };
+
+    async function giveBack(): Promise<void> {
+      isOver = true;
+      const until = sentAt + LEASE_MS;
+      while (dirty.size > 0 && timeline.now() < until && page.state === "open")
+        await (working ?? page.clock.sleep(AGAIN_MS));
+      await inPage(
+        page,
+        request(() => server.giveBack(name, page, id)).catch(() => {}),
+      );
+    }
 
     async function renew(): Promise<void> {
       for (;;) {

@@ -472,6 +472,29 @@ describe("locks", () => {
     expect(page.asked.filter((one) => one.endsWith("/leases"))).toEqual(["POST /leases"]);
   });
 
+  test("A lock that is taken again while it is given back is asked for behind that, and is kept", async () => {
+    let answer = () => {};
+    const page = openPage(({ path, method }) => {
+      if (path !== "/leases" || method !== "DELETE") return undefined;
+      return new Promise((resolve) => {
+        answer = () => resolve(new Response(null, { status: 204 }));
+      });
+    });
+    const leases = () => page.asked.filter((one) => one.endsWith("/leases"));
+    const take = () => page.storage.devices?.lock(page.collection, "m");
+    const first = await take();
+    const released = first?.release();
+    const second = take();
+    await rest();
+    expect(leases()).toEqual(["POST /leases", "DELETE /leases"]);
+    answer();
+    expect((await second)?.isHeld).toBe(true);
+    await released;
+    expect(leases()).toEqual(["POST /leases", "DELETE /leases", "POST /leases"]);
+    await rest();
+    expect(leases()).toHaveLength(3);
+  });
+
   test("Where the proxy keeps no conversations every lock is free", async () => {
     const page = openPage(({ path }) =>
       path === "/health" ? Response.json({ ok: true }) : refusal(404, "not_found"),

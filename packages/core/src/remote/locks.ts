@@ -29,6 +29,9 @@ interface LockOptions {
   readonly flush: (ms: number) => Promise<boolean>;
 }
 
+/** Locks of this page that are being given back, by conversation and name: with them a newer one would lose the lease. */
+const ending = new WeakMap<Wire, Map<string, Promise<void>>>();
+
 /**
  * Takes a lease of a conversation, and renews it until it is given back.
  *
@@ -38,6 +41,8 @@ interface LockOptions {
 export async function takeLock(options: LockOptions, name: string): Promise<DeviceLock | undefined> {
   const { client, line, pull } = options;
   if (line.isLocal) return ofThisBrowser;
+  const { of, key } = endingOf(options, name);
+  await of.get(key);
   const sentAt = client.clock.now();
   const answer = await requestHeld(options, name);
   if (answer === "local") return ofThisBrowser;
@@ -50,6 +55,13 @@ export async function takeLock(options: LockOptions, name: string): Promise<Devi
     throw error;
   }
   return lock;
+}
+
+/** Finds the place of a lock among those that are being given back. */
+function endingOf({ wire, place }: LockOptions, name: string) {
+  const of = ending.get(wire) ?? new Map<string, Promise<void>>();
+  ending.set(wire, of);
+  return { of, key: `${place.id} ${name}` };
 }
 
 /** Lock where the proxy keeps no conversations: the Web Lock of the browser is all there is. */
@@ -74,10 +86,11 @@ async function requestHeld({ client, wire, line, place, hold }: LockOptions, nam
 }
 
 function keepRenewed(
-  { client, wire, place, leaving, flush }: LockOptions,
+  options: LockOptions,
   name: string,
   sentAt: number,
 ): DeviceLock & { readonly giveBack: () => Promise<void> } {
+  const { client, wire, place, leaving, flush } = options;
   let granted = { at: sentAt, wallAt: Date.now() - (client.clock.now() - sentAt) };
   let isLost = false;
   const released = new AbortController();
@@ -88,13 +101,20 @@ function keepRenewed(
     get isHeld() {
       return isHeld();
     },
-    async release() {
-      // the next holder reads what was written here: until that is sent, the lease is left to run out
-      if (isHeld() && (await flush(FLUSH_MS))) await giveBack();
-      else leave();
+    release() {
+      const { of, key } = endingOf(options, name);
+      const end = release().finally(() => of.get(key) === end && of.delete(key));
+      of.set(key, end);
+      return end;
     },
     giveBack,
   };
+
+  async function release(): Promise<void> {
+    // the next holder reads what was written here: until that is sent, the lease is left to run out
+    if (isHeld() && (await flush(FLUSH_MS))) await giveBack();
+    else leave();
+  }
 
   function isHeld(): boolean {
     // the clock of a page may stand still while the device sleeps
