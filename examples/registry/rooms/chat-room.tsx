@@ -68,8 +68,8 @@ function createId(): string {
   return crypto.randomUUID();
 }
 
-function renderText(text: string, isLive: boolean) {
-  return <Markdown text={text} isLive={isLive} />;
+function renderText(text: string, isLive: boolean, isCut: boolean) {
+  return <Markdown text={text} isLive={isLive} isCut={isCut} />;
 }
 
 /** One conversation, with what it has cost: also the versions that are not shown. */

@@ -10,8 +10,8 @@ interface AssistantMessageProps {
   readonly answers: readonly ThreadMessage[];
   /** True while the answer is in flight in this tab. @default false */
   readonly isBusy?: boolean;
-  /** Shows the text, for example as Markdown. @default as it is */
-  readonly renderText?: (text: string, isLive: boolean) => ReactNode;
+  /** Shows the text, for example as Markdown. `isCut` says if it ends before its end. @default as it is */
+  readonly renderText?: (text: string, isLive: boolean, isCut: boolean) => ReactNode;
   /** Content above the text: tool calls. */
   readonly before?: ReactNode;
   /** Content below the text: its ending, and buttons. */
@@ -26,6 +26,7 @@ export function AssistantMessage(props: AssistantMessageProps) {
   const last = answers.at(-1);
   const files = answers.flatMap(({ files = [] }) => files);
   const hasCalls = Boolean(last?.toolCalls?.length);
+  const isLive = last?.outcome === undefined;
   return (
     <article aria-label={words.assistantMessage} aria-busy={isBusy} className="flex min-w-0 flex-col gap-3">
       <h2 className="sr-only">{words.assistant}</h2>
@@ -35,7 +36,10 @@ export function AssistantMessage(props: AssistantMessageProps) {
         // biome-ignore lint/a11y/useMediaCaption: a film that a model made has no captions
         <video key={url} src={url} controls aria-label={words.film} className="max-h-96 rounded-xl" />
       ))}
-      {last && last.content !== "" && !hasCalls && renderText(last.content, last.outcome === undefined)}
+      {last &&
+        last.content !== "" &&
+        !hasCalls &&
+        renderText(last.content, isLive, !isLive && last.outcome !== "complete")}
       {children}
     </article>
   );

@@ -38,8 +38,8 @@ export interface ChatTurnProps {
   readonly turn: TurnMessages;
   readonly chat: UseChatStreamResult;
   readonly isLast: boolean;
-  /** Shows the text of an answer, for example as Markdown. @default as it is */
-  readonly renderText?: (text: string, isLive: boolean) => ReactNode;
+  /** Shows the text of an answer, for example as Markdown. `isCut` says if it ends before its end. @default as it is */
+  readonly renderText?: (text: string, isLive: boolean, isCut: boolean) => ReactNode;
   /** Names of the tools for people. @default their own names */
   readonly toolTitles?: Readonly<Record<string, string>>;
   /** Asks a user for the result of a tool that has no function, and gives it to `answer`. */
