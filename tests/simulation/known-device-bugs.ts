@@ -109,8 +109,8 @@ export const knownDeviceBugs: readonly KnownBug[] = [
       change(`${remote}/locks.ts`, "if (isHeld() && (await flush(FLUSH_MS))) await giveBack();", ""),
       change(
         `${remote}/locks.ts`,
-        "else leave();\n    },\n    giveBack,",
-        "if (isHeld()) await flush(FLUSH_MS);\n      await giveBack();\n    },\n    giveBack,",
+        "else leave();",
+        "if (isHeld()) await flush(FLUSH_MS);\n    await giveBack();",
       ),
     ],
   },
@@ -270,6 +270,6 @@ export const knownDeviceBugs: readonly KnownBug[] = [
   },
   {
     name: "a page that takes a lock again loses it, as it still gives the one before back",
-    changes: [change(locks, "await of.get(key);", "")],
+    changes: [change(`${remote}/locks.ts`, "await ends.get(key);", "")],
   },
 ];

@@ -85,8 +85,13 @@ export function writeExamples(examples: readonly Example[], folder: string): Mod
       if (!modules.has(`${place}/${file}`)) write(`${place}/${file}`, code);
   write(`${folder}/imagined.ts`, imagined);
   write(`${folder}/hosts.ts`, hosts);
+  // as the types of each bundler say
+  write(`${folder}/styles.d.ts`, 'declare module "*.css";\n');
   write(`${folder}/tsconfig.json`, JSON.stringify({ compilerOptions, include: ["."] }));
-  write(`${folder}/tsconfig.first.json`, JSON.stringify({ compilerOptions, files: ["hosts.ts", ...first] }));
+  write(
+    `${folder}/tsconfig.first.json`,
+    JSON.stringify({ compilerOptions, files: ["hosts.ts", "styles.d.ts", ...first] }),
+  );
   return modules;
 }
 

@@ -41,8 +41,8 @@ const ending = new WeakMap<Wire, Map<string, Promise<void>>>();
 export async function takeLock(options: LockOptions, name: string): Promise<DeviceLock | undefined> {
   const { client, line, pull } = options;
   if (line.isLocal) return ofThisBrowser;
-  const { of, key } = endingOf(options, name);
-  await of.get(key);
+  const { ends, key } = endingOf(options, name);
+  await ends.get(key);
   const sentAt = client.clock.now();
   const answer = await requestHeld(options, name);
   if (answer === "local") return ofThisBrowser;
@@ -58,10 +58,10 @@ export async function takeLock(options: LockOptions, name: string): Promise<Devi
 }
 
 /** Finds the place of a lock among those that are being given back. */
-function endingOf({ wire, place }: LockOptions, name: string) {
-  const of = ending.get(wire) ?? new Map<string, Promise<void>>();
-  ending.set(wire, of);
-  return { of, key: `${place.id} ${name}` };
+function endingOf(options: LockOptions, name: string) {
+  const ends = ending.get(options.wire) ?? new Map<string, Promise<void>>();
+  ending.set(options.wire, ends);
+  return { ends, key: `${options.place.id} ${name}` };
 }
 
 /** Lock where the proxy keeps no conversations: the Web Lock of the browser is all there is. */
@@ -102,9 +102,9 @@ function keepRenewed(
       return isHeld();
     },
     release() {
-      const { of, key } = endingOf(options, name);
-      const end = release().finally(() => of.get(key) === end && of.delete(key));
-      of.set(key, end);
+      const { ends, key } = endingOf(options, name);
+      const end = release().finally(() => ends.get(key) === end && ends.delete(key));
+      ends.set(key, end);
       return end;
     },
     giveBack,
