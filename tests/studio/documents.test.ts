@@ -266,6 +266,22 @@ describe.skipIf(!hasChromium)("documents in a chat in Chromium (skipped where th
     await studio.page.getByRole("button", { name: /^gates\.pdf · text of 1 page/ }).waitFor();
   });
 
+  test("A PDF that is still read when its page is loaded again is not sent, and what was written stays", {
+    timeout: 2 * MINUTE,
+  }, async () => {
+    const release = await studio.hold(WORKER);
+    await studio.field("Message").fill("What leaks?");
+    await addPDF("gates.pdf", whole);
+    await chips().getByText("Reading gates.pdf…").waitFor();
+    await studio.page.reload();
+    await release();
+    await expect.poll(() => studio.field("Message").inputValue()).toBe("What leaks?");
+    expect([await chips().count(), readers()]).toEqual([0, []]);
+    await studio.field("Message").press("Enter");
+    await expect.poll(contents).toEqual(["What leaks?"]);
+    await studio.button("Regenerate").waitFor();
+  });
+
   test("A PDF that is too long for the model stays in the question, with the gateway's words and a way on", {
     timeout: 2 * MINUTE,
   }, async () => {
