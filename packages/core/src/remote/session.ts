@@ -127,7 +127,8 @@ export async function readDifference(
 /** Brings the copy to the server's version, and settles what tabs that were closed have left in doubt. */
 async function catchUp(options: SessionOptions, signal: AbortSignal): Promise<number> {
   const { client, local, replica } = options;
-  const { state, doubts, doubtsKeys } = await readState(options);
+  // the copy is read meanwhile
+  const [{ state, doubts, doubtsKeys }] = await Promise.all([readState(options), replica.load()]);
   for (const key of doubts.keys()) replica.doubt(key);
   const version = await readAll(options, state, state && sinceOf(state, doubts), signal);
   await replica.forgetPassed();
