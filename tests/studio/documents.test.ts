@@ -35,6 +35,14 @@ describe.skipIf(!hasChromium)("documents in a chat in Chromium (skipped where th
       .map((body) => (body as { messages: { content: unknown }[] }).messages.at(-1)?.content);
   /** Workers that read a PDF. */
   const readers = () => studio.page.workers().filter((worker) => /pdf/.test(worker.url()));
+  /** Writes a question, and adds a PDF whose reader is held. Returns what lets it go on. */
+  async function readWhileHeld(): Promise<() => Promise<void>> {
+    const release = await studio.hold(WORKER);
+    await studio.field("Message").fill("What leaks?");
+    await addPDF("gates.pdf", whole);
+    await chips().getByText("Reading gates.pdf…").waitFor();
+    return release;
+  }
   async function ask(text: string): Promise<void> {
     await studio.field("Message").fill(text);
     await studio.page.keyboard.press("Enter");
@@ -204,10 +212,7 @@ describe.skipIf(!hasChromium)("documents in a chat in Chromium (skipped where th
   test("While a PDF is read, its page is said and nothing can be sent; given up, it is gone with its worker", {
     timeout: 2 * MINUTE,
   }, async () => {
-    const release = await studio.hold(WORKER);
-    await studio.field("Message").fill("What leaks?");
-    await addPDF("gates.pdf", whole);
-    await chips().getByText("Reading gates.pdf…").waitFor();
+    const release = await readWhileHeld();
     expect(await studio.button("Send").isDisabled()).toBe(true);
     await studio.page.keyboard.press("Enter");
     expect(await problemsOf(studio.page)).toEqual([]);
@@ -269,10 +274,7 @@ describe.skipIf(!hasChromium)("documents in a chat in Chromium (skipped where th
   test("A PDF that is still read when its page is loaded again is not sent, and what was written stays", {
     timeout: 2 * MINUTE,
   }, async () => {
-    const release = await studio.hold(WORKER);
-    await studio.field("Message").fill("What leaks?");
-    await addPDF("gates.pdf", whole);
-    await chips().getByText("Reading gates.pdf…").waitFor();
+    const release = await readWhileHeld();
     await studio.page.reload();
     await release();
     await expect.poll(() => studio.field("Message").inputValue()).toBe("What leaks?");

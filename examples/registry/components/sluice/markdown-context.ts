@@ -16,7 +16,7 @@ export interface BlockProps {
 /** Components for blocks of code, by their language: `{ mermaid: Diagram }`. */
 export type Blocks = Readonly<Record<string, ComponentType<BlockProps>>>;
 
-/** What the elements of an answer show beside its text. */
+/** Words and blocks of the app, which the elements of an answer show beside its text. */
 export const MarkdownContext = createContext<{
   readonly words: typeof markdownWords;
   readonly blocks: Blocks;
