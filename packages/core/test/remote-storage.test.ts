@@ -550,6 +550,24 @@ describe("a record that two tabs write at once", () => {
     opened.stop();
   });
 
+  test("A server that answers and never names it is asked eleven times, and no more", async () => {
+    const { page, opened } = await writtenOver();
+    let asked = 0;
+    page.answerBy(({ path, method, query }) => {
+      if (path !== "/records" || method !== "GET" || query.get("since") !== "1") return undefined;
+      asked += 1;
+      return Response.json({ version: 2, isWhole: false, records: {}, removed: [] });
+    });
+    for (let half = 0; half < 60; half += 1) {
+      await page.clock.advance(30_000);
+      // the stream lives: it is not opened again
+      page.follows[0]?.send("leases", { leases: {} });
+      await rest();
+    }
+    expect([asked, page.follows.length]).toEqual([11, 1]);
+    opened.stop();
+  });
+
   test("The next page shows the newest one where the tabs are closed before they could ask", async () => {
     const { page, opened, stored } = await writtenOver();
     opened.stop();
