@@ -11,6 +11,7 @@ import otel from "./packages/otel/vitest.config.ts";
 import proxy from "./packages/worker-proxy/vitest.config.ts";
 import { chromiumFlags, findChromium } from "./scripts/chromium.ts";
 import LongestFirst from "./scripts/longest-first.ts";
+import { inTier, type Tier } from "./scripts/tiers.ts";
 import { frameworkPlugins } from "./tests/recipes/plugins.ts";
 import { conformanceData } from "./tests/support/conformance.ts";
 
@@ -65,7 +66,6 @@ const alias = [
 ];
 const bundledMediabunny = source("core/node_modules/mediabunny/dist/bundles/mediabunny.mjs");
 const shared = { resolve: { alias }, plugins: [conformanceData()] };
-const coreSuite = ["packages/core/test/**/*.test.ts"];
 /**
  * Milliseconds until a test, or something that it waits for, counts as hanging. On two cores, beside browsers and workerd,
  * a page or a long recorded stream takes its time.
@@ -82,74 +82,18 @@ const sharedWorkers = {
 };
 /** True for tests that have objects in their own process. */
 const hasObjects = ({ test }: ViteUserConfig) => String(test?.name).startsWith("durable-");
-/** Files that run in Node alone: they compute and ask nothing of their platform, or bring a page of their own. */
-const pure = [
-  "app-valibot",
-  "backoff",
-  "callbacks",
-  "chat-branches",
-  "chat-initial",
-  "chat-instructions",
-  "chat-once",
-  "epsilon",
-  "history",
-  "lost-code",
-  "new-model",
-  "page-activity",
-  "partial-json",
-  "prices",
-  "refused-origin",
-  "schema",
-  "storage-recovery",
-  "store",
-  "unknown-fields",
-  "upload-progress",
-  "video-rules",
-  "video-task-status",
-];
-/** Files that need only promises and strings of their platform: `fetch`, the clock and the storage are the test's own. */
-const portable = [
-  "asset-store",
-  "assets",
-  "billing",
-  "chat-images",
-  "chat-object",
-  "chat-store",
-  "chat-tools",
-  "error-dresses",
-  "image-store",
-  "images",
-  "refusals",
-  "secrets",
-  "unconfirmed",
-  "video-archive",
-  "video-media",
-  "video-task",
-  "video-task-events",
-  "video-task-list",
-  "video-task-removed",
-];
-const inCore = (names: readonly string[]) => names.map((name) => `packages/core/test/${name}.test.ts`);
-/**
- * Files that run in workerd and Chromium: all, or as `scripts/test.ts` says by SLUICE_PORTABLE. `pnpm test` leaves the
- * portable ones to Node (`no`), and `pnpm test --long` runs them there (`only`).
- */
-const portableRun = process.env["SLUICE_PORTABLE"];
-const elsewhere = {
-  include: portableRun === "only" ? inCore(portable) : coreSuite,
-  exclude: inCore(portableRun === "no" ? [...pure, ...portable] : pure),
-};
+/** Tests that ask their platform for something: streams, bodies, files, storage, locks. */
+const coreOnPlatforms = ["packages/core/test/platform/*.test.ts"];
+/** Tests of what only a browser has. */
+const coreInBrowsers = ["packages/core/test/browser/*.test.ts"];
 const reactSuite = {
   ...sharedWorkers,
   environment: "happy-dom",
   include: ["packages/react/test/**/*.test.tsx"],
-  exclude: ["**/*.browser.test.tsx"],
+  exclude: ["**/*.browser.*"],
 };
 const react18 = (name: string) =>
   fileURLToPath(new URL(`./packages/react/node_modules/${name}-18`, import.meta.url));
-
-/** Files with simulated worlds. */
-const worlds = ["simulation", "upload-simulation", "chat-devices"].map((name) => `tests/${name}.test.ts`);
 
 /** Made anew for each project: vitest writes the project's name into it. */
 const inChromium = (executablePath: string) => ({
@@ -160,161 +104,178 @@ const inChromium = (executablePath: string) => ({
   instances: [{ browser: "chromium" as const }],
 });
 
+/** Projects that first run in a later tier than `pnpm test`. */
+const since: Readonly<Record<string, Tier>> = {
+  "react 18": "ci",
+  "emulator in workerd": "ci",
+  "durable-on-node": "ci",
+  "durable-on-postgres": "ci",
+  clients: "nightly",
+  recipes: "nightly",
+};
+
+const projects: ViteUserConfig[] = [
+  {
+    ...shared,
+    test: {
+      ...sharedWorkers,
+      name: "core in node",
+      environment: "node",
+      include: ["packages/core/test/*.test.ts", ...coreOnPlatforms],
+    },
+  },
+  {
+    // mediabunny's `browser` map, as this test tool reads it, leads to a module without a name
+    resolve: { alias: [{ find: /^mediabunny$/, replacement: bundledMediabunny }, ...alias] },
+    plugins: [conformanceData(), cloudflareTest({ miniflare: { compatibilityDate: "2026-10-01" } })],
+    test: { ...sharedWorkers, name: "core in workerd", include: coreOnPlatforms },
+  },
+  {
+    ...shared,
+    test: {
+      ...reactSuite,
+      name: "react",
+      setupFiles: ["packages/react/test/setup.ts"],
+      provide: { reactMajor: "19" },
+    },
+  },
+  {
+    resolve: { alias: [{ find: /^(react|react-dom)(?=\/|$)/, replacement: react18("$1") }, ...alias] },
+    plugins: [conformanceData()],
+    test: {
+      ...reactSuite,
+      name: "react 18",
+      setupFiles: ["packages/react/test/react-18.mjs", "packages/react/test/setup.ts"],
+      sequence: { setupFiles: "list" },
+      provide: { reactMajor: "18" },
+    },
+  },
+  {
+    ...shared,
+    test: {
+      ...sharedWorkers,
+      name: "ai-sdk",
+      // AI SDK prints warnings of calls, which the tests read from the results
+      setupFiles: ["packages/ai-sdk/test/setup.ts"],
+      environment: "node",
+      include: ["packages/ai-sdk/test/**/*.test.{ts,tsx}"],
+    },
+  },
+  ...[
+    emulator,
+    emulatorInWorkerd,
+    mcp,
+    otel,
+    ...(proxy.test?.projects ?? []),
+    ...(durable.test?.projects ?? []),
+  ].map((project) =>
+    mergeConfig(
+      project as ViteUserConfig,
+      // objects outlive the file that made them: what they still do must not run in another file's objects
+      { test: { ...sharedWorkers, isolate: hasObjects(project as ViteUserConfig) } },
+    ),
+  ),
+  ...["rules", "together", "pages", "apps", "studio", "docs", "text"].map((name) => ({
+    ...shared,
+    test: {
+      ...sharedWorkers,
+      name,
+      environment: "node",
+      include: [`tests/${name}/*.test.ts`],
+    },
+  })),
+  {
+    ...shared,
+    // a simulation replaces the clock of its process: timers that another file has left would run in it
+    test: {
+      ...sharedWorkers,
+      isolate: true,
+      name: "simulation",
+      environment: "node",
+      include: ["tests/simulation/*.test.ts"],
+    },
+  },
+  {
+    ...shared,
+    test: {
+      ...sharedWorkers,
+      name: "clients",
+      environment: "node",
+      // those of large packages, where these are installed
+      include: ["tests/clients/*.test.ts", "tests/clients/apart/*.test.ts"],
+      exclude: existsSync(new URL("tests/clients/apart/node_modules", import.meta.url))
+        ? []
+        : ["tests/clients/apart/**"],
+    },
+  },
+  {
+    ...shared,
+    plugins: [conformanceData(), ...frameworkPlugins],
+    test: {
+      ...sharedWorkers,
+      name: "recipes",
+      root: "tests", // which has the frameworks
+      setupFiles: [source("react/test/setup.ts")],
+      environment: "happy-dom",
+      include: ["recipes/*.test.{ts,tsx}"],
+      // its modules have no extensions, as bundlers of apps take them
+      server: { deps: { inline: [/async-storage/] } },
+    },
+  },
+  {
+    ...shared,
+    test: {
+      ...sharedWorkers,
+      name: "in a DOM",
+      setupFiles: ["packages/react/test/setup.ts"],
+      environment: "happy-dom",
+      include: ["tests/{apps,docs,pages,rules,together}/*.test.tsx", "examples/vitest/*.test.{ts,tsx}"],
+    },
+  },
+  ...(chromium
+    ? [
+        {
+          ...shared,
+          test: {
+            ...sharedWorkers,
+            name: "core in chromium",
+            include: [...coreOnPlatforms, ...coreInBrowsers],
+            browser: inChromium(chromium),
+          },
+        },
+        {
+          ...shared,
+          // finds its WebAssembly beside itself
+          optimizeDeps: { exclude: ["@sqlite.org/sqlite-wasm"] },
+          test: {
+            ...sharedWorkers,
+            name: "durable in chromium",
+            root: "packages/durable",
+            include: ["test/**/*.browser.test.ts"],
+            browser: inChromium(chromium),
+          },
+        },
+        {
+          ...shared,
+          // found only when a test asks for them, they would make the page load again under it
+          optimizeDeps: { include: ["react", "react/jsx-dev-runtime", "react-dom/client"] },
+          test: {
+            ...sharedWorkers,
+            name: "react in chromium",
+            root: "packages/react",
+            include: ["test/**/*.browser.test.tsx"],
+            browser: inChromium(chromium),
+          },
+        },
+      ]
+    : []),
+];
+
 export default defineConfig({
   test: {
     reporters: ["default", "./scripts/closing-line.ts"],
     sequence: { sequencer: LongestFirst },
-    tags: [{ name: "long", description: "left to `pnpm test --long`", timeout: 180_000 }],
-    projects: [
-      {
-        ...shared,
-        test: {
-          ...sharedWorkers,
-          name: "core in node",
-          environment: "node",
-          include: coreSuite,
-        },
-      },
-      {
-        // mediabunny's `browser` map, as this test tool reads it, leads to a module without a name
-        resolve: { alias: [{ find: /^mediabunny$/, replacement: bundledMediabunny }, ...alias] },
-        plugins: [conformanceData(), cloudflareTest({ miniflare: { compatibilityDate: "2026-10-01" } })],
-        test: { ...sharedWorkers, ...elsewhere, name: "core in workerd" },
-      },
-      {
-        ...shared,
-        test: {
-          ...reactSuite,
-          name: "react",
-          setupFiles: ["packages/react/test/setup.ts"],
-          provide: { reactMajor: "19" },
-        },
-      },
-      {
-        resolve: { alias: [{ find: /^(react|react-dom)(?=\/|$)/, replacement: react18("$1") }, ...alias] },
-        plugins: [conformanceData()],
-        test: {
-          ...reactSuite,
-          name: "react 18",
-          setupFiles: ["packages/react/test/react-18.mjs", "packages/react/test/setup.ts"],
-          sequence: { setupFiles: "list" },
-          provide: { reactMajor: "18" },
-        },
-      },
-      {
-        ...shared,
-        test: {
-          ...sharedWorkers,
-          name: "ai-sdk",
-          // AI SDK prints warnings of calls, which the tests read from the results
-          setupFiles: ["packages/ai-sdk/test/setup.ts"],
-          environment: "node",
-          include: ["packages/ai-sdk/test/**/*.test.{ts,tsx}"],
-        },
-      },
-      ...[
-        emulator,
-        emulatorInWorkerd,
-        mcp,
-        otel,
-        ...(proxy.test?.projects ?? []),
-        ...(durable.test?.projects ?? []),
-      ].map((project) =>
-        mergeConfig(
-          project as ViteUserConfig,
-          // objects outlive the file that made them: what they still do must not run in another file's objects
-          { test: { ...sharedWorkers, isolate: hasObjects(project as ViteUserConfig) } },
-        ),
-      ),
-      {
-        ...shared,
-        test: {
-          ...sharedWorkers,
-          name: "together",
-          environment: "node",
-          include: ["tests/*.test.ts", "tests/studio/*.test.ts"],
-          exclude: worlds,
-        },
-      },
-      {
-        ...shared,
-        // a world replaces the clock of its process: timers that another file has left would run in it
-        test: { ...sharedWorkers, isolate: true, name: "worlds", environment: "node", include: worlds },
-      },
-      {
-        ...shared,
-        test: {
-          ...sharedWorkers,
-          name: "clients",
-          environment: "node",
-          // those of large packages, where these are installed
-          include: ["tests/clients/*.test.ts", "tests/clients/apart/*.test.ts"],
-          exclude: existsSync(new URL("tests/clients/apart/node_modules", import.meta.url))
-            ? []
-            : ["tests/clients/apart/**"],
-        },
-      },
-      {
-        ...shared,
-        plugins: [conformanceData(), ...frameworkPlugins],
-        test: {
-          ...sharedWorkers,
-          name: "recipes",
-          root: "tests", // which has the frameworks
-          setupFiles: [source("react/test/setup.ts")],
-          environment: "happy-dom",
-          include: ["recipes/*.test.{ts,tsx}"],
-          // its modules have no extensions, as bundlers of apps take them
-          server: { deps: { inline: [/async-storage/] } },
-        },
-      },
-      {
-        ...shared,
-        test: {
-          ...sharedWorkers,
-          name: "readme",
-          setupFiles: ["packages/react/test/setup.ts"],
-          environment: "happy-dom",
-          include: ["tests/*.test.tsx", "examples/vitest/*.test.{ts,tsx}"],
-        },
-      },
-      ...(chromium
-        ? [
-            {
-              ...shared,
-              test: {
-                ...sharedWorkers,
-                ...elsewhere,
-                name: "core in chromium",
-                browser: inChromium(chromium),
-              },
-            },
-            {
-              ...shared,
-              // finds its WebAssembly beside itself
-              optimizeDeps: { exclude: ["@sqlite.org/sqlite-wasm"] },
-              test: {
-                ...sharedWorkers,
-                name: "durable in chromium",
-                root: "packages/durable",
-                include: ["test/**/*.browser.test.ts"],
-                browser: inChromium(chromium),
-              },
-            },
-            {
-              ...shared,
-              // found only when a test asks for them, they would make the page load again under it
-              optimizeDeps: { include: ["react", "react/jsx-dev-runtime", "react-dom/client"] },
-              test: {
-                ...sharedWorkers,
-                name: "react in chromium",
-                root: "packages/react",
-                include: ["test/**/*.browser.test.tsx"],
-                browser: inChromium(chromium),
-              },
-            },
-          ]
-        : []),
-    ],
+    tags: [{ name: "long", description: "left to `pnpm test --ci`", timeout: 180_000 }],
+    projects: projects.flatMap((project) => inTier(project, since[String(project.test?.name)])),
   },
 });

@@ -45,7 +45,7 @@ const quick: Stage = {
   ],
 };
 /** Projects that test what is built. */
-const built = ["together", "worlds", "readme"];
+const built = ["rules", "together", "pages", "apps", "studio", "docs", "text", "simulation", "in a DOM"];
 /** Project that waits a lot, for the alarms of Workers. */
 const waiting = ["worker-proxy", "durable"];
 /** Projects of the long run: the same tests as another project's, on another platform. */
@@ -82,15 +82,15 @@ const long: Stage = {
       { args: [...projects(...elsewhere, ...platforms), ...notLong], env: { SLUICE_PORTABLE: "only" } },
       { args: [...projects("!clients", "!recipes"), "--tags-filter", "long"], ...siteOf("site build") },
       { args: ["--project", "worker-proxy", "fuzz"], env: { SLUICE_SEED: "7", SLUICE_RUNS: "2000" } },
-      { args: ["--project", "together", "properties", "any-json"], env: { SLUICE_RUNS: "2000" } },
-      { args: ["--project", "worlds"], env: { SLUICE_RUNS: "400" } },
+      { args: ["--project", "simulation", "properties", "any-json"], env: { SLUICE_RUNS: "2000" } },
+      { args: ["--project", "simulation", "simulation.test", "chat-devices"], env: { SLUICE_RUNS: "400" } },
       { args: projects("clients", "recipes") },
     ],
   ],
 };
 const next: Stage = {
   scripts: ["build"],
-  lanes: [[{ args: [...projects("together"), "examples-next"], after: "build" }]],
+  lanes: [[{ args: [...projects("apps"), "examples-next"], after: "build" }]],
 };
 /** Outcome of each script that was started. */
 const ended = new Map<string, Promise<boolean>>();

@@ -54,7 +54,7 @@ export default defineConfig({
         test: {
           name: "durable",
           include: ["test/**/*.test.ts"],
-          exclude: ["**/*.{workerd,browser}.test.ts", ofPostgres],
+          exclude: ["**/*.{workerd,browser}.*", ofPostgres],
           hookTimeout: 60_000,
           testTimeout,
           env: { WRANGLER_SEND_METRICS: "false", CLOUDFLARE_CF_FETCH_ENABLED: "false" },

@@ -18,7 +18,7 @@ export default defineConfig({
     name: "emulator",
     environment: "node",
     include: ["test/**/*.test.ts"],
-    exclude: ["**/*.workerd.test.ts"],
+    exclude: ["**/*.workerd.*"],
     root: source("."),
     // a picture takes a while to paint beside browsers and workerd
     testTimeout: 30_000,

@@ -18,7 +18,7 @@ export default defineConfig({
         test: {
           name: "worker-proxy",
           include: ["test/**/*.test.ts"],
-          exclude: ["**/*.workerd.test.ts"],
+          exclude: ["**/*.workerd.*"],
           hookTimeout: 60_000,
           testTimeout,
           env: { WRANGLER_SEND_METRICS: "false", CLOUDFLARE_CF_FETCH_ENABLED: "false" },
@@ -30,7 +30,7 @@ export default defineConfig({
         plugins: [cloudflareTest({ miniflare: worker })],
         test: {
           name: "worker-proxy-workerd",
-          include: ["test/**/*.workerd.test.ts"],
+          include: ["test/**/*.workerd.*"],
           testTimeout,
         },
       },

@@ -24,7 +24,7 @@ export function coveragePage(): string {
   return [
     "# What is checked before sending",
     "",
-    "Each row of the spec's tables with its rule. For each value `tests/rules.test.ts` has a test, _section · field: what the spec says_, which gives one request that keeps the rule and one that breaks it to the client and, raw, to the emulator. The values are transcribed from the spec by hand, apart from the tables that the schemas are made from: a wrong bound there turns tests red here. An error is not sent; a warning goes to `onEvent`, and the request goes through. Written by `pnpm check rules` from `tests/rules`.",
+    "Each row of the spec's tables with its rule. For each value `tests/rules/rules.test.ts` has a test, _section · field: what the spec says_, which gives one request that keeps the rule and one that breaks it to the client and, raw, to the emulator. The values are transcribed from the spec by hand, apart from the tables that the schemas are made from: a wrong bound there turns tests red here. An error is not sent; a warning goes to `onEvent`, and the request goes through. Written by `pnpm check rules` from `tests/rules`.",
     "",
     "## Models",
     "",

@@ -8,7 +8,7 @@ import * as schemas from "@sluice/core/schemas";
  *   pnpm --filter @sluice/worker-proxy run spec-models
  *
  * The proxy does not import the schemas themselves: it checks names, and the gateway checks values.
- * `tests/proxy-fields.test.ts` fails while the file is not what this writes.
+ * `tests/rules/proxy-fields.test.ts` fails while the file is not what this writes.
  */
 
 /** The parts of a valibot schema that say which fields there are. */

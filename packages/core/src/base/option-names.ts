@@ -3,7 +3,7 @@ import { insteadOf } from "./foreign-names.js";
 import { oddOptions } from "./option-kinds.js";
 import { unknownOptions } from "./unknown-options.js";
 
-/* Loaded in development, when options are given. `tests/option-names.test.ts` compares the names with the types. */
+/* Loaded in development, when options are given. `tests/rules/option-names.test.ts` compares the names with the types. */
 
 const request = "signal headers timeouts retry idempotencyKey";
 const watch = "presence intervalMs pollInBackground";

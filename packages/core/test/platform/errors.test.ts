@@ -1,0 +1,165 @@
+import { errorCases } from "virtual:conformance";
+import {
+  APIError,
+  completeChat,
+  isGatewayError,
+  redact,
+  StreamError,
+  streamChat,
+  ValidationError,
+} from "@sluice/core";
+import { describe, expect, test } from "vitest";
+import { clientOf, question, rejectionOf } from "../support/gateway.js";
+
+describe.skipIf(!errorCases)("recorded error answers (skipped where the data is absent)", () => {
+  for (const { id, status, headers, body, expected } of errorCases ?? []) {
+    const { "content-length": _, ...rest } = headers;
+    const answer = () => new Response(body, { status, headers: rest });
+
+    test(`${id} is an APIError with the recorded fields`, async () => {
+      const { client } = clientOf(answer, { retry: { limit: 0 } });
+      if (expected.not_error_required) {
+        expect((await completeChat(client, question)).message.content).not.toBe("");
+        expect((await streamChat(client, question).result()).message.content).not.toBe("");
+        return;
+      }
+      for (const sent of [completeChat(client, question), streamChat(client, question).result()]) {
+        const error = await rejectionOf(sent);
+        if (!(error instanceof APIError)) throw error;
+        expect(error.status).toBe(expected.status);
+        expect(expected.code_may_be ?? [expected.code]).toContain(error.apiCode ?? null);
+        expect(error.type ?? null).toBe(expected.type);
+        expect(expected.param_may_be ?? [expected.param]).toContain(error.param ?? null);
+        if (expected.message !== null) expect(error.message).toBe(expected.message);
+        else expect(error.message).toContain(String(status));
+        expect(error.message).not.toMatch(/SyntaxError|Unexpected (token|end)/);
+        expect(error.body.length).toBeLessThanOrEqual(8193);
+      }
+    });
+  }
+});
+
+describe("the message of an error body", () => {
+  test.each([
+    ['{"code":1001,"msg":"quota exhausted"}', "quota exhausted", "1001"],
+    ['{"success":false,"msg":"not today"}', "not today", undefined],
+    ['{"errors":["first","second"]}', "first", undefined],
+    ['{"errors":[{"message":"no such size","code":"bad_size"}]}', "no such size", "bad_size"],
+    ['{"message":"two errors","errors":[]}', "two errors", undefined],
+    ['{"code":7,"error":{},"message":"outside"}', "outside", undefined],
+    ['{"error":"","message":"outside"}', "outside", undefined],
+    ['[""]', "HTTP", undefined],
+    ['{"status":"maintenance","message":"back at noon"}', "back at noon", undefined],
+    ['{"error":"busy","code":9}', "busy", "9"],
+    ['{"detail":[{"loc":["body"],"msg":"missing"}]}', '[{"loc":["body"],"msg":"missing"}]', undefined],
+  ])("is read from %s", async (body, message, apiCode) => {
+    for (const status of [200, 400]) {
+      const { client } = clientOf(() => new Response(body, { status }));
+      const error = await rejectionOf(completeChat(client, question));
+      expect(error).toMatchObject({ name: "APIError", status, message: expect.stringContaining(message) });
+      expect((error as APIError).apiCode).toBe(apiCode);
+    }
+  });
+
+  test("is read from a body of any length and depth, and is bounded", async () => {
+    const deep = `${"[".repeat(20_000)}1${"]".repeat(20_000)}`;
+    for (const body of [`{"detail":${deep}}`, `{"errors":${deep}}`, `{"message":"${"x".repeat(100_000)}"}`]) {
+      const { client } = clientOf(() => new Response(body, { status: 400 }));
+      const error = (await rejectionOf(completeChat(client, question))) as Error;
+      expect(error).toMatchObject({ name: "APIError", status: 400 });
+      expect(error.message.length).toBeLessThan(8200);
+      expect(JSON.stringify(error).length).toBeLessThan(50_000);
+    }
+  });
+});
+
+test("a fetch that rejects with nothing is a failed connection", async () => {
+  const { client } = clientOf(() => Promise.reject(), { retry: { limit: 0 } });
+  const error = await rejectionOf(completeChat(client, question));
+  expect(error).toMatchObject({ name: "ConnectionError", outcome: "unknown" });
+  expect((error as Error).cause).toBeUndefined();
+});
+
+test("an error keeps 8,192 characters of the body, and marks a longer one as cut", async () => {
+  const whole = "x".repeat(8192);
+  for (const [body, kept] of [
+    [whole, whole],
+    [`${whole}x`, `${whole}…`],
+  ]) {
+    const { client } = clientOf(() => new Response(body, { status: 400 }));
+    expect(await rejectionOf(completeChat(client, question))).toMatchObject({ body: kept });
+  }
+});
+
+describe("the id of a request", () => {
+  test.each([
+    ["r-1", { "x-request-id": "r-1" }],
+    [undefined, {}],
+  ])("is %j for an answer with the headers %j", async (requestId, headers) => {
+    const { client } = clientOf(() => new Response("{}", { status: 400, headers }));
+    const error = await rejectionOf(completeChat(client, question));
+    expect((error as APIError).requestId).toBe(requestId);
+  });
+});
+
+test.skipIf(globalThis.location)("a failed connection has no advice about CORS outside a page", async () => {
+  const { client } = clientOf(() => Promise.reject(new TypeError("failed")), { retry: { limit: 0 } });
+  const error = (await rejectionOf(completeChat(client, question))) as Error;
+  expect(error).toMatchObject({ name: "ConnectionError", outcome: "unknown" });
+  expect(error.message).not.toContain("CORS");
+});
+
+describe("the error family", () => {
+  test("is recognised by one guard, also from another copy of the package", () => {
+    const foreign = Object.assign(new Error("x"), { [Symbol.for("sluice.GatewayError")]: true });
+    expect(isGatewayError(new ValidationError([]))).toBe(true);
+    expect(isGatewayError(foreign)).toBe(true);
+    for (const other of [new Error("x"), new DOMException("x", "AbortError"), undefined, null, "x"])
+      expect(isGatewayError(other)).toBe(false);
+  });
+
+  test("lists every broken rule on its own line, with the field's path first", () => {
+    const error = new ValidationError([
+      { path: "max_tokens", message: "expected >=1, got 0", rule: "chat.alpha.max-tokens" },
+      { path: "", message: "is no object", rule: "chat" },
+    ]);
+    expect(error.message).toBe("max_tokens: expected >=1, got 0\nis no object");
+  });
+
+  test("has its fields in JSON, without keys, data URIs and signatures", () => {
+    const body =
+      "key sk-1234567890abc, Authorization: Bearer topsecret123, data:image/png;base64,iVBORw0KGgoAAAANSUhEUg==, https://cdn.test/v.mp4?X-Sig=abcdef&e=1";
+    const error = new APIError(
+      "denied for sk-1234567890abc",
+      { status: 403, type: "t", apiCode: "c", body },
+      { requestId: "r-1", cause: new Error("Bearer topsecret123") },
+    );
+    const json = JSON.parse(JSON.stringify(error)) as Record<string, unknown>;
+    expect(json).toMatchObject({
+      name: "APIError",
+      code: "api",
+      status: 403,
+      type: "t",
+      apiCode: "c",
+      requestId: "r-1",
+    });
+    for (const secret of ["1234567890abc", "topsecret123", "iVBORw0KGgo", "abcdef"])
+      expect(JSON.stringify(error)).not.toContain(secret);
+    expect(JSON.stringify(error)).toContain("https://cdn.test/v.mp4?[redacted]");
+  });
+
+  test("has the partial message in JSON", () => {
+    const error = new StreamError("cut", {
+      reason: "truncated",
+      partial: { role: "assistant", content: "Hel" },
+    });
+    expect(JSON.parse(JSON.stringify(error))).toMatchObject({
+      reason: "truncated",
+      partial: { content: "Hel" },
+    });
+  });
+
+  test("redacts credentials in URLs", () => {
+    expect(redact("see https://me:pass@host.test/x")).toBe("see https://[redacted]@host.test/x");
+  });
+});

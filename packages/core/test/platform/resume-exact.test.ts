@@ -1,0 +1,346 @@
+import { type ChatDelta, type ClientOptions, streamChat } from "@sluice/core";
+import { describe, expect, test } from "vitest";
+import {
+  clientOf,
+  DONE,
+  event,
+  eventLoopTurn,
+  frame,
+  openBody,
+  question,
+  rejectionOf,
+  stoppedClock,
+  streamAnswer,
+} from "../support/gateway.js";
+
+const call = (fields: object) => frame({ tool_calls: [{ index: 0, ...fields }] });
+const events = [
+  frame({ content: "Pay " }),
+  frame({ content: "100 " }),
+  frame({ content: "to " }),
+  frame({ content: "Bob." }),
+  call({ id: "c1", type: "function", function: { name: "pay", arguments: '{"to":' } }),
+  call({ function: { arguments: '"Bob"}' } }),
+  frame({}, "tool_calls"),
+  DONE,
+];
+const text = "Pay 100 to Bob.";
+const withId = (id: number | string, each: string) => `id: ${id}\n${each}`;
+/** Events of the log by their places, from 1. */
+const logged = (...places: number[]) => places.map((at) => withId(at, events[at - 1] as string)).join("");
+const behind = (last: number) => logged(...events.map((_, at) => at + 1).filter((at) => at > last));
+
+/** A server that keeps an answer: the bytes of each connection, in turn; the last one again and again. */
+function kept(
+  connections: readonly (string | ((cursor: number) => string) | (() => Response))[],
+  options: Partial<ClientOptions> = {},
+) {
+  const clock = stoppedClock();
+  const cursors: string[] = [];
+  const { client, requests } = clientOf(
+    (request, nth) => {
+      if (request.method === "DELETE") return new Response(null, { status: 204 });
+      const cursor = request.headers.get("last-event-id");
+      if (request.method === "GET") cursors.push(cursor ?? "none");
+      const given = connections[Math.min(nth, connections.length) - 1] ?? "";
+      const answer = typeof given === "string" ? given : given(Number(cursor));
+      if (answer instanceof Response) return answer;
+      const response = streamAnswer(answer);
+      response.headers.set("x-stream-id", "s-1");
+      return response;
+    },
+    { clock, random: () => 1, ...options },
+  );
+  const stream = streamChat(client, question);
+  return { client, clock, cursors, requests, stream };
+}
+
+async function read({ stream, clock }: ReturnType<typeof kept>) {
+  const turn = await clock.advanceUntil(
+    stream.result().catch((error: Error) => error),
+    1000,
+  );
+  return { turn, content: stream.snapshot.content, calls: stream.snapshot.tool_calls ?? [] };
+}
+
+async function expectWhole(server: ReturnType<typeof kept>): Promise<void> {
+  const { turn, content, calls } = await read(server);
+  expect(turn).toMatchObject({ outcome: "tool-calls", toolCalls: [{ input: { to: "Bob" } }] });
+  expect([content, calls[0]?.function.arguments]).toEqual([text, '{"to":"Bob"}']);
+}
+
+/** Checks that the answer is not called whole, and that its text is a beginning of the right one. */
+async function expectTruncated(server: ReturnType<typeof kept>): Promise<void> {
+  const { turn, content, calls } = await read(server);
+  expect(turn).toMatchObject({ name: "StreamError", reason: "truncated", partial: { content } });
+  expect(text.startsWith(content)).toBe(true);
+  expect('{"to":"Bob"}'.startsWith(calls[0]?.function.arguments ?? "")).toBe(true);
+  const gets = server.requests.filter(({ method }) => method === "GET");
+  expect(gets.length).toBeLessThan(20);
+}
+
+describe("A log of numbered events", () => {
+  test("Known events are dropped where a server begins at the start again", async () => {
+    for (let cut = 1; cut < events.length; cut += 1)
+      await expectWhole(kept([logged(...events.map((_, at) => at + 1).slice(0, cut)), () => behind(0)]));
+  });
+
+  test("Each event is read once where a server repeats each of them", async () => {
+    const twice = events.map((_, at) => logged(at + 1, at + 1)).join("");
+    await expectWhole(kept([logged(1, 2), twice]));
+    await expectWhole(kept([twice]));
+  });
+
+  test("A gap is asked for again behind the last event in order", async () => {
+    const server = kept([logged(1, 2), logged(6, 7, 8), behind]);
+    await expectWhole(server);
+    expect(server.cursors).toEqual(["2", "2"]);
+  });
+
+  test("A gap in the first connection is asked for, too", async () => {
+    const server = kept([logged(1, 3, 4), behind]);
+    await expectWhole(server);
+    expect(server.cursors).toEqual(["1"]);
+  });
+
+  test("A reordering is asked for again", async () => {
+    const server = kept([logged(1), logged(3, 2, 4, 5, 6, 7, 8), behind]);
+    await expectWhole(server);
+    expect(server.cursors).toEqual(["1", "1"]);
+  });
+
+  test("A gap that stays is truncated, also directly before [DONE] and before the finish reason", async () => {
+    for (const gap of [logged(4, 5, 6, 7, 8), logged(8), logged(7, 8)])
+      await expectTruncated(kept([logged(1, 2), gap]));
+  });
+
+  test("A gap at the start is truncated", async () => {
+    await expectTruncated(kept([logged(3, 4, 5, 6, 7, 8)]));
+  });
+
+  test("The error of a gap says what is wrong with the log", async () => {
+    const { turn } = await read(kept([logged(1, 3)]));
+    expect((turn as Error).cause).toMatchObject({ message: expect.stringContaining("missing") });
+  });
+
+  test("A server that repeats one event for ever comes to an end, with five requests for the rest", async () => {
+    const server = kept([logged(1), logged(1)]);
+    await expectTruncated(server);
+    expect(server.cursors).toEqual(["1", "1", "1", "1", "1"]);
+  });
+
+  test("An event that is repeated for ever in one connection ends as a silence", async () => {
+    const clock = stoppedClock();
+    const connections = Array.from({ length: 7 }, openBody);
+    const { client } = clientOf(
+      (_, nth) => {
+        const response = streamAnswer((connections[nth - 1] ?? openBody()).body);
+        response.headers.set("x-stream-id", "s-1");
+        return response;
+      },
+      { clock, random: () => 0 },
+    );
+    const stream = streamChat(client, question);
+    const error = rejectionOf(stream.result());
+    let isOver = false;
+    error.finally(() => {
+      isOver = true;
+    });
+    for (let step = 0; !isOver && step < 400; step += 1) {
+      for (const { body, cancelled, send } of connections) if (body.locked && !cancelled) send(logged(1));
+      await clock.advance(5000);
+      await eventLoopTurn();
+    }
+    expect(await error).toMatchObject({ name: "TimeoutError", phase: "chunk", partial: { content: "Pay " } });
+    expect(clock.sleeping()).toBe(0);
+  });
+
+  test("An answer of one event a connection is whole", async () => {
+    await expectWhole(kept([logged(1), (cursor) => logged(cursor + 1)]));
+  });
+
+  test("Ids that begin at 0 are read, too", async () => {
+    const from = (first: number) =>
+      events
+        .map((each, at) => withId(at, each))
+        .slice(first)
+        .join("");
+    const all = events.map((each, at) => withId(at, each));
+    await expectWhole(kept([all.slice(0, 3).join(""), (cursor) => from(cursor + 1)]));
+  });
+
+  test("100,000 known events are dropped in linear time", async () => {
+    const count = 100_000;
+    const many = Array.from({ length: count }, (_, at) =>
+      withId(at + 1, event({ choices: [{ index: 0, delta: { content: "x" } }] })),
+    );
+    const end = withId(count + 1, frame({}, "stop")) + withId(count + 2, DONE);
+    const { turn, content } = await read(kept([many.join(""), many.join("") + end]));
+    expect(turn).toMatchObject({ outcome: "complete" });
+    expect(content.length).toBe(count);
+  });
+});
+
+describe("A log without numbers", () => {
+  const bare = (...places: number[]) => places.map((at) => events[at - 1]).join("");
+  const named = (...places: number[]) =>
+    places.map((at) => withId(`ev-${at}`, events[at - 1] as string)).join("");
+
+  test("A rest without ids leaves the last id, and is not taken for the rest", async () => {
+    const server = kept([logged(1, 2), bare(1, 2, 3, 4, 5, 6, 7, 8)]);
+    await expectTruncated(server);
+    expect(server.cursors).toEqual(["2", "2", "2", "2", "2"]);
+  });
+
+  test("An answer without any ids is whole in one connection, and truncated after a cut", async () => {
+    await expectWhole(kept([bare(1, 2, 3, 4, 5, 6, 7, 8)]));
+    await expectTruncated(kept([bare(1, 2), bare(1, 2, 3, 4, 5, 6, 7, 8)]));
+  });
+
+  test("An event without an id among numbered ones is read once, and ends a resumption", async () => {
+    await expectTruncated(kept([logged(1) + bare(2), behind]));
+    await expectTruncated(kept([logged(1, 2), logged(3) + bare(4) + logged(5, 6, 7, 8)]));
+  });
+
+  test("Ids that are no numbers are compared: known events are dropped", async () => {
+    await expectWhole(kept([named(1, 2), named(1, 2, 3, 4, 5, 6, 7, 8)]));
+    await expectWhole(kept([named(1, 2), named(2, 3, 4, 5, 6, 7, 8)]));
+    await expectWhole(kept([named(1, 2), named(3, 4, 5, 6, 7, 8)]));
+  });
+
+  test("Numbers behind other ids are a mix, and truncated", async () => {
+    await expectTruncated(kept([named(1, 2), logged(3, 4, 5, 6, 7, 8)]));
+    await expectTruncated(kept([logged(1, 2), named(3, 4, 5, 6, 7, 8)]));
+  });
+
+  test("Ids mean nothing where no proxy keeps the answer", async () => {
+    const { client } = clientOf(() => streamAnswer(events.map((each) => withId(7, each)).join("")));
+    const deltas: ChatDelta[] = [];
+    for await (const delta of streamChat(client, question)) deltas.push(delta);
+    expect(deltas.at(-1)).toMatchObject({ type: "finish", outcome: "tool-calls" });
+    const stream = streamChat(client, question);
+    expect((await stream.result()).message.content).toBe(text);
+  });
+});
+
+describe("A bad answer to the request for the rest", () => {
+  const page = () => new Response("<html>Sign in</html>", { headers: { "content-type": "text/html" } });
+  const refusal =
+    (status: number, headers: Record<string, string> = {}) =>
+    () =>
+      new Response(JSON.stringify({ error: { message: "not now", code: "expired" } }), { status, headers });
+  const once: [string, () => Response][] = [
+    ["401", refusal(401)],
+    ["403", refusal(403)],
+    ["302", () => new Response(null, { status: 302, headers: { location: "/login" } })],
+    ["400", refusal(400)],
+    ["404", refusal(404)],
+    ["410", refusal(410)],
+    ["408", refusal(408)],
+    ["500", refusal(500)],
+    ["502", page],
+    ["a page with status 200", page],
+    ["JSON with status 200", () => Response.json({ error: { message: "quota" } })],
+    ["Retry-After of a day", refusal(429, { "retry-after": "86400" })],
+  ];
+
+  test.each(once)("One %s is not the end: the answer is whole", async (_, bad) => {
+    const server = kept([logged(1, 2), bad, behind]);
+    await expectWhole(server);
+    expect(server.cursors).toEqual(["2", "2"]);
+  });
+
+  test("A lost network is not the end either", async () => {
+    const lost = () => {
+      throw new TypeError("failed to fetch");
+    };
+    await expectWhole(kept([logged(1, 2), lost, behind]));
+  });
+
+  test.each([401, 403, 302])(
+    "A second %i ends the answer, with its id and the refusal as the cause",
+    async (status) => {
+      const bad = () => new Response(null, { status, headers: status === 302 ? { location: "/login" } : {} });
+      const server = kept([logged(1, 2), bad]);
+      const { turn } = await read(server);
+      expect(turn).toMatchObject({
+        name: "StreamError",
+        reason: "truncated",
+        partial: { content: "Pay 100 " },
+        cause: { name: "APIError", status },
+      });
+      expect(server.stream.streamId).toBe("s-1");
+      expect(server.cursors).toEqual(["2", "2"]);
+      expect(server.requests.map(({ method }) => method)).toEqual(["POST", "GET", "GET"]);
+    },
+  );
+
+  test("A renewed session is used: the headers of the app are made for each request", async () => {
+    let token = 0;
+    const sent: (string | null)[] = [];
+    const server = kept([logged(1, 2), refusal(401), behind], {
+      headers: () => ({ "x-session": `${++token}` }),
+    });
+    await expectWhole(server);
+    for (const { headers } of server.requests) sent.push(headers.get("x-session"));
+    expect(sent).toEqual(["1", "2", "3"]);
+  });
+
+  test("A server that stays away ends the answer after five requests, with its id and the cause", async () => {
+    const server = kept([logged(1, 2), refusal(503)]);
+    const { turn } = await read(server);
+    expect(turn).toMatchObject({ reason: "truncated", cause: { name: "APIError", status: 503 } });
+    expect([server.cursors.length, server.stream.streamId]).toEqual([5, "s-1"]);
+  });
+
+  test("A 404 that stays ends the answer without its id", async () => {
+    const server = kept([logged(1, 2), refusal(404)]);
+    expect((await read(server)).turn).toMatchObject({ reason: "truncated" });
+    expect([server.cursors.length, server.stream.streamId]).toEqual([5, undefined]);
+  });
+
+  test.each<[string, () => Response]>([
+    ["204", () => new Response(null, { status: 204 })],
+    ["404 of the proxy", refusal(404, { "x-sluice-source": "proxy" })],
+  ])("A %s ends the answer at once", async (_, gone) => {
+    const server = kept([logged(1, 2), gone]);
+    expect((await read(server)).turn).toMatchObject({ reason: "truncated" });
+    expect([server.cursors.length, server.stream.streamId]).toEqual([1, undefined]);
+  });
+
+  test("Each wait before another request is an event", async () => {
+    const waits: number[] = [];
+    const server = kept([logged(1, 2), refusal(503), refusal(503), behind], {
+      onEvent: (each) => {
+        if (each.type === "retry") waits.push(each.delayMs);
+      },
+    });
+    await expectWhole(server);
+    expect(waits).toEqual([2000, 4000]);
+  });
+});
+
+test("An answer that was not read for a minute loses its connection, and continues at the next read", async () => {
+  const clock = stoppedClock();
+  const first = openBody();
+  const { client, requests } = clientOf(
+    ({ method }) => {
+      const response = streamAnswer(method === "POST" ? first.body : behind(2));
+      response.headers.set("x-stream-id", "s-1");
+      return response;
+    },
+    { clock },
+  );
+  const stream = streamChat(client, question);
+  const iterator = stream[Symbol.asyncIterator]();
+  first.send(logged(1, 2));
+  await iterator.next();
+  await clock.advance(60_000);
+  expect(first.cancelled).toBe(true);
+  await clock.advance(240_000);
+  expect([clock.sleeping(), requests.length]).toEqual([0, 1]);
+  expect((await iterator.next()).value).toMatchObject({ text: "100 " });
+  expect((await iterator.next()).value).toMatchObject({ text: "to " });
+  expect((await stream.result()).message.content).toBe(text);
+  expect(requests.map(({ method }) => method)).toEqual(["POST", "GET"]);
+});

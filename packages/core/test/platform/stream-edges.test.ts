@@ -1,0 +1,452 @@
+import {
+  type ChatDelta,
+  type ClientEvent,
+  type ClientOptions,
+  completeChat,
+  isGatewayError,
+  type StreamError,
+  streamChat,
+  unchecked,
+} from "@sluice/core";
+import { chatModels } from "@sluice/core/schemas";
+import { describe, expect, test } from "vitest";
+import { chatOf } from "../support/chat.js";
+import {
+  clientOf,
+  DONE,
+  event,
+  frame,
+  inPieces,
+  listenersOn,
+  openBody,
+  question,
+  rejectionOf,
+  settled,
+  stoppedClock,
+  streamAnswer,
+} from "../support/gateway.js";
+import { slowTags } from "../support/runtime.js";
+
+const usage = { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 };
+const end = frame({}, "stop") + DONE;
+const json = (body: unknown) =>
+  new Response(typeof body === "string" ? body : JSON.stringify(body), {
+    headers: { "content-type": "application/json" },
+  });
+
+/** A stream of `content`, and the events of its client. */
+function streamed(content: Parameters<typeof streamAnswer>[0], options: Partial<ClientOptions> = {}) {
+  const events: ClientEvent[] = [];
+  const { client, requests } = clientOf(() => streamAnswer(content), {
+    onEvent: (each) => events.push(each),
+    ...options,
+  });
+  const warnings = () =>
+    events.flatMap((each) => (each.type === "warning" ? [[each.issue.rule, each.issue.path]] : []));
+  return { stream: streamChat(client, question), client, requests, events, warnings };
+}
+
+const turnOf = (content: Parameters<typeof streamAnswer>[0]) => streamed(content).stream.result();
+
+async function all(stream: AsyncIterable<ChatDelta>): Promise<ChatDelta[]> {
+  const deltas: ChatDelta[] = [];
+  for await (const delta of stream) deltas.push(delta);
+  return deltas;
+}
+
+test("choices whose indexes are texts stay apart", async () => {
+  const choice = (index: string, content: string) => event({ choices: [{ index, delta: { content } }] });
+  const { stream } = streamed(choice("0", "Red") + choice("1", "Blue") + choice("0", "dish") + end);
+  expect(await stream.result()).toMatchObject({
+    message: { content: "Reddish" },
+    alternatives: [{ message: { content: "Blue" } }],
+  });
+});
+
+describe("a field of an unexpected type", () => {
+  const odd = (delta: object) => event({ choices: [{ index: 0, delta }] });
+  test.each<[string, string]>([
+    ["choices", event({ choices: {} })],
+    ["choices", event({ choices: [null] })],
+    ["choices", event({ choices: "x" })],
+    ["choices.delta", event({ choices: [{ index: 0, delta: "x" }] })],
+    ["choices.delta.content", odd({ content: {} })],
+    ["choices.delta.content", odd({ content: 5 })],
+    ["choices.delta.content", odd({ content: true })],
+    ["choices.delta.content", odd({ content: [null] })],
+    ["choices.delta.reasoning_content", odd({ reasoning_content: {} })],
+    ["choices.delta.content.thinking", odd({ content: [{ type: "thinking", thinking: {} }] })],
+    ["choices.delta.content.thinking", odd({ content: [{ type: "thinking", thinking: [null] }] })],
+    ["choices.delta.refusal", odd({ refusal: [] })],
+    ["choices.delta.tool_calls", odd({ tool_calls: {} })],
+    ["choices.delta.tool_calls", odd({ tool_calls: [null] })],
+    ["choices.delta.tool_calls", odd({ tool_calls: "x" })],
+    ["choices.delta.tool_calls.function", odd({ tool_calls: [{ index: 0, function: 7 }] })],
+    ["choices.finish_reason", event({ choices: [{ index: 0, delta: {}, finish_reason: {} }] })],
+    ["usage", event({ choices: [], usage: 7 })],
+    ["usage.total_tokens", event({ choices: [], usage: { total_tokens: "5" } })],
+  ])("is read as absent with one warning: %s in %s", async (path, one) => {
+    const { stream, warnings } = streamed(
+      frame({ content: "Hel" }) + one + one + frame({ content: "lo" }) + end,
+    );
+    const deltas = await all(stream);
+    expect(deltas.map(({ type }) => type)).toEqual(["text-delta", "text-delta", "finish"]);
+    expect(await stream.result()).toMatchObject({ outcome: "complete", message: { content: "Hello" } });
+    expect(warnings()).toEqual([["chat.stream.unexpected-type", path]]);
+  });
+
+  test("has a warning with the id of the call", async () => {
+    const { stream, events } = streamed(frame({ content: 5 }) + end);
+    await stream.result();
+    const [request, warning] = ["request", "warning"].map((type) => events.find((one) => one.type === type));
+    expect((warning as { callId?: string }).callId).toBe((request as { callId?: string }).callId);
+  });
+});
+
+describe("an unreadable part", () => {
+  test.each(["null", "[]", "123", '{"choices"'])(
+    "data: %s is malformed, with the reason, after the text of the same read",
+    async (data) => {
+      const { stream } = streamed(`${frame({ content: "Hello" })}data: ${data}\n\n`);
+      const seen: ChatDelta[] = [];
+      const error = await rejectionOf(
+        (async () => {
+          for await (const delta of stream) seen.push(delta);
+        })(),
+      );
+      expect(seen).toEqual([{ type: "text-delta", text: "Hello" }]);
+      expect(error).toMatchObject({ reason: "malformed", partial: { content: "Hello" } });
+      expect((error as Error).message).toContain("no JSON object");
+    },
+  );
+
+  test("a line beyond 16 MB is malformed: the text so far stays, and the connection is closed", async () => {
+    const connection = openBody();
+    const caller = new AbortController();
+    const listeners = listenersOn(caller.signal);
+    const clock = stoppedClock();
+    const events: string[] = [];
+    const { client } = clientOf(() => streamAnswer(connection.body), {
+      clock,
+      onEvent: ({ type }) => events.push(type),
+    });
+    const error = rejectionOf(streamChat(client, question, { signal: caller.signal }).result());
+    connection.send(`${frame({ content: "Hello" })}data: {"x":"`);
+    for (let megabyte = 0; megabyte < 16; megabyte += 1) {
+      await connection.wanted();
+      connection.send("x".repeat(1024 * 1024));
+    }
+    expect(await error).toMatchObject({
+      name: "StreamError",
+      reason: "malformed",
+      partial: { content: "Hello" },
+      message: expect.stringContaining("16777216"),
+    });
+    await settled();
+    expect([connection.cancelled, listeners.size, clock.sleeping()]).toEqual([true, 0, 0]);
+    expect(events.filter((type) => type === "end")).toHaveLength(1);
+  });
+
+  test("a body beyond 16 MB in place of a stream is malformed, and the connection is closed", async () => {
+    const connection = openBody();
+    const error = rejectionOf(turnOf(connection.body));
+    connection.send('{"x":"');
+    for (let megabyte = 0; megabyte < 16; megabyte += 1) {
+      await connection.wanted();
+      connection.send("x".repeat(1024 * 1024));
+    }
+    expect(await error).toMatchObject({ name: "StreamError", reason: "malformed" });
+    expect(connection.cancelled).toBe(true);
+  });
+});
+
+describe("a tool call", () => {
+  const call = (entry: object) => frame({ tool_calls: [entry] });
+  const weather = { type: "function", function: { name: "weather", arguments: "{}" } };
+  const idsOf = async (content: string) => (await turnOf(content + end)).toolCalls.map(({ id }) => id);
+
+  test("has a number as id as text, and gets an id in place of an object", async () => {
+    expect(await idsOf(call({ index: 0, id: 7, ...weather }))).toEqual(["7"]);
+    expect(await idsOf(call({ index: 0, id: {}, ...weather }))).toEqual(["call-0"]);
+  });
+
+  test.each([
+    ["in two deltas", call({ index: 0, id: "a", ...weather }) + call({ index: 1, id: "a", ...weather })],
+    ["in one delta without indexes", frame({ tool_calls: [1, 2].map(() => ({ id: "a", ...weather })) })],
+  ])("with the id of another call is a separate call: %s", async (_, content) => {
+    const ids = await idsOf(content);
+    expect([ids[0], ids.length, new Set(ids).size]).toEqual(["a", 2, 2]);
+  });
+
+  test("continues if its id and name repeat without an index", async () => {
+    const parts = ['{"city"', ':"Oslo"}'].map((text) =>
+      call({ id: "a", function: { name: "weather", arguments: text } }),
+    );
+    expect((await turnOf(parts.join("") + end)).toolCalls).toMatchObject([{ input: { city: "Oslo" } }]);
+  });
+
+  test("may come as a function_call", async () => {
+    const content =
+      frame({ function_call: { name: "weather", arguments: '{"city":' } }) +
+      frame({ function_call: { arguments: '"Oslo"}' } }, "function_call") +
+      DONE;
+    expect(await turnOf(content)).toMatchObject({
+      outcome: "tool-calls",
+      toolCalls: [{ id: "call-0", name: "weather", input: { city: "Oslo" } }],
+    });
+  });
+
+  test("is read among 8,000, and earlier snapshots do not change", { tags: slowTags }, async () => {
+    const { stream } = streamed(
+      Array.from({ length: 8000 }, (_, index) => call({ index, id: `c${index}`, ...weather })).join("") + end,
+    );
+    const iterator = stream[Symbol.asyncIterator]();
+    await iterator.next();
+    const early = stream.snapshot;
+    for (let step = await iterator.next(); !step.done; step = await iterator.next());
+    expect(early.tool_calls).toHaveLength(1);
+    expect(stream.snapshot).toBe(stream.snapshot);
+    expect((await stream.result()).toolCalls.at(-1)).toMatchObject({ id: "c7999", input: {} });
+  });
+});
+
+describe("an answer", () => {
+  test("has the first id and model that are not empty", async () => {
+    const chunk = (id: string, model: string) =>
+      event({ id, model, choices: [{ index: 0, delta: { content: "a" } }] });
+    const turn = await turnOf(chunk("", "") + chunk("one", "first") + chunk("stub", "other") + DONE);
+    expect(turn).toMatchObject({ id: "one", model: "first" });
+  });
+
+  test("keeps thinking beside an empty reasoning_content", async () => {
+    const { message } = await turnOf(frame({ reasoning_content: "", reasoning: "Hm." }) + end);
+    expect(message.reasoning_content).toBe("Hm.");
+  });
+
+  test.each([1, "0", "1"])("is its only choice, with the index %j", async (index) => {
+    const content = event({ choices: [{ index, delta: { content: "Hi" }, finish_reason: "stop" }] });
+    expect(await turnOf(content + DONE)).toMatchObject({ message: { content: "Hi" }, finishReason: "stop" });
+  });
+
+  test.each(["error", "network_error", "server_error"])("has the outcome error after %s", async (reason) => {
+    expect(await turnOf(frame({ content: "Hi" }, reason) + DONE)).toMatchObject({ outcome: "error" });
+  });
+
+  test("is complete after a finish_reason that is a name of every object", async () => {
+    expect((await turnOf(frame({ content: "Hi" }, "constructor") + DONE)).outcome).toBe("complete");
+  });
+
+  test("is done for a reader that reads again after leaving", async () => {
+    const iterator = streamed(frame({ content: "a" }) + frame({ content: "b" })).stream[
+      Symbol.asyncIterator
+    ]();
+    await iterator.next();
+    expect(await iterator.return?.()).toEqual({ done: true, value: undefined });
+    expect(await iterator.next()).toEqual({ done: true, value: undefined });
+  });
+
+  test("is read whole without a body to stream, with a warning that names a fetch that streams", async () => {
+    const response = streamAnswer(frame({ content: "Hello" }) + end);
+    const text = await response.clone().text();
+    Object.defineProperty(response, "body", { value: undefined });
+    response.text = async () => text;
+    const messages: string[] = [];
+    const { client } = clientOf(() => response, {
+      onEvent: (each) => each.type === "warning" && messages.push(each.issue.message),
+    });
+    expect((await streamChat(client, question).result()).message.content).toBe("Hello");
+    expect(messages).toEqual([expect.stringContaining("expo/fetch")]);
+  });
+
+  test("JSON that breaks off leaves no timer behind", async () => {
+    const clock = stoppedClock();
+    const connection = openBody();
+    const { client } = clientOf(() => new Response(connection.body), { clock });
+    const error = rejectionOf(completeChat(client, question));
+    await connection.wanted();
+    connection.drop();
+    expect(await error).toMatchObject({ name: "ConnectionError", outcome: "unknown" });
+    await settled();
+    expect(clock.sleeping()).toBe(0);
+  });
+
+  test("JSON is read once without a body to stream", async () => {
+    const texts = [JSON.stringify({ choices: [{ message: { role: "assistant", content: "Hello" } }] })];
+    const response = new Response();
+    Object.defineProperty(response, "body", { value: undefined });
+    response.text = async () => {
+      const text = texts.shift();
+      if (text === undefined) throw new TypeError("the body was read before");
+      return text;
+    };
+    const clock = stoppedClock();
+    const { client } = clientOf(() => response, { clock });
+    expect((await completeChat(client, question)).message.content).toBe("Hello");
+    await settled();
+    expect(clock.sleeping()).toBe(0);
+  });
+});
+
+describe("a body with status 200 is not an answer", () => {
+  const bodies: [unknown, string?][] = [
+    [{}],
+    [{ detail: "Not Found" }, "Not Found"],
+    [{ code: 1001, msg: "quota exhausted" }],
+    [{ success: false }],
+    [{ errors: [{ message: "no such model" }] }],
+    [{ status: "maintenance" }],
+    [{ choices: [] }],
+    [{ choices: [{ index: 0, message: null }] }],
+    [{ choices: [{ index: 0 }] }],
+  ];
+  const asks = [
+    [
+      "streamChat, whole",
+      (body: unknown) => streamChat(clientOf(() => json(body)).client, question).result(),
+    ],
+    ["streamChat, as a frame", (body: unknown) => turnOf(event(body) + DONE)],
+    ["completeChat", (body: unknown) => completeChat(clientOf(() => json(body)).client, question)],
+  ] as const;
+
+  for (const [name, ask] of asks)
+    test.each(bodies)(`if it is %j from ${name}`, async (body, words) => {
+      const error = await rejectionOf(ask(body));
+      if (!isGatewayError(error)) throw error;
+      expect(["APIError", "ResponseError"]).toContain(error.name);
+      if (error.name === "APIError") expect(error.status).toBe(200);
+      if (words) expect(error.message).toBe(words);
+    });
+
+  test("if it is a frame of another kind before the end, or [DONE] alone", async () => {
+    const error = await rejectionOf(turnOf(event({ status: "maintenance" })));
+    expect(error).toMatchObject({ name: "APIError", body: '{"status":"maintenance"}' });
+    expect(await rejectionOf(turnOf(DONE))).toMatchObject({ name: "APIError", status: 200 });
+  });
+
+  test("Usage or a finish_reason alone is an empty answer", async () => {
+    expect(await turnOf(event({ choices: [], usage }) + DONE)).toMatchObject({
+      outcome: "unconfirmed",
+      usage,
+    });
+    expect(await turnOf(event({ choices: [{ finish_reason: "stop" }] }) + DONE)).toMatchObject({
+      outcome: "complete",
+    });
+  });
+
+  test("The error of plain text names the base URL, as with a page", async () => {
+    const error = await rejectionOf(turnOf("upstream connect error\n"));
+    expect(error).toMatchObject({ name: "APIError", status: 200 });
+    expect((error as Error).message).toMatch(/base URL.*upstream connect error/);
+  });
+
+  test("A JSON error after a byte order mark is that error, in any cut", async () => {
+    const error = { error: { message: "no quota", code: "quota" } };
+    for (const text of [JSON.stringify(error), `\n${JSON.stringify(error, null, 2)}`])
+      for (const size of [1, 2, 1000])
+        expect(await rejectionOf(turnOf(inPieces(`\uFEFF${text}`, size)))).toMatchObject({
+          apiCode: "quota",
+        });
+  });
+});
+
+describe("a finish_reason of tool calls without a call", () => {
+  test.each(["tool_calls", "function_call"])("is an answer if there is text: %s", async (reason) => {
+    const { stream, warnings } = streamed(frame({ content: "Hi" }, reason) + DONE);
+    expect(await stream.result()).toMatchObject({ outcome: "complete", finishReason: reason });
+    expect(warnings()).toEqual([["chat.stream.calls-missing", "choices.finish_reason"]]);
+  });
+
+  test("is an error if there is none", async () => {
+    expect((await turnOf(frame({ reasoning_content: "Hm." }, "tool_calls") + DONE)).outcome).toBe("error");
+  });
+
+  test.each(["Hi", ""])("is requested once by a chat, with the text %j", async (content) => {
+    const { chat, requests } = chatOf([frame({ content }, "tool_calls") + DONE]);
+    const { outcome } = await chat.send("Hello");
+    expect([outcome, requests.length]).toEqual([content ? "complete" : "error", 1]);
+  });
+});
+
+describe("after the finish_reason", () => {
+  function held(options: Partial<ClientOptions> = {}) {
+    const clock = stoppedClock();
+    const connection = openBody();
+    const { client } = clientOf(() => streamAnswer(connection.body), { clock, ...options });
+    return { clock, connection, turn: streamChat(client, question).result() };
+  }
+
+  test("an open connection completes the answer after two seconds, and is closed", async () => {
+    const { clock, connection, turn } = held();
+    connection.send(frame({ content: "Hello" }) + frame({}, "stop"));
+    await connection.wanted();
+    await clock.advance(1999);
+    expect(connection.cancelled).toBe(false);
+    await clock.advance(1);
+    expect(await turn).toMatchObject({ outcome: "complete", message: { content: "Hello" } });
+    expect([connection.cancelled, clock.sleeping()]).toEqual([true, 0]);
+  });
+
+  test("usage is accepted within these seconds, and comments do not extend them", async () => {
+    const { clock, connection, turn } = held();
+    connection.send(frame({ content: "Hello" }, "stop"));
+    await connection.wanted();
+    await clock.advance(1500);
+    connection.send(`: keep-alive\n\n${event({ choices: [], usage })}`);
+    await connection.wanted();
+    await clock.advance(500);
+    expect(await turn).toMatchObject({ outcome: "complete", usage });
+  });
+
+  test("a shorter limit does not fail the answer", async () => {
+    const { clock, connection, turn } = held({ timeouts: { chunkMs: 100 } });
+    connection.send(frame({ content: "Hello" }, "stop"));
+    await connection.wanted();
+    await clock.advance(200);
+    expect(await turn).toMatchObject({ outcome: "complete" });
+  });
+});
+
+test("usage is requested from models that send it only on request, unless the request sets it", async () => {
+  const sentBy = async (request: object) => {
+    const { client, requests } = clientOf(() => streamAnswer(end));
+    await streamChat(client, request as typeof question).result();
+    return (await (requests[0] as Request).json()).stream_options;
+  };
+  const alpha = { ...question, model: "alpha-v4.1-flash" };
+  expect(await sentBy(alpha)).toEqual({ include_usage: true });
+  expect(await sentBy({ ...alpha, stream_options: {} })).toEqual({ include_usage: true });
+  expect(await sentBy({ ...alpha, stream_options: { include_usage: false } })).toEqual({
+    include_usage: false,
+  });
+  expect(await sentBy(question)).toBeUndefined();
+  const { chat, requests } = chatOf([frame({ content: "Hi" }) + end]);
+  await chat.send("Hello");
+  expect((await (requests[0] as Request).json()).stream_options).toEqual({ include_usage: true });
+});
+
+test("includeUsage of the client asks every model for usage or none, unless the request sets it", async () => {
+  const sentBy = async (includeUsage: boolean, request: object) => {
+    const { client, requests } = clientOf(() => streamAnswer(end), { includeUsage });
+    await streamChat(client, request as typeof question).result();
+    return (await (requests[0] as Request).json()).stream_options;
+  };
+  for (const model of Object.keys(chatModels)) {
+    const request = { ...question, model };
+    expect(await sentBy(true, request)).toEqual({ include_usage: true });
+    expect(await sentBy(false, request)).toBeUndefined();
+    for (const include_usage of [true, false])
+      expect(await sentBy(!include_usage, { ...request, stream_options: { include_usage } })).toEqual({
+        include_usage,
+      });
+  }
+  expect(await sentBy(true, unchecked({ ...question, model: "alpha-v5" }))).toBeUndefined();
+});
+
+test("a failure before anything is sent is not a cut stream", async () => {
+  const { client } = clientOf(() => streamAnswer(end), {
+    headers: () => Promise.reject(new Error("session expired")),
+  });
+  const error = (await rejectionOf(streamChat(client, question).result())) as StreamError;
+  expect(error.name).not.toBe("StreamError");
+  expect(`${error.message} ${error.cause}`).toContain("session expired");
+});

@@ -1,0 +1,29 @@
+/*
+ * The name of a test file says its tier: `x.test.ts` runs in `pnpm test`, `x.ci.test.ts` in `.ci/run` after it, and
+ * `x.nightly.test.ts` at night. SLUICE_TIER chooses one; without it, as in `pnpm exec vitest`, all files run.
+ */
+
+import type { ViteUserConfig } from "vitest/config";
+
+/** A tier of the tests. Each one runs only its own files. */
+export type Tier = (typeof tiers)[number];
+const tiers = ["test", "ci", "nightly"] as const;
+
+/** Tier that the environment chooses; undefined for all files. */
+const chosen = tiers.find((tier) => tier === process.env["SLUICE_TIER"]);
+
+/** A project with the files of the chosen tier; none where it first runs in a later one. */
+export function inTier<Project extends ViteUserConfig>(project: Project, since: Tier = "test"): Project[] {
+  if (chosen && tiers.indexOf(chosen) < tiers.indexOf(since)) return [];
+  const run = tiers.filter(
+    (tier) => !chosen || tier === chosen || (chosen === since && isBefore(tier, since)),
+  );
+  const left = tiers.filter((tier) => tier !== "test" && !run.includes(tier));
+  const include = run.flatMap((tier) => (project.test?.include ?? []).map((glob) => globOf(glob, tier)));
+  const exclude = [...(project.test?.exclude ?? []), ...left.map((tier) => `**/*.${tier}.test.*`)];
+  return [{ ...project, test: { ...project.test, include, exclude } }];
+}
+
+const isBefore = (a: Tier, b: Tier) => tiers.indexOf(a) < tiers.indexOf(b);
+const globOf = (glob: string, tier: Tier) =>
+  tier === "test" ? glob : glob.replace(/\.test\.([^/]*)$/, `.${tier}.test.$1`);

@@ -1,0 +1,81 @@
+import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { build } from "vite";
+import { afterAll, expect, test, vi } from "vitest";
+
+/* A page that uses all of the packages, as its bundler sees it. `pnpm everywhere` has other bundlers, and runs a page of each. */
+
+const folder = join(import.meta.dirname, "../.tmp/bundled");
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+/** Every entry for pages: those of the core and of React, but one file for pages without a bundler. */
+const entries = ["core", "react"].flatMap((name) => {
+  const manifest = readFileSync(join(import.meta.dirname, `../../packages/${name}/package.json`), "utf8");
+  return Object.keys(JSON.parse(manifest).exports)
+    .filter((path) => !["./package.json", "./browser", "./internal"].includes(path))
+    .map((path) => join("@sluice", name, path));
+});
+
+test("A page that imports every entry is built without a warning, though much of it is also loaded later", async () => {
+  expect(entries.length).toBeGreaterThan(7);
+  const imports = entries.map((entry, at) => `import * as all${at} from "${entry}";\n`);
+  const names = entries.map((_, at) => `all${at}`);
+  mkdirSync(folder, { recursive: true });
+  const page = join(folder, "page.js");
+  writeFileSync(page, `${imports.join("")}globalThis.all = [${names}];\n`);
+  const warnings: string[] = [];
+  await build({
+    configFile: false,
+    root: folder,
+    logLevel: "silent",
+    build: {
+      outDir: "out",
+      minify: false,
+      // the builds of others may tell how long they took
+      rolldownOptions: {
+        input: page,
+        onLog: (level, { message }) => level === "warn" && warnings.push(message),
+      },
+    },
+  });
+  expect(warnings).toEqual([]);
+  // what is loaded later still is
+  expect(globSync("out/assets/*.js", { cwd: folder }).length).toBeGreaterThan(5);
+});
+
+test.each([
+  ["production", false],
+  ["development", true],
+])("A page with the developer tools, built for %s, has them: %s", async (mode, isThere) => {
+  mkdirSync(folder, { recursive: true });
+  const page = join(folder, `devtools-${mode}.js`);
+  writeFileSync(
+    page,
+    `import { createClient } from "@sluice/core";
+import { devtoolsFetch, SluiceDevtools } from "@sluice/react/devtools";
+globalThis.parts = [createClient({ baseURL: "/api", fetch: devtoolsFetch() }), SluiceDevtools];
+`,
+  );
+  vi.stubEnv("NODE_ENV", mode);
+  const outDir = `out-${mode}`;
+  await build({
+    configFile: false,
+    root: folder,
+    mode,
+    logLevel: "silent",
+    build: { outDir, rolldownOptions: { input: page } },
+  });
+  vi.unstubAllEnvs();
+  const code = globSync(`${outDir}/assets/*.js`, { cwd: folder }).map((file) =>
+    readFileSync(join(folder, file), "utf8"),
+  );
+  // texts of the panel, of its faults and of its styles, and React, which nothing else here needs
+  const traces = [
+    "Sluice Devtools",
+    "Lost response",
+    "sluice-devtools",
+    "createPortal",
+    "useSyncExternalStore",
+  ];
+  expect(traces.filter((trace) => code.some((text) => text.includes(trace)))).toEqual(isThere ? traces : []);
+});

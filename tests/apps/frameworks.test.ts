@@ -1,0 +1,94 @@
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { type ChatState, type ChatStore, createChatStore, createClient, type Store } from "@sluice/core";
+import { createEmulator } from "@sluice/emulator";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
+
+/*
+ * The adapters of the guides, run as they stand there. Each stand-in of a framework does what its own documentation
+ * says of the function. Vue and Svelte themselves run in examples-pages.test.ts.
+ */
+
+const folder = `${import.meta.dirname}/../.tmp/frameworks`;
+const guides = `${import.meta.dirname}/../../docs/guides`;
+
+beforeAll(() => mkdirSync(folder, { recursive: true }));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+/** The first named module of a framework's guide, with the imports of the framework taken from the global of its name. */
+async function adapter(framework: string): Promise<Record<string, unknown>> {
+  const guide = readFileSync(`${guides}/${framework}.md`, "utf8");
+  const code = /```ts \[[\w-]+\.ts\]\n(.*?)```/s.exec(guide)?.[1];
+  if (!code) throw new Error(`the guide of ${framework} has no adapter`);
+  const file = `${folder}/${framework}.ts`;
+  writeFileSync(
+    file,
+    code.replace(
+      new RegExp(`import (.*) from "${framework}";`),
+      (_, names: string) => `const ${names.replace(/type \w+, /g, "")} = globalThis.${framework};`,
+    ),
+  );
+  return import(/* @vite-ignore */ file);
+}
+
+function chatOf(): ChatStore {
+  const emulator = createEmulator({ apiKeys: ["sk-test"], speed: Number.POSITIVE_INFINITY });
+  const client = createClient({ baseURL: "https://gateway.test", apiKey: "sk-test", fetch: emulator.fetch });
+  return createChatStore(client, { model: "delta-5.3" });
+}
+
+type Readable = (store: Store<ChatState>) => { subscribe(run: (state: ChatState) => void): () => void };
+
+test("Svelte: a subscriber gets the state at once, then each change, until it unsubscribes", async () => {
+  const { readable } = (await adapter("svelte")) as { readable: Readable };
+  const chat = chatOf();
+  const seen: ChatState[] = [];
+  const unsubscribe = readable(chat).subscribe((state) => seen.push(state));
+  expect(seen).toEqual([chat.getSnapshot()]);
+  await chat.send("Hello");
+  expect(seen.at(-1)).toBe(chat.getSnapshot());
+  expect(seen.at(-1)?.messages).toHaveLength(2);
+  unsubscribe();
+  const { length } = seen;
+  chat.reset();
+  expect(seen).toHaveLength(length);
+});
+
+test("Solid: `from` has each change, and ends the subscription with its owner", async () => {
+  const { readable } = (await adapter("solid")) as { readable: Readable };
+  let cleanUp: () => void = () => {};
+  const from = (observable: ReturnType<Readable>) => {
+    let value: ChatState | undefined;
+    cleanUp = observable.subscribe((next) => {
+      value = next;
+    });
+    return () => value;
+  };
+  const chat = chatOf();
+  const state = from(readable(chat));
+  await chat.send("Hello");
+  expect(state()).toBe(chat.getSnapshot());
+  expect(state()?.messages).toHaveLength(2);
+  cleanUp();
+  chat.reset();
+  expect(state()?.messages).toHaveLength(2);
+});
+
+test("Vue: a shallow ref has each change until its scope is disposed of", async () => {
+  const disposers: (() => void)[] = [];
+  vi.stubGlobal("vue", {
+    shallowRef: <T>(value: T) => ({ value }),
+    onScopeDispose: (dispose: () => void) => disposers.push(dispose),
+  });
+  const { useStore } = (await adapter("vue")) as {
+    useStore: (store: ChatStore) => { value: ChatState };
+  };
+  vi.unstubAllGlobals();
+  const chat = chatOf();
+  const state = useStore(chat);
+  expect(state.value).toBe(chat.getSnapshot());
+  await chat.send("Hello");
+  expect(state.value.messages).toHaveLength(2);
+  for (const dispose of disposers) dispose();
+  chat.reset();
+  expect(state.value.messages).toHaveLength(2);
+});

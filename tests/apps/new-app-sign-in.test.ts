@@ -1,0 +1,133 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+
+/* The sign-in that all new apps share, as their server's files have it. */
+
+/** Only the build puts the server of an app together, so that these types are written here. */
+const server = new URL("../../packages/create-sluice/dist/templates/deno/server/", import.meta.url);
+type Env = Readonly<Record<"APP_URL" | "GATEWAY_URL" | "GATEWAY_API_KEY" | "SESSION_SECRET", string>>;
+const { answer }: { answer: (request: Request, env: Env) => Promise<Response> } = await import(
+  new URL("answer.ts", server).href
+);
+const {
+  sign,
+}: { sign: (purpose: string, user: string, seconds: number, secret: string) => Promise<string> } =
+  await import(new URL("sign-in.ts", server).href);
+
+const env: Env = {
+  APP_URL: "https://chat.example.com",
+  GATEWAY_URL: "http://127.0.0.1:9",
+  GATEWAY_API_KEY: "sk-of-the-gateway",
+  SESSION_SECRET: "a secret of 32 characters or more",
+};
+const here = "http://localhost:5173";
+const post = (page: string, path: string, token?: string) =>
+  answer(
+    new Request(page + path, {
+      method: "POST",
+      headers: {
+        origin: page,
+        host: new URL(page).host,
+        "content-type": "application/json",
+        ...(token && { authorization: `Bearer ${token}` }),
+      },
+      // a model that is not listed: who gets that far is signed in, and nothing is sent
+      body: JSON.stringify({ model: "unlisted", messages: [] }),
+    }),
+    env,
+  );
+const session = (page: string, token?: string) => post(page, "/api/session", token);
+const chat = async (page: string, token?: string) =>
+  (await (await post(page, "/api/v1/chat/completions", token)).json()).error.code;
+const token = (purpose: "invite" | "session", user: string, secret = env.SESSION_SECRET) =>
+  sign(purpose, user, 60, secret);
+
+beforeEach(() => {
+  vi.spyOn(console, "log").mockImplementation(() => {});
+  vi.spyOn(console, "error").mockImplementation(() => {});
+});
+afterEach(() => {
+  vi.unstubAllEnvs();
+  vi.restoreAllMocks();
+});
+
+test("The development user is signed in at once, and is marked as such", async () => {
+  vi.stubEnv("NODE_ENV", "development");
+  const opened = await (await session(here)).json();
+  expect(opened).toMatchObject({ user: "development:user", isDevelopment: true });
+  expect(await chat(here, opened.token)).toBe("model_not_allowed");
+});
+
+describe("case 170: the development user of a new app is refused by everything but this machine in development", () => {
+  test.each(["production", "", undefined, "staging"])("NODE_ENV %s signs nobody in", async (mode) => {
+    vi.stubEnv("NODE_ENV", mode);
+    expect((await session(here)).status).toBe(401);
+  });
+
+  test.each(["http://192.168.1.4:5173", "http://evil.example:5173", "https://chat.example.com"])(
+    "A development server that is reached as %s signs nobody in",
+    async (page) => {
+      vi.stubEnv("NODE_ENV", "development");
+      expect((await session(page)).status).toBe(401);
+      expect(await chat(page, await token("session", "development:user"))).not.toBe("model_not_allowed");
+    },
+  );
+
+  test("A token of the development user is refused in production, also with the secret of production", async () => {
+    vi.stubEnv("NODE_ENV", "production");
+    const page = env.APP_URL;
+    expect(await chat(page, await token("session", "development:user"))).toBe("invalid_api_key");
+    expect((await session(page, await token("invite", "development:user"))).status).toBe(401);
+  });
+
+  test("A page of another origin is refused, in development too", async () => {
+    vi.stubEnv("NODE_ENV", "development");
+    const request = new Request(`${here}/api/v1/chat/completions`, {
+      method: "POST",
+      headers: { origin: "http://localhost:9999", authorization: `Bearer ${await token("session", "ada")}` },
+    });
+    expect((await answer(request, env)).status).toBe(403);
+  });
+});
+
+describe("a link in production", () => {
+  beforeEach(() => vi.stubEnv("NODE_ENV", "production"));
+
+  test("A link opens a session of its user, and is no session itself", async () => {
+    const invite = await token("invite", "ada");
+    const opened = await (await session(env.APP_URL, invite)).json();
+    expect(opened).toMatchObject({ user: "ada", isDevelopment: false, seconds: 3600 });
+    expect(await chat(env.APP_URL, opened.token)).toBe("model_not_allowed");
+    expect(await chat(env.APP_URL, invite)).toBe("invalid_api_key");
+    expect((await session(env.APP_URL, opened.token)).status).toBe(401);
+  });
+
+  test("A link of another secret, and one that is over, open nothing", async () => {
+    const other = await token("invite", "ada", "another secret of 32 characters or more");
+    const over = await sign("invite", "ada", -60, env.SESSION_SECRET);
+    for (const link of [other, over, "nonsense"]) expect((await session(env.APP_URL, link)).status).toBe(401);
+  });
+
+  test("A server without its secret signs nobody in, and says so to its operator alone", async () => {
+    const closed = { ...env, SESSION_SECRET: "" };
+    const request = new Request(`${env.APP_URL}/api/session`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${await token("invite", "ada")}` },
+    });
+    const response = await answer(request, closed);
+    expect([response.status, await response.text()]).toEqual([503, expect.not.stringContaining("SECRET")]);
+    expect(console.error).toHaveBeenCalledWith(expect.stringContaining("SESSION_SECRET"), expect.anything());
+  });
+});
+
+test("The proxy refuses a user's 31st request of a minute, and another user's first one passes", async () => {
+  vi.stubEnv("NODE_ENV", "production");
+  const start = Date.now();
+  const now = vi.spyOn(Date, "now").mockReturnValue(start);
+  const ada = await token("session", "busy");
+  const codes = [];
+  for (let asked = 1; asked <= 31; asked += 1) codes.push(await chat(env.APP_URL, ada));
+  expect(codes.slice(-2)).toEqual(["model_not_allowed", "rate_limited"]);
+  expect(await chat(env.APP_URL, await token("session", "other"))).toBe("model_not_allowed");
+  now.mockReturnValue(start + 60_000);
+  expect(await chat(env.APP_URL, ada)).toBe("model_not_allowed");
+});

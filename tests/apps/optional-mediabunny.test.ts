@@ -1,0 +1,68 @@
+import { execFileSync } from "node:child_process";
+import { expect, test } from "vitest";
+
+/* mediabunny is an optional peer of the core: an app without it can do all but measure videos and audio files. */
+
+const script = `
+import { registerHooks } from "node:module";
+
+registerHooks({
+  resolve(specifier, context, next) {
+    if (specifier === "mediabunny")
+      throw Object.assign(new Error("Cannot find package 'mediabunny'"), { code: "ERR_MODULE_NOT_FOUND" });
+    const isOurs = specifier.startsWith(".") && context.parentURL?.endsWith(".ts");
+    return next(isOurs ? specifier.replace(/\\.js$/, ".ts") : specifier, context);
+  },
+});
+const { checkMedia, measureWith, probeMedia, toDataURI } = await import("../packages/core/src/entries/media.ts");
+const { CustomSource, Input, MP3, MP4, QTFF, WAVE } = await import("../packages/core/node_modules/mediabunny/dist/bundles/mediabunny.mjs");
+const gif = new Blob([new TextEncoder().encode("GIF89a"), new Uint8Array([44, 1, 250, 0, 0, 0, 0])]);
+const wav = new File(["RIFF", new Uint8Array(4), "WAVEfmt ", new Uint8Array(64)], "reef.wav");
+const check = () => checkMedia(wav, "reference_audio").then(
+  (issues) => issues.length,
+  ({ name, message, cause }) => [name, message, cause?.code],
+);
+const { width } = await probeMedia(gif);
+const unset = await check();
+measureWith(() => import("../packages/core/src/entries/mediabunny.ts"));
+const missing = await check();
+measureWith(async () => ({ default: {} }));
+const other = await check();
+let refused;
+try { measureWith(undefined); } catch (error) { refused = [error.name, error.message]; }
+let loads = 0;
+measureWith(async () => {
+  loads += 1;
+  if (loads === 1) throw new Error("Failed to fetch dynamically imported module");
+  return { CustomSource, Input, MP3, MP4, QTFF, WAVE };
+});
+const lost = await check();
+const found = await check();
+const uri = (await toDataURI(wav)).slice(0, 5);
+console.log(JSON.stringify({ width, uri, unset, missing, other, refused, lost, found }));
+`;
+
+test("Images are measured without mediabunny, and a video or audio file is an error that says what to do", () => {
+  const root = new URL("../..", import.meta.url);
+  const printed = execFileSync(process.execPath, ["--input-type=module", "--eval", script], {
+    cwd: root,
+    encoding: "utf8",
+  });
+  const steps = 'npm install mediabunny, and call measureWith(() => import("@sluice/core/mediabunny"))';
+  const says = (text: string, code: unknown = undefined) => [
+    "ConfigurationError",
+    expect.stringContaining(text),
+    ...(code === undefined ? [null] : [code]),
+  ];
+  expect(JSON.parse(printed)).toEqual({
+    width: 300,
+    uri: "data:",
+    unset: says(steps),
+    missing: says("could not be loaded: is it installed?", "ERR_MODULE_NOT_FOUND"),
+    other: says("gave another module"),
+    refused: ["ConfigurationError", expect.stringContaining("give a function")],
+    // a chunk that was not loaded is loaded for the next file
+    lost: says("could not be loaded"),
+    found: expect.any(Number),
+  });
+});

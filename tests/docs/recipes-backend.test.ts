@@ -1,0 +1,116 @@
+import { once } from "node:events";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { createChatStore, createClient } from "@sluice/core";
+import type { Emulator } from "@sluice/emulator";
+import type { Express } from "express";
+import type { FastifyInstance } from "fastify";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import { filesOfPage } from "../support/page-files.ts";
+import { GATEWAY_KEY, openNetwork } from "../support/recipe-network.ts";
+
+/* The recipe of an own backend: its route in each framework, on a socket where the framework has one. */
+
+type Fetch = (request: Request) => Promise<Response>;
+interface Fetches {
+  readonly app: { readonly fetch: Fetch };
+}
+interface Target {
+  readonly baseURL: string;
+  readonly fetch: Fetch;
+}
+
+const files = filesOfPage("docs/recipes/own-backend.md");
+const network = globalThis.fetch as Fetch;
+const open: Server[] = [];
+let emulator: Emulator;
+
+beforeAll(() => void vi.stubEnv("GATEWAY_API_KEY", GATEWAY_KEY));
+beforeEach(() => {
+  emulator = openNetwork();
+});
+afterEach(() => vi.unstubAllGlobals());
+afterAll(() => {
+  vi.unstubAllEnvs();
+  for (const server of open) server.close().closeAllConnections();
+});
+
+const frameworks: Readonly<Record<string, () => Promise<Target>>> = {
+  hono: async () => inProcess((await files<Fetches>("hono.ts")).app.fetch),
+  async sveltekit() {
+    const { POST } = await files<{ POST(event: { request: Request }): Promise<Response> }>("server.ts");
+    return inProcess((request) => POST({ request }));
+  },
+  async express() {
+    const { app } = await files<{ app: Express }>("express.ts");
+    return onSocket(createServer(app));
+  },
+  async fastify() {
+    const { app } = await files<{ app: FastifyInstance }>("fastify.ts");
+    await app.ready();
+    return onSocket(app.server);
+  },
+};
+
+const inProcess = (fetch: Fetch) => ({ baseURL: "https://app.example.com/api", fetch });
+
+async function onSocket(server: Server): Promise<Target> {
+  open.push(server);
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  return { baseURL: `http://127.0.0.1:${port}/api`, fetch: network };
+}
+
+describe.each(Object.entries(frameworks))("the route in %s", (_, start) => {
+  let target: Target;
+  beforeAll(async () => {
+    target = await start();
+  });
+
+  test("streams an answer to the page's chat, with the server's model and prompt", async () => {
+    const chat = createChatStore(createClient(target), { model: "alpha-v4.1-flash" });
+    const { outcome, messages } = await chat.send("Tea for two");
+    expect(outcome).toBe("complete");
+    expect(messages.at(-1)?.content).not.toBe("");
+    expect(emulator.requests.at(-1)?.body).toMatchObject({
+      model: "delta-5.3",
+      messages: [{ role: "system", content: "You help with recipes." }, { role: "user" }],
+    });
+  });
+
+  test("passes a refusal of the gateway on, with its status", async () => {
+    const client = createClient({ ...target, retry: { limit: 0 } });
+    const { error } = await createChatStore(client, { model: "delta-5.3" }).send("Hello [[429]]");
+    expect(error).toMatchObject({ name: "APIError", status: 429 });
+  });
+
+  test("refuses what is no list of texts, and asks the gateway nothing", async () => {
+    const { baseURL, fetch } = target;
+    const messages = [{ role: "system", content: "Obey me." }];
+    const response = await fetch(
+      new Request(`${baseURL}/v1/chat/completions`, {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify({ messages }),
+      }),
+    );
+    expect(response.status).toBe(400);
+    expect(emulator.requests).toEqual([]);
+  });
+
+  test("ends the gateway's work when the page has left", async () => {
+    const chat = createChatStore(createClient(target), { model: "delta-5.3" });
+    const turn = chat.send("Hello [[stall]]");
+    await expect.poll(() => chat.getSnapshot().status).toBe("streaming");
+    chat.stop();
+    await turn;
+    await expect.poll(() => emulator.requests.at(-1)).toMatchObject({ aborted: true });
+  });
+});
+
+test("the proxy in the app answers below its path", async () => {
+  const { app } = await files<Fetches>("proxy.ts");
+  const chat = createChatStore(createClient(inProcess(app.fetch)), { model: "alpha-v4.1-flash" });
+  expect((await chat.send("Hello")).outcome).toBe("complete");
+});

@@ -1,0 +1,75 @@
+import { once } from "node:events";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { createChatStore, createClient } from "@sluice/core";
+import type { Emulator } from "@sluice/emulator";
+import type { Express } from "express";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import { filesOfPage } from "../support/page-files.ts";
+import { GATEWAY_KEY, openNetwork } from "../support/recipe-network.ts";
+
+/* The recipe of kept answers on Node: one proxy with its objects, in each framework, on a socket. */
+
+const files = filesOfPage("docs/recipes/kept-on-node.md");
+const network = globalThis.fetch;
+const open: Server[] = [];
+let emulator: Emulator;
+
+beforeAll(() => {
+  vi.stubEnv("GATEWAY_API_KEY", GATEWAY_KEY);
+  vi.stubEnv("SQLITE_FILE", ":memory:");
+  vi.stubEnv("PORT", "0");
+});
+beforeEach(() => {
+  emulator = openNetwork();
+});
+afterEach(() => vi.unstubAllGlobals());
+afterAll(async () => {
+  vi.unstubAllEnvs();
+  for (const server of open) server.close().closeAllConnections();
+  const { close } = await files<{ close(): Promise<void> }>("kept.ts");
+  await close();
+});
+
+const frameworks: Readonly<Record<string, () => Promise<Server>>> = {
+  hono: async () => (await files<{ server: Server }>("hono-server.ts")).server,
+  express: async () => createServer((await files<{ app: Express }>("express.ts")).app).listen(0),
+};
+
+describe.each(Object.entries(frameworks))("the proxy in %s", (_, start) => {
+  let baseURL = "";
+  beforeAll(async () => {
+    const server = await start();
+    open.push(server);
+    if (!server.listening) await once(server, "listening");
+    baseURL = `http://127.0.0.1:${(server.address() as AddressInfo).port}/api`;
+  });
+
+  test("An answer is whole, is there again for the same key, and is paid once", async () => {
+    const body = JSON.stringify({
+      model: "delta-5.3",
+      stream: true,
+      messages: [{ role: "user", content: "Hello" }],
+    });
+    const headers = { "content-type": "application/json", "idempotency-key": `key-of-${_}` };
+    const init = { method: "POST", headers, body };
+    const first = await network(`${baseURL}/v1/chat/completions`, init);
+    const text = await first.text();
+    expect([first.status, text]).toEqual([200, expect.stringContaining("[DONE]")]);
+    expect(await (await network(`${baseURL}/v1/chat/completions`, init)).text()).toBe(text);
+    expect(emulator.requests).toHaveLength(1);
+    const { budgets } = await (await network(`${baseURL}/v1/budget`)).json();
+    expect(budgets).toMatchObject([{ by: "user", limit: 500_000, reserved: 0 }]);
+    expect(budgets[0].spent).toBeGreaterThan(0);
+  });
+
+  test("A chat of the client runs through it, and its stop ends the gateway's work", async () => {
+    const chat = createChatStore(createClient({ baseURL, fetch: network }), { model: "delta-5.3" });
+    expect(await chat.send("Hello")).toMatchObject({ outcome: "complete" });
+    const turn = chat.send("Hello [[stall]]");
+    await expect.poll(() => chat.getSnapshot().status).toBe("streaming");
+    chat.stop();
+    await turn;
+    await expect.poll(() => emulator.requests.at(-1)).toMatchObject({ aborted: true });
+  });
+});

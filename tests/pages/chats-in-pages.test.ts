@@ -1,0 +1,151 @@
+import { createServer, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { Browser, BrowserContext, Page } from "playwright";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { callAnswer, textAnswer } from "../../packages/core/test/support/chat.js";
+import { frame } from "../../packages/core/test/support/gateway.js";
+import { findChromium } from "../../scripts/chromium.js";
+import { sharedBrowser } from "../support/browser.ts";
+import { builtPage } from "../support/built-page.js";
+import type { ChatPage } from "../support/chat-page.js";
+
+declare const page: ChatPage;
+
+describe.skipIf(!findChromium())("a chat in real tabs (skipped where there is no Chromium)", () => {
+  let browser: Browser;
+  let context: BrowserContext;
+  let gateway: Awaited<ReturnType<typeof openGateway>>;
+
+  beforeAll(async () => {
+    gateway = await openGateway(await builtPage("chat-page.ts"));
+    browser = await sharedBrowser();
+  });
+  beforeEach(async () => {
+    context = await browser.newContext();
+    gateway.asked.splice(0);
+  });
+  afterEach(() => context.close());
+  afterAll(() => void gateway.close());
+
+  async function tab(): Promise<Page> {
+    const opened = await context.newPage();
+    await opened.goto(gateway.url);
+    await opened.waitForFunction(() => page.state().isRestoring === false);
+    return opened;
+  }
+
+  const shows = (opened: Page, text: string) =>
+    opened.waitForFunction((text) => page.state().messages.at(-1)?.content === text, text);
+  const texts = (opened: Page) => opened.evaluate(() => page.state().messages.map(({ content }) => content));
+
+  test("three tabs send the result of one client tool once", async () => {
+    const tabs = [await tab(), await tab(), await tab()];
+    for (const opened of tabs) await opened.evaluate(() => page.answerAll());
+    await tabs[1]?.evaluate(() => page.send("call asked"));
+    for (const opened of tabs) await shows(opened, "Done");
+    expect(gateway.asked).toHaveLength(2);
+    for (const opened of tabs) expect(await texts(opened)).toEqual(["call asked", "", "Done"]);
+  });
+
+  test("a call of a tab that crashes is closed in the other, and a call that waits is answered there", async () => {
+    const [left, right] = [await tab(), await tab()];
+    await left.evaluate(() => page.send("call endless and asked"));
+    await right.waitForFunction(() => page.state().messages.at(-1)?.toolCalls?.[0]?.state === "running");
+    const session = await context.newCDPSession(left);
+    const crashed = left.waitForEvent("crash");
+    void session.send("Page.crash").catch(() => {});
+    await crashed;
+    await right.waitForFunction(() => page.state().messages.at(-1)?.toolCalls?.[0]?.state === "cancelled");
+    await expect
+      .poll(() => right.evaluate(() => page.state().pendingActions))
+      .toMatchObject([{ toolCallId: "c1" }]);
+    await right.evaluate(() => page.addToolResult("c1"));
+    await shows(right, "Done");
+    expect(gateway.asked).toHaveLength(2);
+    await right.reload();
+    await shows(right, "Done");
+  });
+
+  test("an answer that is stopped in one tab is stopped in the other, with the same text", async () => {
+    const [left, right] = [await tab(), await tab()];
+    await left.evaluate(() => page.send("stall"));
+    await shows(right, "Half an answer");
+    expect(await right.evaluate(() => page.state().messages.at(-1)?.outcome)).toBeUndefined();
+    await left.evaluate(() => page.stop());
+    await right.waitForFunction(() => page.state().messages.at(-1)?.outcome === "stopped");
+    expect(await texts(right)).toEqual(["stall", "Half an answer"]);
+    await right.reload();
+    await right.waitForFunction(() => page.state().messages.at(-1)?.outcome === "stopped");
+    expect(gateway.asked).toHaveLength(1);
+  });
+
+  test("retry in one tab beside send in the other loses no turn, before and after a reload", async () => {
+    const [left, right] = [await tab(), await tab()];
+    await left.evaluate(() => page.send("fail"));
+    await right.waitForFunction(() => page.state().messages.at(-1)?.outcome === "error");
+    const release = gateway.hold();
+    await left.evaluate(() => page.retry());
+    await right.waitForFunction(() => page.state().messages.at(-1)?.outcome === undefined);
+    await right.evaluate(() => page.send("And?"));
+    await expect.poll(() => gateway.asked.length).toBe(3);
+    release();
+    const thread = ["fail", "Done", "And?", "Done"];
+    await expect.poll(() => texts(right)).toEqual(thread);
+    await expect.poll(() => texts(left)).toEqual(thread);
+    await right.reload();
+    await expect.poll(() => texts(right)).toEqual(thread);
+    expect(gateway.asked).toHaveLength(3);
+  });
+});
+
+/**
+ * A gateway and a page on one address. The first `fail` is refused; `stall` is answered in part; `call …` calls those
+ * tools; all else is answered.
+ */
+async function openGateway(html: string) {
+  const asked: { role: string; content: unknown }[][] = [];
+  let held: Promise<void> | undefined;
+  const server: Server = createServer((request, response) => {
+    if (request.method !== "POST")
+      return response.writeHead(200, { "content-type": "text/html; charset=utf-8" }).end(html);
+    let body = "";
+    request.on("data", (piece) => {
+      body += piece;
+    });
+    request.on("end", () => answer(JSON.parse(body).messages, response));
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  return { url: `http://127.0.0.1:${port}/`, asked, hold, close: () => server.close() };
+
+  /** Answers no request from now on, until what it returns is called. */
+  function hold(): () => void {
+    let release = () => {};
+    held = new Promise((resolve) => {
+      release = resolve;
+    });
+    return release;
+  }
+
+  async function answer(
+    messages: { role: string; content: unknown }[],
+    response: ServerResponse,
+  ): Promise<void> {
+    asked.push(messages);
+    await held;
+    const last = String(messages.at(-1)?.content);
+    if (last === "fail" && asked.length === 1)
+      return void response
+        .writeHead(400, { "content-type": "application/json" })
+        .end('{"error":{"message":"no"}}');
+    if (last === "stall")
+      return void response
+        .writeHead(200, { "content-type": "text/event-stream" })
+        .write(frame({ content: "Half an answer" }));
+    const calls = last.startsWith("call ") ? last.match(/asked|endless/g) : null;
+    const stream = calls
+      ? callAnswer(Object.fromEntries(calls.map((name, index) => [`c${index}`, [name, "{}"] as const])))
+      : textAnswer("Done");
+    response.writeHead(200, { "content-type": "text/event-stream" }).end(stream);
+  }
+}

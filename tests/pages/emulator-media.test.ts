@@ -1,0 +1,118 @@
+import { measureWith, probeMedia } from "@sluice/core/media";
+import { createEmulator } from "@sluice/emulator";
+import { serve } from "@sluice/emulator/serve";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { landscapes } from "../../examples/studio/demo/media/media.ts";
+import { findChromium } from "../../scripts/chromium.ts";
+import { sharedBrowser } from "../support/browser.ts";
+
+/* The files that a browser shows: those of the emulator, and the landscapes of the studio's demo. */
+
+measureWith(() => import("@sluice/core/mediabunny"));
+
+interface Film {
+  readonly ratio?: string;
+  readonly duration?: number;
+  readonly seed?: number;
+  readonly prompt?: string;
+}
+
+describe.each([
+  ["the emulator", undefined],
+  ["the studio's demo", landscapes],
+])("a video of %s", (_, media) => {
+  test.each([
+    ["16:9", 4, [856, 480]],
+    ["9:16", 7, [480, 856]],
+    ["1:1", 12, [480, 480]],
+    ["21:9", 5, [1120, 480]],
+  ] as const)(
+    "at %s has the length and the size of the request",
+    async (ratio, duration, [width, height]) => {
+      const film = await filmOf(emulatorWith(media), { ratio, duration });
+      expect(film.type).toBe("video/mp4");
+      expect(film.size).toBeLessThan(2_000_000);
+      expect(await probeMedia(film)).toMatchObject({
+        kind: "video",
+        width,
+        height,
+        durationSeconds: duration,
+      });
+    },
+  );
+
+  test("is the same for the same prompt and seed, and another one for any other", async () => {
+    const emulator = emulatorWith(media);
+    const bytesOf = async (film: Film) => Buffer.from(await (await filmOf(emulator, film)).arrayBuffer());
+    vi.useFakeTimers({ toFake: ["Date"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const first = await bytesOf({ seed: 1 });
+    vi.setSystemTime(Date.now() + 60_000);
+    expect(first.equals(await bytesOf({ seed: 1 }))).toBe(true);
+    expect(first.equals(await bytesOf({ seed: 2 }))).toBe(false);
+    expect(first.equals(await bytesOf({ seed: 1, prompt: "A harbour" }))).toBe(false);
+  });
+
+  test.skipIf(!findChromium())("plays in Chromium to its end, and moves", async () => {
+    expect(await played(media)).toEqual({ duration: 4, isOther: true });
+  });
+});
+
+function emulatorWith(media: typeof landscapes | undefined) {
+  return createEmulator({ speed: Number.POSITIVE_INFINITY, cors: true, ...(media ? { media } : {}) });
+}
+
+type Gateway = ReturnType<typeof emulatorWith>;
+
+async function urlOf({ fetch }: Gateway, film: Film, origin = "https://gateway.test"): Promise<string> {
+  const { prompt = "A city by night", ratio = "16:9", duration = 4, seed = 7 } = film;
+  const body = JSON.stringify({
+    model: "gamma-video-2.0",
+    content: [{ type: "text", text: `${prompt} [[flat]]` }],
+    ratio,
+    duration,
+    seed,
+  });
+  const headers = { "content-type": "application/json" };
+  const created = await fetch(`${origin}/v1/video/generations`, { method: "POST", headers, body });
+  const { id } = (await created.json()) as { id: string };
+  const task = await fetch(`${origin}/v1/video/generations/${id}`);
+  return ((await task.json()) as { content: { video_url: string } }).content.video_url;
+}
+
+async function filmOf(emulator: Gateway, film: Film): Promise<Blob> {
+  return (await emulator.fetch(await urlOf(emulator, film))).blob();
+}
+
+/** Plays a video of four seconds in a page, and compares its first picture with one a second later. */
+async function played(media: typeof landscapes | undefined) {
+  const emulator = emulatorWith(media);
+  const { url, close } = await serve(emulator, { port: 0 });
+  const page = await (await sharedBrowser()).newPage();
+  try {
+    const film = await urlOf(emulator, {}, url);
+    await page.setContent(`<video muted crossorigin src="${film}"></video>`);
+    return await page.evaluate(async () => {
+      const video = document.querySelector("video") as HTMLVideoElement;
+      const seen = async (at: number) => {
+        const sought = new Promise((resolve) => video.addEventListener("seeked", resolve, { once: true }));
+        video.currentTime = at;
+        await sought;
+        const canvas = Object.assign(document.createElement("canvas"), { width: 856, height: 480 });
+        canvas.getContext("2d")?.drawImage(video, 0, 0);
+        return canvas.toDataURL();
+      };
+      const ended = new Promise((resolve, reject) => {
+        video.addEventListener("ended", resolve);
+        video.addEventListener("error", () => reject(new Error(video.error?.message)));
+      });
+      video.playbackRate = 4;
+      await video.play();
+      await ended;
+      return { duration: video.duration, isOther: (await seen(0)) !== (await seen(1)) };
+    });
+  } finally {
+    await page.close();
+    await close();
+  }
+}

@@ -1,0 +1,220 @@
+import { readFileSync } from "node:fs";
+import { ListToolsResultSchema } from "@modelcontextprotocol/sdk/types.js";
+import {
+  assetRequest,
+  chatRequests,
+  checkAssetRequest,
+  checkChatRequest,
+  checkImageRequest,
+  checkVideoRequest,
+  imageRequests,
+  jsonSchemaOf,
+  videoRequests,
+} from "@sluice/core/schemas";
+import { Ajv2020 } from "ajv-8/dist/2020.js";
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { jsonSchemas } from "../../packages/core/scripts/json-schemas.ts";
+import { jsonSchemas as written } from "../../packages/core/src/vocabulary/json-schemas.js";
+import { runsOf } from "../support/seed.ts";
+import { allRules } from "./all.ts";
+
+/*
+ * The JSON Schema of each model says what the client's rules say: Ajv and the rules judge random requests alike. The
+ * requests are made of those in tests/rules, which are transcribed from the spec, and not of the schemas themselves.
+ */
+
+const checks = [
+  [chatRequests, checkChatRequest],
+  [imageRequests, checkImageRequest],
+  [videoRequests, checkVideoRequest],
+  [{ "gamma-asset": assetRequest }, checkAssetRequest],
+] as const;
+const models = checks.flatMap(([requests, check]) =>
+  Object.keys(requests).map((model) => ({ model, check })),
+);
+
+/** Rules that JSON Schema cannot say, as the guide lists them. */
+const guide = readFileSync(new URL("../../docs/guides/json-schema.md", import.meta.url), "utf8");
+const unsaid = [...guide.matchAll(/^\| `([^`]+)` +\|/gm)].map(([, name]) => name ?? "");
+const isUnsaid = (rule: string, message: string) =>
+  !/^(expected|is required( \(|;|$))/.test(message) &&
+  unsaid.some((name) => new RegExp(`^${name.replaceAll(".", "\\.").replaceAll("*", "[^.]+")}$`).test(rule));
+
+const ajv = new Ajv2020({ strict: true });
+const validators = new Map(models.map(({ model }) => [model, ajv.compile(jsonSchemaOf(model) ?? false)]));
+
+type JSONValue = null | boolean | number | string | JSONValue[] | { [key: string]: JSONValue };
+const asJSON = (request: object) => JSON.parse(JSON.stringify(request)) as { [key: string]: JSONValue };
+
+function verdicts(request: { [key: string]: JSONValue }) {
+  const model = String(request["model"]);
+  const check = models.find((one) => one.model === model)?.check ?? checkChatRequest;
+  const { issues } = check(request);
+  const fits = validators.get(model)?.(request) ?? false;
+  return { fits, issues, said: issues.filter(({ rule, message }) => !isUnsaid(rule, message)) };
+}
+
+test("The copy of a schema may be changed field by field: no part of it is another part, or the next copy's", () => {
+  for (const { model } of models) {
+    const parts = new Set<unknown>();
+    const twice = (part: unknown): boolean => {
+      if (typeof part !== "object" || part === null) return false;
+      const isKnown = parts.has(part);
+      parts.add(part);
+      return Object.values(part).some(twice) || isKnown;
+    };
+    expect(twice(jsonSchemaOf(model)), model).toBe(false);
+    expect(twice(jsonSchemaOf(model)), model).toBe(false);
+    expect(JSON.stringify(jsonSchemaOf(model)), model).not.toContain("$ref");
+  }
+});
+
+describe.each(models)("The JSON Schema of $model", ({ model }) => {
+  const schema = jsonSchemaOf(model);
+
+  test("is an object of version 2020-12 with a description, and no union at the top", () => {
+    expect(schema).toMatchObject({
+      $schema: "https://json-schema.org/draft/2020-12/schema",
+      type: "object",
+      properties: { model: { const: model } },
+      required: expect.arrayContaining(["model"]),
+    });
+    expect(schema?.description).toContain(model === "gamma-asset" ? "asset" : model);
+    expect(Object.keys(schema ?? {}).filter((key) => /Of$|^(not|if|\$ref)$/.test(key))).toEqual([]);
+  });
+
+  test("describes each of its fields", () => {
+    const without = Object.entries(schema?.properties ?? {}).filter(([, field]) => !field["description"]);
+    expect(without.map(([name]) => name)).toEqual([]);
+  });
+
+  test("passes the check of tools by the official MCP client", () => {
+    const tools = [{ name: "make", inputSchema: schema }];
+    expect(ListToolsResultSchema.parse({ tools }).tools[0]?.inputSchema).toEqual(schema);
+  });
+
+  test("accepts what the spec accepts, and refuses what it refuses", () => {
+    const own = allRules.filter(({ accepted }) => asJSON(accepted)["model"] === model);
+    expect(own.length).toBeGreaterThan(4);
+    for (const { accepted, refused, warned, section, field, says } of own) {
+      const name = `${section} · ${field}: ${says}`;
+      for (const request of [accepted, ...(warned ? [warned] : [])])
+        expect.soft(verdicts(asJSON(request)).fits, name).toBe(true);
+      if (!refused || !asJSON(refused)["model"]) continue;
+      const { fits, said } = verdicts(asJSON(refused));
+      if (said.length > 0) expect.soft(fits, name).toBe(false);
+    }
+  });
+});
+
+const pool = new Map(
+  models.map(({ model }) => [
+    model,
+    allRules
+      .flatMap(({ accepted, refused = accepted, warned = accepted }) => [accepted, accepted, refused, warned])
+      // a field of OpenAI's clients that the client refuses by itself
+      .flatMap((request, index) => (index % 9 ? request : [request, { ...request, n: 2 }]))
+      .map(asJSON)
+      .filter((request) => request["model"] === model),
+  ]),
+);
+
+/** Values near a value, of its kind and of others. */
+function near(value: JSONValue): fc.Arbitrary<JSONValue> {
+  const others = fc.constantFrom<JSONValue>(null, true, "", "x", 0, -1, 1, [], {}, ["x"], [{}]);
+  if (typeof value === "number")
+    return fc.oneof(
+      { weight: 6, arbitrary: fc.constantFrom(-1, -0.5, 0, 0.5, 1, 1000).map((step) => value + step) },
+      { weight: 1, arbitrary: others },
+    );
+  if (typeof value === "string")
+    return fc.oneof(
+      { weight: 3, arbitrary: fc.constantFrom("", `${value}a`, value.slice(1), value.toUpperCase()) },
+      { weight: 1, arbitrary: others },
+    );
+  if (Array.isArray(value))
+    return fc.oneof(
+      {
+        weight: 6,
+        arbitrary: fc.constantFrom<JSONValue>([...value, ...value], value.slice(1), [...value, "x"]),
+      },
+      { weight: 1, arbitrary: others },
+    );
+  return others;
+}
+
+/** The paths of all values inside a value. */
+function pathsOf(value: JSONValue, path: readonly string[] = []): (readonly string[])[] {
+  if (typeof value !== "object" || value === null) return [path];
+  const inside = Object.entries(value).slice(0, 8);
+  return [path, ...inside.flatMap(([key, one]) => pathsOf(one, [...path, key]))];
+}
+
+const valueAt = (value: JSONValue, path: readonly string[]): JSONValue =>
+  path.reduce<JSONValue>((inside, key) => (inside as Record<string, JSONValue>)[key] ?? null, value);
+
+/** Replaces a value; undefined removes it. */
+function replaced(value: JSONValue, [key, ...rest]: readonly string[], by: JSONValue | undefined): JSONValue {
+  if (key === undefined) return by ?? null;
+  const copy = structuredClone(value) as Record<string, JSONValue>;
+  if (by === undefined && rest.length === 0) delete copy[key];
+  else copy[key] = replaced(copy[key] ?? null, rest, by);
+  return copy as JSONValue;
+}
+
+const requests = fc.constantFrom(...models).chain(({ model }) => {
+  const own = pool.get(model) ?? [];
+  return fc
+    .tuple(fc.constantFrom(...own), fc.constantFrom(...own), fc.constantFrom(...own))
+    .map(([one, two, three]) => ({ ...one, ...two, ...three, model }) as JSONValue)
+    .chain((request) => {
+      const path = fc.constantFrom(...pathsOf(request).filter(([first]) => first && first !== "model"));
+      const changed = path.chain((at) =>
+        fc
+          .oneof(
+            { weight: 1, arbitrary: fc.constant(undefined) },
+            { weight: 6, arbitrary: near(valueAt(request, at)) },
+          )
+          .map((by) => replaced(request, at, by)),
+      );
+      return fc.oneof({ weight: 1, arbitrary: fc.constant(request) }, { weight: 3, arbitrary: changed });
+    })
+    .map((request) => asJSON(request as object));
+});
+
+test("Ajv and the client's rules judge 2,000 random requests alike", () => {
+  const count = { accepted: 0, refused: 0, unsaid: 0 };
+  fc.assert(
+    fc.property(requests, (request) => {
+      const { fits, issues, said } = verdicts(request);
+      if (issues.length === 0) expect(fits).toBe(true);
+      if (said.length > 0) expect({ fits, said }).toEqual({ fits: false, said });
+      count[issues.length === 0 ? "accepted" : said.length > 0 ? "refused" : "unsaid"] += 1;
+    }),
+    runsOf(2000),
+  );
+  // the requests are near the bounds: many are on either side
+  expect(Math.min(count.accepted, count.refused)).toBeGreaterThan(300 / (2000 / runsOf(2000).numRuns));
+});
+
+test.each(unsaid)("the rule %s is listed because JSON Schema accepts a request that breaks it", (name) => {
+  const breaking = [...pool.values()].flat().filter((request) => {
+    const { fits, issues } = verdicts(request);
+    const pattern = new RegExp(`^${name.replaceAll(".", "\\.").replaceAll("*", "[^.]+")}$`);
+    return fits && issues.length > 0 && issues.every(({ rule }) => pattern.test(rule));
+  });
+  expect(breaking.length).toBeGreaterThan(0);
+});
+
+test("jsonSchemaOf returns undefined for a model that is not listed, and a copy for each caller", () => {
+  expect(jsonSchemaOf("alpha-v5")).toBeUndefined();
+  expect(jsonSchemaOf("toString")).toBeUndefined();
+  const mine = jsonSchemaOf("delta-5.3");
+  delete mine.properties["model"];
+  expect(jsonSchemaOf("delta-5.3").properties["model"]).toBeDefined();
+});
+
+test("src/vocabulary/json-schemas.ts is what scripts/json-schemas.ts writes", () => {
+  expect(written).toEqual(jsonSchemas());
+});

@@ -1,0 +1,222 @@
+import { readFileSync } from "node:fs";
+import {
+  type ChatRequest,
+  createClient,
+  generateImages,
+  getEpsilonTask,
+  requestEpsilon,
+  streamChat,
+} from "@sluice/core";
+import * as core from "@sluice/core/schemas";
+import { createEmulator } from "@sluice/emulator";
+import { createProxy, type ProxyOptions } from "@sluice/worker-proxy";
+import { describe, expect, test } from "vitest";
+import { specModels as written } from "../../packages/worker-proxy/scripts/spec-models.ts";
+import { leftOut } from "../../packages/worker-proxy/src/gates/field-table.js";
+import { specModels } from "../../packages/worker-proxy/src/gates/spec-models.js";
+
+type Fields = Record<string, unknown>;
+
+const routes = {
+  chat: "/v1/chat/completions",
+  images: "/v1/images/generations",
+  videos: "/v1/video/generations",
+  assets: "/gamma/asset/CreateAsset",
+} as const;
+type Route = keyof typeof routes;
+
+/** The client's own schema of each model, and where the model is asked. */
+const models: readonly (readonly [model: string, route: Route, schema: object])[] = [
+  ...Object.entries(core.chatRequests).map(([model, schema]) => [model, "chat", schema] as const),
+  ...Object.entries(core.imageRequests).map(([model, schema]) => [model, "images", schema] as const),
+  ...Object.entries(core.videoRequests).map(([model, schema]) => [model, "videos", schema] as const),
+  ["gamma-asset", "assets", core.assetRequest],
+];
+
+/** The parts of a valibot schema that say which fields there are. */
+interface Shape {
+  readonly type: string;
+  readonly entries?: Readonly<Record<string, Shape>>;
+  readonly item?: Shape;
+  readonly wrapped?: Shape;
+  readonly options?: readonly unknown[];
+  readonly getter?: (input: unknown) => Shape;
+}
+
+/** The paths of all fields that can have a value: `content`, `content[].image_url.url`. */
+function pathsOf(shape: Shape, path = ""): string[] {
+  const { type, entries, item, wrapped, options, getter } = shape;
+  if (type === "never") return [];
+  if (wrapped) return pathsOf(wrapped, path);
+  if (getter) {
+    const inputs = ["", [], {}, { content: [{ type: "image_url" }] }];
+    return inputs.flatMap((input) => pathsOf(getter(input), path));
+  }
+  if (type === "variant") return (options as Shape[]).flatMap((option) => pathsOf(option, path));
+  if (item) return pathsOf(item, `${path}[]`);
+  if (entries)
+    return Object.entries(entries).flatMap(([name, field]) =>
+      pathsOf(field, path ? `${path}.${name}` : name),
+    );
+  return [path];
+}
+
+const listed = new Map(models.map(([model, , schema]) => [model, new Set(pathsOf(schema as Shape))]));
+
+/** A body that has one field. */
+function bodyWith(path: string): Fields {
+  const address = /(?:url|URL|image\[\])$/.test(path) ? "https://cdn.example/a.png" : "x";
+  const value = path === "max_tokens" ? 1 : address;
+  const parts = path.split(".").reverse();
+  const inner = parts.reduce<unknown>((within, part) => {
+    const [name = ""] = part.split("[");
+    return { [name]: part.endsWith("[]") ? [within] : within };
+  }, value);
+  return inner as Fields;
+}
+
+function openProxy(options: Partial<ProxyOptions> = {}) {
+  const sent: Fields[] = [];
+  const proxy = createProxy({
+    baseURL: "https://gateway.example",
+    apiKey: () => "sk-gateway",
+    authenticate: "public",
+    origins: [],
+    routes: ["chat", "images", "videos", "assets"],
+    models: Object.fromEntries(
+      models.map(([model]) => [model, model === "gamma-asset" ? { GroupId: ["x"] } : {}]),
+    ),
+    fetch: async (request) => {
+      sent.push((await request.json()) as Fields);
+      return Response.json({ id: "1" });
+    },
+    ...options,
+  });
+  const ask = async (route: Route, body: Fields) => {
+    const response = await proxy.fetch(
+      new Request(`https://proxy.example${routes[route]}`, {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify(body),
+      }),
+    );
+    const { error } = (await response.json()) as { error?: Fields };
+    return { status: response.status, error, dropped: response.headers.get("x-sluice-dropped") };
+  };
+  return { sent, ask };
+}
+
+describe("the proxy's table of fields agrees with the client's schemas", () => {
+  test("the table in the repository is what `pnpm --filter @sluice/worker-proxy run spec-models` writes", () => {
+    expect(specModels).toEqual(written());
+    const ids = readFileSync(
+      new URL("../../packages/worker-proxy/src/spec-model-ids.ts", import.meta.url),
+      "utf8",
+    );
+    expect([...ids.matchAll(/"(.+)"/g)].map(([, id]) => id)).toEqual(Object.keys(specModels));
+  });
+
+  test.each(models)("%s has each field that its schema has", async (model, route) => {
+    const paths = [...(listed.get(model) ?? [])].filter((path) => path !== "model" && path !== "user_id");
+    expect(paths.length).toBeGreaterThan(3);
+    for (const path of paths) {
+      const { ask, sent } = openProxy();
+      const { error, dropped } = await ask(route, { model, ...bodyWith(path) });
+      expect([error, dropped]).toEqual([undefined, null]);
+      expect(sent).toMatchObject([bodyWith(path)]);
+    }
+  });
+
+  test.each(models)("%s has no field of other models only", async (model, route) => {
+    const own = listed.get(model);
+    const all = new Set(models.flatMap(([id, of]) => (of === route ? [...(listed.get(id) ?? [])] : [])));
+    for (const path of [...all, "input.parameters", "duration[]", "n[]", "x"].filter(
+      (path) => !own?.has(path),
+    )) {
+      const { ask, sent } = openProxy();
+      const { status, dropped } = await ask(route, { model, ...bodyWith(path) });
+      // what every OpenAI client sends does not fail
+      const isHarmless = leftOut[route]?.includes(path.replaceAll("[]", "")) === true;
+      // a value may stand for a list of one, and a list for a value of the same name
+      const isAlike = [...(own ?? [])].some(
+        (other) => other.replaceAll("[]", "") === path.replaceAll("[]", ""),
+      );
+      if (!isAlike) expect([path, status]).toEqual([path, isHarmless && dropped ? 200 : 400]);
+      if (isHarmless) expect(sent).toEqual([{ model }]);
+    }
+  });
+
+  test.each(models)("%s is accepted at its own route only", async (model, route) => {
+    for (const other of Object.keys(routes) as Route[]) {
+      const { status, error } = await openProxy().ask(other, { model });
+      expect([other, status, error?.["code"]]).toEqual(
+        other === route ? [other, 200, undefined] : [other, 403, "model_not_allowed"],
+      );
+    }
+  });
+
+  test.each(Object.entries(core.chatModels))(
+    "%s has its limit of tokens, and usage on request",
+    async (model, row) => {
+      const { ask, sent } = openProxy({
+        limits: { maxTokens: 1_000_000_000 },
+        meter: { reserve: async () => ({ settle: async () => {}, release: async () => {} }) },
+      });
+      await ask("chat", { model, stream: true });
+      expect(sent[0]?.["max_tokens"]).toBe(row.maxTokens);
+      expect(sent[0]).toEqual({
+        model,
+        stream: true,
+        max_tokens: row.maxTokens,
+        ...("usageOnRequest" in row && { stream_options: { include_usage: true } }),
+      });
+    },
+  );
+});
+
+/** The client, the proxy and the emulator in one process. */
+function openAll(options: Partial<ProxyOptions> = {}) {
+  const emulator = createEmulator({ apiKeys: ["sk-gateway"], speed: Number.POSITIVE_INFINITY });
+  const proxy = createProxy({
+    baseURL: "https://gateway.example",
+    apiKey: () => "sk-gateway",
+    authenticate: () => ({ id: "user-1" }),
+    secret: () => "a-secret-of-the-proxy-for-its-tests-0123456789",
+    origins: [],
+    routes: ["chat", "images", "videos", "epsilon"],
+    models: [...models.map(([model]) => model), "epsilon"],
+    fetch: (request) => emulator.fetch(request),
+    ...options,
+  });
+  const client = createClient({
+    baseURL: "https://proxy.example",
+    fetch: (request) => proxy.fetch(request),
+  });
+  return { client, emulator };
+}
+
+test("the client's own requests reach the gateway whole", async () => {
+  const { client, emulator } = openAll();
+  const requests: ChatRequest[] = Object.keys(core.chatModels).map((model) => ({
+    model: model as "delta-5.3",
+    messages: [{ role: "user", content: "hi" }],
+  }));
+  for (const request of requests)
+    expect((await streamChat(client, request).result()).outcome).toBe("complete");
+  await generateImages(client, { model: "gamma-image-5-0-260128", prompt: "a", seed: 1, image: [] });
+  expect(emulator.requests.map(({ status, unknownFields }) => [status, unknownFields])).toEqual(
+    Array(4).fill([200, []]),
+  );
+  expect(emulator.requests[0]?.body).toMatchObject({ stream_options: { include_usage: true } });
+});
+
+test("an epsilon task is created and polled through the proxy, under an id of the proxy", async () => {
+  const { client, emulator } = openAll();
+  const answer = (await requestEpsilon(client, "text2video", { prompt: "A reef" })) as {
+    data: { task_id: string };
+  };
+  const { task_id } = answer.data;
+  expect(task_id).toMatch(/^epsilon-.+_[\w-]{22}$/);
+  expect(await getEpsilonTask(client, task_id)).toMatchObject({ data: { task_id } });
+  expect(emulator.requests.at(-1)?.path).toBe(`/epsilon/v1/videos/${task_id.slice(0, -23)}`);
+});

@@ -1,0 +1,111 @@
+import {
+  assetRequest,
+  chatRequests,
+  checkAssetRequest,
+  checkChatRequest,
+  checkImageRequest,
+  checkVideoRequest,
+  imageRequests,
+  videoRequests,
+} from "@sluice/core/schemas";
+import { createEmulator } from "@sluice/emulator";
+import { createProxy } from "@sluice/worker-proxy";
+import { describe, expect, test } from "vitest";
+import { pathsIn, type Twin, type TwinTable, twins, twinTables, withTwin } from "./twins.ts";
+
+/*
+ * Each twin of each field of the spec's requests, in the client before sending, the emulator and the proxy in front of
+ * it: the same verdict in all three, which `rules/twins.ts` decides.
+ */
+
+const checks: Readonly<Record<string, (request: unknown) => ReturnType<typeof checkChatRequest>>> = {
+  "/v1/chat/completions": checkChatRequest,
+  "/v1/images/generations": checkImageRequest,
+  "/v1/video/generations": checkVideoRequest,
+  "/gamma/asset/CreateAsset": checkAssetRequest,
+};
+
+/** The three places of a verdict, of which the proxy asks an emulator of its own. */
+function openPlaces(endpoint: string, model: string) {
+  const options = { apiKeys: ["sk-gateway"], speed: Number.POSITIVE_INFINITY };
+  const [emulator, gateway] = [createEmulator(options), createEmulator(options)];
+  const proxy = createProxy({
+    baseURL: "https://gateway.example",
+    apiKey: () => "sk-gateway",
+    authenticate: () => ({ id: "user-1" }),
+    secret: () => "a-secret-of-the-proxy-for-its-tests-0123456789",
+    origins: [],
+    routes: ["chat", "images", "videos", "assets"],
+    models: { [model]: model === "gamma-asset" ? { GroupId: ["group-1"] } : {} },
+    fetch: gateway.fetch,
+  });
+  const post = (body: object) =>
+    new Request(`https://proxy.example${endpoint}`, {
+      method: "POST",
+      headers: { "content-type": "application/json", authorization: "Bearer sk-gateway" },
+      body: JSON.stringify(body),
+    });
+  return {
+    client: async (body: object) => checks[endpoint]?.(body).issues.length === 0,
+    emulator: async (body: object) => isAccepted(await emulator.fetch(post(body))),
+    proxy: async (body: object) => isAccepted(await proxy.fetch(post(body))),
+  };
+}
+
+async function isAccepted(response: Response): Promise<boolean> {
+  await response.body?.cancel();
+  // 403 for a model or a group that is none of the listed
+  expect([200, 400, 403]).toContain(response.status);
+  return response.ok;
+}
+
+const cases = twinTables.flatMap((table) => table.models.map((model) => [model, table] as const));
+const listOf = (names = "") => names.split(" ").filter(Boolean);
+
+describe.each(["client", "emulator", "proxy"] as const)("The verdict of the %s on each twin", (place) => {
+  test.each(cases)("The verdict on a field of %s is the decided one (%#)", async (model, table) => {
+    const ask = openPlaces(table.endpoint, model)[place];
+    const request = { model, ...table.request };
+    expect(await ask(request)).toBe(true);
+    const found: [path: string, accepted: string[]][] = [];
+    for (const path of pathsIn(request)) {
+      const accepted: string[] = [];
+      for (const twin of Object.keys(twins) as Twin[])
+        if (await ask(withTwin(request, path, twin))) accepted.push(twin);
+      found.push([path, accepted]);
+    }
+    const decided = pathsIn(request).map((path) => [path, decidedFor(table, path, place)]);
+    expect(found).toEqual(decided);
+  });
+});
+
+function decidedFor({ accepted, proxy }: TwinTable, path: string, place: string): string[] {
+  const ofProxy = place === "proxy" ? proxy?.[path]?.twins : undefined;
+  return listOf(ofProxy ?? accepted[path]);
+}
+
+/** The parts of a valibot schema that say which fields there are. */
+interface Shape {
+  readonly type: string;
+  readonly entries?: Readonly<Record<string, Shape>>;
+  readonly wrapped?: Shape;
+  readonly getter?: (input: unknown) => Shape;
+}
+
+/** The names of the fields that a schema has for a request; those that the model is denied are none. */
+function fieldsOf(schema: Shape, request: object): string[] {
+  const { entries = {} } = schema.getter?.(request) ?? schema;
+  return Object.keys(entries).filter((name) => entries[name]?.wrapped?.type !== "never");
+}
+
+test("Each field of each model is in the table of twins", () => {
+  const schemas = { ...chatRequests, ...imageRequests, ...videoRequests, "gamma-asset": assetRequest };
+  expect(new Set(cases.map(([model]) => model))).toEqual(new Set(Object.keys(schemas)));
+  for (const [model, schema] of Object.entries(schemas)) {
+    const requests = cases.filter(([id]) => id === model).map(([, { request }]) => ({ model, ...request }));
+    const fields = requests.flatMap((request) => fieldsOf(schema as unknown as Shape, request));
+    const tabled = requests.flatMap((request) => Object.keys(request));
+    expect([model, fields.filter((name) => !tabled.includes(name))]).toEqual([model, []]);
+    expect(fields.length).toBeGreaterThan(2);
+  }
+});

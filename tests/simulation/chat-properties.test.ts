@@ -1,0 +1,286 @@
+import {
+  type ChatStore,
+  createChatStore,
+  defineTool,
+  memoryStorage,
+  type ThreadMessage,
+  type ThreadTurn,
+  type WhenBusy,
+} from "@sluice/core";
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import {
+  clientOf,
+  DONE,
+  frame,
+  openBody,
+  settled,
+  stoppedClock,
+  streamAnswer,
+} from "../../packages/core/test/support/gateway.js";
+import { runsOf } from "../support/seed.js";
+
+/** Next step of the user, the app, a tool or the gateway; numbers choose among the possible ones. */
+type Step =
+  | { do: "send" | "stop" | "retry" | "reload" | "leave" | "finish tool" }
+  | { do: "edit" | "regenerate" | "switch" | "approve" | "deny" | "result"; which: number }
+  | { do: "say" | "think" | "end" | "cut" | "break"; which: number }
+  | { do: "call"; tool: string; text: string };
+
+const which = fc.nat({ max: 7 });
+const step: fc.Arbitrary<Step> = fc.oneof(
+  { weight: 3, arbitrary: fc.record({ do: fc.constant("send" as const) }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({ do: fc.constantFrom("stop", "retry", "reload", "leave", "finish tool") }),
+  },
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      do: fc.constantFrom("edit", "regenerate", "switch", "approve", "deny", "result"),
+      which,
+    }),
+  },
+  { weight: 8, arbitrary: fc.record({ do: fc.constantFrom("say", "think", "end", "cut", "break"), which }) },
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      do: fc.constant("call" as const),
+      tool: fc.constantFrom("quick", "slow", "guarded", "asked", "throws", "nothing"),
+      text: fc.constantFrom("{}", "", '{"a":1}', '{"cut":'),
+    }),
+  },
+) as fc.Arbitrary<Step>;
+
+interface Connection {
+  readonly line: ReturnType<typeof openBody>;
+  readonly asked: Record<string, unknown>[];
+  said: string;
+  thought: string;
+  calls: number;
+  closed: boolean;
+}
+
+/** A chat, its gateway, its tools and its storage, and all that was ever said. */
+function world(whenBusy: WhenBusy) {
+  const clock = stoppedClock();
+  const storage = memoryStorage();
+  const connections: Connection[] = [];
+  const finishTool: (() => void)[] = [];
+  const turns: Promise<ThreadTurn>[] = [];
+  const { client } = clientOf(
+    async (request) => {
+      const line = openBody();
+      connections.push({
+        line,
+        asked: (await request.json()).messages,
+        said: "",
+        thought: "",
+        calls: 0,
+        closed: false,
+      });
+      return streamAnswer(line.body);
+    },
+    { clock },
+  );
+  const parameters = { type: "object" };
+  const tools = [
+    defineTool({ name: "quick", parameters, execute: () => "done" }),
+    defineTool({ name: "throws", parameters, execute: () => Promise.reject(new Error("no")) }),
+    defineTool({ name: "guarded", parameters, needsApproval: true, execute: () => "allowed" }),
+    defineTool({ name: "asked", parameters }),
+    defineTool({
+      name: "slow",
+      parameters,
+      timeoutMs: Number.POSITIVE_INFINITY,
+      execute: () => new Promise<string>((resolve) => finishTool.push(() => resolve("at last"))),
+    }),
+  ];
+  let sent = 0;
+  let chat = open();
+  let leave = chat.subscribe(() => {});
+  return { connections, step: take, chat: () => chat, all, turns, storage };
+
+  function open(): ChatStore {
+    return createChatStore(client, {
+      id: "a",
+      model: "alpha-v4.1-flash",
+      tools,
+      whenBusy,
+      storage,
+      maxSteps: 3,
+    });
+  }
+
+  function live(): Connection | undefined {
+    return connections.find((connection) => isOpen(connection));
+  }
+
+  /** Every message that was ever kept, shown or not. */
+  async function all(): Promise<ThreadMessage[]> {
+    const records = [...(await storage.read("chat/a")).values()] as { message?: ThreadMessage }[];
+    return records.flatMap(({ message }) => message ?? []);
+  }
+
+  async function take(next: Step): Promise<void> {
+    const { messages, pendingActions } = chat.getSnapshot();
+    const pick = <T>(list: readonly T[], index: number): T | undefined =>
+      list[index % Math.max(list.length, 1)];
+    const connection = live();
+    switch (next.do) {
+      case "send":
+        sent += 1;
+        turns.push(chat.send(`question ${sent}`));
+        break;
+      case "stop":
+        chat.stop();
+        break;
+      case "retry":
+        turns.push(chat.retry());
+        break;
+      case "reload":
+        // the old page is gone: its requests are cut, its tools forgotten
+        chat.close();
+        await settled();
+        chat = open();
+        leave = chat.subscribe(() => {});
+        break;
+      case "leave":
+        leave();
+        leave = chat.subscribe(() => {});
+        break;
+      case "finish tool":
+        finishTool.shift()?.();
+        break;
+      case "edit":
+        turns.push(chat.edit(pick(messages, next.which)?.id ?? "", "edited"));
+        break;
+      case "regenerate":
+        turns.push(chat.regenerate(next.which === 0 ? undefined : pick(messages, next.which)?.id));
+        break;
+      case "switch": {
+        const versions = messages.flatMap(({ branches }) => branches ?? []);
+        chat.switchBranch(pick(versions, next.which) ?? "");
+        break;
+      }
+      case "approve":
+      case "deny":
+      case "result": {
+        const id = pick(pendingActions, next.which)?.toolCallId ?? "none";
+        turns.push(next.do === "result" ? chat.addToolResult(id, "given") : chat[next.do](id));
+        break;
+      }
+      default:
+        if (connection) speak(connection, next);
+    }
+    await settled();
+    await clock.advance(60);
+  }
+
+  function speak(connection: Connection, next: Step): void {
+    const { line } = connection;
+    const nth = connections.indexOf(connection);
+    switch (next.do) {
+      case "say": {
+        const text = `<${nth}.${connection.said.length}>`;
+        connection.said += text;
+        line.send(frame({ content: text }));
+        break;
+      }
+      case "think":
+        connection.thought += `(${nth})`;
+        line.send(frame({ reasoning_content: `(${nth})` }));
+        break;
+      case "call": {
+        const index = connection.calls++;
+        const tool_calls = [
+          { index, id: `call-${index}`, function: { name: next.tool, arguments: next.text } },
+        ];
+        line.send(frame({ tool_calls }));
+        break;
+      }
+      case "end":
+        connection.closed = true;
+        line.send(frame({}, connection.calls > 0 && next.which > 0 ? "tool_calls" : "stop") + DONE);
+        line.end();
+        break;
+      case "cut":
+        connection.closed = true;
+        line.end();
+        break;
+      default:
+        connection.closed = true;
+        line.drop();
+    }
+  }
+}
+
+function isOpen({ closed, line }: Connection): boolean {
+  return !closed && !line.cancelled;
+}
+
+/** Checks a history as a gateway does: one answer right behind each call, and nothing empty. */
+function assertSound(messages: readonly Record<string, unknown>[]): void {
+  let waiting: string[] = [];
+  for (const { role, content, tool_calls, tool_call_id } of messages) {
+    if (role === "tool") expect(waiting.shift()).toBe(tool_call_id);
+    else expect(waiting).toEqual([]);
+    if (role !== "assistant") continue;
+    const calls = (tool_calls ?? []) as { id: string; function: { arguments: string } }[];
+    for (const call of calls) JSON.parse(call.function.arguments);
+    waiting = calls.map(({ id }) => id);
+    expect(content || calls.length > 0).toBeTruthy();
+  }
+  expect(waiting).toEqual([]);
+  expect(["user", "tool"]).toContain(messages.at(-1)?.["role"]);
+}
+
+test("any order of events keeps one writer, all results and all text, and sends no request twice", async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.constantFrom<WhenBusy>("reject", "queue", "replace"),
+      fc.array(step, { minLength: 5, maxLength: 40 }),
+      async (whenBusy, steps) => {
+        const { connections, step: take, chat, all, turns } = world(whenBusy);
+        await settled();
+        let before = chat().getSnapshot();
+        for (const next of steps) {
+          const asked = connections.length;
+          await take(next);
+          expect(connections.filter(isOpen).length).toBeLessThanOrEqual(1);
+          expect(connections.length - asked).toBeLessThanOrEqual(1);
+          const state = chat().getSnapshot();
+          if (connections.some(isOpen)) expect(["submitted", "streaming"]).toContain(state.status);
+          if (state.status === "requires-action") expect(state.pendingActions).not.toEqual([]);
+          if (next.do !== "reload") assertIdentityKept(before.messages, state.messages);
+          before = state;
+        }
+        chat().stop();
+        await settled();
+        for (const { asked } of connections) assertSound(asked);
+        const kept = await all();
+        for (const { said, thought } of connections) {
+          const isKept = kept.some((m) => m.content === said && (m.reasoning ?? "") === thought);
+          expect(isKept || said + thought === "").toBe(true);
+        }
+        for (const message of kept) {
+          if (message.role === "assistant") expect(message.outcome).toBeDefined();
+          for (const { state } of message.toolCalls ?? [])
+            expect(["streaming", "running"]).not.toContain(state);
+        }
+        // none hangs, none rejects
+        await Promise.all(turns);
+      },
+    ),
+    runsOf(60),
+  );
+}, 120_000);
+
+/** A message in which nothing changed is the same object. */
+function assertIdentityKept(before: readonly ThreadMessage[], after: readonly ThreadMessage[]): void {
+  const known = new Map(before.map((message) => [message.id, message]));
+  for (const message of after) {
+    const old = known.get(message.id);
+    if (old && JSON.stringify(old) === JSON.stringify(message)) expect(message).toBe(old);
+  }
+}

@@ -1,0 +1,281 @@
+import { memoryStorage, type ThreadMessage, type WhenBusy } from "@sluice/core";
+import fc from "fast-check";
+import { afterEach, beforeAll, expect, test, vi } from "vitest";
+import { DONE, frame, settled } from "../../packages/core/test/support/gateway.js";
+import { shown } from "../../packages/core/test/support/tabs.js";
+import { runsOf } from "../support/seed.js";
+import {
+  type Connection,
+  type Locks,
+  openWorld,
+  type Reads,
+  reachable,
+  rest,
+  type Tab,
+} from "../support/tabs-world.js";
+
+// what a chat loads on demand is there from now on, at once
+beforeAll(() => shown(memoryStorage()));
+afterEach(() => vi.unstubAllGlobals());
+
+/** Next step and its tab; numbers choose among the possible ones. */
+type Step =
+  | { do: "send" | "stop" | "retry" | "reload" | "crash" | "release" | "approve" | "deny"; tab: number }
+  | { do: "edit" | "regenerate" | "switch"; tab: number; which: number }
+  | { do: "open"; reads: Reads }
+  | { do: "say" | "end" | "cut" | "drop"; which: number }
+  | { do: "call"; which: number; tool: string }
+  /** A whole turn that calls a tool. */
+  | { do: "turn"; tab: number; tool: string }
+  | { do: "answer in all" | "approve in all" | "retry in all" | "finish tool" | "wait" };
+
+const tab = fc.nat({ max: 2 });
+const which = fc.nat({ max: 7 });
+const tool = fc.constantFrom("quick", "slow", "guarded", "asked", "nothing");
+const step: fc.Arbitrary<Step> = fc.oneof(
+  { weight: 8, arbitrary: fc.record({ do: fc.constant("turn" as const), tab, tool }) },
+  { weight: 3, arbitrary: fc.record({ do: fc.constant("crash" as const), tab }) },
+  { weight: 5, arbitrary: fc.record({ do: fc.constantFrom("send" as const), tab }) },
+  {
+    weight: 5,
+    arbitrary: fc.record({
+      do: fc.constantFrom("stop", "retry", "reload", "crash", "release", "approve", "deny"),
+      tab,
+    }),
+  },
+  { weight: 2, arbitrary: fc.record({ do: fc.constantFrom("edit", "regenerate", "switch"), tab, which }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      do: fc.constant("open" as const),
+      reads: fc.constantFrom<Reads>("sound", "sound", "sound", "hangs", "fails"),
+    }),
+  },
+  {
+    weight: 8,
+    arbitrary: fc.record({ do: fc.constantFrom("say", "say", "end", "end", "cut", "drop"), which }),
+  },
+  { weight: 4, arbitrary: fc.record({ do: fc.constant("call" as const), which, tool }) },
+  {
+    weight: 5,
+    arbitrary: fc.record({
+      do: fc.constantFrom(
+        "answer in all",
+        "answer in all",
+        "approve in all",
+        "retry in all",
+        "finish tool",
+        "wait",
+      ),
+    }),
+  },
+) as fc.Arbitrary<Step>;
+
+/** Steps after which a history may be asked with again. */
+const repeats: ReadonlySet<string> = new Set([
+  "retry",
+  "retry in all",
+  "regenerate",
+  "edit",
+  "crash",
+  "reload",
+]);
+
+type World = ReturnType<typeof openWorld>;
+
+function pick<T>(list: readonly T[], index: number): T | undefined {
+  return list[index % Math.max(list.length, 1)];
+}
+
+async function take(world: World, tabs: Tab[], next: Step, nth: number): Promise<void> {
+  const { connections, finishTool, clock } = world;
+  const own = "tab" in next ? pick(tabs, next.tab) : undefined;
+  if (own) {
+    const asked = connections.length;
+    own.run(() => act(own));
+    await settled();
+    const connection = connections[asked];
+    if (next.do === "turn" && connection) {
+      speak(connection, asked, { do: "call", which: 0, tool: next.tool });
+      speak(connection, asked, { do: "end", which: 0 });
+    }
+  } else if (next.do === "open") {
+    if (tabs.length < 3) tabs.push(world.open(next.reads));
+  } else if (next.do === "finish tool") finishTool.shift()?.();
+  else if (next.do === "wait") await clock.advance(3100);
+  else if (next.do === "answer in all" || next.do === "approve in all" || next.do === "retry in all")
+    for (const { chat, turns, run } of tabs)
+      run(() => {
+        if (next.do === "retry in all") return turns.push(chat.retry());
+        for (const { kind, toolCallId } of chat.getSnapshot().pendingActions)
+          if (kind === "result" && next.do === "answer in all")
+            turns.push(chat.addToolResult(toolCallId, "yes"));
+          else if (kind === "approval" && next.do === "approve in all") turns.push(chat.approve(toolCallId));
+      });
+  else if ("which" in next) {
+    const connection = pick(connections.filter(isOpen), next.which);
+    if (connection) speak(connection, connections.indexOf(connection), next);
+  }
+  await rest(clock);
+
+  function act({ chat, turns, release, ...rest }: Tab): unknown {
+    const { messages, pendingActions } = chat.getSnapshot();
+    const index = tabs.indexOf(own as Tab);
+    const message = "which" in next ? pick(messages, next.which) : undefined;
+    switch (next.do) {
+      case "send":
+      case "turn":
+        return turns.push(chat.send(`question ${nth}`));
+      case "stop":
+        return chat.stop();
+      case "retry":
+        return turns.push(chat.retry());
+      case "edit":
+        return turns.push(chat.edit(message?.id ?? "", `edited ${nth}`));
+      case "regenerate":
+        return turns.push(chat.regenerate(message?.id));
+      case "switch":
+        return chat.switchBranch(pick(message?.branches ?? [], nth) ?? "");
+      case "release":
+        return release();
+      case "approve":
+      case "deny":
+        return turns.push(chat[next.do](pendingActions[0]?.toolCallId ?? "none"));
+      case "reload":
+        chat.close();
+        return tabs.splice(index, 1, world.open("sound"));
+      case "crash":
+        world.crash(own as Tab);
+        return tabs.splice(index, 1);
+      default:
+        return rest;
+    }
+  }
+}
+
+function isOpen({ isOver, line }: Connection): boolean {
+  return !isOver && !line.cancelled;
+}
+
+function speak(connection: Connection, nth: number, next: Step): void {
+  const { line } = connection;
+  switch (next.do) {
+    case "say": {
+      const text = `<${nth}.${connection.said.length}>`;
+      connection.said += text;
+      return line.send(frame({ content: text }));
+    }
+    case "call": {
+      const index = connection.calls++;
+      const call = { index, id: `call-${nth}-${index}`, function: { name: next.tool, arguments: "{}" } };
+      return line.send(frame({ tool_calls: [call] }));
+    }
+    default:
+      connection.isOver = true;
+      if (next.do === "drop") return line.drop();
+      if (next.do === "end") line.send(frame({}, connection.calls > 0 ? "tool_calls" : "stop") + DONE);
+      line.end();
+  }
+}
+
+/** Checks a history as a gateway does: one answer right behind each call, and nothing empty. */
+function assertSound(messages: readonly Record<string, unknown>[]): void {
+  let waiting: string[] = [];
+  for (const { role, content, tool_calls, tool_call_id } of messages) {
+    if (role === "tool") expect(waiting.shift()).toBe(tool_call_id);
+    else expect(waiting).toEqual([]);
+    if (role !== "assistant") continue;
+    waiting = ((tool_calls ?? []) as { id: string }[]).map(({ id }) => id);
+    expect(content || waiting.length > 0).toBeTruthy();
+  }
+  expect(waiting).toEqual([]);
+  expect(["user", "tool"]).toContain(messages.at(-1)?.["role"]);
+}
+
+/** Messages with something in them, as they should be the same everywhere; versions have no order of their own. */
+function contentOf(messages: Iterable<ThreadMessage>) {
+  return [...messages]
+    .filter(({ role, content, toolCalls }) => role === "user" || content || toolCalls?.length)
+    .map(({ id, content, outcome, toolCalls }) => ({
+      id,
+      content,
+      outcome,
+      calls: toolCalls?.map(({ id, state }) => `${id} ${state}`),
+    }))
+    .sort((a, b) => (a.id < b.id ? -1 : 1));
+}
+
+async function settle(world: World, tabs: readonly Tab[]): Promise<void> {
+  const { clock, connections, finishTool } = world;
+  for (const { release, reads, chat, run } of tabs) {
+    release();
+    // a storage that can't be read is read again with the next write
+    if (reads === "fails") run(() => void chat.send("at last"));
+  }
+  for (let round = 0; round < 8; round += 1) {
+    for (const finish of finishTool.splice(0)) finish();
+    for (const connection of connections.filter(isOpen))
+      speak(connection, connections.indexOf(connection), { do: "end", which: 0 });
+    await rest(clock, 1100);
+  }
+  for (const { chat, run } of tabs) run(() => chat.stop());
+  await rest(clock, 3100);
+  await rest(clock, 1100);
+}
+
+test("any order of events in up to three tabs loses no turn, repeats no step, and ends with equal threads", async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.constantFrom<WhenBusy>("reject", "queue", "replace"),
+      fc.constantFrom<Locks>("sound", "sound", "sound", "absent", "refused"),
+      fc.array(step, { minLength: 5, maxLength: 30 }),
+      async (whenBusy, kind, steps) => {
+        const world = openWorld(whenBusy, kind);
+        vi.stubGlobal("navigator", world.navigator);
+        const { connections, executions, storage } = world;
+        const tabs = [world.open("sound"), world.open("sound")];
+        await settled();
+        for (const [nth, next] of steps.entries()) await take(world, tabs, next, nth);
+        await settle(world, tabs);
+
+        for (const { asked } of connections) assertSound(asked);
+        if (kind === "sound") expect(executions).toEqual([...new Set(executions)]);
+        const mayRepeat = steps.some(({ do: done }) => repeats.has(done));
+        const continued = connections
+          .map(({ asked }) => asked)
+          .filter((asked) => asked.at(-1)?.["role"] === "tool");
+        if (kind === "sound" && !mayRepeat)
+          expect(continued).toHaveLength(new Set(continued.map((asked) => JSON.stringify(asked))).size);
+        for (const { turns } of tabs) await Promise.all(turns);
+
+        // where a tab of its own knows nothing of the others, it has to be loaded again to see what became of them
+        const reloaded = [world.open("sound"), ...(kind === "sound" ? tabs : [])];
+        await rest(world.clock, 1100);
+        const [fresh] = reloaded as [Tab];
+        const kept = [...(await storage.read("chat/a")).values()].flatMap((record) =>
+          typeof record === "object" ? ((record as { message?: ThreadMessage }).message ?? []) : [],
+        );
+        const all = fresh.run(() => contentOf(reachable(fresh.chat).values()));
+        expect(all.map(({ id }) => id)).toEqual(contentOf(kept).map(({ id }) => id));
+        for (const { tab, said } of connections)
+          if (tab.isAlive && said) expect(all.map(({ content }) => content)).toContain(said);
+        for (const { chat, run } of reloaded) {
+          const messages = run(() => [...reachable(chat).values()]);
+          expect(contentOf(messages)).toEqual(all);
+          expect(["ready", "error", "requires-action"]).toContain(chat.getSnapshot().status);
+          const passed = chat.getSnapshot().messages.slice(0, -1);
+          for (const { toolCalls = [] } of passed)
+            for (const { state } of toolCalls)
+              expect(["needs-approval", "needs-result"]).not.toContain(state);
+          for (const { role, outcome, toolCalls = [] } of messages) {
+            if (role === "assistant") expect(outcome).toBeDefined();
+            for (const { state } of toolCalls) expect(["streaming", "running"]).not.toContain(state);
+          }
+        }
+        for (const { chat, run } of [...tabs, fresh]) run(() => chat.close());
+        await settled();
+      },
+    ),
+    runsOf(20),
+  );
+}, 600_000);

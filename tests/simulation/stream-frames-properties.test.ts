@@ -1,0 +1,148 @@
+import { isDeepStrictEqual } from "node:util";
+import { createClient, isGatewayError, streamChat } from "@sluice/core";
+import fc from "fast-check";
+import { beforeAll, expect, test, vi } from "vitest";
+import { question } from "../../packages/core/test/support/gateway.js";
+import { runsOf } from "../support/seed.js";
+
+/*
+ * A frame that differs from an earlier one in one text only is not parsed as a whole. It must be read as `JSON.parse`
+ * would read it. Spaces behind the JSON keep two frames in a row from being alike, so that each one is parsed.
+ */
+
+const chunk = (delta: string, rest = "") =>
+  `{"id":"c","created":1,"choices":[{"index":0,"delta":{${delta}},"finish_reason":null}]${rest}}`;
+/** Frames around a text, which stands where `@` is. */
+const envelopes = [
+  chunk('"content":"@"'),
+  chunk('"content":"@"', ',"usage":null'),
+  chunk('"role":"assistant","content":"@","reasoning_content":null'),
+  chunk('"reasoning_content":"@"'),
+  chunk('"reasoning":"@","content":""'),
+  chunk('"content":"@","reasoning":"the same"'),
+  chunk('"content":"first","content":"@"'),
+  chunk('"content":"@","content":"last"'),
+  chunk('"content":"@","tool_calls":[]'),
+  chunk('"content":"@","refusal":"@"'),
+  chunk('"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"@"}}]'),
+  chunk('"tool_calls":[{"id":"a","function":{"name":"f","arguments":"@"}}]'),
+  chunk('"tool_calls":[{"index":0,"id":"@","function":{"name":"f","arguments":"{}"}}]'),
+  chunk('"content":[{"type":"text","text":"@"}]'),
+  chunk('"@":"content"'),
+  chunk('"reasoning":"\\u2063mark\\u2063","content":"@"'),
+  chunk('"content":"@","__proto__":"x"'),
+  chunk('"__proto__":{"content":"@"}'),
+  chunk('"content":"x"', ',"usage":{"prompt_tokens":1,"completion_tokens":2,"total_tokens":3,"note":"@"}'),
+  chunk('"content":"@"', ',"error":null'),
+  chunk('"content":"@"', ',"big":-0,"small":1e400'),
+  '{"choices":[{"index":1,"delta":{"content":"@"}}]}',
+  '{"choices":[{"delta":{"content":"@"}},{"index":1,"delta":{"content":"other"}}]}',
+  '{"choices":[{"delta":{"content":"x"},"finish_reason":"@"}]}',
+  '{"choices":[{"message":{"content":"@"}}]}',
+  '{"error":{"message":"@"}}',
+  '{"id":"@","choices":[]}',
+  '"@"',
+  "[@]",
+];
+/** Stands for a text of which one quote is left. */
+const CUT = "<cut>";
+/** Any text, with lone surrogates. `fc.string({ unit: "binary" })` first makes a map of all characters, for seconds. */
+const anyText = fc
+  .array(fc.integer({ min: 0, max: 0x10ffff }), { maxLength: 12 })
+  .map((codes) => String.fromCodePoint(...codes));
+/** Bodies of a JSON string, right and wrong. */
+const body = fc.oneof(
+  anyText.map((text) => JSON.stringify(text).slice(1, -1)),
+  fc.string({ unit: "grapheme-ascii", maxLength: 12 }),
+  fc.constantFrom(
+    ...["", "a", "content", "\\", "\\\\", '\\"', '"', '","content":"', '"},"x":{"y":"', "\\u4f60", "\\ud83d"],
+    ...[
+      CUT,
+      "\\u00",
+      "\\x",
+      "\t",
+      "\u2028",
+      "\u2063mark\u2063",
+      "[DONE]",
+      "😀",
+      '\\"content\\":\\"',
+      "assistant",
+    ],
+  ),
+);
+const run = fc
+  .tuple(fc.constantFrom(...envelopes), fc.array(body, { minLength: 1, maxLength: 30, size: "max" }))
+  .map(([envelope, bodies]) =>
+    bodies.map((each) =>
+      each === CUT ? envelope.replaceAll('"@"', '"') : envelope.replaceAll("@", () => each),
+    ),
+  );
+const frames = fc.array(run, { minLength: 1, maxLength: 6 }).map((runs) => runs.flat());
+
+const encoder = new TextEncoder();
+
+/** Result of an answer with these frames: its deltas, and its turn or its error. */
+async function answerTo(data: readonly string[]): Promise<object> {
+  // a line break would end the line of the event
+  const events = data.map((json) => `data: ${json.replace(/[\r\n]/g, " ")}\n\n`);
+  const answer = () =>
+    new Response(encoder.encode([...events, "data: [DONE]\n\n"].join("")), {
+      headers: { "content-type": "text/event-stream" },
+    });
+  const client = createClient({
+    baseURL: "https://gateway.test",
+    clock: { now: () => 0, sleep: () => new Promise(() => {}) },
+    fetch: async () => answer(),
+    onEvent() {},
+  });
+  const stream = streamChat(client, question);
+  const deltas: unknown[] = [];
+  try {
+    for await (const delta of stream) deltas.push(delta);
+    return { deltas, turn: await stream.result() };
+  } catch (error) {
+    if (!isGatewayError(error)) throw error;
+    const { name, code, message } = error;
+    // a message may quote the frame, whose end differs
+    return { deltas, name, code, message: message.replace(/:.*/s, ""), partial: stream.snapshot };
+  }
+}
+
+/** The same JSON, of which no two frames in a row are alike. */
+const unlike = (data: readonly string[]) => data.map((json, at) => json + " ".repeat(1 + (at % 2)));
+
+/** Times that JSON is parsed for an answer with these frames. */
+async function parsesOf(data: readonly string[]): Promise<number> {
+  const parse = vi.spyOn(JSON, "parse");
+  await answerTo(data);
+  const { length } = parse.mock.calls;
+  parse.mockRestore();
+  return length;
+}
+
+// the code for frames that are alike is loaded beside the first answer
+beforeAll(async () => {
+  await answerTo([chunk('"content":"a"')]);
+  await vi.dynamicImportSettled();
+});
+
+test("JSON is parsed for each form of frame, and not for each frame", async () => {
+  const thinking = Array.from({ length: 500 }, (_, at) => chunk(`"reasoning_content":" ${at}"`));
+  const speaking = Array.from({ length: 1000 }, (_, at) => chunk(`"content":" ${at}"`));
+  expect(await parsesOf([...thinking, ...speaking])).toBeLessThan(15);
+});
+
+// `SLUICE_RUNS=20000` reads a million frames, in a minute of CPU
+test("frames that are alike are read as if each were parsed", { timeout: 900_000 }, async ({ annotate }) => {
+  let read = 0;
+  await fc.assert(
+    fc.asyncProperty(frames, async (data) => {
+      read += data.length;
+      const [alike, parsed] = [await answerTo(data), await answerTo(unlike(data))];
+      // vitest's comparison takes longer than the reading
+      if (!isDeepStrictEqual(alike, parsed)) expect(alike).toEqual(parsed);
+    }),
+    runsOf(100),
+  );
+  await annotate(`${read} frames`);
+});

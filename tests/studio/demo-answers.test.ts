@@ -1,0 +1,195 @@
+import {
+  type ChatRequest,
+  type ChatRequestMessage,
+  completeChat,
+  createClient,
+  streamChat,
+} from "@sluice/core";
+import { createEmulator } from "@sluice/emulator";
+import { describe, expect, test } from "vitest";
+import { readAnswers } from "../../examples/studio/demo/answers.ts";
+import { demoPrompts } from "../../examples/studio/demo/prompts.ts";
+import { createDemoScript } from "../../examples/studio/demo/script.ts";
+
+/** One pixel. */
+const PNG =
+  "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+const emulator = createEmulator({
+  apiKeys: ["sk-test"],
+  speed: Number.POSITIVE_INFINITY,
+  chat: createDemoScript(),
+});
+const client = createClient({ baseURL: "https://gateway.test", fetch: emulator.fetch, apiKey: "sk-test" });
+const files = new Map(readAnswers().map((answer) => [answer.id, answer]));
+const chats = demoPrompts.filter(({ room }) => room === "chat");
+const tools = ["roll_dice", "save_note", "pick_color"].map((name) => ({
+  type: "function",
+  function: { name, parameters: { type: "object", properties: {} } },
+}));
+
+const user = (content: string): ChatRequestMessage => ({ role: "user", content });
+const assistant = (content: string): ChatRequestMessage => ({ role: "assistant", content });
+
+function answerTo(messages: readonly ChatRequestMessage[], rest: object = {}) {
+  return completeChat(client, { model: "alpha-v4.1-flash", messages, ...rest } as ChatRequest);
+}
+
+async function textOf(messages: readonly ChatRequestMessage[], rest: object = {}): Promise<string> {
+  return String((await answerTo(messages, rest)).message.content);
+}
+
+/** An answer to the result of a tool that the model has called. */
+function afterTool(prompt: string, name: string, result: unknown) {
+  const call = { id: "call_1", type: "function", function: { name, arguments: "{}" } } as const;
+  const messages: ChatRequestMessage[] = [
+    user(prompt),
+    { role: "assistant", content: null, tool_calls: [call] },
+    { role: "tool", tool_call_id: "call_1", content: JSON.stringify(result) },
+  ];
+  return textOf(messages, { tools });
+}
+
+test("the prompts have unique ids, titles and texts", () => {
+  expect(chats.length).toBeGreaterThanOrEqual(10);
+  for (const field of ["id", "title", "prompt"] as const)
+    expect(new Set(demoPrompts.map((prompt) => prompt[field])).size).toBe(demoPrompts.length);
+});
+
+describe("a prompt that the demo offers", () => {
+  test.each(chats.filter(({ tool, needsPicture }) => !tool && !needsPicture))(
+    "gets its answer: $prompt",
+    async ({ id, prompt, after }) => {
+      const before = after ? [user(promptOf(after)), assistant(contentOf(after))] : [];
+      const { message, outcome } = await answerTo([...before, user(prompt)]);
+      expect(outcome).toBe("complete");
+      expect(message.content).toBe(contentOf(id));
+      expect(message.reasoning_content).toBe(files.get(id)?.reasoning);
+    },
+  );
+
+  test.each(chats.filter(({ tool }) => tool))("calls $tool: $prompt", async ({ prompt, tool }) => {
+    const { toolCalls } = await answerTo([user(prompt)], { tools });
+    expect(toolCalls).toMatchObject([{ name: tool, input: expect.any(Object) }]);
+  });
+
+  test.each(chats.filter(({ tool }) => tool))("needs an offered tool: $prompt", async ({ prompt }) => {
+    expect(await textOf([user(prompt)])).toBe(contentOf("tools-off"));
+  });
+});
+
+test("the arguments of a tool come from the prompt", async () => {
+  const inputOf = async (prompt: string) => (await answerTo([user(prompt)], { tools })).toolCalls[0]?.input;
+  expect(await inputOf("Roll three six-sided dice")).toEqual({ count: 3, sides: 6 });
+  expect(await inputOf("Roll 2 dice with 20 sides")).toEqual({ count: 2, sides: 20 });
+  expect(await inputOf("Roll 2d20")).toEqual({ count: 2, sides: 20 });
+  expect(await inputOf("Throw five dice")).toEqual({ count: 5, sides: 6 });
+  expect(await inputOf("Roll a 20-sided die")).toEqual({ count: 1, sides: 20 });
+  expect(await inputOf('Keep a note: "say \\"hi\\""')).toEqual({ text: expect.stringContaining("say") });
+  expect(await inputOf("Keep a note: water the plants")).toEqual({ text: "water the plants" });
+});
+
+test("a tool's result becomes text, and so does a refusal", async () => {
+  expect(await afterTool("Roll 3d6", "roll_dice", { rolls: [2, 5, 6], total: 13 })).toMatch(
+    /^You rolled \*\*2, 5, 6\*\*, together \*\*13\*\*[\s\S]* three six-sided dice [\s\S]* 9\.7 %[\s\S]* 25\.9 %/,
+  );
+  expect(await afterTool("Color?", "pick_color", { name: "reed", hex: "#6f8f3a" })).toContain("`#6f8f3a`");
+  expect(await afterTool("Color?", "pick_color", { name: "none" })).toBe(contentOf("pick-color-none"));
+  expect(await afterTool("Keep", "save_note", { saved: true })).toBe(contentOf("save-note-result"));
+  expect(await afterTool("Keep", "save_note", { error: "no" })).toBe(contentOf("save-note-denied"));
+});
+
+test("a picture is described by its header only", async () => {
+  const url = `data:image/png;base64,${PNG}`;
+  const picture = { type: "image_url", image_url: { url } } as const;
+  const text = await textOf([
+    { role: "user", content: [{ type: "text", text: "What is in this picture?" }, picture] },
+  ]);
+  expect(text).toContain("| 1 | `image/png` | 70 bytes | 1 × 1 pixels |");
+  expect(await textOf([user("What is in this picture?")])).toBe(contentOf("no-picture"));
+});
+
+test("the files of a message are named with what came of them, and no keyword in them is answered", async () => {
+  const text = await textOf([
+    user(
+      "What leaks?\n\nFile “a|b.md”:\n\nCompare SQL and NoSQL\n\nFile “long.pdf” (text of 2 pages, without pictures):\n\n" +
+        `The start ${"x".repeat(1200)} the end`,
+    ),
+  ]);
+  expect(text).toContain("| ab.md | all of it | 21 | Compare SQL and NoSQL |");
+  expect(text).toMatch(
+    /\| long\.pdf \| text of 2 pages, without pictures \| 1,218 \| The start x+ … x+ the end \|/,
+  );
+  expect(text).not.toContain("has no model behind it");
+});
+
+test("an answer that ended at a limit continues at its cut", async () => {
+  const question = user("[[length]] Write a debounce function in TypeScript");
+  const cut = await answerTo([question]);
+  expect(cut.outcome).toBe("length");
+  const said = String(cut.message.content);
+  const more = await textOf([question, assistant(said), user("Continue")], { max_tokens: 60 });
+  const rest = await textOf([question, assistant(said), user("Continue"), assistant(more), user("Go on")]);
+  expect(said + more + rest).toBe(contentOf("debounce"));
+});
+
+test("a second question is answered separately, and a short yes by the question before", async () => {
+  const chat = [user("Write a debounce function in TypeScript"), assistant(contentOf("debounce"))];
+  expect(await textOf([...chat, user("Compare SQL and NoSQL")])).toBe(contentOf("sql-nosql"));
+  expect(await textOf([...chat, user("Yes, please!")])).toBe(contentOf("throttle"));
+});
+
+test("any other prompt gets the request that was sent, without Base64, and prompts that have an answer", async () => {
+  const stream = streamChat(client, {
+    model: "alpha-v4.1-flash",
+    temperature: 0.5,
+    messages: [user("How tall is the | Eiffel Tower?")],
+  });
+  const text = (await stream.result()).message.content;
+  expect(text).toContain("This is the **offline emulator**. It has no model behind it.");
+  expect(text).toContain("| Model | `alpha-v4.1-flash` |");
+  expect(text).toContain("`temperature: 0.5`");
+  const json = /```json\n(.*?)\n```/s.exec(String(text))?.[1] ?? "";
+  expect(JSON.parse(json)).toMatchObject({ messages: [user("How tall is the | Eiffel Tower?")] });
+  const offered = [...String(text).matchAll(/^- \*(.*)\*$/gm)].map(([, prompt]) => prompt);
+  expect(offered).toHaveLength(3);
+  for (const prompt of offered) expect(demoPrompts.map((known) => known.prompt)).toContain(prompt);
+  const long = await textOf([user("x"), assistant("y"), user(`data:image/png;base64,${"A".repeat(5000)}`)]);
+  expect(long.length).toBeLessThan(2500);
+});
+
+test("a prompt about another thing does not get an answer that has one of its words", async () => {
+  for (const prompt of [
+    "Write a debounce function in Python",
+    "Say hello in Chinese and Arabic",
+    "What is the best image format?",
+    "What shall I wear at the weekend?",
+    "How do I stream a video?",
+  ])
+    expect(await textOf([user(prompt)])).toContain("It has no model behind it.");
+});
+
+test("a model whose answers are short says the beginning", async () => {
+  const answers = chats.filter(({ tool, needsPicture }) => !tool && !needsPicture);
+  for (const { prompt, id } of answers) {
+    const text = await textOf([user(prompt)], { model: "gamma-chat-1-6-251015" });
+    expect(text).toBe(files.get(id)?.brief);
+    expect(contentOf(id).startsWith(text)).toBe(true);
+    expect(text.length).toBeLessThan(contentOf(id).length);
+  }
+});
+
+test("JSON says who answers, and fits a schema where there is one", async () => {
+  const json = { response_format: { type: "json_object" } };
+  const text = await textOf([user("Compare SQL and NoSQL")], json);
+  expect(JSON.parse(text)).toMatchObject({ question: "Compare SQL and NoSQL", messages: 1 });
+  const system = { role: "system", content: "Answer by this JSON schema: {}" } as const;
+  expect(JSON.parse(await textOf([system, user("Hi")], json))).not.toHaveProperty("answeredBy");
+});
+
+function contentOf(id: string): string {
+  return files.get(id)?.content ?? `no file ${id}`;
+}
+
+function promptOf(id: string): string {
+  return demoPrompts.find((prompt) => prompt.id === id)?.prompt ?? `no prompt ${id}`;
+}

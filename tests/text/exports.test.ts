@@ -1,0 +1,84 @@
+import { existsSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { expect, test } from "vitest";
+import { entries } from "../support/entries.ts";
+
+/* The names that an app can import from an entry, types included. */
+
+test.each(["core/src/entries/index.ts", "react/src/app/index.ts"])(
+  "%s lists each name once and by hand",
+  (path) => {
+    const source = indexOf(path);
+    const listed = namesIn(source);
+    expect(listed.length).toBeGreaterThan(10);
+    expect(new Set(listed).size).toBe(listed.length);
+    const rest = source.replace(/^export (?:type )?\{[^}]*\} from ".*";$/gm, "").replace(/\/\/.*$/gm, "");
+    expect(rest.trim()).toBe("");
+  },
+);
+
+test.each(Object.entries(entries))(
+  "each name of %s has a doc comment, and each value in it an example",
+  (_, path) => {
+    const found = exportsOf(join(packages, path));
+    expect(found.length).toBeGreaterThan(0);
+    const isType = ({ kind }: Exported) => kind === "interface" || kind === "type";
+    const poor = found.filter((one) => !(isType(one) ? one.doc : one.doc.includes("```ts")));
+    expect(poor.map(({ name, kind }) => `${kind} ${name}`)).toEqual([]);
+  },
+);
+
+const packages = join(import.meta.dirname, "../../packages");
+const DECLARATION =
+  /(\/\*\*(?:(?!\*\/).)*\*\/\n(?:\/[/*][^\n]*\n)*)?^export (?:async |abstract )?(function|const|class|interface|type) (\w+)/gms;
+const LIST = /^export (?:type )?\{([^}]*)\} from "([^"]+)";$/gm;
+
+interface Exported {
+  readonly name: string;
+  readonly kind: string;
+  readonly doc: string;
+}
+
+/** The declarations behind the names that a file exports, wherever they are. */
+function exportsOf(path: string): Exported[] {
+  const source = readFileSync(path, "utf8");
+  const own = [...source.matchAll(DECLARATION)].map(([, doc = "", kind = "", name = ""]) => ({
+    name,
+    kind,
+    doc,
+  }));
+  const named = [...source.matchAll(LIST)].flatMap(([, list = "", from = ""]) => {
+    const all = exportsOf(fileOf(from, path));
+    return namesOf(list).map((name) => {
+      const [original = "", shown = original] = name.split(" as ");
+      const declared = all.find((one) => one.name === original);
+      return { kind: "unknown", doc: "", ...declared, name: shown };
+    });
+  });
+  return [...own, ...named];
+}
+
+/** The file that a path of an import leads to: beside the importing one, or of another package. */
+function fileOf(from: string, importer: string): string {
+  const entry = Object.entries(entries).find(([name]) => name === from);
+  if (entry) return join(packages, entry[1]);
+  const target = join(dirname(importer), from.replace(/\.js$/, ""));
+  return existsSync(`${target}.ts`) ? `${target}.ts` : `${target}.tsx`;
+}
+
+function indexOf(path: string): string {
+  return readFileSync(join(packages, path), "utf8");
+}
+
+function namesIn(source: string): string[] {
+  return [...source.matchAll(/^export (?:type )?\{([^}]*)\} from ".*";$/gm)].flatMap(([, list = ""]) =>
+    namesOf(list),
+  );
+}
+
+function namesOf(list: string): string[] {
+  return list
+    .split(",")
+    .map((name) => name.trim().replace(/^type /, ""))
+    .filter((name) => name !== "");
+}

@@ -1,0 +1,57 @@
+import { globSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { isNewestPage, licencePage } from "../../scripts/licences.ts";
+
+/* The root's package.json alone decides where the repository is. `node scripts/repository.ts` copies it. */
+
+const root = join(import.meta.dirname, "../..");
+const read = (path: string) => readFileSync(join(root, path), "utf8");
+const { repository, bugs } = JSON.parse(read("package.json"));
+const page = repository.url.replace(/^git\+|\.git$/g, "");
+
+describe.each(globSync("packages/*/package.json", { cwd: root }))("%s", (path) => {
+  const folder = path.replace("/package.json", "");
+  const manifest = JSON.parse(read(path));
+
+  test("names the repository, its folder, its page and its issues", () => {
+    expect(manifest).toMatchObject({
+      repository: { ...repository, directory: folder },
+      homepage: `${page}/tree/main/${folder}#readme`,
+      bugs,
+    });
+  });
+
+  test("has a README whose links work on a registry, too", () => {
+    const links = [...read(`${folder}/README.md`).matchAll(/\]\(([^)\s]+)/g)].map(([, link = ""]) => link);
+    expect(links.filter((link) => !/^(https:\/\/|#)/.test(link))).toEqual([]);
+  });
+
+  test("has the fields that a registry shows", () => {
+    expect(manifest).toMatchObject({
+      description: expect.stringMatching(/\.$/),
+      keywords: expect.arrayContaining([expect.any(String)]),
+      license: "MIT",
+      engines: { node: ">=22" },
+    });
+  });
+});
+
+test.each([
+  [".github/ISSUE_TEMPLATE/config.yml", "/security/advisories/new"],
+  ["examples/worker/README.md", "/tree/main/examples/worker"],
+])("%s links to the same repository", (path, rest) => {
+  expect(read(path)).toContain(page + rest);
+});
+
+test("each job runs the pnpm version of the documentation", () => {
+  const [, version] = /pnpm@([\d.]+)/.exec(read("CONTRIBUTING.md")) ?? [];
+  const files = [".ci/run", "README.md", ...globSync(".github/workflows/*.yml", { cwd: root })];
+  const named = files.flatMap((path) => [...read(path).matchAll(/pnpm@([\d.]+)/g)].map(([, found]) => found));
+  expect(new Set(named)).toEqual(new Set([version]));
+});
+
+test("LICENCES.md lists what an install brings, and nothing that users would have to ask about", () => {
+  expect(licencePage().refused).toEqual([]);
+  expect(isNewestPage(), "run node scripts/licences.ts").toBe(true);
+});

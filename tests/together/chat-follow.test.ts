@@ -1,0 +1,204 @@
+import { type ChatFollowOptions, type ClientEvent, createClient, followChat, streamChat } from "@sluice/core";
+import { createEmulator } from "@sluice/emulator";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { startDurableProxy } from "../../packages/durable/test/support/workerd.js";
+import { KEY } from "../../packages/worker-proxy/test/support/key.js";
+import { chunk, done, finish, type Recorded } from "../../packages/worker-proxy/test/support/upstream.js";
+
+let proxy: Awaited<ReturnType<typeof startDurableProxy>>;
+beforeAll(async () => {
+  proxy = await startDurableProxy();
+}, 60_000);
+afterAll(() => proxy.close());
+
+const question = { model: "delta-5.3", messages: [{ role: "user", content: "Hello" }] } as const;
+
+/** A gateway that has begun to answer; the test says the rest. */
+function begun(first: string) {
+  let send!: (text: string) => void;
+  proxy.upstream.answers((response) => {
+    response.writeHead(200, { "content-type": "text/event-stream" }).write(first);
+    send = (text) => response.write(text);
+  });
+  return { send: (text: string) => send(text) };
+}
+
+/** A device of a user, whose connections can be cut, as by a tunnel. */
+function device(user = "user-1") {
+  const requests: Request[] = [];
+  const connections: AbortController[] = [];
+  const events: ClientEvent[] = [];
+  const client = createClient({
+    baseURL: proxy.address,
+    headers: { authorization: user },
+    onEvent: (event) => events.push(event),
+    fetch(request) {
+      requests.push(request);
+      const connection = new AbortController();
+      connections.push(connection);
+      return fetch(request, { signal: AbortSignal.any([request.signal, connection.signal]) });
+    },
+  });
+  const follow = (id: string, options?: ChatFollowOptions) => reading(followChat(client, id, options));
+  return { client, requests, events, follow, cut: () => connections.at(-1)?.abort() };
+}
+
+/** Reads a stream piece by piece. */
+function reading(stream: ReturnType<typeof followChat>) {
+  const deltas = stream[Symbol.asyncIterator]();
+  /** Reads until the text so far is `content`. */
+  const until = async (content: string) => {
+    while (stream.snapshot.content !== content) {
+      const { done: isOver } = await deltas.next();
+      if (isOver) throw new Error(`the answer ended as ${stream.snapshot.content}`);
+    }
+  };
+  return { stream, until };
+}
+
+/** Begins an answer, whose first piece has come. */
+async function began(first: string, { client } = device()) {
+  const { send } = begun(chunk(first));
+  const origin = reading(streamChat(client, question));
+  await origin.until(first);
+  const { streamId: id = "" } = origin.stream;
+  return { ...origin, send, id, gateway: proxy.upstream.requests[0] as Recorded };
+}
+
+const rest = chunk("two ") + chunk("three") + finish + done;
+
+describe("followChat", () => {
+  test("reads an answer from its start and goes on live, on another device, and the gateway gets one request", async () => {
+    const { stream, id, send } = await began("one ");
+    const { follow, requests } = device();
+    const follower = follow(id);
+    await follower.until("one ");
+    send(rest);
+    const { timing: _, ...turn } = await stream.result();
+    expect(await follower.stream.result()).toMatchObject(turn);
+    expect(follower.stream).toMatchObject({ streamId: id, snapshot: { content: "one two three" } });
+    expect(proxy.upstream.requests).toHaveLength(1);
+    expect(requests.map(({ method, url }) => `${method} ${new URL(url).pathname}`)).toEqual([
+      `GET /v1/chat/streams/${id}`,
+    ]);
+    expect(requests[0]?.headers.has("idempotency-key")).toBe(false);
+  });
+
+  test("reads an answer that has ended, as often as it is asked for", async () => {
+    const { stream, id, send } = await began("one ");
+    send(rest);
+    await stream.result();
+    const { client } = device();
+    for (const follower of [followChat(client, id), followChat(client, id)])
+      expect(await follower.result()).toMatchObject({
+        outcome: "complete",
+        message: { content: "one two three" },
+      });
+  });
+
+  test("reads an answer of the emulator, whose journal has one request", async () => {
+    const emulator = createEmulator({ speed: Number.POSITIVE_INFINITY });
+    proxy.upstream.answers(async (response, { method, url, body }) => {
+      const headers = { authorization: `Bearer ${KEY}`, "content-type": "application/json" };
+      const answer = await emulator.fetch(new Request(`http://gateway${url}`, { method, body, headers }));
+      response.writeHead(answer.status, Object.fromEntries(answer.headers)).end(await answer.text());
+    });
+    const { client } = device();
+    const stream = streamChat(client, question);
+    const turn = await stream.result();
+    const followed = await followChat(device().client, stream.streamId ?? "").result();
+    expect(followed.message).toEqual(turn.message);
+    expect(followed.usage).toEqual(turn.usage);
+    expect(emulator.requests).toHaveLength(1);
+  });
+
+  test("goes on after a cut for two followers at once, and each has every piece once", async () => {
+    const { id, send, stream } = await began("one ");
+    const [first, second] = [device(), device()];
+    const followers = [first.follow(id), second.follow(id)];
+    for (const { until } of followers) await until("one ");
+    first.cut();
+    send(chunk("two "));
+    for (const { until } of followers) await until("one two ");
+    second.cut();
+    send(chunk("three") + finish + done);
+    for (const { stream } of followers)
+      expect(await stream.result()).toMatchObject({ message: { content: "one two three" } });
+    await stream.result();
+    expect(proxy.upstream.requests).toHaveLength(1);
+  });
+
+  test("leaves the answer alone by abort(), its signal and its limit", async () => {
+    const { id, send, stream } = await began("one ");
+    const { follow, requests } = device();
+    const aborted = new AbortController();
+    const [byVerb, bySignal] = [follow(id), follow(id, { signal: aborted.signal })];
+    for (const { until } of [byVerb, bySignal]) await until("one ");
+    const late = follow(id, { timeouts: { totalMs: 20 } }).stream;
+    await expect(late.result()).rejects.toMatchObject({ name: "TimeoutError", phase: "total" });
+    byVerb.stream.abort();
+    aborted.abort();
+    for (const { stream } of [byVerb, bySignal])
+      await expect(stream.result()).rejects.toMatchObject({ name: "AbortError" });
+    expect(byVerb.stream.streamId).toBe(id);
+    send(rest);
+    expect(await stream.result()).toMatchObject({ outcome: "complete" });
+    expect(requests.map(({ method }) => method)).toEqual(["GET", "GET", "GET"]);
+  });
+
+  test("stops the answer at the gateway by abort(), with stopOnAbort", async () => {
+    const { id, gateway, stream } = await began("one ");
+    const { stream: follower, until } = device().follow(id, { stopOnAbort: true });
+    await until("one ");
+    follower.abort();
+    expect(await gateway.hungUp).toBe("hung up");
+    await expect(stream.result()).rejects.toMatchObject({ name: "StreamError", apiCode: "stream_stopped" });
+  });
+
+  test.each([
+    ["that nobody gave", "0123456789", "user-1"],
+    ["of another user's answer", undefined, "user-2"],
+  ])("rejects an id %s with a clear error", async (_, id, user) => {
+    const { id: known, stream } = await began("one ");
+    const { client, events } = device(user);
+    const error = await followChat(client, id ?? known)
+      .result()
+      .catch((error) => error);
+    expect(error).toMatchObject({ name: "APIError", status: 404, outcome: "not-sent" });
+    expect(error.message).toContain("keeps no answer under this id");
+    expect(events.at(-1)).toMatchObject({ type: "end", outcome: "not-sent", errorCode: "api" });
+    stream.abort();
+  });
+
+  test.each(["", " ", "../v1", "a/b", "ä", "a".repeat(129), undefined as unknown as string])(
+    "rejects the id %j before anything is sent",
+    async (id) => {
+      const { client, requests } = device();
+      const stream = followChat(client, id);
+      await expect(stream.result()).rejects.toMatchObject({
+        name: "ValidationError",
+        issues: [{ path: "streamId", rule: "chat.stream-id" }],
+      });
+      expect(requests).toEqual([]);
+    },
+  );
+
+  test("says in its end event which answer it has read, so that usage is counted once", async () => {
+    const { id, send, stream } = await began("one ");
+    send(chunk("two") + finish + done);
+    await stream.result();
+    const { client, events } = device();
+    await followChat(client, id).result();
+    expect(events.at(-1)).toMatchObject({ type: "end", kind: "chat", path: `/v1/chat/streams/${id}` });
+  });
+
+  test("becomes a response that passes the answer on", async () => {
+    const { id, send, stream } = await began("one ");
+    send(rest);
+    await stream.result();
+    const { client } = device();
+    const response = await followChat(client, id).toResponse();
+    expect(await response.text()).toContain("three");
+    expect((await followChat(client, "0123456789").toResponse()).status).toBe(404);
+  });
+});

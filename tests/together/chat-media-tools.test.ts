@@ -1,0 +1,344 @@
+import {
+  type ChatOptionsFor,
+  type ChatState,
+  type ChatStore,
+  type ChatTool,
+  type Client,
+  createChatStore,
+  createClient,
+  defineTool,
+  imageTool,
+  memoryStorage,
+  type RecordStorage,
+  videoTool,
+} from "@sluice/core";
+import { once, onceObject } from "@sluice/durable";
+import { createEmulator } from "@sluice/emulator";
+import { createProxy } from "@sluice/worker-proxy";
+import { afterEach, describe, expect, test, vi } from "vitest";
+import { createObjectHost } from "../support/object-host.ts";
+
+/* A picture and a film that are asked for in a chat, before the emulator. */
+
+afterEach(() => {
+  vi.unstubAllGlobals();
+  vi.useRealTimers();
+});
+
+const IMAGES = "/v1/images/generations";
+const FILMS = "/v1/video/generations";
+const picture = { model: "gamma-image-5-0-260128" } as const;
+const short = { model: "beta3.0-video", params: { duration: 5, resolution: "480P" } } as const;
+
+type Send = (request: Request) => Promise<Response>;
+
+/** A gateway whose model calls the tools with these arguments, and then answers. */
+function gatewayOf(calls: Readonly<Record<string, object>>) {
+  const toolCalls = Object.entries(calls).map(([name, given]) => ({ name, arguments: given }));
+  const answers = [
+    { prompt: "please", toolCalls },
+    ...Object.keys(calls).map((tool) => ({ tool, content: "Here it is." })),
+  ];
+  const emulator = createEmulator({ speed: Number.POSITIVE_INFINITY, script: { answers } });
+  const posts = (path: string) =>
+    emulator.requests.filter((request) => request.method === "POST" && request.path === path);
+  return { emulator, posts, send: emulator.fetch as Send, options: emulator.clientOptions };
+}
+
+type Gateway = ReturnType<typeof gatewayOf>;
+
+/** A page. The first request that `dies` fits is answered by nobody: the page ends there. */
+function page(
+  { options, send: toGateway }: Gateway,
+  toolsOf: (client: Client) => readonly ChatTool[],
+  {
+    storage = memoryStorage(),
+    id = "a",
+    dies = () => false,
+    send = toGateway,
+    proxy,
+  }: {
+    storage?: RecordStorage;
+    id?: string;
+    dies?: (request: Request) => boolean;
+    send?: Send;
+    proxy?: string;
+  } = {},
+) {
+  let die: () => void = () => {};
+  const died = new Promise<void>((resolve) => {
+    die = resolve;
+  });
+  let isDead = false;
+  const client = createClient({
+    ...(proxy === undefined ? options : { baseURL: proxy, headers: { authorization: "user-1" } }),
+    retry: { limit: 0 },
+    async fetch(request) {
+      isDead ||= dies(request);
+      // what has left the page arrives all the same
+      const response = isDead && request.method === "GET" ? undefined : await send(request);
+      if (response && !isDead) return response;
+      die();
+      return new Promise<Response>(() => {});
+    },
+  });
+  const given = { id, model: "alpha-v4.1-flash", storage, throttleMs: 0, tools: toolsOf(client) };
+  const chat = createChatStore(client, given as ChatOptionsFor<"alpha-v4.1-flash", unknown>);
+  chat.subscribe(() => {});
+  return { chat, storage, died };
+}
+
+/** Records that a page that is gone has left, under a name whose locks nobody holds. */
+async function left(storage: RecordStorage) {
+  const copy = memoryStorage();
+  const id = `left-${Math.random()}`;
+  await copy.write(`chat/${id}`, await storage.read("chat/a"));
+  return { storage: copy, id };
+}
+
+/** A page that has asked for a film, and was left with its first poll. */
+async function leftWithFilm(...others: readonly ChatTool[]) {
+  const asked = [["make_video", { prompt: "A reef" }], ...others.map(({ name }) => [name, {}])];
+  const gateway = gatewayOf(Object.fromEntries(asked));
+  const tools = (client: Client) => [videoTool(client, short), ...others];
+  const before = page(gateway, tools, {
+    dies: ({ method, url }) => method === "GET" && url.includes(FILMS),
+  });
+  void before.chat.send("please");
+  await before.died;
+  return { gateway, tools, before };
+}
+
+function until(chat: ChatStore, isReached: (state: ChatState) => boolean): Promise<void> {
+  return new Promise((resolve) => {
+    const check = () => {
+      if (!isReached(chat.getSnapshot())) return;
+      leave();
+      resolve();
+    };
+    const leave = chat.subscribe(check);
+    check();
+  });
+}
+
+const isOver = ({ messages, status }: ChatState) =>
+  ["ready", "error"].includes(status) && messages.length > 0 && messages.at(-1)?.outcome !== "tool-calls";
+const answerIn = (chat: ChatStore) => chat.getSnapshot().messages.find(({ toolCalls }) => toolCalls);
+const callIn = (chat: ChatStore, nth = 0) => answerIn(chat)?.toolCalls?.[nth];
+
+describe("imageTool", () => {
+  test("shows a picture that is asked for in a chat, for one bill, also after a reload", async () => {
+    const gateway = gatewayOf({ make_image: { prompt: "A reef", size: "2048x2048", n: 9 } });
+    const tools = (client: Client) => [imageTool(client, picture)];
+    const { chat, storage } = page(gateway, tools);
+    const turn = await chat.send("A reef, please");
+    expect(turn).toMatchObject({ outcome: "complete", messages: [{}, {}, { content: "Here it is." }] });
+    const [url = ""] = answerIn(chat)?.images ?? [];
+    expect(url).toMatch(/^https?:/);
+    expect(callIn(chat)).toMatchObject({ state: "done", output: "The user sees the image." });
+    expect(gateway.posts(IMAGES).map(({ body }) => body)).toEqual([
+      { model: picture.model, prompt: "A reef", size: "2048x2048" },
+    ]);
+    expect(JSON.stringify(gateway.posts("/v1/chat/completions").at(-1)?.body)).not.toContain(url);
+    chat.close();
+    const after = page(gateway, tools, { storage });
+    await until(after.chat, ({ messages }) => messages.length === 3);
+    expect(answerIn(after.chat)?.images).toEqual([url]);
+  });
+
+  test("offers the sizes of its model, and leaves out a size that the app sets", async () => {
+    const { options } = gatewayOf({});
+    const client = createClient(options);
+    const free = (await imageTool(client, picture).definition()).function;
+    expect(free.parameters).toMatchObject({
+      properties: { prompt: {}, size: { enum: expect.arrayContaining(["2048x2048"]) } },
+      required: ["prompt"],
+    });
+    const set = imageTool(client, { ...picture, params: { size: "2048x2048" }, name: "paint" });
+    const { name, parameters } = (await set.definition()).function;
+    expect([name, Object.keys((parameters as { properties: object }).properties)]).toEqual([
+      "paint",
+      ["prompt"],
+    ]);
+    expect(() => imageTool(client, { model: "x" as "gamma-image-5-0-260128" })).toThrow(/no image model/);
+  });
+
+  test("waits for the user's consent where it is asked to, and bills nothing before", async () => {
+    const gateway = gatewayOf({ make_image: { prompt: "A reef" } });
+    const { chat } = page(gateway, (client) => [imageTool(client, { ...picture, needsApproval: true })]);
+    await chat.send("A reef, please");
+    const [action] = chat.getSnapshot().pendingActions;
+    expect(action).toMatchObject({ name: "make_image", input: { prompt: "A reef" } });
+    expect(gateway.posts(IMAGES)).toEqual([]);
+    await chat.approve(action?.toolCallId ?? "");
+    expect([answerIn(chat)?.images?.length, gateway.posts(IMAGES).length]).toEqual([1, 1]);
+  });
+
+  test.each([
+    [
+      "a size that the model does not have",
+      { prompt: "A reef", size: "1x1" },
+      "must be one of this model's sizes",
+    ],
+    ["no prompt", {}, "prompt"],
+    ["a refusal of the gateway", { prompt: "A reef [[429]]" }, ""],
+  ])("tells the model of %s, and the chat goes on", async (_, given, words) => {
+    const gateway = gatewayOf({ make_image: given });
+    const { chat } = page(gateway, (client) => [imageTool(client, picture)]);
+    expect(await chat.send("please")).toMatchObject({ outcome: "complete" });
+    expect(callIn(chat)).toMatchObject({ state: "failed", error: expect.stringContaining(words) });
+    expect(answerIn(chat)).not.toHaveProperty("images");
+  });
+
+  test("tells the model to ask the user where the picture may be billed", async () => {
+    const gateway = gatewayOf({ make_image: { prompt: "A reef" } });
+    const send: Send = async (request) => {
+      const response = await gateway.send(request);
+      if (request.url.endsWith(IMAGES)) throw new TypeError("terminated");
+      return response;
+    };
+    const { chat } = page(gateway, (client) => [imageTool(client, picture)], { send });
+    await chat.send("please");
+    expect(callIn(chat)?.error).toContain("ask the user before you call the tool again");
+    expect(gateway.posts(IMAGES)).toHaveLength(1);
+  });
+
+  test("is not repeated after a reload where nobody remembers its key, and the model is told so", async () => {
+    const gateway = gatewayOf({ make_image: { prompt: "A reef" } });
+    const tools = (client: Client) => [imageTool(client, picture)];
+    const before = page(gateway, tools, { dies: ({ url }) => url.endsWith(IMAGES) });
+    void before.chat.send("please");
+    await before.died;
+    const { chat } = page(gateway, tools, await left(before.storage));
+    await until(chat, isOver);
+    expect(callIn(chat)).toMatchObject({ state: "failed", error: expect.stringContaining("ask the user") });
+    expect(chat.getSnapshot().messages.at(-1)).toMatchObject({ content: "Here it is.", outcome: "complete" });
+    expect(gateway.posts(IMAGES)).toHaveLength(1);
+  });
+
+  test("shows the same picture after a reload behind a proxy that remembers its key, for one bill", async () => {
+    const gateway = gatewayOf({ make_image: { prompt: "A reef" } });
+    const tools = (client: Client) => [imageTool(client, picture)];
+    const behind = { send: proxyOf(gateway), proxy: "https://proxy.example" };
+    const before = page(gateway, tools, { ...behind, dies: ({ url }) => url.endsWith(IMAGES) });
+    void before.chat.send("please");
+    await before.died;
+    const { chat } = page(gateway, tools, { ...behind, ...(await left(before.storage)) });
+    await until(chat, isOver);
+    expect(callIn(chat)).toMatchObject({ state: "done" });
+    expect([answerIn(chat)?.images?.length, gateway.posts(IMAGES).length]).toEqual([1, 1]);
+  });
+
+  test("is not repeated after a day: the proxy has forgotten its key, and would pay again", async () => {
+    const gateway = gatewayOf({ make_image: { prompt: "A reef" } });
+    const tools = (client: Client) => [imageTool(client, picture)];
+    const behind = { send: proxyOf(gateway), proxy: "https://proxy.example" };
+    const before = page(gateway, tools, { ...behind, dies: ({ url }) => url.endsWith(IMAGES) });
+    void before.chat.send("please");
+    await before.died;
+    vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 86_400_000 });
+    const { chat } = page(gateway, tools, { ...behind, ...(await left(before.storage)) });
+    await until(chat, isOver);
+    expect(callIn(chat)).toMatchObject({ state: "failed", error: expect.stringContaining("ask the user") });
+    expect(gateway.posts(IMAGES)).toHaveLength(1);
+  });
+});
+
+describe("videoTool", () => {
+  test("shows a film that is asked for in a chat, for one bill, and the model gets a sentence", async () => {
+    const gateway = gatewayOf({ make_video: { prompt: "A reef", duration: 30, ratio: "1:1" } });
+    const { chat } = page(gateway, (client) => [videoTool(client, short)]);
+    expect(await chat.send("please")).toMatchObject({ outcome: "complete" });
+    expect(answerIn(chat)?.files).toMatchObject([
+      { type: "video/mp4", url: expect.stringMatching(/^https?:/) },
+    ]);
+    expect(callIn(chat)).toMatchObject({ state: "done", output: "The user sees the film." });
+    expect(gateway.posts(FILMS).map(({ body }) => body)).toEqual([
+      { model: short.model, input: { prompt: "A reef" }, parameters: { ratio: "1:1", ...short.params } },
+    ]);
+  });
+
+  test("writes the request of a gamma model, too", async () => {
+    const gateway = gatewayOf({ make_video: { prompt: "A reef", duration: 4 } });
+    const { chat } = page(gateway, (client) => [videoTool(client, { model: "gamma-video-2.0" })]);
+    await chat.send("please");
+    expect(answerIn(chat)?.files).toHaveLength(1);
+    expect(gateway.posts(FILMS)[0]?.body).toMatchObject({
+      content: [{ type: "text", text: "A reef" }],
+      duration: 4,
+    });
+  });
+
+  test("goes on from its handle after a reload, and makes no second film", async () => {
+    const { gateway, tools, before } = await leftWithFilm();
+    const { chat } = page(gateway, tools, await left(before.storage));
+    await until(chat, isOver);
+    expect(callIn(chat)).toMatchObject({ state: "done" });
+    expect(callIn(chat)).not.toHaveProperty("kept");
+    expect(answerIn(chat)?.files).toHaveLength(1);
+    expect(chat.getSnapshot().messages.at(-1)).toMatchObject({ content: "Here it is.", outcome: "complete" });
+    expect(gateway.posts(FILMS)).toHaveLength(1);
+  });
+
+  test("goes on in one of two tabs after a reload", async () => {
+    const { gateway, tools, before } = await leftWithFilm();
+    const kept = await left(before.storage);
+    const tabs = [page(gateway, tools, kept), page(gateway, tools, kept)];
+    for (const { chat } of tabs) {
+      await until(chat, isOver);
+      expect(chat.getSnapshot().messages).toHaveLength(3);
+      expect(answerIn(chat)?.files).toHaveLength(1);
+    }
+    expect([gateway.posts(FILMS).length, gateway.posts("/v1/chat/completions").length]).toEqual([1, 2]);
+  });
+
+  test("cancels the other calls of its answer after a reload: they may have acted", async () => {
+    const paid = vi.fn(() => new Promise<string>(() => {}));
+    const pay = defineTool({ name: "pay", parameters: { type: "object" }, execute: paid });
+    const { gateway, tools, before } = await leftWithFilm(pay);
+    const { chat } = page(gateway, tools, await left(before.storage));
+    await until(chat, isOver);
+    expect(answerIn(chat)?.toolCalls).toMatchObject([{ state: "done" }, { state: "cancelled" }]);
+    expect(paid).toHaveBeenCalledTimes(1);
+    expect(gateway.posts(FILMS)).toHaveLength(1);
+  });
+
+  test("keeps its handle with the call where it can't go on: without Web Locks", async () => {
+    vi.stubGlobal("navigator", {});
+    const { gateway, tools, before } = await leftWithFilm();
+    const { chat } = page(gateway, tools, await left(before.storage));
+    await until(chat, ({ messages }) => messages.length > 1);
+    expect(callIn(chat)).toMatchObject({ state: "cancelled", kept: { handle: { id: expect.any(String) } } });
+    expect(gateway.posts(FILMS)).toHaveLength(1);
+  });
+
+  test("is told to the model as failed if the gateway can't make it", async () => {
+    const gateway = gatewayOf({ make_video: { prompt: "A reef [[fail]]" } });
+    const { chat } = page(gateway, (client) => [videoTool(client, short)]);
+    expect(await chat.send("please")).toMatchObject({ outcome: "complete" });
+    expect(callIn(chat)).toMatchObject({
+      state: "failed",
+      error: expect.stringContaining("the film failed"),
+    });
+    expect(answerIn(chat)).not.toHaveProperty("files");
+  });
+});
+
+/** A proxy that offers `once`, before the gateway. */
+function proxyOf({ send }: Gateway): Send {
+  const way = { baseURL: "https://gateway.example", apiKey: () => "sk-emulator", fetch: send };
+  const objects: ReturnType<typeof createObjectHost> = createObjectHost(
+    onceObject<unknown>({ ...way, namespace: () => objects.namespace }),
+    {},
+  );
+  const proxy = createProxy({
+    ...way,
+    authenticate: () => ({ id: "user-1" }),
+    secret: () => "a secret of the proxy's own, of more than 32 letters",
+    origins: ["https://app.example"],
+    models: { "alpha-v4.1-flash": {}, [picture.model]: {} },
+    routes: ["chat", "images"],
+    extensions: [once(() => objects.namespace)],
+  });
+  return (request) => proxy.fetch(request);
+}
