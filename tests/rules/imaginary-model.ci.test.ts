@@ -1,7 +1,8 @@
 import { spawnSync } from "node:child_process";
-import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
+import { temporaryFolder } from "../support/temporary.ts";
 import { allRules } from "./all.ts";
 import { fieldsWithoutRule } from "./fields.ts";
 import { rulesOf } from "./rule.ts";
@@ -9,7 +10,7 @@ import { rulesOf } from "./rule.ts";
 /* A model that the next version adds: in the client it is its row and its request object, and nothing else changes. */
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
-const folder = `${root}packages/core/.tmp/imaginary-model`;
+const folder = temporaryFolder("imaginary-model", `${root}packages/core/.tmp`);
 const row = `
   "zeta-1": {
     family: "zeta", thinking: [], reasoningEffort: [], maxTokens: 1000, temperature: 1, penalties: false, stop: 1,
@@ -44,7 +45,6 @@ request.depth = "flat";
 `;
 
 beforeAll(() => {
-  mkdirSync(folder, { recursive: true });
   cpSync(`${root}packages/core/src`, `${folder}/src`, { recursive: true });
   writeFileSync(`${folder}/consumer.ts`, consumer);
   const compilerOptions = { noEmit: true, incremental: false, jsx: "react-jsx" };
@@ -54,7 +54,6 @@ beforeAll(() => {
   const config = { extends: `${root}tsconfig.base.json`, compilerOptions, include, exclude };
   writeFileSync(`${folder}/tsconfig.json`, JSON.stringify(config));
 });
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 function insert(path: string, place: string, text: string): void {
   const source = readFileSync(`${folder}/src/${path}`, "utf8");
@@ -71,7 +70,7 @@ function errorsOfCompiler(): string {
 }
 
 test("A new model is two places of the client: the compiler asks for the second, then its fields for rules", {
-  tags: ["long"],
+  timeout: 180_000,
 }, async () => {
   insert("vocabulary/chat-models.ts", "export const chatModels = {", row);
   expect(errorsOfCompiler()).toMatch(/chat\/protocol\/schema\.ts.*'zeta-1'/s);

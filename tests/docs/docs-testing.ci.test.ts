@@ -1,13 +1,14 @@
 import { spawnSync } from "node:child_process";
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { temporaryFolder } from "../support/temporary.ts";
 
 /* The files of the guide about tests, run by their own test tools, on the built packages. */
 
 const root = join(import.meta.dirname, "../..");
-const folder = join(import.meta.dirname, "../.tmp/testing-guide");
+const folder = temporaryFolder("testing-guide");
 const page = readFileSync(join(root, "docs/guides/testing.md"), "utf8");
 const { resolve } = createRequire(import.meta.url);
 /** Environment of a user's shell: in a test, tools behave in another way. */
@@ -16,11 +17,7 @@ const { NODE_ENV: _, VITEST: __, ...shell } = process.env;
 const flag = { NODE_OPTIONS: /^NODE_OPTIONS=(\S+) npx jest$/m.exec(page)?.[1] };
 const JEST = "jest@30.5.2";
 
-beforeAll(() => {
-  rmSync(folder, { recursive: true, force: true });
-  mkdirSync(folder, { recursive: true });
-  writeFileSync(join(folder, "package.json"), "{}");
-});
+beforeAll(() => writeFileSync(join(folder, "package.json"), "{}"));
 
 /** The code of the block with this file name. */
 function codeOf(name: string): string {
@@ -55,7 +52,7 @@ test("the test with MSW passes in Vitest", () => {
   expect({ status, printed }).toMatchObject({ status: 0 });
 });
 
-describe("the test for Jest", { tags: ["long"] }, () => {
+describe("the test for Jest", { timeout: 180_000 }, () => {
   let hasRegistry = false;
   beforeAll(() => {
     hasRegistry = spawnSync("npm", ["view", "jest", "version"], { timeout: 20_000 }).status === 0;

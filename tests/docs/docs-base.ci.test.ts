@@ -1,17 +1,16 @@
-/** @module-tag long */
-import { globSync, readFileSync, rmSync } from "node:fs";
-import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { globSync, readFileSync } from "node:fs";
+import { join, relative } from "node:path";
+import { beforeAll, expect, test } from "vitest";
 import { buildSiteAt } from "../support/docs-site.ts";
+import { temporaryFolder } from "../support/temporary.ts";
 
 /* The site as it is built for a host that has it below a path. */
 
 const base = "/some/path/";
-const out = "../tests/.tmp/docs-base";
-const folder = join(import.meta.dirname, "../.tmp/docs-base");
+const folder = temporaryFolder("docs-base");
+const out = relative(join(import.meta.dirname, "../../docs"), folder);
 
 beforeAll(() => buildSiteAt(base, out), 600_000);
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 test("Each page, script, style and picture is below the path, and is there", () => {
   const files = new Set(globSync("**/*.*", { cwd: folder }).map((path) => path.replaceAll("\\", "/")));

@@ -1,20 +1,20 @@
 import { execFile } from "node:child_process";
-import { copyFileSync, globSync, mkdirSync } from "node:fs";
+import { copyFileSync, globSync } from "node:fs";
 import { basename } from "node:path";
 import { promisify } from "node:util";
 import { createEmulator } from "@sluice/emulator";
 import { type Served, serve } from "@sluice/emulator/serve";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { temporaryFolder } from "../support/temporary.ts";
 
 /* The live examples of the site, each copied into a folder of its own and run as it is. */
 
 const root = `${import.meta.dirname}/../../`;
-const folder = `${root}tests/.tmp/live`;
+const folder = temporaryFolder("live");
 const execute = promisify(execFile);
 let gateway: Served;
 
 beforeAll(async () => {
-  mkdirSync(folder, { recursive: true });
   const durations = { imageMs: 1, videoMs: 1 };
   gateway = await serve(createEmulator({ apiKeys: ["sk-test"], speed: 1000, durations }), { port: 0 });
 });

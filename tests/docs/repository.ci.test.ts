@@ -1,18 +1,16 @@
 import { execFileSync, spawnSync } from "node:child_process";
-import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
+import { temporaryFolder } from "../support/temporary.ts";
 
 /* The account and the repository, which one script writes into all files before the first release. */
 
 const root = join(import.meta.dirname, "../..");
-const copy = join(root, "tests/.tmp/repository");
+const copy = temporaryFolder("repository");
 const git = (...args: readonly string[]) => execFileSync("git", args, { cwd: copy, encoding: "utf8" });
 
 /** Copies the files as they are here, and not as they were committed. */
 function copyRepository(): void {
-  rmSync(copy, { recursive: true, force: true });
-  mkdirSync(copy, { recursive: true });
   const files = execFileSync("git", ["ls-files", "-co", "--exclude-standard"], {
     cwd: root,
     encoding: "utf8",
@@ -27,7 +25,6 @@ function copyRepository(): void {
   git("init", "--quiet");
   git("add", "--all");
 }
-afterAll(() => rmSync(copy, { recursive: true, force: true }));
 
 /** The step of `check release` that looks for addresses. */
 function checkAddress() {
@@ -39,7 +36,7 @@ function checkAddress() {
 }
 
 test("A release is refused until the script has written the address, and then no placeholder is left", {
-  tags: ["long"],
+  timeout: 180_000,
 }, () => {
   copyRepository();
   expect(checkAddress()).toMatchObject({

@@ -5,11 +5,14 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { anchorsOfSite, buildSite, deadLinks, readSite } from "../support/docs-site.ts";
 import { entries } from "../support/entries.ts";
 import { namesOf } from "../support/examples.ts";
+import { temporaryFolder } from "../support/temporary.ts";
 
 /* The documentation as it is published: built once, for all tests of this file. */
 
 const root = join(import.meta.dirname, "../..");
 const read = (path: string) => readFileSync(join(root, path), "utf8");
+
+const packagePages = temporaryFolder("package-pages");
 
 beforeAll(buildSite, 600_000);
 
@@ -60,7 +63,7 @@ describe.each(["core", "react", "worker-proxy", "durable", "ai-sdk", "emulator",
   "the package %s",
   (name) => {
     test("is packed with pages about it, without pictures and dead links", () => {
-      const folder = join(root, "tests/.tmp/package-pages", name);
+      const folder = join(packagePages, name);
       execFileSync(process.execPath, [join(root, "docs/.vitepress/package-pages.ts"), name, folder]);
       const pages = globSync("**/*", { cwd: folder }).filter((path) => path.includes("."));
       expect(pages.length).toBeGreaterThan(0);

@@ -1,13 +1,14 @@
 import { spawnSync } from "node:child_process";
-import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import {
   completionsOfNewest,
   completionsOfOldest,
   hoversOfNewest,
   hoversOfOldest,
 } from "../support/editor-hovers.ts";
+import { temporaryFolder } from "../support/temporary.ts";
 
 /*
  * The editor of a user of the built package: each field that is typed shows its doc, by the oldest TypeScript that is
@@ -15,7 +16,7 @@ import {
  */
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
-const folder = `${root}tests/.tmp/hover-built`;
+const folder = temporaryFolder("hover-built");
 const compilerOptions = {
   strict: true,
   exactOptionalPropertyTypes: true,
@@ -162,7 +163,6 @@ const typing = `${folder}/typing.ts`;
 const typeTests = ["requests", "schema"].map((name) => `${root}packages/core/test/${name}.test-d.ts`);
 
 beforeAll(() => {
-  mkdirSync(folder, { recursive: true });
   writeFileSync(file, consumer);
   writeFileSync(typing, unfinished);
   writeFileSync(
@@ -170,7 +170,6 @@ beforeAll(() => {
     JSON.stringify({ compilerOptions, files: ["consumer.ts", ...typeTests] }),
   );
 });
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const versions = [
   [
@@ -184,8 +183,7 @@ const versions = [
 
 describe.each(versions)("TypeScript %s", (version, tsc, hoversOf, completionsOf) => {
   // the newest one reads all packages of `tests` first, for names that it could import
-  const tags = version === "7" ? ["long"] : [];
-  test("offers the ids of models where one is typed", { tags }, async () => {
+  test("offers the ids of models where one is typed", { timeout: 180_000 }, async () => {
     const completions = await completionsOf();
     expect(completions).toHaveLength(offered.length);
     for (const [index, ids] of offered.entries())
@@ -203,7 +201,7 @@ describe.each(versions)("TypeScript %s", (version, tsc, hoversOf, completionsOf)
     }
   });
 
-  test("compiles the requests and refuses to change one", { tags: ["long"] }, () => {
+  test("compiles the requests and refuses to change one", { timeout: 180_000 }, () => {
     const { stdout } = spawnSync(process.execPath, [root + tsc, "-p", folder], { encoding: "utf8" });
     expect(stdout).toBe("");
   });
