@@ -28,8 +28,8 @@ const requestObject = `
     ...streamFields,
   }),`;
 const consumer = `
-import { type Client, createChatStore, streamChat } from "../src/entries/index.js";
-import type { ChatModel, ChatRequest } from "../src/entries/schemas.js";
+import { type Client, createChatStore, streamChat } from "./src/entries/index.js";
+import type { ChatModel, ChatRequest } from "./src/entries/schemas.js";
 declare const client: Client;
 const messages = [{ role: "user", content: "Hi" }] as const;
 const model: ChatModel = "zeta-1";
