@@ -56,6 +56,12 @@ test("llms.txt lists each page, and each page is there as Markdown", () => {
   expect(full).not.toMatch(/<LiveExample|class="signature"|^<<< |@include/m);
 });
 
+test("a word of a page that is only searched is not shown in its excerpt", () => {
+  const page = readSite("recipes/german.html");
+  expect(page).toContain("Errors, forms and attachments");
+  expect(page).not.toContain("⟦");
+});
+
 /** The pages in all packages. */
 const packed: string[] = [];
 

@@ -1,9 +1,7 @@
 import { globSync, readFileSync } from "node:fs";
-import { mkdtemp, readFile, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { build, parseSync } from "vite";
-import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { parseSync } from "vite";
+import { describe, expect, test } from "vitest";
 import { estimateText } from "../../examples/registry/components/sluice/cost-text.ts";
 import { settingsWords } from "../../examples/registry/components/sluice/form-words.ts";
 import { linkText } from "../../examples/registry/components/sluice/media-frame.tsx";
@@ -746,19 +744,4 @@ test("No component of the registry has a text of its own: all are in its lists o
 test("The first screen, which is there before any script, says what the welcome says", () => {
   const html = readFileSync(join(src, "../index.html"), "utf8");
   expect(html).toContain(`>${words.welcomeWords(true)}<`);
-});
-
-test("The first screen of a page that is built for another gateway claims nothing about the emulator", {
-  tags: ["long"],
-  timeout: 60_000,
-}, async () => {
-  const folder = await mkdtemp(join(tmpdir(), "sluice-studio-"));
-  const root = join(src, "..");
-  onTestFinished(() => void vi.unstubAllEnvs());
-  vi.stubEnv("VITE_GATEWAY", "https://gateway.example");
-  await build({ root, logLevel: "silent", build: { outDir: folder, emptyOutDir: true } });
-  const html = await readFile(join(folder, "index.html"), "utf8");
-  expect(html).toContain(`>${words.welcomeWords(false)}<`);
-  expect(html).not.toMatch(/free|emulator/i);
-  await rm(folder, { recursive: true });
 });

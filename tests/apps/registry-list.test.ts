@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 
-/* The list of components that shadcn's command reads. `registry-apps.test.ts` installs them. */
+/* The list of components that shadcn's command reads. `registry-apps` installs them. */
 
 const root = join(import.meta.dirname, "../..");
 const folder = join(root, "examples/registry");
@@ -53,16 +53,9 @@ describe.each(items)(
       expect([...registryDependencies]).toEqual([...new Set(others)].map((one) => `@sluice/${one}`).sort());
     });
 
-    test("Each of its files has at most 200 lines, and stands where the others look for it", () => {
-      for (const { path, target } of files) {
-        expect(read(path).split("\n").length, path).toBeLessThanOrEqual(201);
+    test("Its files are installed where the others import them from", () => {
+      for (const { path, target } of files)
         expect(target).toBe(`@components/sluice/${path.split("/").at(-1)}`);
-      }
-    });
-
-    test("The guide says what it takes", () => {
-      const guide = readFileSync(join(root, "docs/guides/components.md"), "utf8");
-      expect(guide).toContain(`\`${name}\``);
     });
   },
 );
@@ -70,24 +63,6 @@ describe.each(items)(
 test("Each file of the components is in the list", () => {
   const listed = items.flatMap(({ files }) => files.map(({ path }) => path));
   expect(listed.sort()).toEqual(globSync("components/sluice/*", { cwd: folder }).sort());
-});
-
-test("The studio is made of the components: it has no other ones of their kind", () => {
-  const reached = new Set<string>();
-  const visit = (text: string) => {
-    for (const source of importsOf(text)) {
-      const [, name] = /(?:@|registry)\/components\/sluice\/([\w-]+)/.exec(source) ?? [];
-      if (name === undefined || reached.has(name)) continue;
-      reached.add(name);
-      const [path] = globSync(`components/sluice/${name}.{ts,tsx}`, { cwd: folder });
-      visit(read(path ?? ""));
-    }
-  };
-  const studio = join(root, "examples/studio/src");
-  for (const path of globSync("**/*.{ts,tsx}", { cwd: studio }))
-    visit(readFileSync(join(studio, path), "utf8"));
-  // the studio puts its chat together itself: it compares two models, and keeps its place
-  expect([...owners.keys()].filter((name) => !reached.has(name))).toEqual(["chat", "chat-turn"]);
 });
 
 test("The command of shadcn takes the list, and writes a file for each component", {

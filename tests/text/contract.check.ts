@@ -15,7 +15,7 @@ const exclude = (path: string) =>
 const files = (pattern: string) => globSync(pattern, { cwd: root, exclude }).sort();
 
 const sources = files("{packages,examples}/*/{src,test}/**/*.{ts,tsx}");
-const tests = files("tests/**/*.{ts,tsx}").filter((path) => path !== "tests/text/contract.test.ts");
+const tests = files("tests/**/*.{ts,tsx}").filter((path) => path !== "tests/text/contract.check.ts");
 const pages = files("**/*.md");
 const docs = pages.filter((path) => path.startsWith("docs/"));
 
@@ -47,29 +47,21 @@ describe("a reference resolves", () => {
     expect(deadReferences([...proxy, ...docs, "SECURITY.md"], deadCases)).toEqual([]);
   });
 
-  test.each(pages)("The links of %s lead somewhere", (page) => {
+  test.each(pages)("The links of %s lead somewhere", { tags: ["link"] }, (page) => {
     expect(deadLinks(page)).toEqual([]);
   });
-});
 
-describe("a reference is reported", () => {
-  test.each([
-    ["to a section that does not exist", deadSections, "/** The task (spec, Weather). */", ["Weather"]],
-    [
-      "to a section that is not named",
-      deadSections,
-      "/** Ready soon (spec: 6 to 9 seconds). */",
-      ["6 to 9 seconds"],
-    ],
-    ["over two lines", deadSections, " * The task (spec,\n * The weather).", ["The weather"]],
-    ["not, where both sections exist", deadSections, "/** An id (spec, Video task and Asset). */", []],
-    ["to a rule that does not exist", deadRules, "/** Rare (wire, 9.1). */", ["9.1"]],
-    ["to one rule of several", deadRules, "/** Rare (wire, 2.5 and 9.1). */", ["9.1"]],
-    ["to a case that does not exist", deadCases, 'test("cases 3 and 999: a path")', ["999"]],
-    ["not, where it is a status in code", deadCases, "    case 404:\n", []],
-  ])("%s", (_, find, text, found) => {
-    expect(find(text)).toEqual(found);
-  });
+  test.each(["ARCHITECTURE.md", "CONTRIBUTING.md"])(
+    "Each source file that %s names exists",
+    {
+      tags: ["link"],
+    },
+    (page) => {
+      const named = [...read(page).matchAll(/`([\w./-]+\.tsx?)`/g)].map(([, path = ""]) => path);
+      const all = files("{packages,tests,scripts,docs,bench,examples}/**/*.{ts,tsx}");
+      expect(named.filter((path) => !all.some((file) => `/${file}`.endsWith(`/${path}`)))).toEqual([]);
+    },
+  );
 });
 
 function deadReferences(paths: readonly string[], find: (text: string) => string[]): string[] {

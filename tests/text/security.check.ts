@@ -1,9 +1,11 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { globSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 
 const root = `${import.meta.dirname}/../../`;
 const folders = ["packages/worker-proxy/test", "packages/durable/test", "packages/core/test", "tests"];
-const files = folders.flatMap((folder) => readdirSync(`${root}${folder}`).map((name) => `${folder}/${name}`));
+const files = folders.flatMap((folder) =>
+  globSync(`${folder}/**/*.{ts,tsx}`, { cwd: root, exclude: ["**/node_modules/**", "**/.tmp/**"] }),
+);
 const page = readFileSync(`${root}SECURITY.md`, "utf8");
 
 /** Each suite that a row of the promises names, with the cases behind it: `auth-*` 32, 33 and 36. */
@@ -21,7 +23,9 @@ test("SECURITY.md lists its promises", () => {
 });
 
 test.each(named)("$promise $suite $cases", ({ suite, cases }) => {
-  const pattern = new RegExp(`(?:^|/)${suite.replace("*", "[^/]*")}(?:\\.workerd)?(?:\\.test)?(?:\\.ts)?$`);
+  const pattern = new RegExp(
+    `(?:^|/)${suite.replace("*", "[^/]*")}(?:\\.workerd)?(?:\\.ci|\\.nightly)?(?:\\.test)?(?:\\.ts)?$`,
+  );
   const found = files.filter((file) => pattern.test(file)).map((file) => readFileSync(root + file, "utf8"));
   if (!suite.startsWith("support/")) expect(found).not.toEqual([]);
   const shown = found.flatMap((text) =>

@@ -10,15 +10,6 @@ const textOf = (path: string) => readFileSync(join(root, path), "utf8");
 const workflows = globSync(".github/workflows/*.yml", { cwd: root });
 const { scripts } = JSON.parse(textOf("package.json")) as { scripts: Record<string, string> };
 
-test("there are workflows for tests, the docs, the newest versions of others and a release", () => {
-  expect(workflows.map((path) => path.split("/").at(-1)).toSorted()).toEqual([
-    "ci.yml",
-    "docs.yml",
-    "newest.yml",
-    "release.yml",
-  ]);
-});
-
 test.each(workflows)("%s is a valid workflow", async (path) => {
   const lint = await createLinter();
   expect(lint(textOf(path), path)).toEqual([]);
@@ -44,12 +35,6 @@ test("a release waits for CI of its own commit", () => {
   expect(textOf(".github/workflows/release.yml")).toMatch(
     /uses: \.\/\.github\/workflows\/ci\.yml[\s\S]*\n {2}release:\n {4}needs: ci\n/,
   );
-});
-
-test("the workflow of the tests runs the packages on each Node that is promised", () => {
-  const [, tested = ""] = /node: \[([\d, ]+)\]/.exec(textOf(".github/workflows/ci.yml")) ?? [];
-  const [, lowest] = /^\| Node +\| (\d+)/m.exec(textOf("docs/support.md")) ?? [];
-  expect(tested.split(", ")[0]).toBe(lowest);
 });
 
 test("a release is published with a provenance that is signed for its workflow, and without a token", () => {

@@ -2,6 +2,7 @@ import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { assetModels, chatModels, imageModels, videoModels } from "@sluice/core/schemas";
 import { describe, expect, test } from "vitest";
+import { coveragePage } from "../rules/all.ts";
 import { modelsTable } from "../rules/models-table.ts";
 
 /* Facts about models in prose come from the tables: `pnpm check rules` writes them. */
@@ -15,6 +16,10 @@ test.each(["packages/core/AGENTS.md", "packages/core/COVERAGE.md"])(
   "%s has the facts about models as `pnpm check rules` writes them",
   (page) => expect(read(page)).toContain(`\n## Models\n\n${modelsTable()}\n`),
 );
+
+test("COVERAGE.md has all rules, as `pnpm check rules` writes it", () => {
+  expect(read("packages/core/COVERAGE.md")).toBe(coveragePage());
+});
 
 test("The facts of a model are those of the spec", () => {
   const rowOf = (id: string) =>
