@@ -30,15 +30,14 @@ for (const module of vitest.state.getTestModules()) {
   }
 }
 await vitest.close();
+if (held === 0) broken.push("no check ran");
 
+for (const line of values.list ? [...broken, ...hints] : broken) console.log(line);
 const count = hints.length + broken.length;
-if (values.list) for (const line of [...broken, ...hints]) console.log(line);
-else for (const line of broken) console.log(line);
-const says = [`${held.toLocaleString("en")} hold`, count > 0 ? `${count} do not` : ""]
-  .filter(Boolean)
-  .join(", ");
-const line = `text: ${says}${hints.length > 0 && !values.list ? ": pnpm check text --list" : ""}`;
-console.log(count > 0 && process.stdout.isTTY ? `\u001b[33m${line}\u001b[39m` : line);
+const line = `text: ${held.toLocaleString("en")} hold${count > 0 ? `, ${count} do not` : ""}`;
+const yellow = (text: string) => (process.stdout.isTTY ? `\u001b[33m${text}\u001b[39m` : text);
+// scripts/test.ts shows lines with this sign
+console.log(count > 0 ? yellow(`⚠ ${line}${values.list ? "" : ": pnpm check text --list"}`) : line);
 process.exit(broken.length > 0 ? 1 : 0);
 
 function textOf({ message, diff }: { readonly message: string; readonly diff?: string | undefined }): string {
