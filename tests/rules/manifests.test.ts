@@ -1,7 +1,6 @@
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { isNewestPage, licencePage } from "../../scripts/licences.ts";
 
 /* The root's package.json alone decides where the repository is. `node scripts/repository.ts` copies it. */
 
@@ -31,9 +30,4 @@ describe.each(globSync("packages/*/package.json", { cwd: root }))("%s", (path) =
       engines: { node: ">=22" },
     });
   });
-});
-
-test("LICENCES.md lists what an install brings, and nothing that users would have to ask about", () => {
-  expect(licencePage().refused).toEqual([]);
-  expect(isNewestPage(), "run node scripts/licences.ts").toBe(true);
 });

@@ -38,7 +38,7 @@ const open: ChatStore[] = [];
 beforeAll(async () => {
   server = await startPostgres();
   const connect = () => {
-    const sql = postgres(server.url, { max: 4, onnotice: () => {} });
+    const sql = postgres(server.url, { max: 4, max_lifetime: null, onnotice: () => {} });
     connections.push(sql);
     return sql;
   };
