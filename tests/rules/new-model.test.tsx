@@ -10,6 +10,7 @@ import { temporaryFolder } from "../support/temporary.ts";
 /* A model that is added tomorrow: the examples of the guide as they stand there, through the proxy, to a gateway that knows it. */
 
 const folder = temporaryFolder("new-model");
+const log = vi.spyOn(console, "error").mockImplementation(() => {});
 const proxy = createProxy({
   baseURL: "https://gateway.example.com",
   apiKey: () => "sk-gateway",
@@ -67,7 +68,14 @@ beforeEach(() => {
   received.length = 0;
 });
 afterEach(cleanup);
-afterAll(() => vi.unstubAllGlobals());
+afterAll(() => {
+  vi.unstubAllGlobals();
+  log.mockRestore();
+});
+
+test("the proxy says which models are in no table", () => {
+  expect(log.mock.calls.flat()).toEqual([expect.stringContaining("is no model of the tables")]);
+});
 
 test("the example of the core sends each request unchanged", async () => {
   const log = vi.spyOn(console, "log").mockImplementation(() => {});

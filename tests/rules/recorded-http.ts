@@ -19,7 +19,7 @@ export function testRecordings(isChosen: (index: number) => boolean): void {
   describe("recorded streams over HTTP", () => {
     let origin = "";
     const warn = vi.spyOn(console, "warn");
-    beforeEach(() => void warn.mockReset());
+    beforeEach(() => void warn.mockReset().mockImplementation(() => {}));
     afterEach(() => {
       // recordings that end without a finish reason
       for (const [text] of warn.mock.calls) expect(text).toContain("choices.finish_reason: did not come");
