@@ -1,7 +1,7 @@
 import { createVideoTaskStore, memoryStorage, watchVideoTask } from "@sluice/core";
 import { GatewayProvider } from "@sluice/react";
 import { type TaskNotificationOptions, useTaskNotifications } from "@sluice/react/notifications";
-import { act, fireEvent, render, screen } from "@testing-library/react";
+import { act, fireEvent, render, screen, waitFor } from "@testing-library/react";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { clientOf, settled, stoppedClock } from "../../core/test/support/gateway.js";
 
@@ -100,11 +100,11 @@ async function hiddenPage(
     await act(() => settled());
     // a push service that is silent is given up after this time
     if (hasPush) await act(() => clock.advance(5000));
-    await expect.poll(() => screen.getByRole("button").textContent).toBe(mode);
+    await waitFor(() => expect(screen.getByRole("button").textContent).toBe(mode));
   };
   await press("page");
   await act(() => clock.advance(0));
-  await expect.poll(() => polls).toBe(1);
+  await waitFor(() => expect(polls).toBe(1));
   const end = async () => {
     await act(() => clock.advance(60_000));
     await act(() => settled());
@@ -153,7 +153,7 @@ test("A page notifies no more when its push service has answered late", async ()
   Object.defineProperty(navigator, "serviceWorker", { value: serviceWorker, configurable: true });
   const { end } = await hiddenPage("SUCCESS", undefined, true);
   answer();
-  await expect.poll(() => screen.getByRole("button").textContent).toBe("push");
+  await waitFor(() => expect(screen.getByRole("button").textContent).toBe("push"));
   await end();
   expect(shown).toEqual([]);
 });
@@ -189,7 +189,7 @@ test("A page without push that is hidden when a task ends notifies once", async 
     </GatewayProvider>,
   );
   fireEvent.click(screen.getByRole("button"));
-  await expect.poll(() => screen.getByRole("button").textContent).toBe("page");
+  await waitFor(() => expect(screen.getByRole("button").textContent).toBe("page"));
   const store = createVideoTaskStore(client, { storage, pollInBackground: true });
   await store.create(
     { model: "beta3.0-video", input: { prompt: "A reef" }, parameters: {} },
@@ -198,7 +198,7 @@ test("A page without push that is hidden when a task ends notifies once", async 
   hide();
   const data = { task_id: "t-1", status: "SUCCESS", result_url: "https://cdn.test/v.mp4" };
   answer(Response.json({ code: "success", data }));
-  await expect.poll(() => shown).toEqual(["Your video is ready: Reef"]);
+  await waitFor(() => expect(shown).toEqual(["Your video is ready: Reef"]));
   const focus = vi.spyOn(window, "focus").mockImplementation(() => {});
   const [[tag, notification] = []] = open;
   expect(tag).toBe((await storage.read("video-tasks")).keys().next().value);
@@ -227,12 +227,12 @@ test("A page shows no notification of a task that ends while it is visible, nor 
     </GatewayProvider>,
   );
   fireEvent.click(screen.getByRole("button"));
-  await expect.poll(() => screen.getByRole("button").textContent).toBe("page");
+  await waitFor(() => expect(screen.getByRole("button").textContent).toBe("page"));
   const store = createVideoTaskStore(client, { storage: own });
   const stop = store.subscribe(() => {});
   await store.create({ model: "beta3.0-video", input: { prompt: "A reef" }, parameters: {} });
   end();
-  await expect.poll(() => store.getSnapshot().task?.state).toBe("failed");
+  await waitFor(() => expect(store.getSnapshot().task?.state).toBe("failed"));
   hide();
   stop();
   expect(shown).toEqual([]);
@@ -255,9 +255,9 @@ test("a page that is hidden leaves the events of its tasks, so that it does not 
   const tasks = watchVideoTask(client, "t-1", { signal: stop.signal });
   await tasks.next();
   const next = tasks.next().catch(() => "stopped");
-  await expect.poll(() => requests.length).toBe(2);
+  await waitFor(() => expect(requests.length).toBe(2));
   hide();
-  await expect.poll(() => left).toEqual(["left"]);
+  await waitFor(() => expect(left).toEqual(["left"]));
   stop.abort();
   expect(await next).toBe("stopped");
 });
