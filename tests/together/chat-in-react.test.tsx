@@ -3,7 +3,7 @@ import { createEmulator } from "@sluice/emulator";
 import { GatewayProvider, type UseChatStreamResult, useChatStream } from "@sluice/react";
 import { cleanup, fireEvent, render, screen, within } from "@testing-library/react";
 import type { FunctionComponent } from "react";
-import { afterAll, afterEach, beforeEach, expect, test, vi } from "vitest";
+import { afterAll, afterEach, beforeEach, expect, onTestFinished, test, vi } from "vitest";
 import { filesOfPage } from "../support/page-files.ts";
 
 /* The files of the guide "A chat in React", used as a reader would: /api is the proxy of the page. */
@@ -82,6 +82,9 @@ test("a tool of the whole chat runs when the user has allowed it", async () => {
 });
 
 test("the list of chats begins a new one, removes one, and brings it back", async () => {
+  // a removed chat is deleted 10 seconds later
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"], shouldAdvanceTime: true });
+  onTestFinished(() => void vi.useRealTimers());
   await open("app.tsx");
   press("New chat");
   ask("How old is the moon?");

@@ -319,7 +319,7 @@ test("A run of a tool is listed with its outcome, and none of its arguments", as
   const { client, view, show, text } = await open({ script });
   const parameters = v.object({ place: v.string() });
   const look = defineTool({ name: "look", description: "Looks", parameters, execute: () => "blue" });
-  const chat = createChatStore(client, { id: "reef", model: "delta-5.3", tools: [look] });
+  const chat = createChatStore(client, { id: "reef", model: "alpha-v4.1-flash", tools: [look] });
   await act(() => chat.send("Which colour has the sky?"));
   show("Chats");
   await waitFor(() =>
