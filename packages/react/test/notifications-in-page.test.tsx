@@ -2,7 +2,7 @@ import { createVideoTaskStore, memoryStorage, watchVideoTask } from "@sluice/cor
 import { GatewayProvider } from "@sluice/react";
 import { type TaskNotificationOptions, useTaskNotifications } from "@sluice/react/notifications";
 import { act, fireEvent, render, screen, waitFor } from "@testing-library/react";
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, expect, onTestFinished, test, vi } from "vitest";
 import { clientOf, settled, stoppedClock } from "../../core/test/support/gateway.js";
 
 const storage = memoryStorage();
@@ -173,12 +173,19 @@ test("A page notifies no more when its component goes before it is known whether
   expect(shown).toEqual([]);
 });
 
+/** A client on a clock that stands still. After its test, tasks that no page shows close their channels. */
+function clientOfPage(answer: Parameters<typeof clientOf>[0]) {
+  const clock = stoppedClock();
+  onTestFinished(() => clock.advance(1000));
+  return clientOf(answer, { clock }).client;
+}
+
 test("A page without push that is hidden when a task ends notifies once", async () => {
   let answer: (response: Response) => void = () => {};
   const poll = new Promise<Response>((resolve) => {
     answer = resolve;
   });
-  const { client } = clientOf(({ method, url }) => {
+  const client = clientOfPage(({ method, url }) => {
     if (url.endsWith("/v1/notifications")) return new Response("{}", { status: 404 });
     if (method === "POST") return Response.json({ id: "t-1", task_id: "t-1", status: "queued" });
     return poll;
@@ -215,7 +222,7 @@ test("A page shows no notification of a task that ends while it is visible, nor 
   const ended = new Promise<void>((resolve) => {
     end = resolve;
   });
-  const { client } = clientOf(async ({ method, url }) => {
+  const client = clientOfPage(async ({ method, url }) => {
     if (url.endsWith("/v1/notifications")) return new Response("{}", { status: 404 });
     if (method === "POST") return Response.json({ id: "t-2", task_id: "t-2", status: "queued" });
     await ended;
