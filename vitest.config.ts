@@ -190,7 +190,7 @@ const projects: ViteUserConfig[] = [
       { test: { ...sharedWorkers, isolate: hasObjects(project as ViteUserConfig) } },
     ),
   ),
-  ...["rules", "together", "pages", "apps", "studio", "docs", "text"].map((name) => ({
+  ...["rules", "together", "pages", "apps", "studio", "docs"].map((name) => ({
     ...shared,
     test: {
       ...sharedWorkers,

@@ -25,7 +25,9 @@ const checks: Readonly<Record<string, readonly (readonly string[])[]>> = {
   ],
   /** Files, exports and dependencies that nothing uses. */
   unused: [["knip"]],
-  /** Sizes beside those of main. `--save` makes them the base. */
+  /** Wording, counts, names and source text, in one line; `--list` shows what does not hold. Fails on broken links only. */
+  text: [["node", "scripts/check-text.ts"]],
+  /** A table of sizes beside those of main. `--save` makes them the base. */
   size: [["node", "scripts/sizes.ts"]],
   /** The shape of the packed packages. */
   package: [

@@ -1,9 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
-import { loadDevices, loadSimulation, loadUploads } from "../tests/simulation/bundle.ts";
-import { type KnownBug, knownBugs } from "../tests/simulation/known-bugs.ts";
-import { knownDeviceBugs } from "../tests/simulation/known-device-bugs.ts";
-import { knownUploadBugs } from "../tests/simulation/known-upload-bugs.ts";
+import { loadDevices, loadSimulation, loadUploads, type Sources } from "../tests/simulation/bundle.ts";
+import { createScratchTree, readKnownBugs } from "../tests/simulation/known-bugs.ts";
 
 /*
  * Runs simulated worlds: tabs, storage, network and gateway, with faults at any step. Each seed is one world. A rule that
@@ -14,6 +12,7 @@ import { knownUploadBugs } from "../tests/simulation/known-upload-bugs.ts";
  *   pnpm simulate --uploads --seeds 1000    1,000 worlds of uploads
  *   pnpm simulate --devices --seeds 1000    1,000 worlds of several devices
  *   pnpm simulate --put-back                puts each known bug back, and looks for it; --only <part of a name> for some
+ *                                           (tests/simulation/bugs; a patch that no longer applies is skipped)
  *
  * `--trace <file>` writes all that happened in the first seed.
  */
@@ -102,24 +101,28 @@ async function runDevices(seeds: number): Promise<void> {
 }
 
 async function putBack(seeds: number): Promise<void> {
-  const isChosen = ({ name }: KnownBug) => name.includes(values.only);
-  const bugs = [
-    ...knownBugs.filter(isChosen).map((bug) => ({ ...bug, look: lookInWorlds })),
-    ...knownDeviceBugs.filter(isChosen).map((bug) => ({ ...bug, look: lookInDevices })),
-    ...knownUploadBugs.filter(isChosen).map((bug) => ({ ...bug, look: lookInUploads })),
-  ];
-  let found = 0;
-  for (const { name, changes, look } of bugs) {
-    const where = await look(changes, seeds);
-    if (where !== undefined) found += 1;
+  const look = { worlds: lookInWorlds, devices: lookInDevices, uploads: lookInUploads };
+  const tree = createScratchTree();
+  process.on("exit", tree.remove);
+  for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => process.exit(1));
+  const count = { found: 0, skipped: 0, lost: 0 };
+  for (const { name, search, patch } of readKnownBugs(values.only)) {
+    const sources = tree.apply(patch);
+    if (!sources) {
+      count.skipped += 1;
+      console.log(`skipped    ${name}: does not apply`);
+      continue;
+    }
+    const where = await look[search](sources, seeds);
+    count[where === undefined ? "lost" : "found"] += 1;
     console.log(where === undefined ? `not found  ${name} (${seeds} seeds)` : `found      ${name}: ${where}`);
   }
-  console.log(`${found} of ${bugs.length} found`);
-  if (found < bugs.length) process.exitCode = 1;
+  console.log(`${count.found} found, ${count.lost} not found, ${count.skipped} skipped`);
+  if (count.lost > 0) process.exitCode = 1;
 }
 
-async function lookInWorlds(changes: KnownBug["changes"], seeds: number): Promise<string | undefined> {
-  const { search, shortest } = await loadSimulation(changes);
+async function lookInWorlds(sources: Sources, seeds: number): Promise<string | undefined> {
+  const { search, shortest } = await loadSimulation(sources);
   const { failing } = await search(first, seeds, () => true);
   const [[kind, [seed]] = ["", []]] = [...failing];
   return seed === undefined
@@ -127,8 +130,8 @@ async function lookInWorlds(changes: KnownBug["changes"], seeds: number): Promis
     : `seed ${seed}, ${(await shortest(seed)).plan.steps.length} steps: ${kind}`;
 }
 
-async function lookInDevices(changes: KnownBug["changes"], seeds: number): Promise<string | undefined> {
-  const { searchDevices, shortestDevices } = await loadDevices(changes);
+async function lookInDevices(sources: Sources, seeds: number): Promise<string | undefined> {
+  const { searchDevices, shortestDevices } = await loadDevices(sources);
   const { failing } = await searchDevices(first, seeds, () => true);
   const [[kind, [seed]] = ["", []]] = [...failing];
   return seed === undefined
@@ -136,8 +139,8 @@ async function lookInDevices(changes: KnownBug["changes"], seeds: number): Promi
     : `seed ${seed}, ${(await shortestDevices(seed)).plan.steps.length} steps: ${kind}`;
 }
 
-async function lookInUploads(changes: KnownBug["changes"], seeds: number): Promise<string | undefined> {
-  const { searchUploads } = await loadUploads(changes);
+async function lookInUploads(sources: Sources, seeds: number): Promise<string | undefined> {
+  const { searchUploads } = await loadUploads(sources);
   const [found] = (await searchUploads(first, seeds, () => true)).failing;
   return found && `seed ${found.seed}, ${found.trace.length} requests and visits: ${found.failure}`;
 }

@@ -54,12 +54,13 @@ export async function openTests(project: string, files: readonly string[] = []):
   let failure: Failure | undefined;
   let isCovering = false;
   let onLog: (text: string, taskId: string | undefined) => void = () => {};
+  // the files of `pnpm test`, unless the caller chooses another tier; the config of vitest reads it
+  process.env["SLUICE_TIER"] ??= "test";
   const vitest = await createVitest("test", {
     project: [project],
     watch: false,
     bail: 1,
     testTimeout: TEST_MS,
-    tagsFilter: ["!long"],
     reporters: [
       {
         onTestCaseResult(test) {

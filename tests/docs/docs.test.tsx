@@ -6,6 +6,7 @@ import { cleanup, render } from "@testing-library/react";
 import type { FunctionComponent } from "react";
 import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { allExamples, writeExamples } from "../support/example-modules.ts";
+import { temporaryFolder } from "../support/temporary.ts";
 
 /*
  * The code blocks of all pages, READMEs and doc comments. Each is a module of its own. "```ts run" is run as a script,
@@ -13,7 +14,7 @@ import { allExamples, writeExamples } from "../support/example-modules.ts";
  */
 
 const root = `${import.meta.dirname}/../../`;
-const folder = `${root}tests/.tmp/blocks`;
+const folder = temporaryFolder("blocks");
 const modules = writeExamples(allExamples(), folder);
 const runnable = [...modules].filter(([, { isRun }]) => isRun);
 const rows = (language: string) =>

@@ -1,8 +1,9 @@
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { createEmulator } from "@sluice/emulator";
 import { act, cleanup, fireEvent, render, screen, waitFor } from "@testing-library/react";
 import type { FunctionComponent } from "react";
 import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
+import { temporaryFolder } from "../support/temporary.ts";
 
 /*
  * The code of the README's first screen, run as it stands there. The addresses in it lead where they would in
@@ -10,7 +11,7 @@ import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
  */
 
 const root = `${import.meta.dirname}/../../`;
-const folder = `${root}tests/.tmp/readme`;
+const folder = temporaryFolder("readme");
 const readme = readFileSync(`${root}README.md`, "utf8");
 const emulator = createEmulator({ apiKeys: ["sk-readme"], speed: Number.POSITIVE_INFINITY });
 let gateway: (request: Request) => Promise<Response> = emulator.fetch;
@@ -27,7 +28,6 @@ function write(name: string, content: string): string {
 }
 
 beforeAll(() => {
-  mkdirSync(folder, { recursive: true });
   write("sign-in.ts", `export const userOf = (_: Request) => ({ id: "ada" });\n`);
   vi.stubGlobal("fetch", async (input: Request | string, init?: RequestInit) => {
     const request = new Request(input, init);
@@ -39,10 +39,7 @@ beforeAll(() => {
   });
 });
 afterEach(cleanup);
-afterAll(() => {
-  vi.unstubAllGlobals();
-  rmSync(folder, { recursive: true, force: true });
-});
+afterAll(() => vi.unstubAllGlobals());
 
 test("the hook shows an answer, through the Worker, from the gateway", async () => {
   const { App } = (await import(/* @vite-ignore */ write("hook.tsx", block("hook")))) as {

@@ -215,10 +215,10 @@ describe("cost on screen", () => {
   });
 });
 
+const picturesRecipe = filesOfPage("docs/recipes/users-pictures.md");
+
 test("users' pictures are stored first, and the chat has their addresses alone", async () => {
-  const { Composer } = await filesOfPage("docs/recipes/users-pictures.md")<{ Composer: FunctionComponent }>(
-    "composer.tsx",
-  );
+  const { Composer } = await picturesRecipe<{ Composer: FunctionComponent }>("composer.tsx");
   const emulator = openNetwork();
   const stored = "https://app.example.com/pictures/1/2";
   vi.stubGlobal("fetch", async () => Response.json({ url: stored }));

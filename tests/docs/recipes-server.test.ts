@@ -1,4 +1,4 @@
-import { rmSync } from "node:fs";
+import { join } from "node:path";
 import { type Client, createChatStore, createClient, memoryStorage, type RequestOptions } from "@sluice/core";
 import type { DurableObjectClass } from "@sluice/durable";
 import { type AnyEvent, createProxy } from "@sluice/worker-proxy";
@@ -6,6 +6,7 @@ import { afterEach, describe, expect, test, vi } from "vitest";
 import { createObjectHost } from "../support/object-host.ts";
 import { filesOfPage } from "../support/page-files.ts";
 import { chatRequest, contextOf, GATEWAY_KEY, openNetwork, type Worker } from "../support/recipe-network.ts";
+import { temporaryFolder } from "../support/temporary.ts";
 
 /* The recipes for a server, as they stand on their pages: a client of the page in front, the emulator behind. */
 
@@ -210,7 +211,7 @@ describe("a change of the key", () => {
 
 describe("CI", () => {
   const files = filesOfPage("docs/recipes/ci.md");
-  const folder = `${import.meta.dirname}/../.tmp/recipe-tapes`;
+  const folder = join(temporaryFolder("recipe-tapes"), "tapes");
 
   interface Gateway {
     readonly client: Client;
@@ -218,7 +219,6 @@ describe("CI", () => {
   }
 
   test("replays what was recorded, and names a request that has changed", async () => {
-    rmSync(folder, { recursive: true, force: true });
     openNetwork({}, { chat: () => "The Elbe is 7 metres deep." });
     const { openGateway } = await files<{ openGateway(folder: string): Gateway }>("gateway.ts");
     expect(() => openGateway(folder)).toThrow("record them first");

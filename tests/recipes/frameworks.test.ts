@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { createEmulator, type Emulator } from "@sluice/emulator";
 import { within } from "@testing-library/react";
 import { createComponent, type Component as SolidComponent } from "solid-js";
@@ -6,6 +6,7 @@ import { render as renderSolid } from "solid-js/web";
 import { mount, type Component as SvelteComponent, unmount } from "svelte";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { createApp, type Component as VueComponent } from "vue";
+import { temporaryFolder } from "../support/temporary.ts";
 
 /* The components of the guides of Vue, Svelte and Solid, each as it stands there, in its own framework. */
 
@@ -38,9 +39,7 @@ afterEach(async () => {
 
 /** Writes the named code of a guide into a folder of its own, and returns the folder. */
 function filesOf(guide: string): string {
-  const folder = `${root}tests/.tmp/frameworks-${guide}`;
-  rmSync(folder, { recursive: true, force: true });
-  mkdirSync(folder, { recursive: true });
+  const folder = temporaryFolder(`frameworks-${guide}`);
   const text = readFileSync(`${root}docs/guides/${guide}.md`, "utf8");
   for (const [, file, code] of text.matchAll(/^```\w+[^\n]*\[([\w.-]+)\]\n(.*?)^```/gms))
     writeFileSync(`${folder}/${file}`, code as string);

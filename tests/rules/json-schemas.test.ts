@@ -14,8 +14,6 @@ import {
 import { Ajv2020 } from "ajv-8/dist/2020.js";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { jsonSchemas } from "../../packages/core/scripts/json-schemas.ts";
-import { jsonSchemas as written } from "../../packages/core/src/vocabulary/json-schemas.js";
 import { runsOf } from "../support/seed.ts";
 import { allRules } from "./all.ts";
 
@@ -183,7 +181,7 @@ const requests = fc.constantFrom(...models).chain(({ model }) => {
     .map((request) => asJSON(request as object));
 });
 
-test("Ajv and the client's rules judge 2,000 random requests alike", () => {
+test("Ajv and the client's rules judge random requests alike", () => {
   const count = { accepted: 0, refused: 0, unsaid: 0 };
   fc.assert(
     fc.property(requests, (request) => {
@@ -192,15 +190,17 @@ test("Ajv and the client's rules judge 2,000 random requests alike", () => {
       if (said.length > 0) expect({ fits, said }).toEqual({ fits: false, said });
       count[issues.length === 0 ? "accepted" : said.length > 0 ? "refused" : "unsaid"] += 1;
     }),
-    runsOf(2000),
+    runsOf(400),
   );
   // the requests are near the bounds: many are on either side
-  expect(Math.min(count.accepted, count.refused)).toBeGreaterThan(300 / (2000 / runsOf(2000).numRuns));
+  expect(Math.min(count.accepted, count.refused)).toBeGreaterThan(0.15 * runsOf(400).numRuns);
 });
 
+let verdictsOfPool: readonly ReturnType<typeof verdicts>[] | undefined;
+
 test.each(unsaid)("the rule %s is listed because JSON Schema accepts a request that breaks it", (name) => {
-  const breaking = [...pool.values()].flat().filter((request) => {
-    const { fits, issues } = verdicts(request);
+  verdictsOfPool ??= [...pool.values()].flat().map(verdicts);
+  const breaking = verdictsOfPool.filter(({ fits, issues }) => {
     const pattern = new RegExp(`^${name.replaceAll(".", "\\.").replaceAll("*", "[^.]+")}$`);
     return fits && issues.length > 0 && issues.every(({ rule }) => pattern.test(rule));
   });
@@ -213,8 +213,4 @@ test("jsonSchemaOf returns undefined for a model that is not listed, and a copy 
   const mine = jsonSchemaOf("delta-5.3");
   delete mine.properties["model"];
   expect(jsonSchemaOf("delta-5.3").properties["model"]).toBeDefined();
-});
-
-test("src/vocabulary/json-schemas.ts is what scripts/json-schemas.ts writes", () => {
-  expect(written).toEqual(jsonSchemas());
 });

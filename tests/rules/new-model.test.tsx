@@ -1,14 +1,15 @@
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { createClient } from "@sluice/core";
 import { GatewayProvider } from "@sluice/react";
 import { createProxy } from "@sluice/worker-proxy";
 import { cleanup, fireEvent, render, screen, waitFor } from "@testing-library/react";
 import type { FunctionComponent } from "react";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from "vitest";
+import { temporaryFolder } from "../support/temporary.ts";
 
 /* A model that is added tomorrow: the examples of the guide as they stand there, through the proxy, to a gateway that knows it. */
 
-const folder = `${import.meta.dirname}/../.tmp/new-model`;
+const folder = temporaryFolder("new-model");
 const proxy = createProxy({
   baseURL: "https://gateway.example.com",
   apiKey: () => "sk-gateway",
@@ -58,7 +59,6 @@ const sent = {
 };
 
 beforeAll(() => {
-  mkdirSync(folder, { recursive: true });
   vi.stubGlobal("fetch", (...given: ConstructorParameters<typeof Request>) =>
     proxy.fetch(new Request(...given), {}),
   );
@@ -67,10 +67,7 @@ beforeEach(() => {
   received.length = 0;
 });
 afterEach(cleanup);
-afterAll(() => {
-  vi.unstubAllGlobals();
-  rmSync(folder, { recursive: true, force: true });
-});
+afterAll(() => vi.unstubAllGlobals());
 
 test("the example of the core sends each request unchanged", async () => {
   const log = vi.spyOn(console, "log").mockImplementation(() => {});

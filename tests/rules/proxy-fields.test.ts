@@ -10,7 +10,7 @@ import {
 import * as core from "@sluice/core/schemas";
 import { createEmulator } from "@sluice/emulator";
 import { createProxy, type ProxyOptions } from "@sluice/worker-proxy";
-import { describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
 import { specModels as written } from "../../packages/worker-proxy/scripts/spec-models.ts";
 import { leftOut } from "../../packages/worker-proxy/src/gates/field-table.js";
 import { specModels } from "../../packages/worker-proxy/src/gates/spec-models.js";
@@ -106,6 +106,8 @@ function openProxy(options: Partial<ProxyOptions> = {}) {
   return { sent, ask };
 }
 
+afterEach(() => vi.restoreAllMocks());
+
 describe("the proxy's table of fields agrees with the client's schemas", () => {
   test("the table in the repository is what `pnpm --filter @sluice/worker-proxy run spec-models` writes", () => {
     expect(specModels).toEqual(written());
@@ -128,6 +130,7 @@ describe("the proxy's table of fields agrees with the client's schemas", () => {
   });
 
   test.each(models)("%s has no field of other models only", async (model, route) => {
+    const log = vi.spyOn(console, "error").mockImplementation(() => {});
     const own = listed.get(model);
     const all = new Set(models.flatMap(([id, of]) => (of === route ? [...(listed.get(id) ?? [])] : [])));
     for (const path of [...all, "input.parameters", "duration[]", "n[]", "x"].filter(
@@ -144,6 +147,8 @@ describe("the proxy's table of fields agrees with the client's schemas", () => {
       if (!isAlike) expect([path, status]).toEqual([path, isHarmless && dropped ? 200 : 400]);
       if (isHarmless) expect(sent).toEqual([{ model }]);
     }
+    expect(log).toHaveBeenCalled();
+    for (const [line] of log.mock.calls) expect(line).toContain("is no field of this model; leave it out");
   });
 
   test.each(models)("%s is accepted at its own route only", async (model, route) => {
@@ -196,6 +201,7 @@ function openAll(options: Partial<ProxyOptions> = {}) {
 }
 
 test("the client's own requests reach the gateway whole", async () => {
+  const warn = vi.spyOn(console, "warn").mockImplementation(() => {});
   const { client, emulator } = openAll();
   const requests: ChatRequest[] = Object.keys(core.chatModels).map((model) => ({
     model: model as "delta-5.3",
@@ -208,6 +214,9 @@ test("the client's own requests reach the gateway whole", async () => {
     Array(4).fill([200, []]),
   );
   expect(emulator.requests[0]?.body).toMatchObject({ stream_options: { include_usage: true } });
+  await expect
+    .poll(() => warn.mock.calls)
+    .toEqual([[expect.stringContaining("image: is empty; leave it out")]]);
 });
 
 test("an epsilon task is created and polled through the proxy, under an id of the proxy", async () => {

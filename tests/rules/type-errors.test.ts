@@ -1,12 +1,13 @@
 import { execFile } from "node:child_process";
-import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
+import { temporaryFolder } from "../support/temporary.ts";
 
 /* The compiler's errors for the mistakes that everyone makes first: short, with the way out. */
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
-const folder = `${root}tests/.tmp/type-errors`;
+const folder = temporaryFolder("type-errors");
 
 const before = `
 import { type Client, createAsset, createChatStore, createClient, createVideoTask, generateImages, streamChat, unchecked } from "@sluice/core";
@@ -138,7 +139,6 @@ const mistakes: readonly (readonly [code: string, ...said: string[]])[] = [
 const said = new Map<number, string[]>();
 
 beforeAll(async () => {
-  mkdirSync(folder, { recursive: true });
   const options = {
     strict: true,
     noEmit: true,
@@ -174,7 +174,6 @@ beforeAll(async () => {
     said.set(at, [...(said.get(at) ?? []), message]);
   }
 });
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 test.each(mistakes.map(([code, ...expected], index) => [code, expected, index] as const))(
   "%s",

@@ -8,9 +8,11 @@ import { entries } from "../support/entries.ts";
 import type { Plan } from "./plan.js";
 import type { TreeCode } from "./tree-code.js";
 
+/** Other texts of source files, by their path from the root of the repository. */
+export type Sources = ReadonlyMap<string, string>;
+
 /** A change of one source file: `find` is replaced where it stands, once. */
-export interface SourceChange {
-  /** Path from the root of the repository. */
+interface SourceChange {
   readonly file: string;
   readonly find: string;
   readonly replace: string;
@@ -34,13 +36,11 @@ const root = join(import.meta.dirname, "../..");
  * there at once: nothing waits for the file system, and time passes in the world alone. The React tree of a tab is a
  * second file, which is run for each tab: the tabs share no module, as those of a browser.
  *
- * @param changes changes of the sources, which stay as they are on the disk
- * @throws {Error} when a text to replace is not in its file exactly once
+ * @param sources texts that replace those on the disk
+ * @throws {Error} when the simulation does not use one of these files
  */
-export async function loadSimulation(
-  changes: readonly SourceChange[] = [],
-): Promise<typeof import("./index.js")> {
-  return loadBuilt<typeof import("./index.js")>(changes, "index.ts", async (simulation, folder) => {
+export async function loadSimulation(sources: Sources = new Map()): Promise<typeof import("./index.js")> {
+  return loadBuilt<typeof import("./index.js")>(sources, "index.ts", async (simulation, folder) => {
     simulation.loadTrees(treeCodeOf(readFileSync(join(folder, "tree.js"), "utf8")));
     // what modules make once, such as the origin of ids, is there in all worlds then
     await simulation.simulate(firstWorld);
@@ -48,10 +48,8 @@ export async function loadSimulation(
 }
 
 /** Builds the worlds of uploads, and loads them. */
-export async function loadUploads(
-  changes: readonly SourceChange[] = [],
-): Promise<typeof import("./upload-world.js")> {
-  return loadBuilt<typeof import("./upload-world.js")>(changes, "upload-world.ts");
+export async function loadUploads(sources: Sources = new Map()): Promise<typeof import("./upload-world.js")> {
+  return loadBuilt<typeof import("./upload-world.js")>(sources, "upload-world.ts");
 }
 
 /** Lines of a stream that nothing happens on come less often: a week of them would be all that a world does. */
@@ -70,9 +68,17 @@ const quieter: readonly SourceChange[] = [
 
 /** Builds the worlds of devices, and loads them. */
 export async function loadDevices(
-  changes: readonly SourceChange[] = [],
+  sources: Sources = new Map(),
 ): Promise<typeof import("./device-search.js")> {
-  const all = [...quieter, ...changes];
+  const all = new Map(sources);
+  for (const { file, find, replace } of quieter) {
+    const text = all.get(file) ?? readFileSync(join(root, file), "utf8");
+    if (text.split(find).length !== 2) throw new Error(`${file} must contain this once: ${find}`);
+    all.set(
+      file,
+      text.replace(find, () => replace),
+    );
+  }
   return loadBuilt<typeof import("./device-search.js")>(all, "device-search.ts", async (built) => {
     // what modules make once, such as the origin of ids, is there in all worlds then
     for (const [storage, runsOn] of [
@@ -91,13 +97,13 @@ export async function loadDevices(
 
 /** Builds an entry, and loads it. `prepare` is called before its files are removed, for an entry with trees. */
 async function loadBuilt<Built>(
-  changes: readonly SourceChange[],
+  sources: Sources,
   entry: string,
   prepare?: (built: Built, folder: string) => Promise<void>,
 ): Promise<Built> {
   const folder = mkdtempSync(join(import.meta.dirname, "../node_modules/.simulation-"));
   try {
-    const missing = new Set(changes);
+    const unused = new Set(sources.keys());
     await build(configOf(entry, { entryFileNames: "simulation.mjs" }));
     if (entry === "index.ts")
       await build(
@@ -108,8 +114,8 @@ async function loadBuilt<Built>(
           globals: { "node:fs/promises": "undefined" },
         }),
       );
-    const [unused] = missing;
-    if (unused) throw new Error(`${unused.file}: the text to replace was not found, or the file is not used`);
+    const [file] = unused;
+    if (file) throw new Error(`the simulation does not use ${file}`);
     const built: Built = await import(/* @vite-ignore */ pathToFileURL(join(folder, "simulation.mjs")).href);
     await prepare?.(built, folder);
     return built;
@@ -119,9 +125,7 @@ async function loadBuilt<Built>(
         configFile: false,
         root,
         logLevel: "error",
-        plugins: [
-          { name: "change-sources", enforce: "pre", transform: (code, id) => changed(code, id, missing) },
-        ],
+        plugins: [{ name: "replace-sources", enforce: "pre", transform: (_, id) => sourceOf(id, unused) }],
         // React with its checks, and StrictMode
         define: { "process.env.NODE_ENV": '"development"' },
         resolve: { alias: aliases() },
@@ -140,16 +144,10 @@ async function loadBuilt<Built>(
     rmSync(folder, { recursive: true, force: true });
   }
 
-  function changed(code: string, id: string, missing: Set<SourceChange>): string | undefined {
-    let text = code;
-    for (const change of changes) {
-      if (relative(root, id) !== change.file) continue;
-      if (text.split(change.find).length !== 2)
-        throw new Error(`${change.file}: the text to replace has to be there once: ${change.find}`);
-      text = text.replace(change.find, () => change.replace);
-      missing.delete(change);
-    }
-    return text === code ? undefined : text;
+  function sourceOf(id: string, unused: Set<string>): string | undefined {
+    const file = relative(root, id);
+    unused.delete(file);
+    return sources.get(file);
   }
 }
 

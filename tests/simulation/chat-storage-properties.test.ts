@@ -97,6 +97,6 @@ test("records with any contents leave all other messages visible, and the next m
         chat.close();
       },
     ),
-    runsOf(50),
+    runsOf(10),
   );
 }, 600_000);

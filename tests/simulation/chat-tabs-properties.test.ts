@@ -276,6 +276,6 @@ test("any order of events in up to three tabs loses no turn, repeats no step, an
         await settled();
       },
     ),
-    runsOf(20),
+    runsOf(4),
   );
 }, 600_000);

@@ -48,7 +48,7 @@ describe("Two copies of an answer", () => {
         expect(same(join(joined, one))).toEqual(same(joined));
         expect(same(join(joined, joined))).toEqual(same(joined));
       }),
-      runsOf(2000),
+      runsOf(200),
     );
   });
 
@@ -65,7 +65,7 @@ describe("Two copies of an answer", () => {
           for (const one of met) expect(same(join(one, all))).toEqual(same(join(all, all)));
         },
       ),
-      runsOf(1000, 0.1),
+      runsOf(100, 0.1),
     );
   });
 });

@@ -88,7 +88,7 @@ test("any event stream in any cut gives the events of the standard's algorithm",
       for (const piece of piecesOf(Buffer.from(stream), lengths)) parser.push(piece);
       expect({ events, retries }).toEqual(slowlyRead(stream));
     }),
-    runsOf(400),
+    runsOf(100),
   );
 });
 
@@ -119,7 +119,7 @@ test("any answer in any cut is the same turn, which is the fold of its deltas", 
       const pieces = piecesOf(bytes, lengths).filter(({ length }) => length > 0);
       expect(await read(pieces)).toEqual(await read([bytes]));
     }),
-    runsOf(60, 0.2),
+    runsOf(20, 0.2),
   );
 });
 const clock = { now: () => 0, sleep: () => new Promise<never>(() => {}) };
@@ -140,7 +140,7 @@ describe("JSON that is not complete yet", () => {
         expect(document.value).toEqual(JSON.parse(text));
         expect(document.state).toBe("complete");
       }),
-      runsOf(300),
+      runsOf(100),
     );
   });
 
@@ -158,7 +158,7 @@ describe("JSON that is not complete yet", () => {
         if (parsed) expect([document.state, document.value]).toEqual(["complete", parsed.value]);
         else expect(document.state).not.toBe("complete");
       }),
-      runsOf(300),
+      runsOf(100),
     );
   });
 });
@@ -218,7 +218,7 @@ test("any JSON is a request that is accepted, or has issues with words: no check
           ]);
       expect(JSON.stringify(sent)).toBe(before);
     }),
-    runsOf(200),
+    runsOf(100),
   );
 });
 
@@ -260,7 +260,7 @@ test("any JSON is the answer to a query of a video, or a ResponseError", () => {
         expect(error).toMatchObject({ name: "ResponseError" });
       }
     }),
-    runsOf(300),
+    runsOf(100),
   );
 });
 
@@ -304,7 +304,7 @@ test("any history is repaired to one in which each call has its one result, and 
         history.filter(({ role }) => role === "user"),
       );
     }),
-    runsOf(300),
+    runsOf(100),
   );
 });
 
@@ -345,6 +345,6 @@ test("any body of any status is an error of the library, without the key, and ca
         }
       },
     ),
-    runsOf(120, 0.1),
+    runsOf(20, 0.1),
   );
 });

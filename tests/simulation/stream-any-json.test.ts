@@ -185,7 +185,7 @@ test("any JSON at any place of a stream ends as a turn or an error of the librar
       if (!isOver) await clock.sleep(4000);
       expect(isOver).toBe(true);
     }),
-    { ...runsOf(100), timeout: 50_000 },
+    { ...runsOf(30), timeout: 50_000 },
   );
 }, 120_000);
 
@@ -237,6 +237,6 @@ test("any JSON over a socket leaves a closed connection at both ends", async () 
       await Promise.all(closed);
       closed.clear();
     }),
-    { ...runsOf(15, 0.05), timeout: 50_000 },
+    { ...runsOf(5, 0.05), timeout: 50_000 },
   );
 }, 120_000);

@@ -142,7 +142,7 @@ test("frames that are alike are read as if each were parsed", { timeout: 900_000
       // vitest's comparison takes longer than the reading
       if (!isDeepStrictEqual(alike, parsed)) expect(alike).toEqual(parsed);
     }),
-    runsOf(100),
+    runsOf(30),
   );
   await annotate(`${read} frames`);
 });

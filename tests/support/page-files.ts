@@ -1,7 +1,8 @@
-import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { examplesOfMarkdown } from "./examples.ts";
 import { imaginedFiles } from "./imagined.ts";
+import { temporaryFolder } from "./temporary.ts";
 
 const root = `${import.meta.dirname}/../../`;
 
@@ -10,8 +11,7 @@ const root = `${import.meta.dirname}/../../`;
  * them. `more` has the files that the page leaves to its reader.
  */
 export function filesOfPage(page: string, more: Readonly<Record<string, string>> = {}) {
-  const folder = `${root}tests/.tmp/pages/${page.replace(/\W+/g, "-")}`;
-  rmSync(folder, { recursive: true, force: true });
+  const folder = temporaryFolder(page.replace(/\W+/g, "-"));
   const shown = examplesOfMarkdown(root, page).flatMap(({ file, code }) =>
     file ? [[file, code] as const] : [],
   );

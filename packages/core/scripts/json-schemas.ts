@@ -8,7 +8,7 @@ import { type FieldDocs, readDocs } from "./field-docs.ts";
  *
  *   pnpm --filter @sluice/core run json-schemas
  *
- * `tests/rules/json-schemas.test.ts` fails while the file is not what this writes.
+ * `tests/rules/json-schemas-written.ci.test.ts` fails while the file is not what this writes.
  */
 
 /** The parts of a valibot schema that JSON Schema can say. */

@@ -1,0 +1,76 @@
+import { spawnSync } from "node:child_process";
+import { readFileSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import { beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { temporaryFolder } from "../support/temporary.ts";
+
+/* The files of the guide about tests, run by their own test tools, on the built packages. */
+
+const root = join(import.meta.dirname, "../..");
+const folder = temporaryFolder("testing-guide");
+const page = readFileSync(join(root, "docs/guides/testing.md"), "utf8");
+const { resolve } = createRequire(import.meta.url);
+/** Environment of a user's shell: in a test, tools behave in another way. */
+const { NODE_ENV: _, VITEST: __, ...shell } = process.env;
+/** Variables of the command that the guide shows for Jest. */
+const flag = { NODE_OPTIONS: /^NODE_OPTIONS=(\S+) npx jest$/m.exec(page)?.[1] };
+const JEST = "jest@30.5.2";
+
+beforeAll(() => writeFileSync(join(folder, "package.json"), "{}"));
+
+/** The code of the block with this file name. */
+function codeOf(name: string): string {
+  const [, code] = new RegExp(`^\`\`\`\\w+ \\[${name}\\]\\n(.*?)^\`\`\``, "ms").exec(page) ?? [];
+  if (code === undefined) throw new Error(`the guide has no file ${name}`);
+  return code;
+}
+
+/** Writes a file of the guide, and runs a command there. */
+function run(file: string, code: string, command: string, ...args: string[]) {
+  writeFileSync(join(folder, file), code);
+  const env = { ...shell, NO_COLOR: "1", ...flag };
+  const { status, stdout, stderr } = spawnSync(command, args, { cwd: folder, encoding: "utf8", env });
+  return { status, printed: stdout + stderr };
+}
+
+test("the test with MSW passes in Vitest", () => {
+  const vitest = join(dirname(resolve("vitest/package.json")), "vitest.mjs");
+  const file = "gateway.test.ts";
+  const { status, printed } = run(
+    file,
+    codeOf(file),
+    process.execPath,
+    vitest,
+    "run",
+    "--root",
+    folder,
+    "--reporter=verbose",
+    file,
+  );
+  expect(printed).toContain("an answer comes through MSW");
+  expect({ status, printed }).toMatchObject({ status: 0 });
+});
+
+describe("the test for Jest", { timeout: 180_000 }, () => {
+  let hasRegistry = false;
+  beforeAll(() => {
+    hasRegistry = spawnSync("npm", ["view", "jest", "version"], { timeout: 20_000 }).status === 0;
+    if (!hasRegistry) return;
+    const args = ["install", "--no-save", "--prefer-offline", "--no-audit", "--no-fund", JEST];
+    spawnSync("npm", args, { cwd: folder, env: shell });
+  });
+  beforeEach(({ skip }) => skip(!hasRegistry, "the npm registry can't be reached"));
+
+  test.each(["mjs", "cjs"])("passes as .%s with the flag of Node", (type) => {
+    const code = codeOf("chat.test.mjs");
+    const inCommonJS = code.replace(/^import (\{.*?\}) from ("[^"]+");$/gm, "const $1 = require($2);");
+    const file = `chat.test.${type}`;
+    // the packages of this repository are no folders of node_modules, so that Jest would transform them
+    const args = ["--rootDir", folder, "--transform={}", "--verbose", "--", file];
+    const test = type === "cjs" ? inCommonJS : code;
+    const { status, printed } = run(file, test, process.execPath, "node_modules/jest/bin/jest.js", ...args);
+    expect(printed).toContain("✓ an answer comes in Jest");
+    expect({ status, printed }).toMatchObject({ status: 0 });
+  });
+});

@@ -1,0 +1,16 @@
+import { expect, test } from "vitest";
+import { simulateUploads } from "./upload-world.js";
+
+/** A tenth of the worlds of the other simulation: each one sends megabytes. */
+const runs = Math.ceil(Number(process.env["SLUICE_RUNS"] ?? 50) / 10);
+
+test("An upload ends within its bytes, stores a file once, and goes on after reloads, in worlds with faults", async () => {
+  for (let seed = 1; seed <= runs; seed += 1) {
+    const { failure, trace } = await simulateUploads(seed);
+    if (failure !== undefined) expect.fail([`seed ${seed}: ${failure}`, ...trace].join("\n"));
+  }
+}, 600_000);
+
+test("A seed runs twice in the same way", async () => {
+  for (const seed of [1, 2]) expect(await simulateUploads(seed)).toEqual(await simulateUploads(seed));
+}, 180_000);

@@ -1,0 +1,101 @@
+import { globSync, readFileSync } from "node:fs";
+import { dirname, join, normalize } from "node:path/posix";
+import { fileURLToPath } from "node:url";
+import { expect, test } from "vitest";
+
+/* The folders of each package depend on one another in one direction. */
+
+const root = fileURLToPath(new URL("../../", import.meta.url));
+const exclude = ["**/node_modules/**", "**/dist/**", "**/.*/**"];
+const names = globSync("packages/*/package.json", { cwd: root }).map((path) => dirname(path));
+
+test.each(names)("no folders of %s import each other in a cycle", (name) => {
+  expect(cyclesOf(folderImports(name))).toEqual([]);
+});
+
+test("the core imports no other package of this repository, and Node's modules in its part for Node only", () => {
+  const wrong = filesOf("packages/core").flatMap((file) =>
+    importsOf(file)
+      .filter((name) => name.startsWith("@sluice/") || (name.startsWith("node:") && !/\/node\//.test(file)))
+      .map((name) => `${file}: ${name}`),
+  );
+  expect(wrong).toEqual([]);
+});
+
+test.each([
+  ["ky", /^transport\/repeat$/],
+  ["idb", /^storage\/indexed-db$/],
+  ["mediabunny", /^media\/container$|^entries\/mediabunny$/],
+])("the core imports %s in one place", (name, place) => {
+  const importers = filesOf("packages/core").filter((file) => importsOf(file).includes(name));
+  expect(importers.length).toBeGreaterThan(0);
+  expect(importers.filter((file) => !place.test(file.replace(/^packages\/core\/src\/|\.ts$/g, "")))).toEqual(
+    [],
+  );
+});
+
+test("the durable half uses what one platform has in its hosts only", () => {
+  const platform = /globalThis|"cloudflare:|"node:|FixedLengthStream|IdentityTransformStream/;
+  const elsewhere = filesOf("packages/durable").filter(
+    (file) => !file.startsWith("packages/durable/src/hosts/"),
+  );
+  expect(elsewhere.filter((file) => platform.test(codeOf(file)))).toEqual([]);
+});
+
+test("no file takes the path of a URL for a path of the disk: a space and an umlaut differ there", () => {
+  const wrong = globSync("{packages,tests,scripts,docs,bench,examples}/**/*.{ts,tsx,js,mjs}", {
+    cwd: root,
+    exclude,
+  }).filter((file) =>
+    /import\.meta\.url\)?\.(?:pathname|slice|replace)/.test(readFileSync(join(root, file), "utf8")),
+  );
+  expect(wrong).toEqual([]);
+});
+
+function filesOf(name: string): string[] {
+  return globSync(`${name}/src/**/*.{ts,tsx}`, { cwd: root }).sort();
+}
+
+function codeOf(file: string): string {
+  return readFileSync(join(root, file), "utf8").replace(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, "");
+}
+
+/** What a file imports, types included: paths from the root of the repository, and names of packages. */
+function importsOf(file: string): string[] {
+  return [...codeOf(file).matchAll(/\b(?:from|import) ?\(?"([\w@./:-]+)"/g)].map(([, name = ""]) =>
+    name.startsWith(".") ? normalize(join(dirname(file), name)) : name,
+  );
+}
+
+/** The other folders of the package that each of its folders imports. */
+function folderImports(name: string): ReadonlyMap<string, ReadonlySet<string>> {
+  const folders = new Map<string, Set<string>>();
+  for (const file of filesOf(name)) {
+    const folder = dirname(file);
+    const others = importsOf(file).filter((path) => path.startsWith(`${name}/src/`));
+    const found = others.map((path) => dirname(path)).filter((other) => other !== folder);
+    folders.set(folder, new Set([...(folders.get(folder) ?? []), ...found]));
+  }
+  return folders;
+}
+
+/** Sets of folders that reach each other, each as one line. */
+function cyclesOf(imports: ReadonlyMap<string, ReadonlySet<string>>): string[] {
+  const reached = new Map([...imports.keys()].map((folder) => [folder, reachableFrom(folder)]));
+  const cycles = [...reached].map(([folder, others]) =>
+    [...others].filter((other) => reached.get(other)?.has(folder)).sort(),
+  );
+  return [...new Set(cycles.filter(({ length }) => length > 1).map((folders) => folders.join(" ↔ ")))];
+
+  function reachableFrom(folder: string): ReadonlySet<string> {
+    const found = new Set<string>();
+    const open = [folder];
+    for (let next = open.pop(); next !== undefined; next = open.pop())
+      for (const other of imports.get(next) ?? [])
+        if (!found.has(other)) {
+          found.add(other);
+          open.push(other);
+        }
+    return found;
+  }
+}

@@ -1,0 +1,50 @@
+import { globSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { assetModels, chatModels, imageModels, videoModels } from "@sluice/core/schemas";
+import { describe, expect, test } from "vitest";
+import { coveragePage } from "../rules/all.ts";
+import { modelsTable } from "../rules/models-table.ts";
+
+/* Facts about models in prose come from the tables: `pnpm check rules` writes them. */
+
+const root = join(import.meta.dirname, "../..");
+const read = (path: string) => readFileSync(join(root, path), "utf8");
+const ids = Object.keys({ ...chatModels, ...imageModels, ...videoModels, ...assetModels });
+const guides = globSync(["README.md", "packages/*/{README,AGENTS,COVERAGE}.md"], { cwd: root });
+
+test.each(["packages/core/AGENTS.md", "packages/core/COVERAGE.md"])(
+  "%s has the facts about models as `pnpm check rules` writes them",
+  (page) => expect(read(page)).toContain(`\n## Models\n\n${modelsTable()}\n`),
+);
+
+test("COVERAGE.md has all rules, as `pnpm check rules` writes it", () => {
+  expect(read("packages/core/COVERAGE.md")).toBe(coveragePage());
+});
+
+test("The facts of a model are those of the spec", () => {
+  const rowOf = (id: string) =>
+    modelsTable()
+      .split("\n")
+      .find((row) => row.includes(`\`${id}\``));
+  expect(rowOf("alpha-v4.1-flash")).toMatch(/thinking on or off, tools, sees images, JSON mode/);
+  expect(rowOf("delta-5.3")).toMatch(/always thinks, tools that the spec does not list, text only/);
+  expect(rowOf("gamma-chat-1-6-251015")).toMatch(/no thinking, no tools, text only/);
+  expect(rowOf("gamma-video-2.0")).toMatch(/4 to 15 seconds, `480p` `720p` `1080p` `4k`/);
+});
+
+describe.each(guides)("%s", (page) => {
+  test("names only models that exist", () => {
+    const named = [...read(page).matchAll(/["`]((?:alpha|beta|gamma|delta)[\w.]*-[\w.-]*\w)["`]/g)].map(
+      ([, id]) => id,
+    );
+    // the example of a misspelt model
+    expect(named.filter((id) => !ids.includes(id ?? "") && id !== "gamma-video-1")).toEqual([]);
+  });
+});
+
+test("The emulator's README counts the video models of the table", () => {
+  const words = ["", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"];
+  expect(read("packages/emulator/README.md")).toContain(
+    `the ${words[Object.keys(videoModels).length]} video models`,
+  );
+});

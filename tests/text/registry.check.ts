@@ -1,0 +1,45 @@
+import { globSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+
+/* The guide and the studio have the components of the registry. */
+
+const root = join(import.meta.dirname, "../..");
+const folder = join(root, "examples/registry");
+const read = (path: string) => readFileSync(join(folder, path), "utf8");
+
+interface Item {
+  readonly name: string;
+  readonly files: readonly { readonly path: string }[];
+}
+const { items } = JSON.parse(read("registry.json")) as { readonly items: readonly Item[] };
+
+test.each(items)("The guide lists the component $name", ({ name }) => {
+  expect(readFileSync(join(root, "docs/guides/components.md"), "utf8")).toContain(`\`${name}\``);
+});
+
+test("The studio is made of the components: it has no other ones of their kind", () => {
+  const modules = items.flatMap(({ files }) => files.map(({ path }) => moduleOf(path)));
+  const reached = new Set<string>();
+  const visit = (text: string) => {
+    for (const source of importsOf(text)) {
+      const [, name] = /(?:@|registry)\/components\/sluice\/([\w-]+)/.exec(source) ?? [];
+      if (name === undefined || reached.has(name)) continue;
+      reached.add(name);
+      const [path] = globSync(`components/sluice/${name}.{ts,tsx}`, { cwd: folder });
+      visit(read(path ?? ""));
+    }
+  };
+  const studio = join(root, "examples/studio/src");
+  for (const path of globSync("**/*.{ts,tsx}", { cwd: studio }))
+    visit(readFileSync(join(studio, path), "utf8"));
+  // the studio puts its chat together itself: it compares two models, and keeps its place
+  expect(modules.filter((name) => !reached.has(name))).toEqual(["chat", "chat-turn"]);
+});
+
+const moduleOf = (path: string) => path.replace(/^.*\//, "").replace(/\.tsx?$/, "");
+
+/** The sources of all imports of a module, as they are written. */
+function importsOf(text: string): readonly string[] {
+  return [...text.matchAll(/(?:\bfrom |\bimport[ (])"([^"]+)"/g)].map(([, source = ""]) => source);
+}
