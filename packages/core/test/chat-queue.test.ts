@@ -16,6 +16,7 @@ import {
   frame,
   settled,
   streamAnswer,
+  turnsUntil,
 } from "./support/gateway.js";
 import { shown } from "./support/tabs.js";
 
@@ -178,7 +179,7 @@ describe("the queue of a stored chat", () => {
     const isQueued = (key: string, record: unknown) => key.startsWith("/queued/") && record !== undefined;
     const countOf = async () =>
       [...(await storage.read(`chat/${id}`))].filter((entry) => isQueued(...entry)).length;
-    while ((await countOf()) < queued.length) await eventLoopTurn();
+    await turnsUntil(async () => (await countOf()) === queued.length);
     return { storage, id, turns: await Promise.all(turns) };
   }
 

@@ -25,6 +25,7 @@ import {
   seeded,
   stoppedClock,
   streamAnswer,
+  turnsUntil,
 } from "./support/gateway.js";
 import { type Cut, type Ending, errorEvent, keptAnswer, numbered } from "./support/kept.js";
 import { slowTags } from "./support/runtime.js";
@@ -832,7 +833,7 @@ describe.skipIf(!hasLocks)("a reloaded chat (skipped without Web Locks)", () => 
 
 /** Waits for `count` requests. A part of the library that is loaded on demand takes some time of the real clock. */
 async function reached(requests: readonly Request[], count: number): Promise<void> {
-  while (requests.length < count) await eventLoopTurn();
+  await turnsUntil(() => requests.length >= count);
 }
 
 /** Until nothing moves any more but by a clock; loading takes turns of the host's own. */

@@ -10,7 +10,7 @@ import {
 } from "@sluice/core";
 import { afterEach, describe, expect, onTestFinished, test } from "vitest";
 import { textAnswer, until } from "./support/chat.js";
-import { clientOf, frame, openBody, settled, streamAnswer } from "./support/gateway.js";
+import { clientOf, frame, openBody, settled, streamAnswer, turnsUntil } from "./support/gateway.js";
 
 const inBrowser = typeof document !== "undefined";
 const request = { model: "beta3.0-video", input: { prompt: "A reef at dawn" } } as const;
@@ -165,7 +165,7 @@ describe("Forgetting a scope", () => {
       { scope: "ann" },
     );
     const creating = createVideoTaskStore(client, { storage }).create(request);
-    while (requests.length === 0) await settled();
+    await turnsUntil(() => requests.length > 0, settled);
     await client.forget();
     answer();
     await creating;

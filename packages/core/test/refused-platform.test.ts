@@ -14,7 +14,7 @@ import {
 } from "@sluice/core";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { textAnswer } from "./support/chat.js";
-import { clientOf, settled, stoppedClock, streamAnswer } from "./support/gateway.js";
+import { clientOf, settled, stoppedClock, streamAnswer, turnsUntil } from "./support/gateway.js";
 import { isWorkerd } from "./support/runtime.js";
 
 const video = { model: "beta3.0-video", input: { prompt: "A reef at dawn" } } as const;
@@ -221,9 +221,9 @@ test.skipIf(isWorkerd)(
     };
     const task = createVideoTaskStore(client, { storage: { ...kept, write } });
     void task.create(video);
-    while (!refuse) await settled();
+    await turnsUntil(() => refuse !== undefined, settled);
     task.reset();
-    refuse(refusal());
+    refuse?.(refusal());
     await settled();
     expect([requests.length, writes.length]).toEqual([0, 0]);
   },

@@ -12,11 +12,11 @@ import { describe, expect, test } from "vitest";
 import {
   clientOf,
   event,
-  eventLoopTurn,
   frame,
   question,
   rejectionOf,
   streamAnswer,
+  turnsUntil,
 } from "./support/gateway.js";
 import { slowTags } from "./support/runtime.js";
 
@@ -137,7 +137,7 @@ describe("a key that was replaced", () => {
       apiKey: () => keys[given++] as string,
     });
     const failed = [1, 2].map(() => rejectionOf(completeChat(client, question)));
-    while (answers.length < 2) await eventLoopTurn();
+    await turnsUntil(() => answers.length === 2);
     for (const answer of answers)
       answer(Response.json({ error: { message: `Incorrect API key: ${keys}` } }, { status: 401 }));
     for (const error of await Promise.all(failed)) {
@@ -153,7 +153,7 @@ describe("a key that was replaced", () => {
       apiKey: () => `key-number-${1000 + given++}`,
     });
     const failed = Array.from({ length: 200 }, () => rejectionOf(completeChat(client, question)));
-    while (answers.length < 200) await eventLoopTurn();
+    await turnsUntil(() => answers.length === 200);
     answers.forEach((answer, nth) => {
       answer(new Response(`wrong: key-number-${1000 + nth}`, { status: 401 }));
     });

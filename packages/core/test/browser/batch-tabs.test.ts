@@ -1,7 +1,7 @@
 import { memoryStorage, type RecordStorage } from "@sluice/core";
 import { describe, expect, test } from "vitest";
 import { opened, picture, reefs, refusal } from "../support/batches.js";
-import { settled, shows } from "../support/gateway.js";
+import { settled, shows, turnsUntil } from "../support/gateway.js";
 
 const withoutLock = ({ lock: _, ...storage }: RecordStorage): RecordStorage => storage;
 const hasWebLocks = globalThis.navigator?.locks !== undefined;
@@ -24,10 +24,13 @@ async function answering<T>(open: (() => void)[], ended: Promise<T>): Promise<T>
     isOver = true;
   };
   ended.then(end, end);
-  while (!isOver) {
-    open.shift()?.();
-    await settled();
-  }
+  await turnsUntil(
+    () => isOver,
+    () => {
+      open.shift()?.();
+      return settled();
+    },
+  );
   return ended;
 }
 
