@@ -6,7 +6,7 @@ import {
   memoryStorage,
   type RecordStorage,
 } from "@sluice/core";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { callAnswer, chatOf, liveChat, textAnswer, until } from "./support/chat.js";
 import {
   bytesOfBase64,
@@ -22,7 +22,6 @@ import { shown } from "./support/tabs.js";
 
 const model = "alpha-v4.1-flash";
 const whenBusy = "queue" as const;
-const hasLocks = globalThis.navigator?.locks !== undefined;
 const guarded = defineTool({
   name: "pay",
   parameters: { type: "object" },
@@ -202,13 +201,6 @@ describe("the queue of a stored chat", () => {
     const retried = later.chat.retry();
     for (const nth of [0, 1, 2]) later.answer(nth, hello);
     expect(await retried).toMatchObject({ outcome: "complete" });
-    if (!hasLocks) {
-      // without locks, another tab may send the same message: the user decides
-      await settled();
-      expect(later.chat.getSnapshot().queued).toEqual(["two", "three"]);
-      expect(await later.chat.sendQueued()).toMatchObject({ outcome: "complete" });
-      expect(await later.chat.sendQueued()).toMatchObject({ outcome: "complete" });
-    }
     await until(
       later.chat,
       ({ messages }) => messages.filter(({ content }) => content === "Hello").length === 3,
@@ -227,6 +219,22 @@ describe("the queue of a stored chat", () => {
       [],
     );
     expect((await shown(storage, { id, whenBusy })).chat.getSnapshot().queued).toEqual([]);
+  });
+
+  test("Without Web Locks the user sends a restored queue, as another tab may have the same messages", async () => {
+    vi.stubGlobal("navigator", undefined);
+    onTestFinished(() => void vi.unstubAllGlobals());
+    const { storage, id } = await left(["two"], ["three"]);
+    const later = await shown(storage, { id, whenBusy });
+    await settled();
+    const retried = later.chat.retry();
+    for (const nth of [0, 1, 2]) later.answer(nth, hello);
+    expect(await retried).toMatchObject({ outcome: "complete" });
+    await settled();
+    expect(later.chat.getSnapshot().queued).toEqual(["two", "three"]);
+    expect(await later.chat.sendQueued()).toMatchObject({ outcome: "complete" });
+    expect(await later.chat.sendQueued()).toMatchObject({ outcome: "complete" });
+    expect(later.chat.getSnapshot().queued).toEqual([]);
   });
 
   test("A queued message with a file stays in the queue of a page that goes on", async () => {
@@ -325,7 +333,7 @@ describe("the queue of a stored chat", () => {
   });
 });
 
-describe.skipIf(!hasLocks)("the queue of a chat in several tabs (skipped without Web Locks)", () => {
+describe("the queue of a chat in several tabs", () => {
   async function twoTabs() {
     const storage = memoryStorage();
     const id = `queue-${Math.random()}`;
@@ -380,7 +388,7 @@ describe.skipIf(!hasLocks)("the queue of a chat in several tabs (skipped without
   });
 });
 
-describe.skipIf(!hasLocks)("a queue whose storage is full (skipped without Web Locks)", () => {
+describe("a queue whose storage is full", () => {
   /** A storage that takes nothing from the tabs that use `full`, while `disk.isFull`. */
   function fullStorage() {
     const storage = memoryStorage();

@@ -18,7 +18,6 @@ import {
   streamAnswer,
   turnsUntil,
 } from "./support/gateway.js";
-import { slowTags } from "./support/runtime.js";
 
 const key = "tok_live/0123+456xyz==";
 const video = { model: "beta3.0-video", input: { prompt: "A reef" } } as const;
@@ -146,7 +145,7 @@ describe("a key that was replaced", () => {
     }
   });
 
-  test("is redacted among two hundred keys in flight", { tags: slowTags }, async () => {
+  test("is redacted among two hundred keys in flight", async () => {
     let given = 0;
     const answers: ((response: Response) => void)[] = [];
     const { client } = keyed(() => new Promise((resolve) => answers.push(resolve)), {
@@ -177,7 +176,7 @@ describe("a header that cannot be sent", () => {
 });
 
 // a step that reads a text again from each of its characters would not end within the time of a test
-describe("a megabyte of text against slow patterns is cleaned in linear time:", { tags: slowTags }, () => {
+describe("a megabyte of text against slow patterns is cleaned in linear time:", () => {
   const hostile: [string, (length: number) => string][] = [
     ["one endless data URI", (length) => `data:a/${"a".repeat(length)}`],
     ...[

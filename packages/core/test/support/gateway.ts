@@ -107,6 +107,8 @@ export function clientOf(
   const requests: Request[] = [];
   const client = createClient({
     baseURL: "https://gateway.test",
+    // a client whose events are read prints no warnings
+    onEvent: () => {},
     fetch: async (request) => {
       requests.push(request.clone());
       return answer(request, requests.length);
