@@ -144,18 +144,6 @@ describe("the queue of a chat", () => {
     expect(texts()).toEqual(["one", "three"]);
     expect(chat.getSnapshot().queued).toEqual([]);
   });
-
-  test("Ten thousand queued messages are shown, and given back by stop()", async () => {
-    const { chat, requests } = liveChat({ whenBusy });
-    const turns = Array.from({ length: 10_001 }, (_, nth) => chat.send(`message ${nth}`));
-    expect(chat.getSnapshot().queued).toHaveLength(10_000);
-    chat.stop();
-    const outcomes = (await Promise.all(turns)).map(({ outcome }) => outcome);
-    expect(new Set(outcomes.slice(1))).toEqual(new Set(["not-sent"]));
-    expect(chat.getSnapshot().queued).toEqual([]);
-    await settled();
-    expect(requests.length).toBeLessThan(2);
-  });
 });
 
 describe("the queue of a stored chat", () => {

@@ -345,34 +345,6 @@ describe("a chat with a storage", () => {
     expect((await shown(storage, { initialMessages })).texts()).toEqual(["Welcome"]);
   });
 
-  test("reads 10,000 messages in one call, and writes them in two", async () => {
-    const kept = memoryStorage();
-    const calls: string[] = [];
-    const storage: RecordStorage = {
-      ...kept,
-      read(collection) {
-        calls.push("read");
-        return kept.read(collection);
-      },
-      write(collection, records) {
-        calls.push("write");
-        return kept.write(collection, records);
-      },
-    };
-    const initialMessages = Array.from({ length: 10_000 }, (_, index) => ({
-      id: `m${index}`,
-      role: index % 2 ? ("assistant" as const) : ("user" as const),
-      content: `${index}`,
-    }));
-    const first = await shown(storage, { initialMessages });
-    first.chat.setMessages(initialMessages);
-    await settled();
-    const second = await shown(storage);
-    expect(second.texts()).toHaveLength(10_000);
-    expect(second.texts()).toEqual(first.texts());
-    expect(calls).toEqual(["read", "write", "read"]);
-  });
-
   test("stays empty after reset and a reload", async () => {
     const storage = memoryStorage();
     const first = await shown(storage);
