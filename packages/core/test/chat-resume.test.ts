@@ -724,7 +724,7 @@ describe("a reloaded chat", () => {
     };
     const after = page(storage, counted, [], { id: left.id });
     after.chat.subscribe(() => {});
-    await expect.poll(() => reads).toBe(2);
+    await turnsUntil(() => reads === 2);
     after.chat.close();
     goOn();
     await resting();

@@ -326,7 +326,9 @@ describe("the events of a call", () => {
     await rejectionOf(streamChat(cut.client, question).result());
     expect(cut.ends()).toMatchObject([{ outcome: "truncated", errorCode: "stream" }]);
 
-    const dead = recorded(() => Promise.reject(new TypeError("fetch failed")));
+    const dead = recorded(() => Promise.reject(new TypeError("fetch failed")), {
+      retry: { maxDelayMs: 0 },
+    });
     await rejectionOf(createVideoTask(dead.client, { model: "beta3.0-video", input: { prompt: "A reef" } }));
     expect(dead.ends()).toMatchObject([{ outcome: "unknown", errorCode: "connection" }]);
   });

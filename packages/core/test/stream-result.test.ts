@@ -208,7 +208,8 @@ describe("result() beside a loop that is paused", () => {
 });
 
 test("An answer of the emulator is whole at `finish`, at the first delta, and with the loop behind it", async () => {
-  const emulator = createEmulator({ chat: () => ({ content: text, reasoning: "Hm." }) });
+  const chat = () => ({ content: text, reasoning: "Hm." });
+  const emulator = createEmulator({ chat, speed: 20 });
   const client = createClient({ baseURL: "https://gateway.test", fetch: emulator.fetch });
   for (const at of ["finish", "first"]) {
     const stream = streamChat(client, question);
