@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test, vi } from "vitest";
 
 /*
  * The adapters of the guides, run as they stand there. Each stand-in of a framework does what its own documentation
- * says of the function. Vue and Svelte themselves run in examples-pages.test.ts.
+ * says of the function. Vue and Svelte themselves run in examples-pages.ci.test.ts.
  */
 
 const folder = `${import.meta.dirname}/../.tmp/frameworks`;
