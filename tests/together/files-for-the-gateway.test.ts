@@ -2,6 +2,7 @@ import { createClient, createVideoTaskStore } from "@sluice/core";
 import { uploadMedia } from "@sluice/core/media";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { fileOf, startMediaProxy, starts } from "../../packages/durable/test/support/media.js";
+import { quickWaits } from "../support/quick-waits.ts";
 
 /* A file's whole way: from the client through a real workerd into miniflare's R2, and by its link to the gateway. */
 
@@ -18,7 +19,12 @@ const bytesOf = async (url: string) => new Uint8Array(await (await fetch(url)).a
 
 /** A client of `user-1`; `send` may break its connections. */
 const clientOf = (send: (request: Request) => Promise<Response> = fetch) =>
-  createClient({ baseURL: proxy.url.origin, headers: { authorization: "user-1" }, fetch: send });
+  createClient({
+    baseURL: proxy.url.origin,
+    clock: quickWaits,
+    headers: { authorization: "user-1" },
+    fetch: send,
+  });
 
 test("a file whose connection breaks in the middle of a part arrives whole", async () => {
   let patches = 0;
