@@ -7,8 +7,9 @@ import { settings, typescripts } from "../everywhere/compilers.ts";
 import { devicePair, deviceSteps } from "../everywhere/devices.ts";
 import { tableUnder } from "../everywhere/page.ts";
 import { places } from "../everywhere/places.ts";
-import { copyBehaviours, packInto, temporaryFolder } from "../everywhere/project.ts";
+import { copyBehaviours, packInto } from "../everywhere/project.ts";
 import { type Servers, startServers } from "../everywhere/servers.ts";
+import { temporaryFolder } from "../support/temporary.ts";
 
 /* The suite of `pnpm everywhere`, where it is cheap and needs no registry, and the tables that its run has written. */
 
@@ -51,7 +52,7 @@ describe("docs/everywhere.md", () => {
 });
 
 describe("the packed packages", () => {
-  const folder = temporaryFolder();
+  const folder = temporaryFolder("everywhere");
   const app = join(folder, "app");
   let servers: Servers;
   beforeAll(async () => {

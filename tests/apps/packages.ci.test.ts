@@ -1,8 +1,9 @@
 import { execFileSync, spawnSync } from "node:child_process";
-import { existsSync, globSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, globSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { isBuiltin } from "node:module";
 import { fileURLToPath } from "node:url";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
+import { temporaryFolder } from "../support/temporary.ts";
 
 /* The packages as they are built: what their users' tools and runtimes make of them. */
 
@@ -128,7 +129,7 @@ for await (const text of textStream) console.log(text.length);
 
 // the AI SDK's types alone take a busy machine minutes
 describe("the types compile with every check on", { timeout: 600_000 }, () => {
-  const folder = `${root}tests/.tmp/types`;
+  const folder = temporaryFolder("types");
   const entries = [
     "core",
     "core/browser",
@@ -176,7 +177,6 @@ describe("the types compile with every check on", { timeout: 600_000 }, () => {
   });
 
   beforeAll(() => {
-    mkdirSync(folder, { recursive: true });
     for (const [file, names] of Object.entries({ everywhere, onNode, bridges })) {
       const imports = names.map((entry, at) => `export * as name${at} from "@sluice/${entry}";\n`);
       writeFileSync(`${folder}/${file}.ts`, imports.join(""));
@@ -198,8 +198,6 @@ describe("the types compile with every check on", { timeout: 600_000 }, () => {
       JSON.stringify(project([], ["node"], ["everywhere.ts", "onNode.ts"])),
     );
   });
-  afterAll(() => rmSync(folder, { recursive: true, force: true }));
-
   const newest = "node_modules/typescript/bin/tsc";
   const oldest = "tests/node_modules/typescript-5.4/bin/tsc";
 

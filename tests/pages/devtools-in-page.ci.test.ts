@@ -1,4 +1,4 @@
-import { readFileSync, rmSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { createEmulator } from "@sluice/emulator";
 import { serve } from "@sluice/emulator/serve";
@@ -8,13 +8,14 @@ import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { findChromium } from "../../scripts/chromium.js";
 import { problemsOf } from "../support/axe.ts";
 import { sharedBrowser } from "../support/browser.ts";
+import { temporaryFolder } from "../support/temporary.ts";
 
-const folder = join(import.meta.dirname, "../.tmp/devtools-in-page");
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:";
 const html = `<!doctype html><html lang="en"><title>Reef</title><link rel="icon" href="data:,">
 <style>button { color: red; display: block }</style><body><script type="module" src="/page.js"></script></body></html>`;
 
 describe.skipIf(!findChromium())("the developer tools in Chromium (skipped where there is none)", () => {
+  const folder = temporaryFolder("devtools-in-page");
   const emulator = createEmulator({ speed: 100 });
   let browser: Browser;
   let served: Awaited<ReturnType<typeof serve>>;
@@ -50,10 +51,7 @@ describe.skipIf(!findChromium())("the developer tools in Chromium (skipped where
     served = await serve({ ...emulator, fetch }, { port: 0 });
     browser = await sharedBrowser();
   });
-  afterAll(async () => {
-    await served?.close();
-    rmSync(folder, { recursive: true, force: true });
-  });
+  afterAll(() => served?.close());
 
   async function open(path = "/", options: Parameters<Browser["newPage"]>[0] = {}) {
     const page = await browser.newPage(options);

@@ -1,22 +1,23 @@
 /// <reference types="vite/client" />
 import { spawn } from "node:child_process";
-import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { dirname, join } from "node:path";
 import type { AssetRequest, ImageRequest, VideoRequest } from "@sluice/core";
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import type { Work } from "../../examples/studio/src/inspector/feed.ts";
 import { projectOf } from "../../examples/studio/src/inspector/snippets/project.ts";
 import type { Target } from "../../examples/studio/src/inspector/snippets/snippet.ts";
 import { findChromium } from "../../scripts/chromium.ts";
 import { sharedBrowser } from "../support/browser.ts";
+import { temporaryFolder } from "../support/temporary.ts";
 
 /*
  * The projects that the Code tab saves, for each room and target: type-checked and run by their own commands. They stand
  * below `tests`, so that they find its packages and those of the root without an install.
  */
 
-const root = join(import.meta.dirname, "../.tmp/projects");
+const root = temporaryFolder("projects");
 const works: Readonly<Record<string, Work>> = {
   chat: {
     room: "chat",
@@ -64,10 +65,6 @@ beforeAll(async () => {
   await mkdir(commands, { recursive: true });
   const compiler = join(import.meta.dirname, "../../node_modules/.bin/tsc");
   await writeFile(join(commands, "tsc"), `#!/bin/sh\nexec "${compiler}" "$@"\n`, { mode: 0o755 });
-});
-
-afterAll(async () => {
-  await rm(root, { recursive: true, force: true });
 });
 
 /** Writes a project as somebody who has unpacked it; the packages are those of the repository. */

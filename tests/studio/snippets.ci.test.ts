@@ -1,18 +1,18 @@
 import { spawn, spawnSync } from "node:child_process";
-import { mkdirSync, rmSync, writeFileSync } from "node:fs";
-import { fileURLToPath } from "node:url";
+import { writeFileSync } from "node:fs";
 import type { AssetRequest, ImageRequest, VideoRequest } from "@sluice/core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Work } from "../../examples/studio/src/inspector/feed.ts";
 import { proxyAt } from "../../examples/studio/src/inspector/snippets/parts.ts";
 import { snippet, type Target } from "../../examples/studio/src/inspector/snippets/snippet.ts";
 import { type QuickStudio, startQuickStudio } from "../support/quick-studio.ts";
+import { temporaryFolder } from "../support/temporary.ts";
 
 /*
  * The code that the inspector offers to copy, run as it stands: against the studio's proxy, which adds the key.
  */
 
-const folder = fileURLToPath(new URL("../.tmp/snippets/", import.meta.url));
+const folder = `${temporaryFolder("snippets")}/`;
 const hasCurl = spawnSync("curl", ["--version"]).status === 0;
 const image = {
   model: "gamma-image-5-0-260128",
@@ -65,13 +65,9 @@ const works: Readonly<Record<string, Work>> = {
 let studio: QuickStudio;
 
 beforeAll(async () => {
-  mkdirSync(folder, { recursive: true });
   studio = await startQuickStudio({ speed: Number.POSITIVE_INFINITY });
 });
-afterAll(async () => {
-  rmSync(folder, { recursive: true, force: true });
-  await studio.close();
-});
+afterAll(() => studio.close());
 
 /** Writes a snippet into a file of its own, as somebody who copied it would. */
 function copy(name: string, target: Target, extension: string): string {
