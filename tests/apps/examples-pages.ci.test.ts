@@ -12,7 +12,7 @@ import { serveExample } from "../support/example-page.ts";
 const inChromium = describe.skipIf(!findChromium());
 
 inChromium.each(["vue", "svelte"])("%s in Chromium (skipped where there is none)", (name) => {
-  const folder = fileURLToPath(new URL(`../examples/${name}/`, import.meta.url));
+  const folder = fileURLToPath(new URL(`../../examples/${name}/`, import.meta.url));
   const problems: string[] = [];
   let site: Served;
   let page: Page;

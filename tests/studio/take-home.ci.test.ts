@@ -3,7 +3,7 @@ import { strFromU8, unzipSync } from "fflate";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { hasChromium, MINUTE, openRoom } from "../support/studio-suite.ts";
 
-/* The ways to take the code of a room elsewhere. What a project does is in projects.ci.test.ts. */
+/* The ways to take the code of a room elsewhere. What a project does is in projects.nightly.test.ts. */
 
 describe.skipIf(!hasChromium)("the Code tab in Chromium (skipped where there is none)", () => {
   const room = openRoom("images", { speed: Number.POSITIVE_INFINITY });

@@ -1,7 +1,6 @@
 /// <reference types="vite/client" />
 import { spawn } from "node:child_process";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
-import { createServer } from "node:net";
 import { dirname, join } from "node:path";
 import type { AssetRequest, ImageRequest, VideoRequest } from "@sluice/core";
 import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
@@ -142,9 +141,8 @@ describe.each(rooms)("The project of %s", (room) => {
     timeout: 120_000,
   }, async () => {
     const folder = await folderOf(room, "worker");
-    const port = await freePort();
-    const dev = start(folder, "npm", ["run", "dev", "--", "--port", String(port), "--inspector-port", "0"]);
-    await dev.until(/Ready on/);
+    const dev = start(folder, "npm", ["run", "dev", "--", "--port", "0", "--inspector-port", "0"]);
+    const [, port = ""] = await dev.until(/Ready on http:\/\/\S+:(\d+)/);
     const ask = join(folder, "ask.ts");
     await writeFile(ask, (await readFile(ask, "utf8")).replace(":8787", `:${port}`));
     const command = start(folder, "npm", ["run", "ask"]);
@@ -155,7 +153,7 @@ describe.each(rooms)("The project of %s", (room) => {
 
   test.skipIf(!findChromium())("for React shows a result in a page", { timeout: 120_000 }, async () => {
     const folder = await folderOf(room, "react");
-    const dev = start(folder, "npm", ["run", "dev", "--", "--port", String(await freePort())]);
+    const dev = start(folder, "npm", ["run", "dev", "--", "--port", "0"]);
     const [, address = ""] = await dev.until(/(http:\/\/localhost:\d+)/);
     const context = await (await sharedBrowser()).newContext();
     onTestFinished(() => context.close());
@@ -198,7 +196,7 @@ const use: Readonly<Record<string, (page: Page) => Promise<void>>> = {
   },
   async videos(page) {
     await page.getByRole("button", { name: "Make a video" }).click();
-    await page.locator("video[src]").waitFor({ timeout: 90_000 });
+    await page.locator("video[src]").waitFor({ timeout: 60_000 });
   },
   async assets(page) {
     await page.locator("input[type=file]").setInputFiles({
@@ -221,13 +219,3 @@ const answers: Readonly<Record<"script" | "curl", Readonly<Record<string, RegExp
     assets: /"Id"/,
   },
 };
-
-function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const server = createServer();
-    server.listen(0, "127.0.0.1", () => {
-      const { port } = server.address() as { port: number };
-      server.close(() => resolve(port));
-    });
-  });
-}
