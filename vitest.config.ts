@@ -104,6 +104,15 @@ const inChromium = (executablePath: string) => ({
   instances: [{ browser: "chromium" as const }],
 });
 
+/** Adds the check of leaks to a project in Node. */
+function checkLeaks(project: ViteUserConfig): ViteUserConfig {
+  const isInNode = !project.test?.browser && !project.plugins?.flat().some(isWorkerd);
+  if (!isInNode) return project;
+  const setupFiles = [source("../tests/support/leaks.ts"), ...[project.test?.setupFiles ?? []].flat()];
+  return { ...project, test: { ...project.test, setupFiles } };
+}
+const isWorkerd = (plugin: unknown) => (plugin as { name?: string } | null)?.name?.includes("cloudflare");
+
 /** Projects that first run in a later tier than `pnpm test`. */
 const since: Readonly<Record<string, Tier>> = {
   "react 18": "ci",
@@ -276,6 +285,6 @@ export default defineConfig({
     reporters: ["default", "./scripts/closing-line.ts"],
     sequence: { sequencer: LongestFirst },
     tags: [{ name: "long", description: "left to `pnpm test --ci`", timeout: 180_000 }],
-    projects: projects.flatMap((project) => inTier(project, since[String(project.test?.name)])),
+    projects: projects.flatMap((project) => inTier(checkLeaks(project), since[String(project.test?.name)])),
   },
 });

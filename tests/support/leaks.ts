@@ -1,0 +1,108 @@
+import type { ChildProcess } from "node:child_process";
+import type { AddressInfo, Server, Socket } from "node:net";
+import { afterAll, beforeEach, onTestFinished } from "vitest";
+
+/*
+ * Setup file of every project that runs in Node. A test that ends with a running timer fails. A test that opened a
+ * server, socket, watcher, worker or child process which is still open after the last hook of its file fails the file,
+ * with the test's name: a file may share what its first test opened.
+ */
+
+/** Time for closed sockets and ended processes to disappear. */
+const GRACE_MS = 2000;
+
+/** Tests that opened the handles of this file; "a hook" for those that no test opened. */
+const openers = new Map<object, string>();
+const known = new Set<object>([...readHandles(), ...readShared()]);
+/** Timers that the running test started, with the place in the code. */
+const timers = new Map<NodeJS.Timeout, Error>();
+const realSetTimeout = watchTimers("setTimeout");
+watchTimers("setInterval");
+
+beforeEach(({ task }) => {
+  noteHandles("a hook");
+  timers.clear();
+  // The first hook that a test registers runs last.
+  onTestFinished(async () => {
+    noteHandles(task.name);
+    const readRunning = () => [...timers].filter(([timer]) => isRunning(timer));
+    if (task.concurrent || (await isGone(() => readRunning().length === 0))) return;
+    const [[, started]] = readRunning() as [[NodeJS.Timeout, Error]];
+    throw new Error(`Timers that still run after the test: ${readRunning().length}. Clear them.`, {
+      cause: started,
+    });
+  });
+});
+
+afterAll(async () => {
+  noteHandles("a hook");
+  const readLeaks = () => readHandles().filter((handle) => openers.has(handle) && !readShared().has(handle));
+  if (await isGone(() => readLeaks().length === 0)) return;
+  const lines = readLeaks().map((handle) => `${describeHandle(handle)}, opened in "${openers.get(handle)}"`);
+  throw new Error(`Still open after the file: ${lines.join("; ")}. Close it in the test or in afterAll.`);
+});
+
+/** Keeps what is open now out of the check, for a process or server that several files share. */
+export function shareOpenHandles(): void {
+  for (const handle of readHandles()) readShared().add(handle);
+}
+
+function noteHandles(opener: string): void {
+  for (const handle of readHandles())
+    if (!known.has(handle)) {
+      known.add(handle);
+      openers.set(handle, opener);
+    }
+}
+
+/** Waits until a condition holds, at most `GRACE_MS`. Its own timer does not count: it is not referenced. */
+async function isGone(check: () => boolean): Promise<boolean> {
+  for (let waited = 0; !check(); waited += 10) {
+    if (waited >= GRACE_MS) return false;
+    await new Promise<void>((resolve) => {
+      const timer = realSetTimeout(resolve, 10) as unknown as NodeJS.Timeout;
+      timer.unref();
+    });
+  }
+  return true;
+}
+
+/** Open handles that keep the process alive. */
+function readHandles(): object[] {
+  return (process as unknown as { _getActiveHandles(): object[] })._getActiveHandles();
+}
+
+/** Notes each timer that code starts by this global function. Returns the platform's own function. */
+function watchTimers(name: "setTimeout" | "setInterval"): typeof setTimeout {
+  const current = globalThis[name] as typeof setTimeout & { platform?: typeof setTimeout };
+  const platform = current.platform ?? current;
+  const watched = (...given: Parameters<typeof setTimeout>) => {
+    const timer = platform(...given);
+    if (typeof timer === "object") timers.set(timer, new Error("This timer still runs."));
+    return timer;
+  };
+  Object.defineProperties(watched, Object.getOwnPropertyDescriptors(platform));
+  globalThis[name] = Object.assign(watched, { platform }) as never;
+  return platform;
+}
+
+function isRunning(timer: NodeJS.Timeout): boolean {
+  return timer.hasRef() && !(timer as { _destroyed?: boolean })._destroyed;
+}
+
+/** Handles that several files share: the worker keeps them from one file to the next. */
+function readShared(): Set<object> {
+  const world = globalThis as { sluiceSharedHandles?: Set<object> };
+  world.sluiceSharedHandles ??= new Set();
+  return world.sluiceSharedHandles;
+}
+
+function describeHandle(handle: object): string {
+  const name = handle.constructor.name;
+  if (name === "ChildProcess")
+    return `child process ${(handle as ChildProcess).spawnargs.join(" ").slice(0, 120)}`;
+  if (name === "Server")
+    return `server on port ${((handle as Server).address() as AddressInfo | null)?.port}`;
+  if (name === "Socket") return `socket to port ${(handle as Socket).remotePort}`;
+  return name;
+}
