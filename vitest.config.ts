@@ -10,13 +10,15 @@ import mcp from "./packages/mcp/vitest.config.ts";
 import otel from "./packages/otel/vitest.config.ts";
 import proxy from "./packages/worker-proxy/vitest.config.ts";
 import { chromiumFlags, findChromium } from "./scripts/chromium.ts";
-import LongestFirst from "./scripts/longest-first.ts";
-import { inTier, type Tier } from "./scripts/tiers.ts";
+import Sequencer from "./scripts/test/sequencer.ts";
+import { inTier, needsBuild, type Tier } from "./scripts/test/tiers.ts";
 import { frameworkPlugins } from "./tests/recipes/plugins.ts";
 import { conformanceData } from "./tests/support/conformance.ts";
 
 const chromium = findChromium();
 const source = (path: string) => fileURLToPath(new URL(`./packages/${path}`, import.meta.url));
+
+const support = (name: string) => fileURLToPath(new URL(`./tests/support/${name}.ts`, import.meta.url));
 
 /** Tests import what a user imports, and run on the sources. */
 const alias = [
@@ -108,7 +110,11 @@ const inChromium = (executablePath: string) => ({
 function checkLeaks(project: ViteUserConfig): ViteUserConfig {
   const isInNode = !project.test?.browser && !project.plugins?.flat().some(isWorkerd);
   if (!isInNode) return project;
-  const setupFiles = [source("../tests/support/leaks.ts"), ...[project.test?.setupFiles ?? []].flat()];
+  const setupFiles = [
+    support("leaks"),
+    ...(needsBuild(String(project.test?.name)) ? [support("built")] : []),
+    ...[project.test?.setupFiles ?? []].flat(),
+  ];
   return { ...project, test: { ...project.test, setupFiles } };
 }
 const isWorkerd = (plugin: unknown) => (plugin as { name?: string } | null)?.name?.includes("cloudflare");
@@ -282,8 +288,8 @@ const projects: ViteUserConfig[] = [
 
 export default defineConfig({
   test: {
-    reporters: ["default", "./scripts/closing-line.ts"],
-    sequence: { sequencer: LongestFirst },
+    reporters: process.env["SLUICE_RESULTS"] ? ["./scripts/test/reporter.ts"] : ["default"],
+    sequence: { sequencer: Sequencer },
     tags: [{ name: "long", description: "left to `pnpm test --ci`", timeout: 180_000 }],
     projects: projects.flatMap((project) => inTier(checkLeaks(project), since[String(project.test?.name)])),
   },

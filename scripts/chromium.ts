@@ -54,13 +54,22 @@ export function findChromium(): string | undefined {
   return candidates.find((path) => path && existsSync(path));
 }
 
-/** Makes sure of a Chromium where it can: installs the distribution's own when root on Debian. */
-export function ensureChromium(): string | undefined {
-  if (!findChromium() && process.getuid?.() === 0 && existsSync("/usr/bin/apt-get")) {
-    console.log("No Chromium here: installing the distribution's own");
-    apt("update", "-qq");
-    apt("install", "-y", "-qq", "--no-install-recommends", "chromium", "fonts-noto-color-emoji");
+/**
+ * Returns the path of a Chromium. Where there is none, installs the distribution's own if root on Debian or Ubuntu, and
+ * names the command elsewhere.
+ */
+export function installChromium(): string | undefined {
+  const found = findChromium();
+  if (found) return found;
+  const packages = ["chromium", "fonts-noto-color-emoji"];
+  if (process.getuid?.() !== 0 || !existsSync("/usr/bin/apt-get")) {
+    const line = `No Chromium: the browser tests do not run. Install one (apt install ${packages.join(" ")}), or set CHROMIUM to its path.`;
+    console.log(process.stdout.isTTY ? `\x1b[33m⚠ ${line}\x1b[39m` : `⚠ ${line}`);
+    return undefined;
   }
+  console.log(`No Chromium: apt-get install ${packages.join(" ")}`);
+  apt("update", "-qq");
+  apt("install", "-y", "-qq", "--no-install-recommends", ...packages);
   return findChromium();
 }
 

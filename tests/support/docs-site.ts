@@ -5,7 +5,7 @@ import { globSync, readFileSync, writeFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type Served, serve } from "@sluice/emulator/serve";
-import { inTurn } from "./in-turn.ts";
+import { inTurn } from "../../scripts/test/in-turn.ts";
 
 const root = join(import.meta.dirname, "../..");
 const docs = join(root, "docs");

@@ -9,6 +9,14 @@ import type { ViteUserConfig } from "vitest/config";
 export type Tier = (typeof tiers)[number];
 const tiers = ["test", "ci", "nightly"] as const;
 
+/** Projects that test what is built. They build it themselves where nothing is. */
+const ofBuilt = ["apps", "docs", "in a DOM", "pages", "studio", "clients", "recipes"];
+
+/** Checks if a project tests what is built. */
+export function needsBuild(project: string): boolean {
+  return ofBuilt.includes(project);
+}
+
 /** Tier that the environment chooses; undefined for all files. */
 const chosen = tiers.find((tier) => tier === process.env["SLUICE_TIER"]);
 

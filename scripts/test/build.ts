@@ -1,0 +1,54 @@
+import { execFile } from "node:child_process";
+import { createHash } from "node:crypto";
+import { existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { promisify } from "node:util";
+import { inTurn } from "./in-turn.ts";
+
+const root = join(import.meta.dirname, "../..");
+const cache = join(root, "node_modules/.cache/sluice");
+const stamp = join(cache, "built");
+const outputs = ["packages/*/dist", "examples/{studio,minimal-chat}/dist"];
+/** What the build reads. */
+const sources = ["packages/**", "examples/**", "*.{json,ts,yaml}"];
+/** What the build or the tests write, and what is no part of it. */
+const ignored = [
+  "**/{node_modules,dist,test,.tmp,.next,.wrangler}/**",
+  "packages/*/docs/**",
+  "**/*.{log,tsbuildinfo}",
+  "vitest.config.ts",
+];
+
+/**
+ * Builds the packages and the demo, unless they were built from the same files before. Processes take turns, because all
+ * of them write the same folders. Rejects with what the build printed if it fails.
+ */
+export async function buildPackages(): Promise<void> {
+  await inTurn(join(cache, "build.lock"), async () => {
+    const hash = hashSources();
+    const isBuilt = outputs.every((output) => globSync(output, { cwd: root }).length > 0);
+    if (isBuilt && existsSync(stamp) && readFileSync(stamp, "utf8") === hash) return;
+    rmSync(stamp, { force: true });
+    await promisify(execFile)("pnpm", ["run", "build"], { cwd: root, maxBuffer: 1e8 }).catch((error) => {
+      throw new Error(`The build failed.\n${error.stdout ?? ""}${error.stderr || error.message}`);
+    });
+    mkdirSync(dirname(stamp), { recursive: true });
+    writeFileSync(stamp, hash);
+  });
+}
+
+function hashSources(): string {
+  const hash = createHash("sha256");
+  const files = globSync(sources, { cwd: root, exclude: ignored, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map(({ parentPath, name }) => join(parentPath, name));
+  for (const file of files.sort()) hash.update(file).update(readFileSync(file));
+  return hash.digest("hex");
+}
+
+if (import.meta.main) {
+  await buildPackages().catch((error: Error) => {
+    console.error(error.message);
+    process.exitCode = 1;
+  });
+}

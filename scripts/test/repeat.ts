@@ -1,0 +1,57 @@
+import { execFileSync, spawn } from "node:child_process";
+import { writeFileSync } from "node:fs";
+import { availableParallelism } from "node:os";
+import { join } from "node:path";
+import { readResults } from "./results.ts";
+import { runVitest } from "./run.ts";
+
+/** Endless loop that keeps a core busy. It ends with the process that started it. */
+const busyLoop =
+  "process.on('disconnect', () => process.exit()); (function turn() { for (let n = 0; n < 1e7; n++); setImmediate(turn); })()";
+
+/**
+ * Runs test files several times in another order each time, beside a busy loop for each core. Returns a line for each
+ * test that failed in one of the runs: `name: failed k of n`.
+ *
+ * @param files Paths, or other arguments of vitest. Without any: the test files that differ from the base of the change.
+ */
+export async function repeatFiles(
+  times: number,
+  files: readonly string[],
+  env: Readonly<Record<string, string>>,
+  folder: string,
+): Promise<{ readonly lines: readonly string[]; readonly failures: readonly string[] }> {
+  const chosen = files.length > 0 ? files : listChangedTests();
+  if (chosen.length === 0) return { lines: ["no test file changed"], failures: [] };
+  const loops = Array.from({ length: availableParallelism() }, () =>
+    spawn(process.execPath, ["-e", busyLoop], { stdio: ["ignore", "ignore", "ignore", "ipc"] }),
+  );
+  const counts = new Map<string, number>();
+  let passed = 0;
+  try {
+    for (let nth = 1; nth <= times; nth++) {
+      const results = join(folder, `repeat-${nth}.jsonl`);
+      writeFileSync(results, "");
+      const order = ["--sequence.shuffle.files", "--sequence.seed", String(nth)];
+      const { status, output } = await runVitest([...chosen, ...order], { ...env, SLUICE_RESULTS: results });
+      const read = readResults(results);
+      const failed = new Set([...read.files.flatMap(({ failures }) => failures), ...read.failures]);
+      if (status !== 0 && failed.size === 0) failed.add("vitest ended without results");
+      if (failed.size > 0) console.log(output);
+      for (const line of failed) counts.set(line, (counts.get(line) ?? 0) + 1);
+      passed += read.files.reduce((sum, file) => sum + file.passed, 0);
+    }
+  } finally {
+    for (const loop of loops) loop.kill();
+  }
+  const lines = [`${passed} passes in ${times} runs of ${chosen.length} files`];
+  return { lines, failures: [...counts].map(([name, count]) => `${name}: failed ${count} of ${times}`) };
+}
+
+/** Lists the test files that the change touches: since the base branch of a pull request, else in the last commit. */
+function listChangedTests(): string[] {
+  const base = process.env["GITHUB_BASE_REF"];
+  const since = base ? `origin/${base}...HEAD` : "HEAD^";
+  const names = execFileSync("git", ["diff", "--name-only", "--diff-filter=d", since], { encoding: "utf8" });
+  return names.split("\n").filter((name) => /\.test\.tsx?$/.test(name) && !/\.nightly\./.test(name));
+}

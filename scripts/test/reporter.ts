@@ -1,0 +1,101 @@
+import { appendFileSync } from "node:fs";
+import { relative } from "node:path";
+import type { UserConsoleLog } from "vitest";
+import type { Reporter, SerializedError, TestCase, TestModule, TestRunEndReason, Vitest } from "vitest/node";
+import type { FileResult, RunResult } from "./results.ts";
+
+/**
+ * Reports a run to `scripts/test.ts`: a line of JSON for each file in the file that SLUICE_RESULTS names. It prints
+ * errors of failed tests and nothing else. A test that prints something fails.
+ */
+export default class ResultReporter implements Reporter {
+  private vitest: Vitest | undefined;
+  private readonly printed = new Map<string, string>();
+
+  onInit(vitest: Vitest): void {
+    this.vitest = vitest;
+  }
+
+  onUserConsoleLog({ taskId, type, content }: UserConsoleLog): void {
+    const key = taskId ?? "";
+    if (!this.printed.has(key)) this.printed.set(key, `printed to ${type}: ${firstLine(content)}`);
+  }
+
+  onTestModuleEnd(module: TestModule): void {
+    const file = `${module.project.name} ${relative(".", module.moduleId)}`;
+    const result: FileResult = {
+      project: module.project.name,
+      file: relative(".", module.moduleId),
+      seconds: readSeconds(module),
+      passed: 0,
+      skipped: 0,
+      failures: module.errors().map((error) => this.failure(file, error, module)),
+      slowest: [],
+    };
+    const output = this.printed.get(module.id);
+    if (output) result.failures.push(`${file}: ${output}`);
+    for (const test of module.children.allTests()) this.addTest(test, file, result);
+    result.slowest.sort((a, b) => b.seconds - a.seconds).splice(10);
+    write({ file: result });
+  }
+
+  onTestRunEnd(
+    modules: readonly TestModule[],
+    errors: readonly SerializedError[],
+    reason: TestRunEndReason,
+  ): void {
+    for (const error of errors) {
+      this.vitest?.logger.printError(error, { fullStack: true });
+      write({ failure: `outside tests${describeTest(error)}: ${firstLine(error.message)}` });
+    }
+    const output = this.printed.get("");
+    if (output) write({ failure: `outside tests: ${output}` });
+    write({ ended: reason, files: modules.length });
+  }
+
+  private addTest(test: TestCase, file: string, result: FileResult): void {
+    const { state, errors } = test.result();
+    const title = `${file} > ${test.fullName}`;
+    const output = this.printed.get(test.id);
+    if (state === "failed") {
+      for (const error of errors) result.failures.push(this.failure(title, error, test));
+    } else if (output) result.failures.push(`${title}: ${output}`);
+    else if (state === "passed") result.passed++;
+    else if (test.options.mode !== "skip" || !isFiltered(this.vitest)) result.skipped++;
+    const seconds = (test.diagnostic()?.duration ?? 0) / 1000;
+    if (seconds > 0.3) result.slowest.push({ title, seconds });
+  }
+
+  private failure(title: string, error: SerializedError, of: TestCase | TestModule): string {
+    this.vitest?.logger.error(`\n✗ ${title}`);
+    this.vitest?.logger.printError(error, { project: of.project });
+    return `${title}: ${firstLine(error.message)}`;
+  }
+}
+
+/** True where the arguments leave tests out, which are no skips then. */
+function isFiltered(vitest: Vitest | undefined): boolean {
+  return Boolean(vitest?.config.testNamePattern);
+}
+
+function write(result: RunResult): void {
+  appendFileSync(process.env["SLUICE_RESULTS"] ?? "/dev/null", `${JSON.stringify(result)}\n`);
+}
+
+function readSeconds(module: TestModule): number {
+  const { collectDuration, duration, environmentSetupDuration, prepareDuration, setupDuration } =
+    module.diagnostic();
+  const ms = collectDuration + duration + environmentSetupDuration + prepareDuration + setupDuration;
+  return Math.round(ms / 10) / 100;
+}
+
+function firstLine(text: unknown): string {
+  return String(text).trim().split("\n", 1)[0] ?? "";
+}
+
+/** Names the test that ran while an error was thrown outside it. */
+function describeTest(error: SerializedError): string {
+  const file = error["VITEST_TEST_PATH"] as string | undefined;
+  const test = error["VITEST_TEST_NAME"] as string | undefined;
+  return file ? ` (during ${relative(".", file)}${test ? ` > ${test}` : ""})` : "";
+}

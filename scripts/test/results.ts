@@ -1,0 +1,61 @@
+import { readFileSync } from "node:fs";
+import type { Durations } from "./durations.ts";
+
+/** Results of one test file in one project. */
+export interface FileResult {
+  readonly project: string;
+  readonly file: string;
+  readonly seconds: number;
+  passed: number;
+  skipped: number;
+  /** A line for each failed test: project, file, title and the first line of its error. */
+  readonly failures: string[];
+  /** The ten slowest tests over 300 ms. */
+  readonly slowest: { readonly title: string; readonly seconds: number }[];
+}
+
+/** A line of the results of a run. */
+export type RunResult =
+  | { readonly file: FileResult }
+  | { readonly failure: string }
+  | { readonly ended: string; readonly files: number };
+
+/** Reads the results of the runs so far, which `reporter.ts` wrote. */
+export function readResults(path: string) {
+  const lines = readFileSync(path, "utf8")
+    .split("\n")
+    .filter(Boolean)
+    .map((line) => JSON.parse(line) as RunResult);
+  return {
+    files: lines.flatMap((line) => ("file" in line ? [line.file] : [])),
+    failures: lines.flatMap((line) => ("failure" in line ? [line.failure] : [])),
+    ended: lines.filter((line) => "ended" in line).length,
+  };
+}
+
+/** Returns a line for each project. */
+export function describeProjects(files: readonly FileResult[]): string[] {
+  return [...Map.groupBy(files, ({ project }) => project)].map(([project, own]) => {
+    const seconds = own.reduce((sum, file) => sum + file.seconds, 0).toFixed(1);
+    const failed = own.reduce((sum, { failures }) => sum + failures.length, 0);
+    const passed = own.reduce((sum, file) => sum + file.passed, 0);
+    const counts = `${passed} passed${failed ? `, ${failed} failed` : ""}`;
+    return `${failed ? "✗" : "✓"} ${project}: ${counts} in ${own.length} files, ${seconds} s`;
+  });
+}
+
+/** Returns a line for each of the ten slowest tests. */
+export function describeSlowest(files: readonly FileResult[]): string[] {
+  const tests = files.flatMap(({ slowest }) => slowest).sort((a, b) => b.seconds - a.seconds);
+  return tests.slice(0, 10).map(({ title, seconds }) => `  ${seconds.toFixed(1)} s  ${title.slice(0, 140)}`);
+}
+
+/** Returns the seconds of each file. */
+export function collectDurations(files: readonly FileResult[]): Durations {
+  const durations: Durations = {};
+  for (const { project, file, seconds } of files) {
+    durations[project] ??= {};
+    durations[project][file] = seconds;
+  }
+  return durations;
+}
