@@ -22,7 +22,7 @@ import { runner } from "@sluice/durable/runner";
 import { createEmulator, type EmulatorOptions } from "@sluice/emulator";
 import { serve } from "@sluice/emulator/serve";
 import { createProxy, type GatewayProxy } from "@sluice/worker-proxy";
-import { quickWaits } from "./quick-waits.ts";
+import { createTestClock } from "./test-clock.ts";
 
 /* Turns on the server, end to end: devices with `remoteStorage` over sockets, a proxy with a runner, and the emulator. */
 
@@ -105,7 +105,7 @@ export function device(url: string, { whenBusy = "reject", send = fetch }: Devic
   const client = createClient({
     baseURL: url,
     scope: `device-${Math.random()}`,
-    clock: quickWaits,
+    clock: createTestClock(50),
     headers: { authorization: "ada" },
     fetch: (request) =>
       send(new Request(request, { signal: AbortSignal.any([request.signal, gone.signal]) })),

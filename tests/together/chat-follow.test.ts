@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startDurableProxy } from "../../packages/durable/test/support/workerd.js";
 import { KEY } from "../../packages/worker-proxy/test/support/key.js";
 import { chunk, done, finish, type Recorded } from "../../packages/worker-proxy/test/support/upstream.js";
-import { quickWaits } from "../support/quick-waits.ts";
+import { createTestClock } from "../support/test-clock.ts";
 
 let proxy: Awaited<ReturnType<typeof startDurableProxy>>;
 beforeAll(async () => {
@@ -31,7 +31,7 @@ function device(user = "user-1") {
   const events: ClientEvent[] = [];
   const client = createClient({
     baseURL: proxy.address,
-    clock: quickWaits,
+    clock: createTestClock(50),
     headers: { authorization: user },
     onEvent: (event) => events.push(event),
     fetch(request) {

@@ -10,7 +10,7 @@ import {
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { startDurableProxy } from "../../packages/durable/test/support/workerd.js";
 import { chunk, done, finish, says } from "../../packages/worker-proxy/test/support/upstream.js";
-import { quickWaits } from "../support/quick-waits.ts";
+import { createTestClock } from "../support/test-clock.ts";
 
 let proxy: Awaited<ReturnType<typeof startDurableProxy>>;
 beforeAll(async () => {
@@ -35,7 +35,7 @@ function page(storage: RecordStorage, { faults = [], retries = 0, request = {}, 
     baseURL: proxy.address,
     headers: { authorization: "user-1" },
     random: () => 0,
-    clock: quickWaits,
+    clock: createTestClock(50),
     retry: { limit: retries },
     async fetch(sent) {
       const fault = sent.method === "POST" ? faults.shift() : undefined;

@@ -8,7 +8,7 @@ import {
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startDurableProxy } from "../../packages/durable/test/support/workerd.js";
 import { chunk, done, finish } from "../../packages/worker-proxy/test/support/upstream.js";
-import { quickWaits } from "../support/quick-waits.ts";
+import { createTestClock } from "../support/test-clock.ts";
 
 let proxy: Awaited<ReturnType<typeof startDurableProxy>>;
 beforeAll(async () => {
@@ -31,7 +31,7 @@ function page(storage: RecordStorage, id = "a") {
   const connections: AbortController[] = [];
   const client = createClient({
     baseURL: proxy.address,
-    clock: quickWaits,
+    clock: createTestClock(50),
     headers: { authorization: "user-1" },
     fetch: (request) => {
       const connection = new AbortController();

@@ -11,7 +11,7 @@ import { createEmulator } from "@sluice/emulator";
 import * as v from "valibot";
 import { describe, expect, test } from "vitest";
 import { stoppedClock } from "../../packages/core/test/support/gateway.js";
-import { quickWaits } from "../support/quick-waits.ts";
+import { createTestClock } from "../support/test-clock.ts";
 
 /** A gateway of its own for each test, and a client with its key. */
 function gateway(options: Partial<Parameters<typeof createClient>[0]> = {}) {
@@ -105,7 +105,7 @@ describe("scenes have their own endings", () => {
   });
 
   test("[[429]] and [[500]]: refused after the retries", async () => {
-    const quick = { retry: { limit: 1, maxDelayMs: 1000 }, clock: quickWaits };
+    const quick = { retry: { limit: 1, maxDelayMs: 1000 }, clock: createTestClock(50) };
     const { error, emulator } = await failureOf("[[429]]", quick);
     expect(error).toMatchObject({ name: "APIError", status: 429, retryAfterMs: 1000 });
     expect(emulator.requests).toHaveLength(2);
@@ -113,7 +113,7 @@ describe("scenes have their own endings", () => {
   });
 
   test("[[429:1]]: the answer comes at the second request", async () => {
-    const { client, emulator } = gateway({ clock: quickWaits });
+    const { client, emulator } = gateway({ clock: createTestClock(50) });
     expect(await streamChat(client, ask("Rivers [[429:1]]")).result()).toMatchObject({ outcome: "complete" });
     expect(emulator.requests.map(({ status }) => status)).toEqual([429, 200]);
   });

@@ -2,7 +2,7 @@ import { createClient, createVideoTaskStore } from "@sluice/core";
 import { uploadMedia } from "@sluice/core/media";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { fileOf, startMediaProxy, starts } from "../../packages/durable/test/support/media.js";
-import { quickWaits } from "../support/quick-waits.ts";
+import { createTestClock } from "../support/test-clock.ts";
 
 /* A file's whole way: from the client through a real workerd into miniflare's R2, and by its link to the gateway. */
 
@@ -21,7 +21,7 @@ const bytesOf = async (url: string) => new Uint8Array(await (await fetch(url)).a
 const clientOf = (send: (request: Request) => Promise<Response> = fetch) =>
   createClient({
     baseURL: proxy.url.origin,
-    clock: quickWaits,
+    clock: createTestClock(50),
     headers: { authorization: "user-1" },
     fetch: send,
   });

@@ -111,7 +111,8 @@ describe.each(creates)("%s behind a proxy that remembers answers", (_, create) =
   });
 
   test("is never sent again where the proxy's memory of it was lost, and the error is the same each time", async () => {
-    const { page, bills, kill } = opened({ gateway: () => new Promise(() => {}) });
+    const { promise: held, reject: fail } = Promise.withResolvers<Response>();
+    const { page, bills, kill } = opened({ gateway: () => held });
     const { client } = page();
     void create(client, { idempotencyKey: "k" }).catch(() => {});
     await expect.poll(() => bills.length).toBe(1);
@@ -122,6 +123,8 @@ describe.each(creates)("%s behind a proxy that remembers answers", (_, create) =
         outcome: "unknown",
       });
     expect(bills).toHaveLength(1);
+    fail(new TypeError("terminated"));
+    await expect.poll(() => String(vi.mocked(console.error).mock.calls)).toContain("its storage failed");
   });
 
   test("is never sent again where the gateway's connection broke", async () => {

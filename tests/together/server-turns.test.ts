@@ -84,6 +84,8 @@ test("A chat that is closed leaves no promise open: its turns go on at the serve
   ]);
   expect(phone.chat.getSnapshot().error).toBeUndefined();
   expect(laptop.messages()[1]?.toolCalls).toMatchObject([{ state: "running" }]);
+  laptop.chat.stop();
+  await expect.poll(() => laptop.messages()[1]?.toolCalls).toMatchObject([{ state: "cancelled" }]);
 });
 
 test("A message that is stopped before its page has handed it over is given back, and is never asked", async () => {
