@@ -27,10 +27,8 @@ beforeEach(({ task }) => {
     noteHandles(task.name);
     const readRunning = () => [...timers].filter(([timer]) => isRunning(timer));
     if (task.concurrent || (await isGone(() => readRunning().length === 0))) return;
-    const [[, started]] = readRunning() as [[NodeJS.Timeout, Error]];
-    throw new Error(`Timers that still run after the test: ${readRunning().length}. Clear them.`, {
-      cause: started,
-    });
+    const places = new Set(readRunning().map(([, started]) => findPlace(started)));
+    throw new Error(`Timers still run after the test, started at ${[...places].join(", ")}. Clear them.`);
   });
 });
 
@@ -67,9 +65,10 @@ async function isGone(check: () => boolean): Promise<boolean> {
   return true;
 }
 
-/** Open handles that keep the process alive. */
+/** Open handles that keep the process alive. Channels between tabs live as long as their page. */
 function readHandles(): object[] {
-  return (process as unknown as { _getActiveHandles(): object[] })._getActiveHandles();
+  const handles = (process as unknown as { _getActiveHandles(): object[] })._getActiveHandles();
+  return handles.filter((handle) => handle.constructor.name !== "MessagePort");
 }
 
 /** Notes each timer that code starts by this global function. Returns the platform's own function. */
@@ -84,6 +83,14 @@ function watchTimers(name: "setTimeout" | "setInterval"): typeof setTimeout {
   Object.defineProperties(watched, Object.getOwnPropertyDescriptors(platform));
   globalThis[name] = Object.assign(watched, { platform }) as never;
   return platform;
+}
+
+/** Returns the place in the code that started a timer. */
+function findPlace({ stack = "" }: Error): string {
+  const lines = stack
+    .split("\n")
+    .filter((line) => /^\s+at /.test(line) && !line.includes(import.meta.filename));
+  return /([^/(]+\/[^/]+\/[^/]+):\d+\)?$/.exec(lines[0] ?? "")?.[0] ?? "an unknown place";
 }
 
 function isRunning(timer: NodeJS.Timeout): boolean {
