@@ -21,6 +21,25 @@ describe.skipIf(!hasChromium)("the studio's chat in Chromium (skipped where ther
   } = openChat();
 
   describe("an answer", () => {
+    test("has colored code, a table and a formula, within the policy of the page", async () => {
+      await askAndWait("Show me what you can do");
+      const code = room.studio.answer().getByRole("figure", { name: "Code: ts" });
+      await expect.poll(() => code.locator("[style*=color]").count()).toBeGreaterThan(20);
+      await room.studio.answer().getByRole("table").waitFor();
+      await expect.poll(() => room.studio.answer().locator(".katex").count()).toBeGreaterThan(3);
+    });
+
+    test("is requested again after a countdown, which can be cut short", async () => {
+      room.expected = /429/;
+      // long enough to look at it: the client waits for as long as the gateway says
+      const refusal = { status: 429, headers: { "retry-after": "25" }, json: { error: { message: "no" } } };
+      await room.page.route(COMPLETIONS, (route) => route.fulfill(refusal), { times: 1 });
+      await room.studio.ask("How does a canal lock work?");
+      await room.page.getByRole("timer").getByText("Too many requests. Retrying in").waitFor();
+      await button("Retry now").click();
+      await room.studio.answer().getByText("an elevator made of water").waitFor();
+    });
+
     test("Code has the colors of the theme that is chosen, and of the system where none is", async () => {
       room.studio.spend();
       await room.page.emulateMedia({ colorScheme: "light" });

@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { problemsOf } from "../support/axe.ts";
 import { hasChromium, openRoom } from "../support/studio-suite.ts";
 
@@ -7,12 +7,86 @@ const rooms = ["Chat", "Images", "Videos", "Assets", "Devices"] as const;
 const WIDTH = 1280;
 
 describe.skipIf(!hasChromium)("the shell of the studio in Chromium (skipped where there is none)", () => {
-  const expected = /Failed to load resource|ERR_FAILED|dynamically imported module/;
+  const expected = /Failed to load resource|ERR_FAILED|ERR_INTERNET_DISCONNECTED|dynamically imported module/;
   const studio = openRoom("chat", { speed: Number.POSITIVE_INFINITY }, expected, WIDTH);
   const title = (name: string) => studio.page.getByRole("heading", { level: 1, name, exact: true });
   const rail = () => studio.page.getByRole("navigation", { name: "Studio" });
   const visit = (room: string) => rail().getByRole("link", { name: room, exact: true }).click();
   beforeEach(() => title("Chat").waitFor());
+
+  test("says that a room could not load, and loads it on a second try", async () => {
+    const script = /\/videos-room-[^/]*\.js$/;
+    await studio.page.route(script, (route) => route.abort());
+    // before the page is idle, and loads it by itself
+    await studio.page.reload();
+    await visit("Videos");
+    const alert = studio.page.getByRole("alert");
+    await alert.getByText("This room could not load").waitFor();
+    await studio.page.unroute(script);
+    await alert.getByRole("button", { name: "Try again" }).click();
+    await title("Videos").waitFor();
+  });
+
+  test("shows no empty page between two rooms", async () => {
+    await studio.page.evaluate(() => {
+      const seen = { empty: 0, frames: 0 };
+      const look = () => {
+        seen.frames += 1;
+        if (![...document.querySelectorAll("main h1")].some((it) => it.checkVisibility())) seen.empty += 1;
+        requestAnimationFrame(look);
+      };
+      look();
+      Object.assign(globalThis, { seen });
+    });
+    for (const room of [...rooms].reverse()) {
+      await visit(room);
+      await title(room).waitFor();
+    }
+    const { empty, frames } = await studio.page.evaluate(
+      () => (globalThis as unknown as { seen: { empty: number; frames: number } }).seen,
+    );
+    expect(frames).toBeGreaterThan(0);
+    expect(empty).toBe(0);
+  });
+
+  test("keeps the page without a network, and opens what was pressed when it is back", async () => {
+    const context = studio.page.context();
+    onTestFinished(() => context.setOffline(false));
+    const script = /\/overlays-[^/]*\.js$/;
+    await studio.page.route(script, (route) => route.abort("internetdisconnected"));
+    // before the page is idle, and loads it by itself
+    await studio.page.reload();
+    await title("Chat").waitFor();
+    await context.setOffline(true);
+    await studio.page.keyboard.press("Control+k");
+    // other parts may be missing, too
+    await studio.page.getByRole("alert").getByText("Could not load.").last().waitFor();
+    await title("Chat").waitFor();
+    await studio.page.unroute(script);
+    await context.setOffline(false);
+    await studio.page.getByRole("combobox", { name: "Search and commands" }).waitFor();
+    await expect.poll(() => studio.page.getByRole("alert").count()).toBe(0);
+  });
+
+  test("puts what is written before the palette is loaded into its field, and gives the focus back", async () => {
+    const release = await studio.hold("**/overlays-*.js");
+    // before the page is idle, and loads it by itself
+    await studio.page.reload();
+    await studio.field("Message").focus();
+    await studio.page.keyboard.press("Control+k");
+    await studio.page.keyboard.type("ima");
+    await release();
+    const search = studio.page.getByRole("combobox", { name: "Search and commands" });
+    await search.waitFor();
+    await studio.page.keyboard.type("ges");
+    await expect.poll(() => search.inputValue()).toBe("images");
+    await studio.page.getByRole("option", { name: "Images", selected: true }).waitFor();
+    await studio.page.keyboard.press("Escape");
+    await expect
+      .poll(() => studio.field("Message").evaluate((it) => it === document.activeElement))
+      .toBe(true);
+    await expect.poll(() => studio.field("Message").inputValue()).toBe("");
+  });
 
   test("keeps the button of a menu that could not load, and opens the menu on a second try", async () => {
     const script = /\/popups-[^/]*\.js$/;

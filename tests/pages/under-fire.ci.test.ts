@@ -65,9 +65,7 @@ async function meetRedirect(send: Send): Promise<void> {
 describe("the client in Node", () => {
   const send: Send = (asked) => ask({ ...asked, baseURL: fire.url, apiKey: KEY });
   for (const fault of faults)
-    test(`meets ${fault.name}`, { tags: fault.megabytes ? ["long"] : [] }, () =>
-      meet(fault, fault.inNode ?? fault.ends, send),
-    );
+    test(`meets ${fault.name}`, () => meet(fault, fault.inNode ?? fault.ends, send));
 
   test("meets a redirect to another host, and sends nothing there", () => meetRedirect(send));
 
@@ -97,37 +95,33 @@ describe("the client in Node", () => {
   });
 });
 
-describe.skipIf(!findChromium())(
-  "the client in Chromium (skipped where there is none)",
-  { tags: ["long"] },
-  () => {
-    let opened: Page;
-    const site = createServer((_, response) => response.end(html));
-    let html = "";
-    beforeAll(async () => {
-      html = await builtPage("../fire/page.ts");
-      await new Promise<void>((ready) => site.listen(0, "127.0.0.1", ready));
-      opened = await (await sharedBrowser()).newPage();
-      await opened.goto(`http://127.0.0.1:${(site.address() as AddressInfo).port}/`);
-    });
-    afterAll(async () => {
-      await opened.context().close();
-      site.close();
-    });
+describe.skipIf(!findChromium())("the client in Chromium (skipped where there is none)", () => {
+  let opened: Page;
+  const site = createServer((_, response) => response.end(html));
+  let html = "";
+  beforeAll(async () => {
+    html = await builtPage("../fire/page.ts");
+    await new Promise<void>((ready) => site.listen(0, "127.0.0.1", ready));
+    opened = await (await sharedBrowser()).newPage();
+    await opened.goto(`http://127.0.0.1:${(site.address() as AddressInfo).port}/`);
+  });
+  afterAll(async () => {
+    await opened.context().close();
+    site.close();
+  });
 
-    for (const fault of faults)
-      test(`meets ${fault.name}`, () =>
-        meet(fault, fault.inPage ?? fault.ends, (asked) =>
-          opened.evaluate((asked) => page.ask(asked), { ...asked, baseURL: fire.url, apiKey: KEY }),
-        ));
-  },
-);
+  for (const fault of faults)
+    test(`meets ${fault.name}`, () =>
+      meet(fault, fault.inPage ?? fault.ends, (asked) =>
+        opened.evaluate((asked) => page.ask(asked), { ...asked, baseURL: fire.url, apiKey: KEY }),
+      ));
+});
 
 /** The ways on which a stream goes through the proxy: unread, and counted for a budget. */
 describe.each([
   ["unread", {}],
   ["read", { budget: { user: 1_000_000_000 } }],
-])("the proxy in workerd, by which answers are passed on %s,", { tags: ["long"] }, (_, plan) => {
+])("the proxy in workerd, by which answers are passed on %s,", (_, plan) => {
   let proxy: Awaited<ReturnType<typeof startAttacked>>;
   beforeAll(async () => {
     proxy = await startAttacked({
