@@ -1,11 +1,6 @@
 import { readFileSync } from "node:fs";
-import { describe, expect, test } from "vitest";
-import { closingWithObjects, testTemplate } from "../support/template-cases.ts";
+import { expect, test } from "vitest";
 import { configOf, template } from "../support/worker-template.ts";
-
-describe("the template by wrangler.durable.jsonc", () => {
-  testTemplate("wrangler.durable.jsonc", 52.4, closingWithObjects);
-});
 
 const shared = ["name", "compatibility_date", "compatibility_flags", "workers_dev", "preview_urls", "vars"];
 
