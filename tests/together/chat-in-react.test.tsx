@@ -5,6 +5,7 @@ import { cleanup, fireEvent, render, screen, within } from "@testing-library/rea
 import type { FunctionComponent } from "react";
 import { afterAll, afterEach, beforeEach, expect, onTestFinished, test, vi } from "vitest";
 import { filesOfPage } from "../support/page-files.ts";
+import { createTestClock } from "../support/test-clock.ts";
 
 /* The files of the guide "A chat in React", used as a reader would: /api is the proxy of the page. */
 
@@ -103,7 +104,7 @@ test("all versions of an answer are compared, and exported with their parents", 
     ExportButton: FunctionComponent<{ chat: UseChatStreamResult; save: (json: string) => void }>;
   }>("export-button.tsx");
   const saved: { id: string; parentId?: string; message: { content: string } }[] = [];
-  const client = createClient({ baseURL: "/api" });
+  const client = createClient({ baseURL: "/api", clock: createTestClock() });
   function Chat() {
     const chat = useChatStream({ model: "delta-5.3" });
     return (

@@ -15,6 +15,7 @@ import { act, cleanup, fireEvent, render, waitFor, within } from "@testing-libra
 import * as v from "valibot";
 import { afterEach, describe, expect, test } from "vitest";
 import { stoppedClock } from "../../packages/core/test/support/gateway.js";
+import { createTestClock } from "../support/test-clock.ts";
 
 afterEach(cleanup);
 
@@ -286,7 +287,7 @@ test("The last 200 calls are kept, and the panel says how many are not", async (
 
 test("The chats of the hooks are listed with their state, and none of their texts", async () => {
   const emulator = createEmulator({ speed: Number.POSITIVE_INFINITY });
-  const client = createClient(emulator.clientOptions);
+  const client = createClient({ ...emulator.clientOptions, clock: createTestClock() });
   let chat: ReturnType<typeof useChatStream> | undefined;
   function Chat() {
     chat = useChatStream({ id: "reef", model: "delta-5.3" });
