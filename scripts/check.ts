@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 
 /*
  * pnpm check [name] [arguments]: one check of the repository. Without a name: types, style and unused, as an edit needs
- * them. `pnpm test` and `pnpm test --long` run all of them.
+ * them. `pnpm test` and `.ci/run` run all of them.
  */
 
 const packages = ["pnpm", "-r", "--filter", "./packages/*"];

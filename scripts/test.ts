@@ -1,6 +1,6 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { appendFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { installChromium } from "./chromium.ts";
 import { readArguments } from "./test/arguments.ts";
 import { recordDurations } from "./test/durations.ts";
@@ -47,9 +47,11 @@ const scripts: Readonly<Record<"quick" | Tier, readonly (readonly string[])[]>> 
   ],
 };
 /** Files above which a second run would prove nothing: something is broken. */
-const MOST_RERUNS = 10;
+const MAX_RERUNS = 10;
+/** Repeats of the test files that a change touches, in CI. */
+const CHANGED_REPEATS = 3;
 
-const { mode, repeat, isRecording, env, rest } = readArguments(process.argv.slice(2));
+const { mode, repeat: times, isRecording, env, rest } = readArguments(process.argv.slice(2));
 const folder = mkdtempSync(join(tmpdir(), "sluice-test-"));
 process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
 const failures: string[] = [];
@@ -59,13 +61,11 @@ const files: FileResult[] = [];
 if (mode !== "quick" && !installChromium() && process.env["CI"])
   failures.push("Under CI a browser is required.");
 if (failures.length > 0) end();
-if (repeat !== undefined) {
-  const report = await repeatFiles(repeat, rest, env, folder);
-  for (const line of report.lines) console.log(line);
-  failures.push(...report.failures);
-} else {
+if (times !== undefined) await repeat(times, rest);
+else {
   await runTier(mode === "ci" ? "test" : mode);
   if (mode === "ci" && failures.length === 0) await runTier("ci");
+  if (mode === "ci" && failures.length === 0) await repeat(CHANGED_REPEATS, []);
 }
 end();
 
@@ -90,7 +90,7 @@ async function runTier(tier: "quick" | Tier): Promise<void> {
     failures.push("a run of vitest ended without results");
   failures.push(...read.failures);
   files.push(...read.files);
-  if (mode === "ci" && failed.length <= MOST_RERUNS) for (const file of failed) await runAgain(file);
+  if (mode === "ci" && failed.length <= MAX_RERUNS) for (const file of failed) await runAgain(file);
   failures.push(...files.flatMap((file) => file.failures.splice(0)));
 }
 
@@ -100,6 +100,12 @@ async function runScripts(tier: "quick" | Tier): Promise<void> {
     console.log(line);
     if (failure) failures.push(failure);
   }
+}
+
+async function repeat(count: number, chosen: readonly string[]): Promise<void> {
+  const report = await repeatFiles(count, chosen, env, folder);
+  console.log(report.line);
+  failures.push(...report.failures);
 }
 
 /** Runs a failed file once more, alone. If it passes, its failures are listed as flaky. */
@@ -115,6 +121,13 @@ async function runAgain(file: FileResult): Promise<void> {
   file.passed = again.files.reduce((sum, { passed }) => sum + passed, 0);
 }
 
+/** Adds flaky tests to the list that CI keeps as an artifact. A test that is on it twice in ten runs is fixed first. */
+function addToFlakyList(lines: readonly string[]): void {
+  const list = join(import.meta.dirname, "../node_modules/.cache/sluice/flaky.txt");
+  mkdirSync(dirname(list), { recursive: true });
+  appendFileSync(list, lines.map((line) => `${new Date().toISOString()} ${line}\n`).join(""));
+}
+
 /** Prints the last lines, of which CI reads the last one. */
 function end(): never {
   const passed = files.reduce((sum, file) => sum + file.passed, 0);
@@ -125,8 +138,9 @@ function end(): never {
     if (slowest.length > 0) console.log(["the slowest tests:", ...slowest].join("\n"));
   }
   if (isRecording && failures.length === 0) recordDurations(collectDurations(files));
-  if (repeat === undefined && passed === 0 && failures.length === 0) failures.push("no test ran");
+  if (times === undefined && passed === 0 && failures.length === 0) failures.push("no test ran");
   for (const line of flaky) console.log(`flaky: ${line}`);
+  if (flaky.length > 0) addToFlakyList(flaky);
   for (const line of failures) console.log(`✗ ${line}`);
   console.log(`${passed} passed, ${failures.length} failed${skipped ? `, ${skipped} skipped` : ""}`);
   process.exit(failures.length > 0 ? 1 : 0);

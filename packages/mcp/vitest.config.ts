@@ -21,6 +21,5 @@ export default defineConfig({
     environment: "node",
     include: ["test/**/*.test.ts"],
     root: source("."),
-    testTimeout: 60_000,
   },
 });

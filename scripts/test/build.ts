@@ -30,7 +30,8 @@ export async function buildPackages(): Promise<void> {
     if (isBuilt && existsSync(stamp) && readFileSync(stamp, "utf8") === hash) return;
     rmSync(stamp, { force: true });
     await promisify(execFile)("pnpm", ["run", "build"], { cwd: root, maxBuffer: 1e8 }).catch((error) => {
-      throw new Error(`The build failed.\n${error.stdout ?? ""}${error.stderr || error.message}`);
+      const hint = error.code === "ENOENT" ? " (start the tests by npx -y pnpm@12.21.0)" : "";
+      throw new Error(`The build failed${hint}.\n${error.stdout ?? ""}${error.stderr || error.message}`);
     });
     mkdirSync(dirname(stamp), { recursive: true });
     writeFileSync(stamp, hash);

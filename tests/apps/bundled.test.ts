@@ -1,12 +1,12 @@
-import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { globSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { build } from "vite";
-import { afterAll, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
+import { temporaryFolder } from "../support/temporary.ts";
 
 /* A page that uses all of the packages, as its bundler sees it. `pnpm everywhere` has other bundlers, and runs a page of each. */
 
-const folder = join(import.meta.dirname, "../.tmp/bundled");
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = temporaryFolder("bundled");
 
 /** Every entry for pages: those of the core and of React, but one file for pages without a bundler. */
 const entries = ["core", "react"].flatMap((name) => {
@@ -20,7 +20,6 @@ test("A page that imports every entry is built without a warning, though much of
   expect(entries.length).toBeGreaterThan(7);
   const imports = entries.map((entry, at) => `import * as all${at} from "${entry}";\n`);
   const names = entries.map((_, at) => `all${at}`);
-  mkdirSync(folder, { recursive: true });
   const page = join(folder, "page.js");
   writeFileSync(page, `${imports.join("")}globalThis.all = [${names}];\n`);
   const warnings: string[] = [];
@@ -47,7 +46,6 @@ test.each([
   ["production", false],
   ["development", true],
 ])("A page with the developer tools, built for %s, has them: %s", async (mode, isThere) => {
-  mkdirSync(folder, { recursive: true });
   const page = join(folder, `devtools-${mode}.js`);
   writeFileSync(
     page,

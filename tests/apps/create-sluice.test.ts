@@ -5,7 +5,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, describe, expect, test } from "vitest";
 
-/* Folders as the built command leaves them. `new-apps.test.ts` installs and runs them. */
+/* Folders as the built command leaves them. `new-apps.ci.test.ts` installs and runs them. */
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 const command = join(root, "packages/create-sluice/dist/cli.js");
@@ -54,7 +54,7 @@ const vite = {
     "import react from '@vitejs/plugin-react'\nimport { defineConfig } from 'vite'\n\nexport default defineConfig({\n  plugins: [react()],\n})\n",
   "src/main.tsx": "mine",
   "src/App.tsx":
-    "import '../App.css'\n\nfunction App() {\n  return (\n    <>\n      <h1>Mine</h1>\n    </>\n  )\n}\n\nexport default App\n",
+    "import './App.css'\n\nfunction App() {\n  return (\n    <>\n      <h1>Mine</h1>\n    </>\n  )\n}\n\nexport default App\n",
 };
 const next = {
   "package.json": JSON.stringify({
@@ -210,7 +210,7 @@ describe("--add", () => {
     expect(printed).toContain("  +   plugins: [cloudflare(), react()],\n");
     expect(printed).toContain("  +       <ChatApp models={modelNames} />\n");
     expect(read("exist/src/App.tsx")).toBe(
-      `import { modelNames } from '../../server/models'\nimport { ChatApp } from '../chat/app'\n${vite[
+      `import { modelNames } from '../server/models'\nimport { ChatApp } from './chat/app'\n${vite[
         "src/App.tsx"
       ].replace("<>\n", "<>\n      <ChatApp models={modelNames} />\n")}`,
     );
@@ -268,7 +268,7 @@ describe("--add", () => {
     expect(manifestOf("site").scripts["check:deploy"]).toMatch(
       /^node --disable-warning=\w+ scripts\/check-deploy.ts$/,
     );
-    expect(read("site/src/app/chat/page.tsx")).toContain('from "../../../../chat/app"');
+    expect(read("site/src/app/chat/page.tsx")).toContain('from "../../../chat/app"');
     expect(read("site/src/app/api/[...path]/route.ts")).toContain('from "../../../../server/answer"');
     expect(read("site/tsconfig.json")).toContain('"allowImportingTsExtensions": true,\n    "noEmit": true');
     expect(printed).not.toContain("TO DO");

@@ -1,16 +1,17 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
 import { createEmulator, type Emulator } from "@sluice/emulator";
 import { type Served, serve } from "@sluice/emulator/serve";
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
+import { temporaryFolder } from "../support/temporary.ts";
 
 /* The examples of one or two files, run as they are: scripts as processes on the built packages, servers by their `fetch`. */
 
 const examples = fileURLToPath(new URL("../../examples", import.meta.url));
-const folder = `${import.meta.dirname}/../.tmp/examples`;
+const folder = temporaryFolder("examples");
 const deno = createRequire(new URL("../../packages/worker-proxy/package.json", import.meta.url)).resolve(
   "deno/bin.cjs",
 );
@@ -21,14 +22,10 @@ const emulator: Emulator = createEmulator({ apiKeys: [env.GATEWAY_API_KEY], cloc
 let gateway: Served;
 
 beforeAll(async () => {
-  mkdirSync(folder, { recursive: true });
   gateway = await serve(emulator, { port: 0 });
 });
 beforeEach(() => emulator.reset());
-afterAll(async () => {
-  rmSync(folder, { recursive: true, force: true });
-  await gateway.close();
-});
+afterAll(() => gateway.close());
 
 /** Starts a script; `printed` resolves to its output and its exit code when it has ended. */
 function start(command: string, args: readonly string[]) {

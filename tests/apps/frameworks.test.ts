@@ -1,18 +1,16 @@
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { type ChatState, type ChatStore, createChatStore, createClient, type Store } from "@sluice/core";
 import { createEmulator } from "@sluice/emulator";
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
+import { temporaryFolder } from "../support/temporary.ts";
 
 /*
  * The adapters of the guides, run as they stand there. Each stand-in of a framework does what its own documentation
- * says of the function. Vue and Svelte themselves run in examples-pages.test.ts.
+ * says of the function. Vue and Svelte themselves run in examples-pages.ci.test.ts.
  */
 
-const folder = `${import.meta.dirname}/../.tmp/frameworks`;
+const folder = temporaryFolder("frameworks");
 const guides = `${import.meta.dirname}/../../docs/guides`;
-
-beforeAll(() => mkdirSync(folder, { recursive: true }));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 /** The first named module of a framework's guide, with the imports of the framework taken from the global of its name. */
 async function adapter(framework: string): Promise<Record<string, unknown>> {

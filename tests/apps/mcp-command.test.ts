@@ -13,7 +13,7 @@ import { expect, onTestFinished, test } from "vitest";
 /* The built commands of @sluice/mcp in processes of their own, as an agent and a terminal start them. */
 
 const KEY = "sk-canary-0123456789abcdef";
-const dist = (file: string) => fileURLToPath(new URL(`../packages/mcp/dist/${file}`, import.meta.url));
+const dist = (file: string) => fileURLToPath(new URL(`../../packages/mcp/dist/${file}`, import.meta.url));
 
 function temporaryFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), "sluice-mcp-"));

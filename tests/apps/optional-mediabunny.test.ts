@@ -14,8 +14,8 @@ registerHooks({
     return next(isOurs ? specifier.replace(/\\.js$/, ".ts") : specifier, context);
   },
 });
-const { checkMedia, measureWith, probeMedia, toDataURI } = await import("../packages/core/src/entries/media.ts");
-const { CustomSource, Input, MP3, MP4, QTFF, WAVE } = await import("../packages/core/node_modules/mediabunny/dist/bundles/mediabunny.mjs");
+const { checkMedia, measureWith, probeMedia, toDataURI } = await import("./packages/core/src/entries/media.ts");
+const { CustomSource, Input, MP3, MP4, QTFF, WAVE } = await import("./packages/core/node_modules/mediabunny/dist/bundles/mediabunny.mjs");
 const gif = new Blob([new TextEncoder().encode("GIF89a"), new Uint8Array([44, 1, 250, 0, 0, 0, 0])]);
 const wav = new File(["RIFF", new Uint8Array(4), "WAVEfmt ", new Uint8Array(64)], "reef.wav");
 const check = () => checkMedia(wav, "reference_audio").then(
@@ -24,7 +24,7 @@ const check = () => checkMedia(wav, "reference_audio").then(
 );
 const { width } = await probeMedia(gif);
 const unset = await check();
-measureWith(() => import("../packages/core/src/entries/mediabunny.ts"));
+measureWith(() => import("./packages/core/src/entries/mediabunny.ts"));
 const missing = await check();
 measureWith(async () => ({ default: {} }));
 const other = await check();

@@ -6,6 +6,7 @@ import { renderToStaticMarkup } from "react-dom/server";
 import { expect, test } from "vitest";
 import { Chat } from "../../examples/registry/components/sluice/chat.tsx";
 import { MessageCost } from "../../examples/registry/components/sluice/message-cost.tsx";
+import { createTestClock } from "../support/test-clock.ts";
 
 /* Components of the registry, as their HTML. `registry-apps.test.ts` shows them in a browser. */
 
@@ -47,7 +48,7 @@ test("MessageCost says nothing of a model without prices", () => {
 });
 
 test("Chat takes words of its own", () => {
-  const client = createClient({ baseURL: "https://gateway.example.com" });
+  const client = createClient({ baseURL: "https://gateway.example.com", clock: createTestClock() });
   function Page() {
     const chat = useChatStream({ id: "a", model: "delta-5.3" });
     return <Chat chat={chat} id="a" model="delta-5.3" words={{ messages: "Nachrichten" }} />;

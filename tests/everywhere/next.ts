@@ -60,20 +60,23 @@ async function withNext<Result>(
   const next = [process.execPath, join(folder, "node_modules/next/dist/bin/next")];
   if (!existsSync(join(at, ".next/BUILD_ID")))
     run([...next, "build"], at, { NODE_ENV: "production", NEXT_TELEMETRY_DISABLED: "1" });
-  const port = await freePort();
-  const address = `http://127.0.0.1:${port}`;
-  const [program = "", ...args] = [...next, "start", "-H", "127.0.0.1", "-p", String(port)];
-  const child = spawn(program, args, {
-    cwd: at,
-    env: { ...process.env, NODE_ENV: "production", GATEWAY_URL: servers.gateway, PAGE_ORIGIN: address },
-    stdio: ["ignore", "pipe", "inherit"],
-  });
-  try {
-    for await (const line of createInterface(child.stdout)) if (line.includes("Ready")) break;
-    return await work(address);
-  } finally {
-    child.kill();
+  // another process may take the port before the app does
+  for (let left = 5; left > 0; left -= 1) {
+    const address = `http://127.0.0.1:${await freePort()}`;
+    const [program = "", ...args] = [...next, "start", "-H", "127.0.0.1", "-p", new URL(address).port];
+    const child = spawn(program, args, {
+      cwd: at,
+      env: { ...process.env, NODE_ENV: "production", GATEWAY_URL: servers.gateway, PAGE_ORIGIN: address },
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    try {
+      for await (const line of createInterface(child.stdout))
+        if (line.includes("Ready")) return await work(address);
+    } finally {
+      child.kill();
+    }
   }
+  throw new Error("Next did not start");
 }
 
 /** A port that was free a moment ago: the app has to know its address before it starts. */

@@ -34,7 +34,7 @@ export function coveragePage(): string {
     "",
     "## Media files",
     "",
-    "What only the bytes can tell is checked by `@sluice/core/media` before a file is sent; `packages/core/test/media.test.ts` has a test for each.",
+    "What only the bytes can tell is checked by `@sluice/core/media` before a file is sent; `packages/core/test/platform/media.test.ts` has a test for each.",
     "",
     "| used as | limits | rules |",
     "|---|---|---|",

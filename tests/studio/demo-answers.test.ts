@@ -19,7 +19,12 @@ const emulator = createEmulator({
   speed: Number.POSITIVE_INFINITY,
   chat: createDemoScript(),
 });
-const client = createClient({ baseURL: "https://gateway.test", fetch: emulator.fetch, apiKey: "sk-test" });
+const client = createClient({
+  baseURL: "https://gateway.test",
+  fetch: emulator.fetch,
+  apiKey: "sk-test",
+  onEvent: () => {},
+});
 const files = new Map(readAnswers().map((answer) => [answer.id, answer]));
 const chats = demoPrompts.filter(({ room }) => room === "chat");
 const tools = ["roll_dice", "save_note", "pick_color"].map((name) => ({

@@ -10,6 +10,7 @@ import { conversations, conversationsObject, type ObjectNamespace } from "@sluic
 import { openObjects } from "@sluice/durable/node";
 import { runner } from "@sluice/durable/runner";
 import { createProxy, type GatewayProxy } from "@sluice/worker-proxy";
+import { createTestClock } from "./test-clock.ts";
 
 interface Env {
   readonly CONVERSATIONS: ObjectNamespace;
@@ -66,6 +67,7 @@ export function openServer({ hasSchedules = false, ...extra }: ServerOptions = {
     const open = new Set<AbortController>();
     const client = createClient({
       baseURL: "https://proxy.example.com",
+      clock: createTestClock(),
       scope: `device-${++devices}-${Math.random()}`,
       async fetch(given) {
         if (!state.isOnline) throw new TypeError("fetch failed");

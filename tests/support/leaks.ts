@@ -65,10 +65,13 @@ async function isGone(check: () => boolean): Promise<boolean> {
   return true;
 }
 
-/** Open handles that keep the process alive. Channels between tabs live as long as their page. */
+/**
+ * Open handles that keep the process alive. Channels between tabs live as long as their page. The input and output of
+ * the process open at their first use.
+ */
 function readHandles(): object[] {
-  const handles = (process as unknown as { _getActiveHandles(): object[] })._getActiveHandles();
-  return handles.filter((handle) => handle.constructor.name !== "MessagePort");
+  const handles = (process as unknown as { _getActiveHandles(): { fd?: number }[] })._getActiveHandles();
+  return handles.filter((handle) => handle.constructor.name !== "MessagePort" && (handle.fd ?? 3) > 2);
 }
 
 /** Notes each timer that code starts by this global function. Returns the platform's own function. */

@@ -44,6 +44,7 @@ export function openRoom(
   options: QuickStudioOptions = {},
   // the browser tells of every answer that is not 200
   expected = /Failed to load resource/,
+  width = WIDTH,
 ): StudioSuite {
   let server: QuickStudio;
   let browser: Browser;
@@ -55,13 +56,13 @@ export function openRoom(
     const clock = { now: () => startedAt + ahead, sleep: async () => {} };
     const time = options.speed === undefined ? { clock } : {};
     [server, browser] = await Promise.all([startQuickStudio({ ...time, ...options }), sharedBrowser()]);
-  }, 60_000);
+  });
   afterAll(() => server.close());
   beforeEach(async () => {
     ahead = 0;
     startedAt = Date.now();
     server.emulator.reset();
-    studio = await reopenStudio(browser, `${server.address}/#/${room}`, WIDTH);
+    studio = await reopenStudio(browser, `${server.address}/#/${room}`, width);
   });
   afterEach(async () => {
     await studio.close();

@@ -4,11 +4,12 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startDurableProxy } from "../../packages/durable/test/support/workerd.js";
 import { KEY } from "../../packages/worker-proxy/test/support/key.js";
 import { chunk, done, finish, type Recorded } from "../../packages/worker-proxy/test/support/upstream.js";
+import { createTestClock } from "../support/test-clock.ts";
 
 let proxy: Awaited<ReturnType<typeof startDurableProxy>>;
 beforeAll(async () => {
   proxy = await startDurableProxy();
-}, 60_000);
+});
 afterAll(() => proxy.close());
 
 const question = { model: "delta-5.3", messages: [{ role: "user", content: "Hello" }] } as const;
@@ -30,6 +31,7 @@ function device(user = "user-1") {
   const events: ClientEvent[] = [];
   const client = createClient({
     baseURL: proxy.address,
+    clock: createTestClock(50),
     headers: { authorization: user },
     onEvent: (event) => events.push(event),
     fetch(request) {

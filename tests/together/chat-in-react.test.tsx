@@ -3,8 +3,9 @@ import { createEmulator } from "@sluice/emulator";
 import { GatewayProvider, type UseChatStreamResult, useChatStream } from "@sluice/react";
 import { cleanup, fireEvent, render, screen, within } from "@testing-library/react";
 import type { FunctionComponent } from "react";
-import { afterAll, afterEach, beforeEach, expect, test, vi } from "vitest";
+import { afterAll, afterEach, beforeEach, expect, onTestFinished, test, vi } from "vitest";
 import { filesOfPage } from "../support/page-files.ts";
+import { createTestClock } from "../support/test-clock.ts";
 
 /* The files of the guide "A chat in React", used as a reader would: /api is the proxy of the page. */
 
@@ -82,6 +83,9 @@ test("a tool of the whole chat runs when the user has allowed it", async () => {
 });
 
 test("the list of chats begins a new one, removes one, and brings it back", async () => {
+  // a removed chat is deleted 10 seconds later
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"], shouldAdvanceTime: true });
+  onTestFinished(() => void vi.useRealTimers());
   await open("app.tsx");
   press("New chat");
   ask("How old is the moon?");
@@ -100,7 +104,7 @@ test("all versions of an answer are compared, and exported with their parents", 
     ExportButton: FunctionComponent<{ chat: UseChatStreamResult; save: (json: string) => void }>;
   }>("export-button.tsx");
   const saved: { id: string; parentId?: string; message: { content: string } }[] = [];
-  const client = createClient({ baseURL: "/api" });
+  const client = createClient({ baseURL: "/api", clock: createTestClock() });
   function Chat() {
     const chat = useChatStream({ model: "delta-5.3" });
     return (

@@ -17,6 +17,7 @@ import { createEmulator } from "@sluice/emulator";
 import { createProxy } from "@sluice/worker-proxy";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { createObjectHost } from "../support/object-host.ts";
+import { createTestClock } from "../support/test-clock.ts";
 
 /* A picture and a film that are asked for in a chat, before the emulator. */
 
@@ -73,6 +74,7 @@ function page(
   const client = createClient({
     ...(proxy === undefined ? options : { baseURL: proxy, headers: { authorization: "user-1" } }),
     retry: { limit: 0 },
+    clock: createTestClock(),
     async fetch(request) {
       isDead ||= dies(request);
       // what has left the page arrives all the same

@@ -10,11 +10,12 @@ import {
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { startDurableProxy } from "../../packages/durable/test/support/workerd.js";
 import { chunk, done, finish, says } from "../../packages/worker-proxy/test/support/upstream.js";
+import { createTestClock } from "../support/test-clock.ts";
 
 let proxy: Awaited<ReturnType<typeof startDurableProxy>>;
 beforeAll(async () => {
   proxy = await startDurableProxy();
-}, 60_000);
+});
 afterAll(() => proxy.close());
 
 const stream = { "content-type": "text/event-stream" };
@@ -34,6 +35,7 @@ function page(storage: RecordStorage, { faults = [], retries = 0, request = {}, 
     baseURL: proxy.address,
     headers: { authorization: "user-1" },
     random: () => 0,
+    clock: createTestClock(50),
     retry: { limit: retries },
     async fetch(sent) {
       const fault = sent.method === "POST" ? faults.shift() : undefined;

@@ -8,11 +8,12 @@ import {
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startDurableProxy } from "../../packages/durable/test/support/workerd.js";
 import { chunk, done, finish } from "../../packages/worker-proxy/test/support/upstream.js";
+import { createTestClock } from "../support/test-clock.ts";
 
 let proxy: Awaited<ReturnType<typeof startDurableProxy>>;
 beforeAll(async () => {
   proxy = await startDurableProxy();
-}, 60_000);
+});
 afterAll(() => proxy.close());
 
 /** A gateway that has begun to answer; the test says the rest. */
@@ -30,6 +31,7 @@ function page(storage: RecordStorage, id = "a") {
   const connections: AbortController[] = [];
   const client = createClient({
     baseURL: proxy.address,
+    clock: createTestClock(50),
     headers: { authorization: "user-1" },
     fetch: (request) => {
       const connection = new AbortController();

@@ -15,6 +15,7 @@ import { act, cleanup, fireEvent, render, waitFor, within } from "@testing-libra
 import * as v from "valibot";
 import { afterEach, describe, expect, test } from "vitest";
 import { stoppedClock } from "../../packages/core/test/support/gateway.js";
+import { createTestClock } from "../support/test-clock.ts";
 
 afterEach(cleanup);
 
@@ -286,7 +287,7 @@ test("The last 200 calls are kept, and the panel says how many are not", async (
 
 test("The chats of the hooks are listed with their state, and none of their texts", async () => {
   const emulator = createEmulator({ speed: Number.POSITIVE_INFINITY });
-  const client = createClient(emulator.clientOptions);
+  const client = createClient({ ...emulator.clientOptions, clock: createTestClock() });
   let chat: ReturnType<typeof useChatStream> | undefined;
   function Chat() {
     chat = useChatStream({ id: "reef", model: "delta-5.3" });
@@ -319,7 +320,7 @@ test("A run of a tool is listed with its outcome, and none of its arguments", as
   const { client, view, show, text } = await open({ script });
   const parameters = v.object({ place: v.string() });
   const look = defineTool({ name: "look", description: "Looks", parameters, execute: () => "blue" });
-  const chat = createChatStore(client, { id: "reef", model: "delta-5.3", tools: [look] });
+  const chat = createChatStore(client, { id: "reef", model: "alpha-v4.1-flash", tools: [look] });
   await act(() => chat.send("Which colour has the sky?"));
   show("Chats");
   await waitFor(() =>

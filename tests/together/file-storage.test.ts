@@ -90,21 +90,6 @@ test("a record without JSON, or a folder that is missing, rejects and changes no
   );
 });
 
-test("a write beside 100,000 records appends the bytes of its own record", { tags: ["long"] }, async () => {
-  const path = newFile();
-  const storage = fileStorage(path);
-  await storage.write(
-    "a",
-    new Map(Array.from({ length: 100_000 }, (_, at) => [`${at}`, { at, text: "a".repeat(200) }])),
-  );
-  const before = await readFile(path);
-  await storage.write("a", records(["new", 1]));
-  const after = await readFile(path);
-  expect(after.length - before.length).toBeLessThan(100);
-  expect(after.subarray(0, before.length).equals(before)).toBe(true);
-  expect((await fileStorage(path).read("a")).size).toBe(100_001);
-});
-
 test("a watcher gets the writes of another process, and none that were there before", async () => {
   const path = newFile();
   const [one, other] = [fileStorage(path), fileStorage(path)];

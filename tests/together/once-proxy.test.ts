@@ -1,9 +1,7 @@
 import {
   type Client,
-  type ClientOptions,
   createAsset,
   createAssetStore,
-  createClient,
   createImageStore,
   createVideoTask,
   createVideoTaskStore,
@@ -14,27 +12,19 @@ import {
   type RequestOptions,
   requestEpsilon,
 } from "@sluice/core";
-import { once, onceObject } from "@sluice/durable";
 import { createEmulator } from "@sluice/emulator";
-import { createProxy, type ProxyOptions } from "@sluice/worker-proxy";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { randomOf } from "../simulation/random.ts";
-import { createObjectHost } from "../support/object-host.ts";
-
-/* `once` from the client to the gateway: our client, our proxy, and its objects in this process. */
-
-const KEY = "sk-0123456789-of-the-gateway";
-const origin = "https://app.example";
-const host = "https://proxy.example";
-
-type Send = (request: Request) => Promise<Response>;
-/** The end of a POST of a page: it does not leave, its answer is lost or cut, or the page dies while it waits. */
-type Fault = "unsent" | "lose" | "cut" | "kill" | undefined;
-
-interface Opened {
-  readonly gateway?: Send;
-  readonly options?: Partial<ProxyOptions>;
-}
+import {
+  asset,
+  deferred,
+  host,
+  KEY,
+  opened,
+  origin,
+  picture,
+  reef,
+  type Send,
+} from "../support/once-proxy.ts";
 
 beforeEach(() => {
   vi.spyOn(console, "error").mockImplementation(() => {});
@@ -43,82 +33,6 @@ afterEach(() => {
   vi.useRealTimers();
   vi.restoreAllMocks();
 });
-
-/** A proxy that offers `once`, before the emulator. */
-function opened({ gateway = createEmulator({ speed: Infinity }).fetch, options }: Opened = {}) {
-  const bills: Request[] = [];
-  const keys: (string | null)[] = [];
-  const way = { baseURL: "https://gateway.example", apiKey: () => KEY, fetch: toGateway };
-  const Once = onceObject<unknown>({ ...way, namespace: () => objects.namespace });
-  const objects: ReturnType<typeof createObjectHost> = createObjectHost(Once, {});
-  const proxy = createProxy({
-    ...way,
-    authenticate: ({ headers }) => ({ id: headers.get("authorization") ?? "nobody" }),
-    secret: () => "a secret of the proxy's own, of more than 32 letters",
-    origins: [origin],
-    models: {
-      "beta3.0-video": {},
-      "gamma-image-5-0-260128": {},
-      "gamma-asset": { GroupId: ["g"] },
-      epsilon: {},
-    },
-    routes: ["images", "videos", "assets", "epsilon"],
-    extensions: [once(() => objects.namespace)],
-    ...options,
-  });
-  const reach: Send = (sent) => proxy.fetch(sent);
-  return { bills, keys, page, kill: objects.kill, reach };
-
-  function toGateway(request: Request): Promise<Response> {
-    if (request.method === "POST") bills.push(request.clone());
-    return gateway(request);
-  }
-
-  /** Opens a page, whose network does what `faults` says, one for each POST. */
-  function page({ faults = [], user = "user-1", retries = 0, send = reach }: PageOptions = {}) {
-    const { promise: killed, resolve: die } = deferred();
-    const { promise: buried, resolve: bury } = deferred();
-    const more: Partial<ClientOptions> = { random: () => 0, retry: { limit: retries } };
-    const client = createClient({
-      ...more,
-      baseURL: host,
-      headers: { authorization: user },
-      assetLookup: async () => ({ Status: "Active" }),
-      async fetch(sent) {
-        if (sent.method !== "POST") return send(sent);
-        keys.push(sent.headers.get("idempotency-key"));
-        const fault = faults.shift();
-        if (fault === "unsent") throw new TypeError("fetch failed");
-        const response = await send(sent);
-        if (fault === undefined) return response;
-        if (fault === "cut") return cut(response);
-        if (fault === "kill") {
-          die();
-          await buried;
-        }
-        throw new TypeError("fetch failed");
-      },
-    });
-    return { client, killed, bury };
-  }
-}
-
-interface PageOptions {
-  readonly faults?: Fault[];
-  readonly user?: string;
-  readonly retries?: number;
-  readonly send?: Send;
-}
-
-const reef = { model: "beta3.0-video", input: { prompt: "A reef" } } as const;
-const picture = { model: "gamma-image-5-0-260128", prompt: "A reef" } as const;
-const asset = {
-  model: "gamma-asset",
-  GroupId: "g",
-  Name: "n",
-  AssetType: "Image",
-  URL: "https://files.example/1.png",
-} as const;
 
 type Create = (client: Client, options?: RequestOptions) => Promise<unknown>;
 const creates: readonly (readonly [string, Create])[] = [
@@ -197,7 +111,8 @@ describe.each(creates)("%s behind a proxy that remembers answers", (_, create) =
   });
 
   test("is never sent again where the proxy's memory of it was lost, and the error is the same each time", async () => {
-    const { page, bills, kill } = opened({ gateway: () => new Promise(() => {}) });
+    const { promise: held, reject: fail } = Promise.withResolvers<Response>();
+    const { page, bills, kill } = opened({ gateway: () => held });
     const { client } = page();
     void create(client, { idempotencyKey: "k" }).catch(() => {});
     await expect.poll(() => bills.length).toBe(1);
@@ -208,6 +123,8 @@ describe.each(creates)("%s behind a proxy that remembers answers", (_, create) =
         outcome: "unknown",
       });
     expect(bills).toHaveLength(1);
+    fail(new TypeError("terminated"));
+    await expect.poll(() => String(vi.mocked(console.error).mock.calls)).toContain("its storage failed");
   });
 
   test("is never sent again where the gateway's connection broke", async () => {
@@ -374,120 +291,9 @@ describe("A store behind a proxy that remembers answers", () => {
   });
 });
 
-/** The end of a request at the gateway: refused, not reached, cut after it was done, or its object is lost meanwhile. */
-type GatewayFault = "refused" | "unreached" | "cut" | "killed" | "slow" | undefined;
-
-describe("Of 1,000 schedules of faults, each", () => {
-  const kinds = ["image", "film", "asset"] as const;
-  const pageFaults = ["unsent", "lose", "lose", "cut", undefined] as const;
-  const gatewayFaults = ["refused", "unreached", "cut", "killed", "slow", undefined, undefined] as const;
-
-  test("bills what the user asked for once, and shows it unless its end is unknown", {
-    tags: ["long"],
-    timeout: 120_000,
-  }, async () => {
-    const wrong: unknown[] = [];
-    let shownOnes = 0;
-    for (let seed = 0; seed < 1000; seed += 1) {
-      const { made, shown, story } = await run(kinds[seed % kinds.length] ?? "film", seed);
-      const isRight = made.length === 1 && (shown === made[0] || shown === "failed");
-      if (!isRight) wrong.push({ seed, made, shown, story });
-      if (shown === made[0]) shownOnes += 1;
-    }
-    expect(wrong.slice(0, 3)).toEqual([]);
-    expect(shownOnes).toBeGreaterThan(500);
-    expect(shownOnes).toBeLessThan(950);
-  });
-
-  /** A user asks for one thing until it is shown, or is billed and has failed. */
-  async function run(kind: (typeof kinds)[number], seed: number) {
-    const random = randomOf(seed, kind);
-    const one = <Item>(of: readonly Item[]) => of[Math.floor(random() * of.length)] as Item;
-    const faults: GatewayFault[] = [one(gatewayFaults), one(gatewayFaults)];
-    const made: string[] = [];
-    const story: unknown[] = [];
-    let opens = 0;
-    const { page, kill } = opened({ gateway, options: { media: "any" } });
-    const storage = memoryStorage();
-    const open = () => {
-      const mine: Fault[] = Array.from({ length: 1 + Math.floor(random() * 3) }, () => one(pageFaults));
-      opens += 1;
-      if (opens > 4) mine.length = 0;
-      story.push(["page", ...mine]);
-      return page({ faults: mine, retries: one([0, 1, 2]) }).client;
-    };
-    let stores = [storeOf(open())];
-    for (let nth = 0; nth < 10; nth += 1) {
-      const ended = await Promise.all(stores.map((store) => store()));
-      story.push(ended);
-      const shown = ended.find(({ id }) => id !== undefined)?.id;
-      if (shown !== undefined) return { made, shown, story };
-      const isError = ended.some(({ status = 0 }) => status >= 400);
-      // after an error of the proxy it is a new request: a user who sees the first one on the bill does not ask again
-      if (made.length > 0 && isError) return { made, shown: "failed", story };
-      if (random() < 0.2) kill();
-      // an image and an asset belong to their page; a film is found again after a reload, and in another tab
-      if (kind === "film") stores = [storeOf(open())];
-      if (kind === "film" && !isError && random() < 0.5) stores.push(storeOf(open()));
-    }
-    return { made, shown: undefined, story };
-
-    /** A store in its page: each call asks for the same thing. */
-    function storeOf(client: Client) {
-      const images = createImageStore(client, { model: picture.model });
-      const video = createVideoTaskStore(client, { storage });
-      const assets = createAssetStore(client, { groupId: "g" });
-      return async () => {
-        if (kind === "image") {
-          const { data, error } = await images.generate({ prompt: picture.prompt });
-          return endOf(data?.images[0]?.url, error);
-        }
-        const { handle, error } =
-          kind === "film" ? await video.create(reef) : await assets.create(new URL(asset.URL));
-        return endOf(handle?.id, error);
-      };
-    }
-
-    async function gateway(): Promise<Response> {
-      const fault = faults.shift();
-      story.push(fault);
-      if (fault === "refused") return Response.json({ error: { message: "no" } }, { status: 429 });
-      if (fault === "unreached") throw new TypeError("failed", { cause: { code: "ECONNREFUSED" } });
-      const id = `made-${made.length + 1}`;
-      made.push(id);
-      if (fault === "killed") kill();
-      if (fault === "slow") await new Promise((resolve) => setTimeout(resolve));
-      if (fault === "cut") throw new TypeError("terminated");
-      if (kind === "image") return Response.json({ data: [{ url: id }] });
-      return Response.json(kind === "film" ? { id, status: "queued", progress: 0 } : { Id: id });
-    }
-  }
-
-  function endOf(shown: string | undefined, error: unknown) {
-    const { status, outcome } = (error ?? {}) as { status?: number; outcome?: string };
-    // an id has the mark of its user
-    const id = shown?.split("_")[0];
-    return { id, status, outcome };
-  }
-});
-
 /** The answer in a result. The day in which a film can be queried begins when the answer comes. */
 function answered(result: unknown) {
   return { ...(result as object), queryableUntil: undefined };
-}
-
-/** The same answer, whose connection breaks before its end. */
-function cut({ status, headers }: Response): Response {
-  const body = new ReadableStream({ start: (controller) => controller.error(new TypeError("terminated")) });
-  return new Response(body, { status, headers });
-}
-
-function deferred() {
-  let resolve: () => void = () => {};
-  const promise = new Promise<void>((fulfil) => {
-    resolve = fulfil;
-  });
-  return { promise, resolve };
 }
 
 /** The CORS rules of a browser for a page of `from`: it asks before it sends, and hides the headers that are not exposed. */

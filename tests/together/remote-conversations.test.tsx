@@ -3,12 +3,12 @@ import { createEmulator } from "@sluice/emulator";
 import { GatewayProvider, useChatStream } from "@sluice/react";
 import { type UseConversationsResult, useConversations } from "@sluice/react/app";
 import { act, cleanup, configure, render, waitFor } from "@testing-library/react";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeEach, expect, onTestFinished, test, vi } from "vitest";
 import { openServer } from "../support/conversations-server.ts";
 
 /* The hooks over a storage on a server: two devices of one user. */
 
-configure({ asyncUtilTimeout: 20_000 });
+configure({ asyncUtilTimeout: 15_000 });
 
 let server: ReturnType<typeof openServer>;
 beforeEach(() => {
@@ -120,6 +120,9 @@ test("A conversation that another user shares is in the list, and who removes it
 });
 
 test("An answer is unread on a device that does not show it, until any device of the user does", async () => {
+  // a conversation says each ten seconds what is new in it
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date"], shouldAdvanceTime: true });
+  onTestFinished(() => void vi.useRealTimers());
   const [laptop, phone] = [pageOf("ada", "trip"), pageOf("ada", "other")];
   const isUnread = ({ held }: typeof phone) => held.list?.conversations.map((one) => one.isUnread);
   await waitFor(() => expect(laptop.held.chat?.isRestoring).toBe(false));
@@ -127,9 +130,11 @@ test("An answer is unread on a device that does not show it, until any device of
   await waitFor(() => expect(isUnread(phone)).toEqual([false]));
   // it was shown, and is left before the server says that it is new
   act(() => laptop.show("other"));
-  const isNews = async () =>
-    (await phone.local.read(`"${phone.client.scope}"/conversations`)).has("~news/trip");
-  await expect.poll(isNews, { timeout: 30_000 }).toBe(true);
+  const news = async () => {
+    await act(() => vi.advanceTimersByTimeAsync(1000));
+    return (await phone.local.read(`"${phone.client.scope}"/conversations`)).get("~news/trip");
+  };
+  await expect.poll(news).toBeDefined();
   await waitFor(() => expect([isUnread(laptop), isUnread(phone)]).toEqual([[false], [false]]));
   const { token } = await createConversationLink(laptop.client, "trip", { access: "write" });
   const ben = server.device({ user: "ben" });
@@ -139,10 +144,10 @@ test("An answer is unread on a device that does not show it, until any device of
     parent: null,
     revision: 1,
   };
+  const before = await news();
   await ben.storage.write(`"${ben.client.scope}"/chat/${id}`, new Map([["b", question]]));
-  await waitFor(() => expect([isUnread(laptop), isUnread(phone)]).toEqual([[true], [true]]), {
-    timeout: 30_000,
-  });
+  await expect.poll(news).not.toEqual(before);
+  await waitFor(() => expect([isUnread(laptop), isUnread(phone)]).toEqual([[true], [true]]));
   act(() => phone.show("trip"));
   await waitFor(() => expect([isUnread(laptop), isUnread(phone)]).toEqual([[false], [false]]));
   const fresh = pageOf("ada", "other");

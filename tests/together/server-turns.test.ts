@@ -1,131 +1,10 @@
-import {
-  type ChatStore,
-  createChatStore,
-  createClient,
-  defineTool,
-  memoryStorage,
-  type WhenBusy,
-} from "@sluice/core";
-import { createSchedule, listSchedules, remoteStorage } from "@sluice/core/remote";
-import {
-  type ConversationsOptions,
-  conversations,
-  conversationsObject,
-  type ObjectNamespace,
-  once,
-  onceObject,
-  streamLog,
-  streamLogObject,
-} from "@sluice/durable";
-import { openObjects } from "@sluice/durable/node";
-import { runner } from "@sluice/durable/runner";
-import { createEmulator, type EmulatorOptions } from "@sluice/emulator";
-import { serve } from "@sluice/emulator/serve";
-import { createProxy, type GatewayProxy } from "@sluice/worker-proxy";
 import { afterEach, expect, test } from "vitest";
+import { device, open, stopAll } from "../support/server-turns.ts";
 
-/* Turns on the server, end to end: devices with `remoteStorage` over sockets, a proxy with a runner, and the emulator. */
-
-interface Env {
-  readonly CONVERSATIONS: ObjectNamespace;
-  readonly STREAM_LOG: ObjectNamespace;
-  readonly ONCE: ObjectNamespace;
-}
-
-const stops: (() => unknown)[] = [];
-afterEach(async () => {
-  for (const stop of stops.splice(0).reverse()) await stop();
-});
-
-/** Starts the gateway and the proxy on sockets of this machine. */
-async function open(chat: NonNullable<EmulatorOptions["chat"]>) {
-  const emulator = createEmulator({ apiKeys: ["key-of-the-gateway"], speed: 20, chat });
-  const upstream = await serve(emulator, { port: 0 });
-  const gateway = { baseURL: upstream.url, apiKey: () => "key-of-the-gateway" };
-  const orders: unknown[] = [];
-  const parameters = { type: "object", properties: { title: { type: "string" } } };
-  const order = defineTool({
-    name: "order",
-    parameters,
-    needsApproval: true,
-    execute: async (input) => ({ ordered: orders.push(input) }),
-  });
-  const walk = defineTool({
-    name: "walk",
-    parameters: { type: "object" },
-    execute: (_, { signal }) =>
-      new Promise((_resolve, reject) => {
-        signal.addEventListener("abort", () => reject(signal.reason));
-      }),
-  });
-  const kept: ConversationsOptions<Env> = {
-    namespace: (env) => env.CONVERSATIONS,
-    runner: runner<Env>({ proxy: () => proxy, model: "delta-5.3", tools: [order, walk], schedules: {} }),
-  };
-  const objects = openObjects({
-    file: ":memory:",
-    env: {},
-    objects: {
-      CONVERSATIONS: conversationsObject<Env>(kept),
-      STREAM_LOG: streamLogObject<Env>({ ...gateway, namespace: (env) => env.STREAM_LOG }),
-      ONCE: onceObject<Env>({ ...gateway, namespace: (env) => env.ONCE }),
-    },
-  });
-  const proxy: GatewayProxy<Env> = createProxy<Env>({
-    ...gateway,
-    authenticate: ({ headers }) => ({ id: headers.get("authorization") ?? "" }),
-    origins: [],
-    models: ["delta-5.3", "gamma-image-5-0-260128"],
-    routes: ["chat", "images", "conversations"],
-    extensions: [
-      streamLog<Env>((env) => env.STREAM_LOG),
-      once<Env>((env) => env.ONCE),
-      conversations<Env>(kept),
-    ],
-  });
-  const served = await serve({ fetch: (request) => proxy.fetch(request, objects.env as Env) }, { port: 0 });
-  stops.push(
-    () => upstream.close(),
-    () => objects.close(0),
-    () => served.close(),
-  );
-  return { url: served.url, orders, emulator };
-}
-
-interface DeviceOptions {
-  readonly whenBusy?: WhenBusy;
-  readonly send?: (request: Request) => Promise<Response>;
-}
-
-/** Opens a page on a device of Ada's. `leave` closes it: nothing of it is left. */
-function device(url: string, { whenBusy = "reject", send = fetch }: DeviceOptions = {}) {
-  const gone = new AbortController();
-  const client = createClient({
-    baseURL: url,
-    scope: `device-${Math.random()}`,
-    headers: { authorization: "ada" },
-    fetch: (request) =>
-      send(new Request(request, { signal: AbortSignal.any([request.signal, gone.signal]) })),
-    onEvent: () => {},
-  });
-  const storage = remoteStorage(client, { local: memoryStorage() });
-  const chat: ChatStore = createChatStore(client, {
-    ...{ model: "delta-5.3", id: "c-1", storage, runsOn: "server" as const },
-    whenBusy,
-  });
-  const unsubscribe = chat.subscribe(() => {});
-  const leave = () => {
-    unsubscribe();
-    chat.close();
-    gone.abort();
-  };
-  stops.push(leave);
-  const messages = () => chat.getSnapshot().messages;
-  return { chat, leave, client, messages, texts: () => messages().map(({ content }) => content) };
-}
+afterEach(stopAll);
 
 const words = Array.from({ length: 60 }, (_, nth) => `word${nth}`).join(" ");
-const PATIENCE = { timeout: 60_000, interval: 20 };
+const PATIENCE = { interval: 20 };
 
 test("One device asks and is closed; the other approves the call, sees the end, and each step is paid for once", async () => {
   const asked: unknown[] = [];
@@ -173,27 +52,6 @@ test("One device is closed while the answer streams; the other sees it grow from
   expect(["complete", "interrupted"]).toContain((await turn).outcome);
 });
 
-test("A morning picture that one device plans is shown on the other, with no page of the first", async () => {
-  const server = await open(() => "Hi");
-  const phone = device(server.url);
-  const made = await createSchedule(phone.client, "c-1", {
-    title: "Morning picture",
-    image: { model: "gamma-image-5-0-260128", prompt: "A reef at dawn" },
-    at: Date.now() + 1_500,
-  });
-  phone.leave();
-  const laptop = device(server.url);
-  await expect.poll(() => laptop.messages()[1]?.images?.length, PATIENCE).toBe(1);
-  expect(laptop.texts()).toEqual(["A reef at dawn", ""]);
-  await expect.poll(() => laptop.messages()[1]?.outcome, PATIENCE).toBe("complete");
-  expect(await listSchedules(laptop.client, "c-1")).toMatchObject([
-    { id: made.id, nextAt: null, code: "done", last: { at: made.nextAt, outcome: "started" } },
-  ]);
-  // the chat goes on below the picture
-  expect(await laptop.chat.send("Thanks")).toMatchObject({ outcome: "complete" });
-  expect(laptop.texts()).toEqual(["A reef at dawn", "", "Thanks", "Hi"]);
-});
-
 test("A turn that is stopped while its tool runs is over on all devices, and the chat goes on", async () => {
   const server = await open(({ messages }) =>
     messages.at(-1)?.content === "Walk" ? { toolCalls: [{ name: "walk", arguments: {} }] } : "Here",
@@ -226,6 +84,8 @@ test("A chat that is closed leaves no promise open: its turns go on at the serve
   ]);
   expect(phone.chat.getSnapshot().error).toBeUndefined();
   expect(laptop.messages()[1]?.toolCalls).toMatchObject([{ state: "running" }]);
+  laptop.chat.stop();
+  await expect.poll(() => laptop.messages()[1]?.toolCalls).toMatchObject([{ state: "cancelled" }]);
 });
 
 test("A message that is stopped before its page has handed it over is given back, and is never asked", async () => {

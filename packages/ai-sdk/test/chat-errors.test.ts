@@ -1,7 +1,7 @@
 import { APICallError, generateText, RetryError, streamText, tool } from "ai";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { z } from "zod";
-import { open, places } from "./support/places.js";
+import { open, places, TOOLS_UNLISTED, watchLog } from "./support/places.js";
 
 const CHAT = "/v1/chat/completions";
 const model = "delta-5.3";
@@ -26,13 +26,17 @@ function streamed(settings: Parameters<typeof streamText>[0]): Promise<never> {
 
 describe.each(places)("an error of a chat, by way of the %s", (place) => {
   const gatewayFailed = place === "proxy" ? 502 : 500;
+  /** The proxy's log, with one line of this code. */
+  const logged = (code: string | undefined) =>
+    place === "proxy" && code ? [expect.stringContaining(`502 ${code}`)] : [];
 
   test.each([
-    ["[[429]]", 429, "refused"],
-    ["[[500]]", gatewayFailed, "unknown"],
+    ["[[429]]", 429, "refused", undefined],
+    ["[[500]]", gatewayFailed, "unknown", "upstream_error"],
   ])(
     "streamText after %s is an APICallError with its status, and the client alone repeats",
-    async (scene, status, outcome) => {
+    async (scene, status, outcome, code) => {
+      const log = watchLog();
       const { sluice, gateway, paid } = open(place);
       const error = await errorOf(() => streamed({ model: sluice(model), prompt: `Hello ${scene}` }));
       expect(error).toMatchObject({
@@ -45,21 +49,24 @@ describe.each(places)("an error of a chat, by way of the %s", (place) => {
       expect(error.url).toMatch(/\/v1\/chat\/completions$/);
       expect(gateway.requests).toHaveLength(3);
       expect(paid(CHAT)).toEqual([]);
+      expect(log()).toEqual(logged(code));
     },
   );
 
   test.each([
-    ["[[429]]", 429, "refused", true],
-    ["[[500]]", gatewayFailed, "unknown", false],
+    ["[[429]]", 429, "refused", true, undefined],
+    ["[[500]]", gatewayFailed, "unknown", false, "upstream_error"],
   ])(
     "generateText after %s is an APICallError, which the SDK may repeat only after a refusal",
-    async (scene, status, outcome, isRetryable) => {
+    async (scene, status, outcome, isRetryable, code) => {
+      const log = watchLog();
       const { sluice, gateway } = open(place);
       const error = await errorOf(() =>
         generateText({ model: sluice(model), prompt: `Hello ${scene}`, maxRetries: 0 }),
       );
       expect(error).toMatchObject({ statusCode: status, isRetryable, data: { outcome } });
       expect(gateway.requests).toHaveLength(1);
+      expect(log()).toEqual(logged(code));
     },
   );
 
@@ -90,15 +97,17 @@ describe.each(places)("an error of a chat, by way of the %s", (place) => {
     },
   );
 
-  test.each(["[[drop]]", "[[truncate]]"])(
-    "generateText with %s is an error, and nothing is repeated",
-    async (scene) => {
-      const { sluice, gateway } = open(place);
-      const error = await errorOf(() => generateText({ model: sluice(model), prompt: `Hello ${scene}` }));
-      expect(error).toMatchObject({ isRetryable: false, data: { outcome: "unknown" } });
-      expect(gateway.requests).toHaveLength(1);
-    },
-  );
+  test.each([
+    ["[[drop]]", "upstream_cut"],
+    ["[[truncate]]", "upstream_type"],
+  ])("generateText with %s is an error, and nothing is repeated", async (scene, code) => {
+    const log = watchLog();
+    const { sluice, gateway } = open(place);
+    const error = await errorOf(() => generateText({ model: sluice(model), prompt: `Hello ${scene}` }));
+    expect(error).toMatchObject({ isRetryable: false, data: { outcome: "unknown" } });
+    expect(gateway.requests).toHaveLength(1);
+    expect(log()).toEqual(logged(code));
+  });
 
   test("A broken rule is an error with its field, and nothing is sent", async () => {
     const { sluice, gateway } = open(place);
@@ -173,7 +182,16 @@ describe("a failed connection", () => {
       generateText({ model: sluice(model), prompt: "Hello [[429]]", maxRetries: 0 }),
     );
     expect(error.responseHeaders).toMatchObject({ "retry-after-ms": "1000" });
-    await generateText({ model: sluice(model), prompt: "Hello you [[429:1]]" });
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const repeated = generateText({ model: sluice(model), prompt: "Hello you [[429:1]]" });
+    await expect
+      .poll(async () => {
+        await vi.advanceTimersByTimeAsync(250);
+        return gateway.requests.length;
+      })
+      .toBe(3);
+    await repeated;
     expect(gateway.requests.map(({ status }) => status)).toEqual([429, 429, 200]);
   });
 
@@ -190,9 +208,10 @@ describe("a failed connection", () => {
 });
 
 /** A model whose answer calls a tool, and comes as `edit` writes it. */
-function calling(edit: (text: string) => string) {
+function calling(edit: (text: string) => string, warnings: readonly string[]) {
   const { gateway } = open();
   const { sluice } = open("gateway", {
+    warnings,
     client: {
       fetch: async (request) => {
         request.headers.set("authorization", "Bearer sk-gateway-0123456789");
@@ -218,28 +237,32 @@ describe("a tool call", () => {
       (text: string) => text.replaceAll('"finish_reason":"tool_calls"', '"finish_reason":"length"'),
       0,
     ],
-  ])("A call of an answer that %s is given to the SDK, and runs, or not at all", async (_, edit, count) => {
-    const { model: edited, gateway } = calling(edit);
-    let runs = 0;
-    const result = streamText({
-      model: edited,
-      prompt: "Use get_depth for the Elbe",
-      tools: { get_depth: tool({ inputSchema: z.object({}).loose(), execute: () => ++runs }) },
-      onError: () => {},
-    });
-    await result.consumeStream();
-    expect(runs).toBe(count);
-    const { stream } = await calling(edit).model.doStream({
-      prompt: [{ role: "user", content: [{ type: "text", text: "Use get_depth for the Elbe" }] }],
-      tools: [{ type: "function", name: "get_depth", inputSchema: { type: "object" } }],
-    });
-    const types: string[] = [];
-    const reading = async () => {
-      for await (const { type } of stream) types.push(type);
-    };
-    await reading().catch(() => {});
-    expect(types).toContain("tool-input-start");
-    expect(types.filter((type) => type === "tool-call")).toHaveLength(count);
-    expect(gateway.requests).toHaveLength(1);
-  });
+  ])(
+    "A call of an answer that %s is given to the SDK, and runs, or not at all",
+    async (name, edit, count) => {
+      const warnings = [TOOLS_UNLISTED, ...(name === "has no finish_reason" ? ["chat.unconfirmed"] : [])];
+      const { model: edited, gateway } = calling(edit, warnings);
+      let runs = 0;
+      const result = streamText({
+        model: edited,
+        prompt: "Use get_depth for the Elbe",
+        tools: { get_depth: tool({ inputSchema: z.object({}).loose(), execute: () => ++runs }) },
+        onError: () => {},
+      });
+      await result.consumeStream();
+      expect(runs).toBe(count);
+      const { stream } = await calling(edit, warnings).model.doStream({
+        prompt: [{ role: "user", content: [{ type: "text", text: "Use get_depth for the Elbe" }] }],
+        tools: [{ type: "function", name: "get_depth", inputSchema: { type: "object" } }],
+      });
+      const types: string[] = [];
+      const reading = async () => {
+        for await (const { type } of stream) types.push(type);
+      };
+      await reading().catch(() => {});
+      expect(types).toContain("tool-input-start");
+      expect(types.filter((type) => type === "tool-call")).toHaveLength(count);
+      expect(gateway.requests).toHaveLength(1);
+    },
+  );
 });

@@ -10,7 +10,7 @@ import {
 } from "ai";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { chatModels, open, places } from "./support/places.js";
+import { chatModels, open, places, TOOLS_UNLISTED } from "./support/places.js";
 
 const CHAT = "/v1/chat/completions";
 const prompt = "Tell me of rivers";
@@ -22,6 +22,8 @@ const tools = {
     execute: async () => "7 metres",
   }),
 };
+
+const toolWarnings = (model: string) => (model === "delta-5.3" ? [TOOLS_UNLISTED] : []);
 
 describe.each(places)("the chat models, by way of the %s", (place) => {
   test.each(chatModels)("%s answers generateText whole, with usage", async (model) => {
@@ -47,7 +49,7 @@ describe.each(places)("the chat models, by way of the %s", (place) => {
   });
 
   test.each(thinking)("%s shows its thinking, and gets it back with the result of a tool", async (model) => {
-    const { sluice, gateway, paid } = open(place);
+    const { sluice, gateway, paid } = open(place, { warnings: toolWarnings(model) });
     const result = streamText({
       model: sluice(model),
       prompt: "Use get_depth for the Elbe",
@@ -73,7 +75,7 @@ describe.each(places)("the chat models, by way of the %s", (place) => {
   });
 
   test.each(thinking)("%s runs a tool in generateText, in two steps", async (model) => {
-    const { sluice, paid } = open(place);
+    const { sluice, paid } = open(place, { warnings: toolWarnings(model) });
     const result = await generateText({
       model: sluice(model),
       prompt: "Use get_depth for the Elbe",
@@ -287,7 +289,7 @@ describe("the settings of a call", () => {
   });
 
   test("A tool call whose result the user denied goes back with the reason", async () => {
-    const { sluice, gateway } = open();
+    const { sluice, gateway } = open("gateway", { warnings: [TOOLS_UNLISTED] });
     const call = { toolCallId: "call-1", toolName: "get_depth" };
     await generateText({
       model: sluice("delta-5.3"),

@@ -28,7 +28,12 @@ describe.each(places)("the image models, by way of the %s", (place) => {
 
   test("Three images are three requests", async () => {
     const { sluice, paid } = open(place);
-    const { images, warnings } = await generateImage({ model: sluice.imageModel(model), prompt, n: 3 });
+    const { images, warnings } = await generateImage({
+      model: sluice.imageModel("gamma-image-4-0-250828"),
+      size: "1024x1024",
+      prompt,
+      n: 3,
+    });
     expect(images).toHaveLength(3);
     expect(warnings).toEqual([]);
     expect(paid(IMAGES)).toHaveLength(3);
@@ -36,11 +41,14 @@ describe.each(places)("the image models, by way of the %s", (place) => {
 });
 
 describe("an image", () => {
+  // a quarter of the pixels to paint
+  const small = "gamma-image-4-0-250828";
+
   test("An image that fails beside two others leaves these, with a warning", async () => {
     const { sluice, paid } = open("gateway", {
       emulator: { faults: ({ path }, nth) => (path === IMAGES && nth === 2 ? "refuse" : undefined) },
     });
-    const { images, warnings } = await generateImage({ model: sluice.imageModel(model), prompt, n: 3 });
+    const { images, warnings } = await generateImage({ model: sluice.imageModel(small), prompt, n: 3 });
     expect(images).toHaveLength(2);
     expect(warnings).toMatchObject([
       { type: "other", message: expect.stringContaining("1 of 3 requests failed") },
@@ -51,7 +59,7 @@ describe("an image", () => {
   test("A response that is lost is an error, and the image is not made again", async () => {
     const { sluice, paid } = open();
     const error = await failureOf(
-      generateImage({ model: sluice.imageModel(model), prompt: `${prompt} [[drop]]` }),
+      generateImage({ model: sluice.imageModel(small), prompt: `${prompt} [[drop]]` }),
     );
     expect(error).toMatchObject({
       name: "AI_APICallError",
@@ -63,9 +71,9 @@ describe("an image", () => {
 
   test("A refusal for now is repeated by the client alone", async () => {
     const { sluice, gateway, paid } = open();
-    await generateImage({ model: sluice.imageModel(model), prompt: `${prompt} [[429:2]]` });
+    await generateImage({ model: sluice.imageModel(small), prompt: `${prompt} [[429:2]]` });
     const error = await failureOf(
-      generateImage({ model: sluice.imageModel(model), prompt: `${prompt} [[429]]` }),
+      generateImage({ model: sluice.imageModel(small), prompt: `${prompt} [[429]]` }),
     );
     expect(error).toMatchObject({ statusCode: 429, isRetryable: false });
     expect(gateway.requests.filter(({ method }) => method === "POST")).toHaveLength(6);
@@ -84,7 +92,7 @@ describe("an image", () => {
         },
       },
     });
-    const error = await failureOf(generateImage({ model: sluice.imageModel(model), prompt }));
+    const error = await failureOf(generateImage({ model: sluice.imageModel(small), prompt }));
     expect(error).toSatisfy(APICallError.isInstance);
     expect(error).toMatchObject({
       isRetryable: false,
@@ -103,7 +111,7 @@ describe("an image", () => {
         },
       },
     });
-    const error = await failureOf(generateImage({ model: sluice.imageModel(model), prompt }));
+    const error = await failureOf(generateImage({ model: sluice.imageModel(small), prompt }));
     expect(error).toSatisfy(NoImageGeneratedError.isInstance);
     expect(requests).toBe(1);
   });
@@ -111,7 +119,7 @@ describe("an image", () => {
   test("A sequence comes in one request, and the image that was not made is a warning", async () => {
     const { sluice, paid } = open();
     const { images, warnings } = await generateImage({
-      model: sluice.imageModel(model),
+      model: sluice.imageModel(small),
       prompt: `${prompt} [[partial]]`,
       providerOptions: {
         sluice: {
@@ -140,9 +148,9 @@ describe("an image", () => {
 
   test("A ratio that no size has is left out, with a warning; a size that the model lacks is an error", async () => {
     const { sluice, gateway } = open();
-    const { warnings } = await generateImage({ model: sluice.imageModel(model), prompt, aspectRatio: "7:1" });
+    const { warnings } = await generateImage({ model: sluice.imageModel(small), prompt, aspectRatio: "7:1" });
     expect(warnings).toMatchObject([{ type: "unsupported", feature: "aspectRatio" }]);
-    const error = await failureOf(generateImage({ model: sluice.imageModel(model), prompt, size: "10x10" }));
+    const error = await failureOf(generateImage({ model: sluice.imageModel(small), prompt, size: "10x10" }));
     expect(error).toMatchObject({ data: { outcome: "not-sent", issues: [{ path: "size" }] } });
     expect(gateway.requests.filter(({ method }) => method === "POST")).toHaveLength(1);
   });
@@ -151,12 +159,12 @@ describe("an image", () => {
     const { sluice, gateway } = open();
     const png = new Uint8Array([137, 80, 78, 71, 13, 10, 26, 10, 0, 0, 0, 13]);
     const images = ["https://images.example/reef.png", png];
-    await generateImage({ model: sluice.imageModel(model), prompt: { text: prompt, images } });
+    await generateImage({ model: sluice.imageModel(small), prompt: { text: prompt, images } });
     expect(gateway.requests[0]?.body).toMatchObject({
       image: ["https://images.example/reef.png", expect.stringMatching(/^data:image\/png;base64,iVBOR/)],
     });
     const masked = { text: prompt, images, mask: png };
-    const error = await failureOf(generateImage({ model: sluice.imageModel(model), prompt: masked }));
+    const error = await failureOf(generateImage({ model: sluice.imageModel(small), prompt: masked }));
     expect(error).toMatchObject({ name: "AI_UnsupportedFunctionalityError", functionality: "mask" });
     expect(gateway.requests.filter(({ method }) => method === "POST")).toHaveLength(1);
   });
@@ -165,7 +173,7 @@ describe("an image", () => {
     const { sluice } = open();
     const stop = new AbortController();
     const run = generateImage({
-      model: sluice.imageModel(model),
+      model: sluice.imageModel(small),
       prompt: `${prompt} [[stall]]`,
       n: 2,
       abortSignal: stop.signal,

@@ -13,7 +13,7 @@ import {
   wrapLanguageModel,
 } from "ai";
 import { describe, expect, expectTypeOf, test } from "vitest";
-import { open } from "./support/places.js";
+import { open, TOOLS_UNLISTED } from "./support/places.js";
 
 describe("createSluice", () => {
   test("Its models have its name, and there are no embedding models", () => {
@@ -97,7 +97,11 @@ test.each([
   ["Hello [[json]]", "finish"],
 ])("The stream of %s follows the interface, and ends with %s", async (text, last) => {
   for (const model of ["alpha-v4.1-flash", "delta-5.3"]) {
-    const { stream } = await open()
+    const warnings = [
+      ...(model === "delta-5.3" ? [TOOLS_UNLISTED] : []),
+      ...(text.includes("[[unconfirmed]]") ? ["chat.unconfirmed"] : []),
+    ];
+    const { stream } = await open("gateway", { warnings })
       .sluice(model)
       .doStream({ prompt: [{ role: "user", content: [{ type: "text", text }] }], tools });
     const parts: LanguageModelV4StreamPart[] = [];

@@ -46,7 +46,8 @@ function processOver(
     storage: { ...storage, write, lock },
     client: { fetch, idempotencyKeys: keys },
   });
-  return { ...world, end: () => Promise.race([world.run(), died]) };
+  const end = () => world.clock.advanceUntil(Promise.race([world.batch.run(), died]), 1000);
+  return { ...world, end };
 }
 
 interface World {

@@ -47,7 +47,9 @@ describe.each([
     ["could not connect", unreachable],
     ["was refused", () => refusal(429, soon)],
   ])("may be billed where only its last attempt %s", async (_, last) => {
-    const { client } = clientOf((_, nth) => (nth === 1 ? refusal(502, soon) : last()));
+    const { client } = clientOf((_, nth) => (nth === 1 ? refusal(502, soon) : last()), {
+      retry: { maxDelayMs: 0 },
+    });
     expect(await rejectionOf(ask(client))).toMatchObject({ outcome: "unknown" });
   });
 

@@ -2,7 +2,6 @@ import { createChatStore, type InitialMessage } from "@sluice/core";
 import { describe, expect, test } from "vitest";
 import { chatOf, liveChat, textAnswer } from "./support/chat.js";
 import { clientOf, frame, settled } from "./support/gateway.js";
-import { slowTags } from "./support/runtime.js";
 
 const hello = textAnswer("Hello");
 const given: readonly InitialMessage[] = [
@@ -48,16 +47,6 @@ describe("initial messages of a chat", () => {
     const before = chat.getSnapshot().messages;
     expect(() => chat.setMessages(messages)).toThrow(`messages.${path}:`);
     expect(chat.getSnapshot().messages).toBe(before);
-  });
-
-  test("are read in linear time", { tags: slowTags }, () => {
-    const messages = Array.from({ length: 40_000 }, (_, index) => ({
-      role: index % 2 ? ("assistant" as const) : ("user" as const),
-      content: `message ${index}`,
-    }));
-    const { chat } = chatOf([hello], { initialMessages: messages });
-    chat.setMessages(messages);
-    expect(chat.getSnapshot().messages).toHaveLength(messages.length);
   });
 });
 

@@ -6,7 +6,7 @@ import {
   memoryStorage,
   type RecordStorage,
 } from "@sluice/core";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { callAnswer, chatOf, liveChat, textAnswer, until } from "./support/chat.js";
 import {
   bytesOfBase64,
@@ -16,12 +16,12 @@ import {
   frame,
   settled,
   streamAnswer,
+  turnsUntil,
 } from "./support/gateway.js";
 import { shown } from "./support/tabs.js";
 
 const model = "alpha-v4.1-flash";
 const whenBusy = "queue" as const;
-const hasLocks = globalThis.navigator?.locks !== undefined;
 const guarded = defineTool({
   name: "pay",
   parameters: { type: "object" },
@@ -144,18 +144,6 @@ describe("the queue of a chat", () => {
     expect(texts()).toEqual(["one", "three"]);
     expect(chat.getSnapshot().queued).toEqual([]);
   });
-
-  test("Ten thousand queued messages are shown, and given back by stop()", async () => {
-    const { chat, requests } = liveChat({ whenBusy });
-    const turns = Array.from({ length: 10_001 }, (_, nth) => chat.send(`message ${nth}`));
-    expect(chat.getSnapshot().queued).toHaveLength(10_000);
-    chat.stop();
-    const outcomes = (await Promise.all(turns)).map(({ outcome }) => outcome);
-    expect(new Set(outcomes.slice(1))).toEqual(new Set(["not-sent"]));
-    expect(chat.getSnapshot().queued).toEqual([]);
-    await settled();
-    expect(requests.length).toBeLessThan(2);
-  });
 });
 
 describe("the queue of a stored chat", () => {
@@ -178,7 +166,7 @@ describe("the queue of a stored chat", () => {
     const isQueued = (key: string, record: unknown) => key.startsWith("/queued/") && record !== undefined;
     const countOf = async () =>
       [...(await storage.read(`chat/${id}`))].filter((entry) => isQueued(...entry)).length;
-    while ((await countOf()) < queued.length) await eventLoopTurn();
+    await turnsUntil(async () => (await countOf()) === queued.length);
     return { storage, id, turns: await Promise.all(turns) };
   }
 
@@ -201,13 +189,6 @@ describe("the queue of a stored chat", () => {
     const retried = later.chat.retry();
     for (const nth of [0, 1, 2]) later.answer(nth, hello);
     expect(await retried).toMatchObject({ outcome: "complete" });
-    if (!hasLocks) {
-      // without locks, another tab may send the same message: the user decides
-      await settled();
-      expect(later.chat.getSnapshot().queued).toEqual(["two", "three"]);
-      expect(await later.chat.sendQueued()).toMatchObject({ outcome: "complete" });
-      expect(await later.chat.sendQueued()).toMatchObject({ outcome: "complete" });
-    }
     await until(
       later.chat,
       ({ messages }) => messages.filter(({ content }) => content === "Hello").length === 3,
@@ -226,6 +207,22 @@ describe("the queue of a stored chat", () => {
       [],
     );
     expect((await shown(storage, { id, whenBusy })).chat.getSnapshot().queued).toEqual([]);
+  });
+
+  test("Without Web Locks the user sends a restored queue, as another tab may have the same messages", async () => {
+    vi.stubGlobal("navigator", undefined);
+    onTestFinished(() => void vi.unstubAllGlobals());
+    const { storage, id } = await left(["two"], ["three"]);
+    const later = await shown(storage, { id, whenBusy });
+    await settled();
+    const retried = later.chat.retry();
+    for (const nth of [0, 1, 2]) later.answer(nth, hello);
+    expect(await retried).toMatchObject({ outcome: "complete" });
+    await settled();
+    expect(later.chat.getSnapshot().queued).toEqual(["two", "three"]);
+    expect(await later.chat.sendQueued()).toMatchObject({ outcome: "complete" });
+    expect(await later.chat.sendQueued()).toMatchObject({ outcome: "complete" });
+    expect(later.chat.getSnapshot().queued).toEqual([]);
   });
 
   test("A queued message with a file stays in the queue of a page that goes on", async () => {
@@ -324,7 +321,7 @@ describe("the queue of a stored chat", () => {
   });
 });
 
-describe.skipIf(!hasLocks)("the queue of a chat in several tabs (skipped without Web Locks)", () => {
+describe("the queue of a chat in several tabs", () => {
   async function twoTabs() {
     const storage = memoryStorage();
     const id = `queue-${Math.random()}`;
@@ -379,7 +376,7 @@ describe.skipIf(!hasLocks)("the queue of a chat in several tabs (skipped without
   });
 });
 
-describe.skipIf(!hasLocks)("a queue whose storage is full (skipped without Web Locks)", () => {
+describe("a queue whose storage is full", () => {
   /** A storage that takes nothing from the tabs that use `full`, while `disk.isFull`. */
   function fullStorage() {
     const storage = memoryStorage();

@@ -1,7 +1,5 @@
 import {
-  type ChatDelta,
   type ChatStoreOptions,
-  type ClientOptions,
   createChatStore,
   defineTool,
   memoryStorage,
@@ -11,72 +9,37 @@ import {
   type ThreadMessage,
   TimeoutError,
 } from "@sluice/core";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { callAnswer, textAnswer, until } from "./support/chat.js";
 import {
   clientOf,
   DONE,
-  event,
   eventLoopTurn,
   frame,
   openBody,
   question,
   rejectionOf,
-  seeded,
   stoppedClock,
   streamAnswer,
+  turnsUntil,
 } from "./support/gateway.js";
-import { type Cut, type Ending, errorEvent, keptAnswer, numbered } from "./support/kept.js";
-import { slowTags } from "./support/runtime.js";
+import { type Ending, errorEvent, keptAnswer, numbered } from "./support/kept.js";
+import {
+  all,
+  answer,
+  behind,
+  bytesOf,
+  expectWholeAfterCuts,
+  short,
+  streaming,
+  whole,
+} from "./support/kept-answers.js";
 
-const usage = { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 };
-/** A frame without what does not matter here: cuts are tried at each of its bytes. */
-const short = (delta: object, finish_reason: string | null = null, rest: object = {}) =>
-  event({ choices: [{ index: 0, delta, finish_reason }], ...rest });
-const call = (fields: object) => short({ tool_calls: [{ index: 0, ...fields }] });
-const answer = [
-  short({ reasoning_content: "Hm, \u{1f914}" }),
-  short({ content: "Gr\u00fc" }),
-  short({ content: "\u00df Gott" }),
-  call({ id: "c1", type: "function", function: { name: "weather", arguments: "" } }),
-  call({ function: { arguments: '{"city":' } }),
-  call({ function: { arguments: '"Wien"}' } }),
-  short({}, "tool_calls", { usage }),
-  DONE,
-];
-const bytesOf = (events: readonly string[]) => new TextEncoder().encode(numbered(events)).length;
-/** Number of bytes after which a cut leaves `count` whole events. */
-const behind = (count: number, ending: Ending = "end"): Cut => ({
-  bytes: bytesOf(answer.slice(0, count)),
-  ending,
-});
 const gone = () =>
   Response.json(
     { error: { message: "no such stream", code: "not_found" } },
     { status: 404, headers: { "x-sluice-source": "proxy" } },
   );
-
-async function all(stream: AsyncIterable<ChatDelta>): Promise<ChatDelta[]> {
-  const deltas: ChatDelta[] = [];
-  for await (const delta of stream) deltas.push(delta);
-  return deltas;
-}
-
-function streaming(
-  cuts: Parameters<typeof keptAnswer>[1],
-  options: Partial<ClientOptions> = {},
-  events = answer,
-) {
-  const proxy = keptAnswer(events, cuts, { retry: { limit: 0 }, ...options });
-  return { ...proxy, stream: streamChat(proxy.client, question) };
-}
-
-const whole = async () => {
-  const { stream } = streaming([]);
-  const deltas = await all(stream);
-  const { timing: _, ...turn } = await stream.result();
-  return { deltas, turn };
-};
 
 describe("an answer that the proxy keeps", () => {
   test.each<Ending>(["end", "drop", "upstream_cut"])("continues after a cut by: %s", async (ending) => {
@@ -87,38 +50,8 @@ describe("an answer that the proxy keeps", () => {
     expect(attempts()).toEqual(["POST", "GET after 3"]);
   });
 
-  test(
-    "is whole after a cut at every ninth byte and another at any byte, and requested once",
-    { tags: slowTags },
-    () => expectWholeAfterCuts(9),
-  );
-
-  test(
-    "is whole after two cuts at any bytes, and requested once",
-    {
-      tags: ["long"],
-    },
-    () => expectWholeAfterCuts(1),
-  );
-
-  async function expectWholeAfterCuts(step: number) {
-    const expected = await whole();
-    const random = seeded(11);
-    const endings: Ending[] = ["end", "drop"];
-    for (let bytes = 0; bytes <= bytesOf(answer); bytes += step) {
-      const again = Math.floor(random() * bytesOf(answer));
-      const cuts = [bytes, again].map((at, nth) => ({
-        bytes: at,
-        ending: endings[(bytes + nth) % 2] as Ending,
-      }));
-      const clock = stoppedClock();
-      const { stream, attempts } = streaming(cuts, { clock });
-      expect(await clock.advanceUntil(all(stream), 1000)).toEqual(expected.deltas);
-      const { timing: _, ...turn } = await stream.result();
-      expect(turn).toEqual(expected.turn);
-      expect(attempts().filter((one) => one === "POST")).toEqual(["POST"]);
-    }
-  }
+  test("is whole after a cut at every ninth byte and another at any byte, and requested once", () =>
+    expectWholeAfterCuts(9));
 
   test("continues through any number of cuts, as long as each connection brings something", async () => {
     // each connection gives one more event
@@ -499,9 +432,6 @@ describe("stopping an answer that the proxy keeps", () => {
   });
 });
 
-/** Without them pages can't tell of each other. */
-const hasLocks = globalThis.navigator?.locks !== undefined;
-
 /** A page that shows a chat kept in `storage`, behind a proxy that keeps its answers. */
 function page(
   storage: RecordStorage,
@@ -577,20 +507,19 @@ describe("a chat behind a proxy that keeps its answers", () => {
     });
   });
 
-  test.skipIf(hasLocks)(
-    "interrupts an answer when its tab is closed, without Web Locks: two tabs could continue it (skipped with them)",
-    async () => {
-      const left = await leftInTheMiddle(counted);
-      const after = page(left.storage, counted, [], left);
-      after.chat.subscribe(() => {});
-      await after.ended();
-      expect(after.last()).toMatchObject({ content: "one two ", outcome: "interrupted" });
-      expect(after.attempts()).toEqual([]);
-    },
-  );
+  test("interrupts an answer when its tab is closed, without Web Locks: two tabs could continue it", async () => {
+    vi.stubGlobal("navigator", undefined);
+    onTestFinished(() => void vi.unstubAllGlobals());
+    const left = await leftInTheMiddle(counted);
+    const after = page(left.storage, counted, [], left);
+    after.chat.subscribe(() => {});
+    await after.ended();
+    expect(after.last()).toMatchObject({ content: "one two ", outcome: "interrupted" });
+    expect(after.attempts()).toEqual([]);
+  });
 });
 
-describe.skipIf(!hasLocks)("a reloaded chat (skipped without Web Locks)", () => {
+describe("a reloaded chat", () => {
   test("continues an answer of a closed tab, without another request to the model", async () => {
     const left = await leftInTheMiddle(counted);
     const after = page(left.storage, counted, [], left);
@@ -795,7 +724,7 @@ describe.skipIf(!hasLocks)("a reloaded chat (skipped without Web Locks)", () => 
     };
     const after = page(storage, counted, [], { id: left.id });
     after.chat.subscribe(() => {});
-    await expect.poll(() => reads).toBe(2);
+    await turnsUntil(() => reads === 2);
     after.chat.close();
     goOn();
     await resting();
@@ -832,7 +761,7 @@ describe.skipIf(!hasLocks)("a reloaded chat (skipped without Web Locks)", () => 
 
 /** Waits for `count` requests. A part of the library that is loaded on demand takes some time of the real clock. */
 async function reached(requests: readonly Request[], count: number): Promise<void> {
-  while (requests.length < count) await eventLoopTurn();
+  await turnsUntil(() => requests.length >= count);
 }
 
 /** Until nothing moves any more but by a clock; loading takes turns of the host's own. */

@@ -8,10 +8,9 @@ import {
   type ThreadMessage,
 } from "@sluice/core";
 import * as v from "valibot";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { callAnswer, hasCall, textAnswer, until } from "./support/chat.js";
 import { clientOf, frame, settled, streamAnswer } from "./support/gateway.js";
-import { slowTags } from "./support/runtime.js";
 import { page, shown } from "./support/tabs.js";
 
 /** Records that a closed page left behind, in a storage that no tab uses. */
@@ -260,56 +259,50 @@ describe("a chat with a storage", () => {
     expect(texts()).toEqual(ids);
   });
 
-  test.skipIf(!globalThis.navigator?.locks)(
-    "shows an answer of another tab as it grows, and as interrupted only after that tab is closed (where there are Web Locks)",
-    async () => {
-      const storage = memoryStorage();
-      const left = await shown(storage, { id: "live" });
-      const turn = left.chat.send("Hello");
-      const [connection] = left.connections;
-      await connection?.wanted();
-      connection?.send(frame({ content: "Half" }));
-      await connection?.wanted();
-      await left.clock.advance(1100);
-      const right = await shown(storage, { id: "live" });
-      expect(right.chat.getSnapshot().messages[1]).toMatchObject({ content: "Half" });
-      expect(right.chat.getSnapshot().messages[1]).not.toHaveProperty("outcome");
-      connection?.send(frame({ content: " an" }));
-      await connection?.wanted();
-      await left.clock.advance(1100);
-      await until(right.chat, ({ messages }) => messages[1]?.content === "Half an");
-      left.answer(0, textAnswer(" answer"));
-      await turn;
-      await until(right.chat, ({ messages }) => messages[1]?.outcome === "complete");
-      expect(right.texts()).toEqual(["Hello", "Half an answer"]);
-    },
-  );
+  test("shows an answer of another tab as it grows, and as interrupted only after that tab is closed", async () => {
+    const storage = memoryStorage();
+    const left = await shown(storage, { id: "live" });
+    const turn = left.chat.send("Hello");
+    const [connection] = left.connections;
+    await connection?.wanted();
+    connection?.send(frame({ content: "Half" }));
+    await connection?.wanted();
+    await left.clock.advance(1100);
+    const right = await shown(storage, { id: "live" });
+    expect(right.chat.getSnapshot().messages[1]).toMatchObject({ content: "Half" });
+    expect(right.chat.getSnapshot().messages[1]).not.toHaveProperty("outcome");
+    connection?.send(frame({ content: " an" }));
+    await connection?.wanted();
+    await left.clock.advance(1100);
+    await until(right.chat, ({ messages }) => messages[1]?.content === "Half an");
+    left.answer(0, textAnswer(" answer"));
+    await turn;
+    await until(right.chat, ({ messages }) => messages[1]?.outcome === "complete");
+    expect(right.texts()).toEqual(["Hello", "Half an answer"]);
+  });
 
-  test.skipIf(!globalThis.navigator?.locks)(
-    "shows an answer as interrupted as soon as its tab is closed (where there are Web Locks)",
-    async () => {
-      const id = `gone-${Math.random()}`;
-      const storage = memoryStorage();
-      let leave: () => void = () => {};
-      const here = new Promise<void>((resolve) => {
-        leave = resolve;
-      });
-      void navigator.locks.request(`sluice/chat/${id}/2`, { mode: "shared" }, () => here);
-      const kept = (message: object, parent: string | null) => ({ message, parent, revision: 1 });
-      await storage.write(
-        `chat/${id}`,
-        new Map([
-          ["1", kept({ id: "1", role: "user", content: "Hello" }, null)],
-          ["2", kept({ id: "2", role: "assistant", content: "Half" }, "1")],
-        ]),
-      );
-      const { chat } = await shown(storage, { id });
-      await until(chat, ({ messages }) => messages.length === 2);
-      expect(chat.getSnapshot().messages[1]).not.toHaveProperty("outcome");
-      leave();
-      await until(chat, ({ messages }) => messages[1]?.outcome === "interrupted");
-    },
-  );
+  test("shows an answer as interrupted as soon as its tab is closed", async () => {
+    const id = `gone-${Math.random()}`;
+    const storage = memoryStorage();
+    let leave: () => void = () => {};
+    const here = new Promise<void>((resolve) => {
+      leave = resolve;
+    });
+    void navigator.locks.request(`sluice/chat/${id}/2`, { mode: "shared" }, () => here);
+    const kept = (message: object, parent: string | null) => ({ message, parent, revision: 1 });
+    await storage.write(
+      `chat/${id}`,
+      new Map([
+        ["1", kept({ id: "1", role: "user", content: "Hello" }, null)],
+        ["2", kept({ id: "2", role: "assistant", content: "Half" }, "1")],
+      ]),
+    );
+    const { chat } = await shown(storage, { id });
+    await until(chat, ({ messages }) => messages.length === 2);
+    expect(chat.getSnapshot().messages[1]).not.toHaveProperty("outcome");
+    leave();
+    await until(chat, ({ messages }) => messages[1]?.outcome === "interrupted");
+  });
 
   test("keeps the error of a failed answer", async () => {
     const storage = memoryStorage();
@@ -350,34 +343,6 @@ describe("a chat with a storage", () => {
     await storage.write("chat/a", new Map([["w", { message, parent: null, revision: 0 }]]));
     const initialMessages = [{ id: "x", role: "assistant", content: "Good day" }] as const;
     expect((await shown(storage, { initialMessages })).texts()).toEqual(["Welcome"]);
-  });
-
-  test("reads 10,000 messages in one call, and writes them in two", { tags: slowTags }, async () => {
-    const kept = memoryStorage();
-    const calls: string[] = [];
-    const storage: RecordStorage = {
-      ...kept,
-      read(collection) {
-        calls.push("read");
-        return kept.read(collection);
-      },
-      write(collection, records) {
-        calls.push("write");
-        return kept.write(collection, records);
-      },
-    };
-    const initialMessages = Array.from({ length: 10_000 }, (_, index) => ({
-      id: `m${index}`,
-      role: index % 2 ? ("assistant" as const) : ("user" as const),
-      content: `${index}`,
-    }));
-    const first = await shown(storage, { initialMessages });
-    first.chat.setMessages(initialMessages);
-    await settled();
-    const second = await shown(storage);
-    expect(second.texts()).toHaveLength(10_000);
-    expect(second.texts()).toEqual(first.texts());
-    expect(calls).toEqual(["read", "write", "read"]);
   });
 
   test("stays empty after reset and a reload", async () => {
@@ -532,46 +497,47 @@ describe("a chat with a storage", () => {
     chat.stop();
   });
 
-  describe.skipIf(typeof dispatchEvent === "undefined")(
-    "when the page is closed (in Node no page is)",
-    () => {
-      async function textsAfterClose(
-        storage: RecordStorage,
-        opened: RecordStorage,
-      ): Promise<readonly string[]> {
-        const { chat, clock, connections } = await shown(opened);
-        void chat.send("Hello");
-        const connection = connections[0] as (typeof connections)[number];
-        // a storage that hangs delays the request
-        await clock.advanceUntil(connection.wanted(), 100);
-        connection.send(frame({ content: "Half an ans" }));
-        await connection.wanted();
-        await settled();
-        dispatchEvent(new Event("pagehide"));
-        await settled();
-        const texts = (await shown(storage)).texts();
-        chat.stop();
-        return texts;
-      }
+  describe("when the page is closed (with events of the test's own)", () => {
+    async function textsAfterClose(
+      storage: RecordStorage,
+      opened: RecordStorage,
+    ): Promise<readonly string[]> {
+      onTestFinished(() => void vi.unstubAllGlobals());
+      const window = new EventTarget();
+      vi.stubGlobal("addEventListener", window.addEventListener.bind(window));
+      vi.stubGlobal("removeEventListener", window.removeEventListener.bind(window));
+      const { chat, clock, connections } = await shown(opened);
+      void chat.send("Hello");
+      const connection = connections[0] as (typeof connections)[number];
+      // a storage that hangs delays the request
+      await clock.advanceUntil(connection.wanted(), 100);
+      connection.send(frame({ content: "Half an ans" }));
+      await connection.wanted();
+      await settled();
+      window.dispatchEvent(new Event("pagehide"));
+      await settled();
+      const texts = (await shown(storage)).texts();
+      chat.stop();
+      return texts;
+    }
 
-      test("writes pending changes", async () => {
-        const storage = memoryStorage();
-        expect(await textsAfterClose(storage, storage)).toEqual(["Hello", "Half an ans"]);
-      });
+    test("writes pending changes", async () => {
+      const storage = memoryStorage();
+      expect(await textsAfterClose(storage, storage)).toEqual(["Hello", "Half an ans"]);
+    });
 
-      test("writes pending changes while an earlier write is in flight", async () => {
-        const storage = memoryStorage();
-        const endless: RecordStorage = {
-          ...storage,
-          async write(collection, changes) {
-            await storage.write(collection, changes);
-            await new Promise(() => {});
-          },
-        };
-        expect(await textsAfterClose(storage, endless)).toEqual(["Hello", "Half an ans"]);
-      });
-    },
-  );
+    test("writes pending changes while an earlier write is in flight", async () => {
+      const storage = memoryStorage();
+      const endless: RecordStorage = {
+        ...storage,
+        async write(collection, changes) {
+          await storage.write(collection, changes);
+          await new Promise(() => {});
+        },
+      };
+      expect(await textsAfterClose(storage, endless)).toEqual(["Hello", "Half an ans"]);
+    });
+  });
 
   test("releases the storage on close, and opens it again at the next use", async () => {
     const storage = memoryStorage();

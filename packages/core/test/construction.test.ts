@@ -20,9 +20,7 @@ const page = (href: string | undefined) =>
 
 afterEach(() => vi.unstubAllGlobals());
 
-const inBrowser = /^Mozilla\//.test(globalThis.navigator?.userAgent ?? "");
-
-describe.skipIf(inBrowser)("a relative baseURL (skipped in browsers, whose location is their own)", () => {
+describe("a relative baseURL", () => {
   test.each(["/api", "/api/v1/", "./api", "/"])("%s makes a client anywhere, and is readable", (baseURL) => {
     page(undefined);
     expect(createClient({ baseURL }).baseURL).toBe(baseURL.replace(/\/$/, "").replace(/\/v1$/, ""));
@@ -129,7 +127,7 @@ describe("a missing client", () => {
   });
 });
 
-describe.skipIf(inBrowser)("a failed connection in a browser (whose location is simulated here)", () => {
+describe("a failed connection in a browser (whose location is simulated here)", () => {
   const failing = (baseURL: string) =>
     clientOf(() => Promise.reject(new TypeError("Failed to fetch")), { baseURL, retry: { limit: 0 } }).client;
   const messageOf = async (client: Client) =>

@@ -1,53 +1,8 @@
-import {
-  type ChatState,
-  createChatStore,
-  createVideoTaskList,
-  createVideoTaskStore,
-  indexedDBStorage,
-  memoryStorage,
-  type RecordStorage,
-  webStorage,
-} from "@sluice/core";
-import { afterEach, describe, expect, onTestFinished, test } from "vitest";
+import { createVideoTaskStore, memoryStorage, type RecordStorage } from "@sluice/core";
+import { describe, expect, test } from "vitest";
 import { textAnswer, until } from "./support/chat.js";
-import { clientOf, frame, openBody, settled, streamAnswer } from "./support/gateway.js";
-
-const inBrowser = typeof document !== "undefined";
-const request = { model: "beta3.0-video", input: { prompt: "A reef at dawn" } } as const;
-
-/** A page of a user with a chat and the list of videos. Answers come as the test sends them after the first. */
-function openPage(storage: RecordStorage, scope?: string) {
-  const held = openBody();
-  let chats = 0;
-  const { client, requests } = clientOf(
-    ({ url }) => {
-      if (url.includes("/video/")) return Response.json({ id: `film-${scope}`, created_at: 1 });
-      chats += 1;
-      return streamAnswer(chats === 1 ? textAnswer("Hi") : held.body);
-    },
-    { scope },
-  );
-  const chat = createChatStore(client, { id: "a", model: "delta-5.3", storage });
-  const list = createVideoTaskList(client, { storage });
-  onTestFinished(chat.subscribe(() => {}));
-  onTestFinished(list.subscribe(() => {}));
-  const texts = () => chat.getSnapshot().messages.map(({ content }) => content);
-  async function use(): Promise<void> {
-    await until(chat, ({ isRestoring }: ChatState) => !isRestoring);
-    await chat.send(`question of ${scope}`);
-    await createVideoTaskStore(client, { storage }).create(request);
-    await settled();
-  }
-  return { client, chat, list, held, requests, texts, use };
-}
-
-/** Texts of everything that is in a memory storage under the names that a user's client and all others use. */
-async function left(storage: RecordStorage, scope?: string): Promise<string[]> {
-  const prefix = scope === undefined ? "" : `${JSON.stringify(scope)}/`;
-  const names = ["chat/a", "chat/b", "conversations", "drafts", "uploads", "video-tasks", "forgotten"];
-  const read = await Promise.all(names.map((name) => storage.read(prefix + name)));
-  return read.flatMap((records) => [...records.keys()]);
-}
+import { clientOf, frame, settled, turnsUntil } from "./support/gateway.js";
+import { left, openPage, request } from "./support/scoped-pages.js";
 
 /** A storage whose writes wait while they are held, but for the notice of a tab. */
 function slowWrites(inner: RecordStorage) {
@@ -165,7 +120,7 @@ describe("Forgetting a scope", () => {
       { scope: "ann" },
     );
     const creating = createVideoTaskStore(client, { storage }).create(request);
-    while (requests.length === 0) await settled();
+    await turnsUntil(() => requests.length > 0, settled);
     await client.forget();
     answer();
     await creating;
@@ -259,42 +214,5 @@ describe("Forgetting a scope", () => {
     expect(texts()).toEqual(["Hello again", "Hello"]);
     const later = openPage(storage, "ann");
     await until(later.chat, ({ messages }) => messages.length === 2);
-  });
-});
-
-describe.skipIf(!inBrowser)("Forgetting a scope in a browser (skipped elsewhere)", () => {
-  afterEach(() => localStorage.clear());
-
-  test.each([
-    ["IndexedDB", () => indexedDBStorage()],
-    ["localStorage", () => webStorage(() => localStorage)],
-  ])("removes every record of the user from %s, damaged ones too, and no other", async (_, open) => {
-    const storage = open();
-    for (const scope of ["ann", "ann/x", "annabel"]) {
-      const { chat, use } = openPage(storage, scope);
-      await use();
-      chat.close();
-    }
-    localStorage.setItem(`${JSON.stringify(["sluice", 1, '"ann"/drafts'])}key`, "{ damaged");
-    localStorage.setItem('"ann"/sluice/notifications/https://gateway.test', "on");
-    // another page, which has used no storage yet
-    const { client } = clientOf(() => new Response(), { scope: "ann" });
-    expect(await client.forget()).toEqual([]);
-    expect(await left(storage, "ann")).toEqual([]);
-    for (const scope of ["ann/x", "annabel"]) expect((await left(storage, scope)).length).toBeGreaterThan(3);
-    expect(Object.keys(localStorage).filter((name) => /"ann\\?"/.test(name))).toEqual([]);
-  });
-
-  test("reaches the other tabs through IndexedDB", async () => {
-    const name = `tabs-${crypto.randomUUID()}`;
-    const [one, two] = [
-      openPage(indexedDBStorage({ name }), "ann"),
-      openPage(indexedDBStorage({ name }), "ann"),
-    ] as const;
-    await one.use();
-    await until(two.chat, ({ messages }) => messages.length === 2);
-    await one.client.forget();
-    await until(two.chat, ({ messages }) => messages.length === 0);
-    expect(two.texts()).toEqual([]);
   });
 });

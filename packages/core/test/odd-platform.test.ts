@@ -5,14 +5,17 @@ import {
   createClient,
   createVideoTask,
   generateImages,
+  indexedDBStorage,
+  isGatewayError,
   memoryStorage,
   streamChat,
   unchecked,
 } from "@sluice/core";
+import { fitImage } from "@sluice/core/media";
 import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { textAnswer } from "./support/chat.js";
 import { clientOf, event, frame, question, rejectionOf, streamAnswer } from "./support/gateway.js";
-import { isWorkerd } from "./support/runtime.js";
+import { jpeg } from "./support/media.js";
 
 /* Platforms and `fetch` functions that differ from the standard: each works, or says what is wrong and what to do. */
 
@@ -203,7 +206,7 @@ describe("The client", () => {
     chat.close();
   });
 
-  test.skipIf(isWorkerd).each(["TextDecoder", "TextEncoder", "queueMicrotask", "performance"])(
+  test.each(["TextDecoder", "TextEncoder", "queueMicrotask", "performance"])(
     "names a missing %s before anything is sent",
     async (name) => {
       const { client, sent } = chatOf({
@@ -269,5 +272,21 @@ describe("A page whose old library adds fields to prototypes", () => {
     Reflect.deleteProperty(prototype, "toJSON");
     expect(error).toMatchObject({ name: "ConfigurationError", message: expect.stringMatching(/toJSON/) });
     expect(sent).toEqual([]);
+  });
+});
+
+describe("fitting images without a canvas", () => {
+  test("throws a configuration error that names the alternative", async () => {
+    const error = await rejectionOf(fitImage(new Blob([jpeg(640, 480)]), "first_frame"));
+    expect(isGatewayError(error) && error.name).toBe("ConfigurationError");
+    expect(String(error)).toContain("checkMedia()");
+  });
+});
+
+describe("indexedDBStorage on a platform without IndexedDB", () => {
+  test("is created, and rejects at its first use", async () => {
+    const storage = indexedDBStorage();
+    await expect(storage.read("chat")).rejects.toThrow("indexedDB");
+    await expect(storage.write("chat", new Map([["a", 1]]))).rejects.toThrow("indexedDB");
   });
 });

@@ -2,40 +2,13 @@ import { partialJSON } from "virtual:conformance";
 import { createPartialJSON } from "@sluice/core/partial-json";
 import { describe, expect, test } from "vitest";
 import { bytesOfBase64, seeded } from "./support/gateway.js";
-
-function read(...pieces: readonly string[]) {
-  const document = createPartialJSON();
-  for (const piece of pieces) document.push(piece);
-  return { value: document.value, state: document.state };
-}
+import { equals, expectGrowth, inRandomPieces, isPartOf, randomJSON, read } from "./support/partial-json.js";
+import { describeRecorded } from "./support/recorded.js";
 
 const characters = (text: string) => text.split("");
 
-/** Checks that `value` is a part of `whole`: strings are beginnings, literals are whole, and the order is the same. */
-function isPartOf(value: unknown, whole: unknown): boolean {
-  if (typeof value === "string" && typeof whole === "string") return whole.startsWith(value);
-  if (Array.isArray(value) && Array.isArray(whole))
-    return value.length <= whole.length && value.every((item, at) => isPartOf(item, whole[at]));
-  if (isObject(value) && isObject(whole))
-    return Object.keys(value).every((key) => Object.hasOwn(whole, key) && isPartOf(value[key], whole[key]));
-  return Object.is(value, whole);
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-function equals(one: unknown, other: unknown): boolean {
-  try {
-    expect(one).toStrictEqual(other);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-describe.skipIf(!partialJSON)("recorded documents (skipped where the data is absent)", () => {
-  for (const [at, entry] of (partialJSON?.cases ?? []).entries()) {
+describeRecorded("recorded documents", partialJSON, (recorded) => {
+  for (const [at, entry] of recorded.cases.entries()) {
     test(`${at}: ${entry.source}`, () => {
       if ("full" in entry) {
         expect(read(entry.full)).toStrictEqual({ value: JSON.parse(entry.full), state: "complete" });
@@ -59,14 +32,14 @@ describe.skipIf(!partialJSON)("recorded documents (skipped where the data is abs
     }
   }
 
-  test.each(partialJSON?.malformed_complete_documents ?? [])("$source is not a whole document", ({ b64 }) => {
+  test.each(recorded.malformed_complete_documents)("$source is not a whole document", ({ b64 }) => {
     const text = new TextDecoder().decode(bytesOfBase64(b64));
     expect(() => JSON.parse(text)).toThrow();
     expect(read(text).state).not.toBe("complete");
     expect(read(...characters(text))).toStrictEqual(read(text));
   });
 
-  test.each(partialJSON?.prototype_safety ?? [])("%s does not pollute a prototype", (text) => {
+  test.each(recorded.prototype_safety)("%s does not pollute a prototype", (text) => {
     for (const pieces of [[text], characters(text)]) {
       const document = createPartialJSON();
       for (const piece of pieces) {
@@ -428,96 +401,8 @@ describe("readings", () => {
 });
 
 describe("random documents in random cuts", () => {
-  const words = [
-    "",
-    "a",
-    "key",
-    "é",
-    "東京",
-    "😀",
-    "\ud83d",
-    "\ude00",
-    '"',
-    "\\",
-    "\n",
-    "\u0000",
-    "/",
-    "__proto__",
-    "7",
-  ];
-
-  function randomValue(random: () => number, depth: number): unknown {
-    const pick = <T>(from: readonly T[]) => from[Math.floor(random() * from.length)] as T;
-    const many = <T>(make: () => T) => Array.from({ length: Math.floor(random() * 4) }, make);
-    // no name has a backslash: V8's JSON.parse (node issue 63785) then reads other names that are escaped wrong
-    const word = () => many(() => pick(words)).join("");
-    const leaves = [
-      word,
-      word,
-      () => pick([0, -0, 1, -12.5, 1e21, 5e-324, 1.5e300]),
-      () => pick([true, false, null]),
-    ];
-    if (depth === 0 || random() < 0.3) return pick(leaves)();
-    if (random() < 0.5) return many(() => randomValue(random, depth - 1));
-    return Object.fromEntries(many(() => [word().replaceAll("\\", ""), randomValue(random, depth - 1)]));
-  }
-
-  /** JSON with whitespace and escapes where they may be. */
-  function randomJSON(random: () => number): string {
-    const json = JSON.stringify([randomValue(random, 5)], undefined, Math.floor(random() * 3));
-    return json.replace(/[^\x20-\x7e\n]/g, (unit) =>
-      random() < 0.5 ? unit : `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`,
-    );
-  }
-
-  function inRandomPieces(text: string, random: () => number): string[] {
-    const pieces: string[] = [];
-    for (let at = 0; at < text.length; at += pieces.at(-1)?.length ?? 0)
-      pieces.push(text.slice(at, at + 1 + Math.floor(random() ** 2 * 12)));
-    return pieces;
-  }
-
   const title = "grow towards JSON.parse's value, by snapshots that never change (seed %i)";
-  test.each([1, 2, 3, 4])(title, (seed) => grow(seed, 30));
-  test.each([5, 6, 7, 8])(title, { tags: ["long"] }, (seed) => grow(seed, 600));
-
-  function grow(seed: number, rounds: number): void {
-    const random = seeded(seed);
-    for (let round = 0; round < rounds; round += 1) {
-      const text = randomJSON(random);
-      const whole = JSON.parse(text);
-      const document = createPartialJSON();
-      const readings: { value: unknown; copy: unknown }[] = [];
-      let prefix = "";
-      for (const piece of inRandomPieces(text, random)) {
-        document.push(piece);
-        prefix += piece;
-        if (random() < 0.3) continue;
-        const { value } = document;
-        const before = readings.at(-1)?.value;
-        if (value === undefined) expect(before).toBeUndefined();
-        else {
-          expect(isPartOf(value, whole), `${prefix} gave ${JSON.stringify(value)}`).toBe(true);
-          expect(before === undefined || isPartOf(before, value)).toBe(true);
-          expectShared(before, value);
-        }
-        expect(read(prefix).value).toStrictEqual(value);
-        expect(document.value).toBe(value);
-        readings.push({ value, copy: structuredClone(value) });
-      }
-      expect(document.value).toStrictEqual(whole);
-      expect(document.state).toBe("complete");
-      for (const { value, copy } of readings) expect(value).toStrictEqual(copy);
-    }
-  }
-
-  /** Expects that equal values of two readings are one object. */
-  function expectShared(before: unknown, after: unknown): void {
-    if (typeof before !== "object" || before === null || before === after) return;
-    expect(before).not.toStrictEqual(after);
-    for (const key of Object.keys(before))
-      expectShared((before as Record<string, unknown>)[key], (after as Record<string, unknown>)[key]);
-  }
+  test.each([1, 2, 3, 4])(title, (seed) => expectGrowth(seed, 30));
 
   test.each([1, 2, 3, 4])("agree with JSON.parse about malformed documents (seed %i)", (seed) => {
     const random = seeded(seed);

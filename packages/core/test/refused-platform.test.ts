@@ -14,8 +14,7 @@ import {
 } from "@sluice/core";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { textAnswer } from "./support/chat.js";
-import { clientOf, settled, stoppedClock, streamAnswer } from "./support/gateway.js";
-import { isWorkerd } from "./support/runtime.js";
+import { clientOf, settled, stoppedClock, streamAnswer, turnsUntil } from "./support/gateway.js";
 
 const video = { model: "beta3.0-video", input: { prompt: "A reef at dawn" } } as const;
 const refusal = () => new DOMException("access is denied in this context", "SecurityError");
@@ -95,7 +94,7 @@ async function makeEverything(tab: ReturnType<typeof openTab>, storage?: RecordS
   expect(posts()).toHaveLength(5);
 }
 
-describe.skipIf(isWorkerd)("Web Locks (workerd has none) that", () => {
+describe("Web Locks that", () => {
   const noLocks = { held: [], pending: [] };
   test.each([
     ["reject", { request: rejected, query: rejected }],
@@ -192,64 +191,55 @@ describe.skipIf(isWorkerd)("Web Locks (workerd has none) that", () => {
   });
 });
 
-test.skipIf(isWorkerd)(
-  "A platform without Web Locks and channels makes everything, and reports no limit",
-  async () => {
-    vi.stubGlobal("navigator", undefined);
-    vi.stubGlobal("BroadcastChannel", undefined);
-    const tab = openTab();
-    await makeEverything(tab);
-    expect([tab.limits(), tab.failures()]).toEqual([[], []]);
-  },
-);
+test("A platform without Web Locks and channels makes everything, and reports no limit", async () => {
+  vi.stubGlobal("navigator", undefined);
+  vi.stubGlobal("BroadcastChannel", undefined);
+  const tab = openTab();
+  await makeEverything(tab);
+  expect([tab.limits(), tab.failures()]).toEqual([[], []]);
+});
 
-test.skipIf(isWorkerd)(
-  "A task that is reset while the locks are asked is neither kept nor sent",
-  async () => {
-    let refuse: ((error: Error) => void) | undefined;
-    const query = () =>
-      new Promise<never>((_, reject) => {
-        refuse = reject;
-      });
-    vi.stubGlobal("navigator", { locks: { query, request: silent } });
-    const { client, requests } = openTab();
-    const kept = memoryStorage();
-    const writes: string[] = [];
-    const write: RecordStorage["write"] = (collection, records) => {
-      writes.push(collection);
-      return kept.write(collection, records);
-    };
-    const task = createVideoTaskStore(client, { storage: { ...kept, write } });
-    void task.create(video);
-    while (!refuse) await settled();
-    task.reset();
-    refuse(refusal());
-    await settled();
-    expect([requests.length, writes.length]).toEqual([0, 0]);
-  },
-);
+test("A task that is reset while the locks are asked is neither kept nor sent", async () => {
+  let refuse: ((error: Error) => void) | undefined;
+  const query = () =>
+    new Promise<never>((_, reject) => {
+      refuse = reject;
+    });
+  vi.stubGlobal("navigator", { locks: { query, request: silent } });
+  const { client, requests } = openTab();
+  const kept = memoryStorage();
+  const writes: string[] = [];
+  const write: RecordStorage["write"] = (collection, records) => {
+    writes.push(collection);
+    return kept.write(collection, records);
+  };
+  const task = createVideoTaskStore(client, { storage: { ...kept, write } });
+  void task.create(video);
+  await turnsUntil(() => refuse !== undefined, settled);
+  task.reset();
+  refuse?.(refusal());
+  await settled();
+  expect([requests.length, writes.length]).toEqual([0, 0]);
+});
 
-test.skipIf(isWorkerd)(
-  "A lock that is refused is reported at once, and the manager is not asked again",
-  async () => {
-    let requests = 0;
-    const request = () => {
-      requests += 1;
-      return rejected();
-    };
-    vi.stubGlobal("navigator", { locks: { request, query: async () => ({ held: [] }) } });
-    const tab = openTab();
-    for (const id of ["t-1", "t-2"]) {
-      const task = createVideoTaskStore(tab.client);
-      task.attach(id);
-      await shows(tab, task, isOver);
-      expect(tab.limits()).toEqual(["web-locks"]);
-    }
-    expect(requests).toBe(1);
-  },
-);
+test("A lock that is refused is reported at once, and the manager is not asked again", async () => {
+  let requests = 0;
+  const request = () => {
+    requests += 1;
+    return rejected();
+  };
+  vi.stubGlobal("navigator", { locks: { request, query: async () => ({ held: [] }) } });
+  const tab = openTab();
+  for (const id of ["t-1", "t-2"]) {
+    const task = createVideoTaskStore(tab.client);
+    task.attach(id);
+    await shows(tab, task, isOver);
+    expect(tab.limits()).toEqual(["web-locks"]);
+  }
+  expect(requests).toBe(1);
+});
 
-test.skipIf(isWorkerd)("A chat whose lock is refused reports it, and has its answer", async () => {
+test("A chat whose lock is refused reports it, and has its answer", async () => {
   vi.stubGlobal("navigator", { locks: { request: rejected, query: async () => ({ held: [] }) } });
   const tab = openTab();
   const chat = createChatStore(tab.client, { id: "chat", model: "delta-5.3", storage: memoryStorage() });
@@ -260,32 +250,29 @@ test.skipIf(isWorkerd)("A chat whose lock is refused reports it, and has its ans
   chat.close();
 });
 
-test.skipIf(isWorkerd)(
-  "A manager that refuses a later query is reported, and no other tab of the page asks it",
-  async () => {
-    let queries = 0;
-    const query = async () => {
-      queries += 1;
-      return queries === 1 ? { held: [] } : rejected();
-    };
-    vi.stubGlobal("navigator", { locks: { query, request: silent } });
-    const entry = { key: "a", model: video.model, submittedAt: Date.now(), state: "submitting", revision: 1 };
-    for (const tab of [openTab(), openTab()]) {
-      const storage = memoryStorage();
-      await storage.write("video-tasks", new Map([["a", entry]]));
-      await shows(
-        tab,
-        createVideoTaskList(tab.client, { storage }),
-        ([first]) => first?.state === "unconfirmed",
-      );
-      expect(tab.limits()).toEqual(["web-locks"]);
-    }
-    // the first one of the manager, and two about the lock of the task
-    expect(queries).toBe(3);
-  },
-);
+test("A manager that refuses a later query is reported, and no other tab of the page asks it", async () => {
+  let queries = 0;
+  const query = async () => {
+    queries += 1;
+    return queries === 1 ? { held: [] } : rejected();
+  };
+  vi.stubGlobal("navigator", { locks: { query, request: silent } });
+  const entry = { key: "a", model: video.model, submittedAt: Date.now(), state: "submitting", revision: 1 };
+  for (const tab of [openTab(), openTab()]) {
+    const storage = memoryStorage();
+    await storage.write("video-tasks", new Map([["a", entry]]));
+    await shows(
+      tab,
+      createVideoTaskList(tab.client, { storage }),
+      ([first]) => first?.state === "unconfirmed",
+    );
+    expect(tab.limits()).toEqual(["web-locks"]);
+  }
+  // the first one of the manager, and two about the lock of the task
+  expect(queries).toBe(3);
+});
 
-describe.skipIf(isWorkerd)("a BroadcastChannel (workerd has none) that", () => {
+describe("a BroadcastChannel that", () => {
   const channelThat = (constructed: () => void, postMessage: () => void) =>
     class extends EventTarget {
       constructor() {
@@ -330,7 +317,7 @@ describe.skipIf(isWorkerd)("a BroadcastChannel (workerd has none) that", () => {
   });
 });
 
-describe.skipIf(isWorkerd)("a browser's storage (workerd has none) that", () => {
+describe("a browser's storage that", () => {
   class FakeRequest extends EventTarget {
     error = refusal();
   }

@@ -725,61 +725,55 @@ describe("cost", () => {
   });
 });
 
-describe.skipIf(typeof document !== "undefined")(
-  "a network that is back (with events of the test's own)",
-  () => {
-    test("What could not be sent goes a second later, however long the wait had grown", async () => {
-      const window = new EventTarget();
-      vi.stubGlobal("addEventListener", window.addEventListener.bind(window));
-      let isDown = true;
-      const page = openPage(() => {
-        if (isDown) throw new TypeError("fetch failed");
-        return undefined;
-      });
-      await page.write({ a: message("a") });
-      await rest();
-      await page.clock.advance(120_000);
-      await rest();
-      isDown = false;
-      const before = page.asked.length;
-      window.dispatchEvent(new Event("online"));
-      await rest();
-      expect(page.asked.length).toBe(before);
-      await page.clock.advance(1000);
-      await rest();
-      expect(page.records.get("a")?.value).toEqual(message("a"));
+describe("a network that is back (with events of the test's own)", () => {
+  test("What could not be sent goes a second later, however long the wait had grown", async () => {
+    const window = new EventTarget();
+    vi.stubGlobal("addEventListener", window.addEventListener.bind(window));
+    let isDown = true;
+    const page = openPage(() => {
+      if (isDown) throw new TypeError("fetch failed");
+      return undefined;
     });
-  },
-);
+    await page.write({ a: message("a") });
+    await rest();
+    await page.clock.advance(120_000);
+    await rest();
+    isDown = false;
+    const before = page.asked.length;
+    window.dispatchEvent(new Event("online"));
+    await rest();
+    expect(page.asked.length).toBe(before);
+    await page.clock.advance(1000);
+    await rest();
+    expect(page.records.get("a")?.value).toEqual(message("a"));
+  });
+});
 
-describe.skipIf(typeof document !== "undefined")(
-  "a page that is hidden (with a document of the test's own)",
-  () => {
-    test("It ends its connection after a minute, and catches up when it is shown", async () => {
-      const shown = Object.assign(new EventTarget(), { visibilityState: "visible" });
-      vi.stubGlobal("document", shown);
-      const show = (state: string) => {
-        shown.visibilityState = state;
-        shown.dispatchEvent(new Event("visibilitychange"));
-      };
-      const page = openPage();
-      const opened = await page.open();
-      await rest();
-      show("hidden");
-      await page.clock.advance(40_000);
-      await rest();
-      page.follows[0]?.send("leases", { leases: {} });
-      await rest();
-      await page.clock.advance(21_000);
-      await rest();
-      page.set("a", message("a"));
-      await page.clock.advance(HOUR_MS);
-      await rest();
-      expect([page.follows.length, opened.shown.size]).toEqual([1, 0]);
-      show("visible");
-      await rest();
-      expect([page.follows.length, opened.shown.get("a")]).toEqual([2, message("a")]);
-      opened.stop();
-    });
-  },
-);
+describe("a page that is hidden (with a document of the test's own)", () => {
+  test("It ends its connection after a minute, and catches up when it is shown", async () => {
+    const shown = Object.assign(new EventTarget(), { visibilityState: "visible" });
+    vi.stubGlobal("document", shown);
+    const show = (state: string) => {
+      shown.visibilityState = state;
+      shown.dispatchEvent(new Event("visibilitychange"));
+    };
+    const page = openPage();
+    const opened = await page.open();
+    await rest();
+    show("hidden");
+    await page.clock.advance(40_000);
+    await rest();
+    page.follows[0]?.send("leases", { leases: {} });
+    await rest();
+    await page.clock.advance(21_000);
+    await rest();
+    page.set("a", message("a"));
+    await page.clock.advance(HOUR_MS);
+    await rest();
+    expect([page.follows.length, opened.shown.size]).toEqual([1, 0]);
+    show("visible");
+    await rest();
+    expect([page.follows.length, opened.shown.get("a")]).toEqual([2, message("a")]);
+    opened.stop();
+  });
+});

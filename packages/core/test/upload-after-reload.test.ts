@@ -2,7 +2,9 @@ import { type ClientEvent, type ClientOptions, memoryStorage, type RecordStorage
 import { createUploadStore, uploadMedia } from "@sluice/core/media";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { clientOf, rejectionOf, shows, stoppedClock } from "./support/gateway.js";
-import { openUploads, PART, refused } from "./support/uploads.js";
+import { openUploads, PART, refused, useSmallParts } from "./support/uploads.js";
+
+useSmallParts();
 
 const SIZE = 2 * PART + 5;
 const date = { lastModified: 1_790_000_000_000, type: "video/mp4" };

@@ -1,8 +1,10 @@
 import { type ClientEvent, type ClientOptions, memoryStorage, ResponseError } from "@sluice/core";
 import { archivedMedia, createUploadStore, uploadMedia } from "@sluice/core/media";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { clientOf, rejectionOf, settled, stoppedClock } from "./support/gateway.js";
-import { openUploads, PART, refused } from "./support/uploads.js";
+import { clientOf, rejectionOf, settled, stoppedClock, turnsUntil } from "./support/gateway.js";
+import { openUploads, PART, refused, useSmallParts } from "./support/uploads.js";
+
+useSmallParts();
 
 const small = () => new Blob([new Uint8Array(1000).fill(7)]);
 const large = () => new Blob([new Uint8Array(PART + 5).fill(7)]);
@@ -188,7 +190,7 @@ test("The upload of another file in a store ends the one before", async () => {
   const seen: string[] = [];
   store.subscribe(() => seen.push(store.getSnapshot().status));
   const first = store.upload(small());
-  while (held.length === 0) await settled();
+  await turnsUntil(() => held.length > 0, settled);
   const second = await store.upload(small());
   expect(second).toMatchObject({ status: "success", data: { id: "file-1" } });
   expect(requests[0]?.signal.aborted).toBe(true);

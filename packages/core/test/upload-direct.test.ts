@@ -2,7 +2,9 @@ import type { ClientEvent } from "@sluice/core";
 import { uploadMedia } from "@sluice/core/media";
 import { describe, expect, test } from "vitest";
 import { clientOf, rejectionOf, stoppedClock } from "./support/gateway.js";
-import { PART, refused } from "./support/uploads.js";
+import { PART, refused, useSmallParts } from "./support/uploads.js";
+
+useSmallParts();
 
 /* Parts of an upload that go straight to the bucket, by addresses that the proxy signs. */
 

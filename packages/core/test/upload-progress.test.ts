@@ -2,7 +2,9 @@ import { type ClientEvent, type ClientOptions, createVideoTaskStore, isGatewayEr
 import { type UploadOptions, uploadMedia } from "@sluice/core/media";
 import { describe, expect, test } from "vitest";
 import { clientOf, rejectionOf, seeded, stoppedClock } from "./support/gateway.js";
-import { openUploads, PART, refused } from "./support/uploads.js";
+import { openUploads, PART, refused, useSmallParts } from "./support/uploads.js";
+
+useSmallParts();
 
 const SIZE = 2 * PART + 5;
 const MOST_BYTES = 3 * SIZE + PART;

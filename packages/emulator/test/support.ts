@@ -68,6 +68,16 @@ export function post(
   });
 }
 
+/** Sends a chat request over a socket. */
+export function sendTo({ url }: { readonly url: string }, body: object, init: RequestInit = {}) {
+  return fetch(`${url}/v1/chat/completions`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${KEY}`, "content-type": "application/json" },
+    body: JSON.stringify(body),
+    ...init,
+  });
+}
+
 /** A request with one user message. */
 export function ask(prompt: string, fields: object = {}): { model: string; messages: object[] } & object {
   return { model: "alpha-v4.1-flash", messages: [{ role: "user", content: prompt }], ...fields };

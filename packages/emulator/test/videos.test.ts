@@ -426,15 +426,6 @@ describe("time", () => {
 });
 
 describe("memory", () => {
-  test("holds the last 2,000 tasks", async () => {
-    const emulator = createFastEmulator();
-    const { id } = await create(emulator, beta());
-    for (let nth = 0; nth < 1999; nth++) await create(emulator, beta());
-    expect((await send(emulator, `${PATH}/${id}`)).status).toBe(200);
-    await create(emulator, beta());
-    expect((await send(emulator, `${PATH}/${id}`)).status).toBe(404);
-  });
-
   test("is empty after a reset", async () => {
     const emulator = createFastEmulator();
     const { id } = await create(emulator, beta());

@@ -5,7 +5,7 @@ import { CallToolRequestSchema, ListToolsRequestSchema } from "@modelcontextprot
 import { type ChatTool, createChatStore, createClient } from "@sluice/core";
 import { createEmulator } from "@sluice/emulator";
 import { toolsFromMcp } from "@sluice/mcp/tools";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 
 const schema = { type: "object" as const, properties: { path: { type: "string" } }, required: ["path"] };
 const read = {
@@ -31,6 +31,7 @@ async function serverOf(tools: readonly (typeof read | typeof remove)[], answer:
   const mcp = new McpClient({ name: "test", version: "1" });
   const [one, other] = InMemoryTransport.createLinkedPair();
   await Promise.all([server.connect(one), mcp.connect(other)]);
+  onTestFinished(() => mcp.close());
   return { mcp, calls };
 }
 

@@ -4,7 +4,7 @@ import { createEmulator } from "@sluice/emulator";
 import { createTelemetry } from "@sluice/otel";
 import { proxyTelemetry } from "@sluice/otel/proxy";
 import { type AnyEvent, createProxy } from "@sluice/worker-proxy";
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { openSDK } from "./support.js";
 
 const KEY = "sk-gateway-0123456789abcdef";
@@ -79,9 +79,12 @@ describe("page, Worker and gateway", () => {
   });
 
   test("have a span of the Worker for each attempt under the one call, and an error where it failed", async () => {
+    const log = vi.spyOn(console, "error").mockImplementation(() => {});
+    onTestFinished(() => log.mockRestore());
     const { page, worker, client, ended } = openWay();
     await completeChat({ ...client, clock }, ask("Hello [[500:1]]"));
     await ended(2);
+    expect(log.mock.calls).toEqual([[expect.stringContaining("502 upstream_error")]]);
     const [call] = page.spans();
     expect(worker.spans().map(({ parentId, traceId }) => [parentId, traceId])).toEqual(
       Array(2).fill([call?.spanId, call?.traceId]),

@@ -10,7 +10,7 @@ import {
 import { act, render, screen } from "@testing-library/react";
 import * as React from "react";
 import { memo, type ReactNode, StrictMode, Suspense, useState } from "react";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import {
   clientOf,
   DONE,
@@ -34,6 +34,8 @@ const LONG = 20 * 60_000;
 
 function gateway() {
   const clock = stoppedClock();
+  // what no component shows any more closes its channel to other tabs
+  onTestFinished(() => clock.advance(1000));
   const connection = openBody();
   const held: ((answer: Response) => void)[] = [];
   const { client, requests } = clientOf(

@@ -9,7 +9,7 @@ import {
 } from "@sluice/react";
 import { act, fireEvent, render, screen, waitFor } from "@testing-library/react";
 import { Fragment, type FunctionComponent, StrictMode, useState } from "react";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { clientOf, DONE, frame, openBody, settled, stoppedClock } from "../../core/test/support/gateway.js";
 import { refreshable } from "./support/fast-refresh.js";
 
@@ -28,6 +28,8 @@ interface View {
 /** A gateway that answers creates when the test says so, and a client of it. */
 function gateway() {
   const clock = stoppedClock();
+  // what no component shows any more closes its channel to other tabs
+  onTestFinished(() => clock.advance(1000));
   const connection = openBody();
   const held: ((answer: Response) => void)[] = [];
   const signals: AbortSignal[] = [];

@@ -4,7 +4,14 @@ import { act, render } from "@testing-library/react";
 import { hydrateRoot } from "react-dom/client";
 import { renderToString } from "react-dom/server";
 import { expect, test } from "vitest";
-import { clientOf, frame, openBody, settled, streamAnswer } from "../../core/test/support/gateway.js";
+import {
+  clientOf,
+  frame,
+  openBody,
+  settled,
+  stoppedClock,
+  streamAnswer,
+} from "../../core/test/support/gateway.js";
 
 /* A page whose second part hydrates after the first one has begun: islands, or selective hydration. */
 
@@ -27,8 +34,9 @@ function Parts() {
 
 async function hydrated(begin: (connection: ReturnType<typeof openBody>) => Promise<void>) {
   const connection = openBody();
-  const { client } = clientOf(({ url }) =>
-    url.endsWith("completions") ? streamAnswer(connection.body) : new Promise(() => {}),
+  const { client } = clientOf(
+    ({ url }) => (url.endsWith("completions") ? streamAnswer(connection.body) : new Promise(() => {})),
+    { clock: stoppedClock() },
   );
   const appOf = (client: Client) => (
     <GatewayProvider client={client}>

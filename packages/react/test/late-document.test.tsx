@@ -14,7 +14,10 @@ function Chat() {
   return <p>{chat.messages.map(({ content }) => content).join(", ")}</p>;
 }
 
-test("A chat in a document that is made after the hooks were loaded keeps its messages", async () => {
+/** Timers that keep this process alive. */
+const timers = () => process.getActiveResourcesInfo().filter((name) => name === "Timeout").length;
+
+test("A chat in a document that is made after the hooks were loaded keeps its messages, and lets its process end", async () => {
   expect(typeof window).toBe("undefined");
   const page = new GlobalWindow();
   Object.assign(globalThis, { window: page, document: page.document, IS_REACT_ACT_ENVIRONMENT: true });
@@ -32,7 +35,9 @@ test("A chat in a document that is made after the hooks were loaded keeps its me
     );
     await act(async () => chat.setMessages([{ role: "user", content: "Hello" }]));
     expect(container.textContent).toBe("Hello");
+    const before = timers();
     await act(async () => root.unmount());
+    expect(timers()).toBeLessThanOrEqual(before);
   } finally {
     for (const name of ["window", "document"]) Reflect.deleteProperty(globalThis, name);
   }

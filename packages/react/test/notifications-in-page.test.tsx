@@ -1,8 +1,8 @@
 import { createVideoTaskStore, memoryStorage, watchVideoTask } from "@sluice/core";
 import { GatewayProvider } from "@sluice/react";
 import { type TaskNotificationOptions, useTaskNotifications } from "@sluice/react/notifications";
-import { act, fireEvent, render, screen } from "@testing-library/react";
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { act, fireEvent, render, screen, waitFor } from "@testing-library/react";
+import { afterEach, beforeEach, expect, onTestFinished, test, vi } from "vitest";
 import { clientOf, settled, stoppedClock } from "../../core/test/support/gateway.js";
 
 const storage = memoryStorage();
@@ -100,11 +100,11 @@ async function hiddenPage(
     await act(() => settled());
     // a push service that is silent is given up after this time
     if (hasPush) await act(() => clock.advance(5000));
-    await expect.poll(() => screen.getByRole("button").textContent).toBe(mode);
+    await waitFor(() => expect(screen.getByRole("button").textContent).toBe(mode));
   };
   await press("page");
   await act(() => clock.advance(0));
-  await expect.poll(() => polls).toBe(1);
+  await waitFor(() => expect(polls).toBe(1));
   const end = async () => {
     await act(() => clock.advance(60_000));
     await act(() => settled());
@@ -153,7 +153,7 @@ test("A page notifies no more when its push service has answered late", async ()
   Object.defineProperty(navigator, "serviceWorker", { value: serviceWorker, configurable: true });
   const { end } = await hiddenPage("SUCCESS", undefined, true);
   answer();
-  await expect.poll(() => screen.getByRole("button").textContent).toBe("push");
+  await waitFor(() => expect(screen.getByRole("button").textContent).toBe("push"));
   await end();
   expect(shown).toEqual([]);
 });
@@ -173,12 +173,19 @@ test("A page notifies no more when its component goes before it is known whether
   expect(shown).toEqual([]);
 });
 
+/** A client on a clock that stands still. After its test, tasks that no page shows close their channels. */
+function clientOfPage(answer: Parameters<typeof clientOf>[0]) {
+  const clock = stoppedClock();
+  onTestFinished(() => clock.advance(1000));
+  return clientOf(answer, { clock }).client;
+}
+
 test("A page without push that is hidden when a task ends notifies once", async () => {
   let answer: (response: Response) => void = () => {};
   const poll = new Promise<Response>((resolve) => {
     answer = resolve;
   });
-  const { client } = clientOf(({ method, url }) => {
+  const client = clientOfPage(({ method, url }) => {
     if (url.endsWith("/v1/notifications")) return new Response("{}", { status: 404 });
     if (method === "POST") return Response.json({ id: "t-1", task_id: "t-1", status: "queued" });
     return poll;
@@ -189,7 +196,7 @@ test("A page without push that is hidden when a task ends notifies once", async 
     </GatewayProvider>,
   );
   fireEvent.click(screen.getByRole("button"));
-  await expect.poll(() => screen.getByRole("button").textContent).toBe("page");
+  await waitFor(() => expect(screen.getByRole("button").textContent).toBe("page"));
   const store = createVideoTaskStore(client, { storage, pollInBackground: true });
   await store.create(
     { model: "beta3.0-video", input: { prompt: "A reef" }, parameters: {} },
@@ -198,7 +205,7 @@ test("A page without push that is hidden when a task ends notifies once", async 
   hide();
   const data = { task_id: "t-1", status: "SUCCESS", result_url: "https://cdn.test/v.mp4" };
   answer(Response.json({ code: "success", data }));
-  await expect.poll(() => shown).toEqual(["Your video is ready: Reef"]);
+  await waitFor(() => expect(shown).toEqual(["Your video is ready: Reef"]));
   const focus = vi.spyOn(window, "focus").mockImplementation(() => {});
   const [[tag, notification] = []] = open;
   expect(tag).toBe((await storage.read("video-tasks")).keys().next().value);
@@ -215,7 +222,7 @@ test("A page shows no notification of a task that ends while it is visible, nor 
   const ended = new Promise<void>((resolve) => {
     end = resolve;
   });
-  const { client } = clientOf(async ({ method, url }) => {
+  const client = clientOfPage(async ({ method, url }) => {
     if (url.endsWith("/v1/notifications")) return new Response("{}", { status: 404 });
     if (method === "POST") return Response.json({ id: "t-2", task_id: "t-2", status: "queued" });
     await ended;
@@ -227,12 +234,12 @@ test("A page shows no notification of a task that ends while it is visible, nor 
     </GatewayProvider>,
   );
   fireEvent.click(screen.getByRole("button"));
-  await expect.poll(() => screen.getByRole("button").textContent).toBe("page");
+  await waitFor(() => expect(screen.getByRole("button").textContent).toBe("page"));
   const store = createVideoTaskStore(client, { storage: own });
   const stop = store.subscribe(() => {});
   await store.create({ model: "beta3.0-video", input: { prompt: "A reef" }, parameters: {} });
   end();
-  await expect.poll(() => store.getSnapshot().task?.state).toBe("failed");
+  await waitFor(() => expect(store.getSnapshot().task?.state).toBe("failed"));
   hide();
   stop();
   expect(shown).toEqual([]);
@@ -255,9 +262,9 @@ test("a page that is hidden leaves the events of its tasks, so that it does not 
   const tasks = watchVideoTask(client, "t-1", { signal: stop.signal });
   await tasks.next();
   const next = tasks.next().catch(() => "stopped");
-  await expect.poll(() => requests.length).toBe(2);
+  await waitFor(() => expect(requests.length).toBe(2));
   hide();
-  await expect.poll(() => left).toEqual(["left"]);
+  await waitFor(() => expect(left).toEqual(["left"]));
   stop.abort();
   expect(await next).toBe("stopped");
 });

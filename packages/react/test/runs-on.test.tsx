@@ -1,6 +1,6 @@
 import { createClient, memoryStorage, type RecordStorage } from "@sluice/core";
 import { GatewayProvider, useChatStream } from "@sluice/react";
-import { act, render, screen } from "@testing-library/react";
+import { fireEvent, render, screen, waitFor } from "@testing-library/react";
 import { expect, test } from "vitest";
 
 test("A chat with `runsOn` posts its message to the server, and says that it is submitted", async () => {
@@ -18,16 +18,16 @@ test("A chat with `runsOn` posts its message to the server, and says that it is 
       <Chat storage={storage} />
     </GatewayProvider>,
   );
-  await act(async () => (await screen.findByText("ready")).click());
+  fireEvent.click(await screen.findByText("ready"));
   await screen.findByText("submitted");
-  await expect
-    .poll(() => asked)
-    .toMatchObject([
+  await waitFor(() =>
+    expect(asked).toMatchObject([
       {
         url: "https://proxy.example/v1/conversations/c-1/turns",
         body: { message: { role: "user", content: "Hi" }, parent: null },
       },
-    ]);
+    ]),
+  );
 });
 
 function Chat({ storage }: { readonly storage: RecordStorage }) {

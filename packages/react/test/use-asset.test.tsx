@@ -3,7 +3,7 @@ import { GatewayProvider, type UseAssetOptions, useAsset } from "@sluice/react";
 import { act, fireEvent, render, screen, waitFor } from "@testing-library/react";
 import { StrictMode } from "react";
 import { renderToString } from "react-dom/server";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { clientOf, settled, stoppedClock } from "../../core/test/support/gateway.js";
 
 const present: Presence = { absence: undefined, subscribe: () => () => {} };
@@ -11,6 +11,8 @@ let gateways = 0;
 
 function gatewayOf(statuses: readonly string[]) {
   const clock = stoppedClock();
+  // what no component shows any more closes its channel to other tabs
+  onTestFinished(() => clock.advance(1000));
   let lookups = 0;
   gateways += 1;
   const { client, requests } = clientOf(

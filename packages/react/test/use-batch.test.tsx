@@ -1,6 +1,6 @@
 import { type BatchOptions, memoryStorage, type RecordStorage } from "@sluice/core";
 import { GatewayProvider, useBatch } from "@sluice/react";
-import { act, fireEvent, render, screen } from "@testing-library/react";
+import { act, fireEvent, render, screen, waitFor } from "@testing-library/react";
 import { StrictMode } from "react";
 import { renderToString } from "react-dom/server";
 import { expect, test } from "vitest";
@@ -44,10 +44,10 @@ const press = () => act(async () => fireEvent.click(screen.getByRole("button")))
 test("a batch sends nothing before it is run, and shows its progress and its results", async () => {
   const { prompts, page } = openedPage();
   render(page(<Reefs storage={memoryStorage()} />));
-  await expect.poll(shown).toBe("idle 0/2 0");
+  await waitFor(() => expect(shown()).toBe("idle 0/2 0"));
   expect(prompts).toEqual([]);
   await press();
-  await expect.poll(shown).toBe("ended 2/2 0");
+  await waitFor(() => expect(shown()).toBe("ended 2/2 0"));
   expect([screen.getByRole("paragraph").textContent, prompts]).toEqual(["01", ["reef 0", "reef 1"]]);
 });
 
@@ -56,13 +56,13 @@ test("a page that is opened again shows what is done, and sends only the rest", 
   const first = openedPage();
   const { unmount } = render(first.page(<Reefs storage={storage} />));
   await press();
-  await expect.poll(shown).toBe("ended 2/2 0");
+  await waitFor(() => expect(shown()).toBe("ended 2/2 0"));
   unmount();
   const again = openedPage();
   render(again.page(<Reefs storage={storage} count={3} />));
-  await expect.poll(shown).toBe("idle 2/3 0");
+  await waitFor(() => expect(shown()).toBe("idle 2/3 0"));
   await press();
-  await expect.poll(shown).toBe("ended 3/3 0");
+  await waitFor(() => expect(shown()).toBe("ended 3/3 0"));
   expect(again.prompts).toEqual(["reef 2"]);
 });
 
@@ -79,15 +79,15 @@ test("a run goes on while no component shows it, and gives its results to the ne
     };
   const { unmount } = render(page(<Reefs storage={storage} limit={1} onResult={hold("first")} />));
   await press();
-  await expect.poll(() => open.length).toBe(1);
+  await waitFor(() => expect(open.length).toBe(1));
   unmount();
   render(page(<Reefs storage={storage} limit={1} onResult={hold("second")} />));
-  await expect.poll(shown).toBe("running 0/2 0");
+  await waitFor(() => expect(shown()).toBe("running 0/2 0"));
   for (let nth = 0; nth < 2; nth += 1) {
-    await expect.poll(() => open.length).toBe(1);
+    await waitFor(() => expect(open.length).toBe(1));
     await act(async () => open.pop()?.());
   }
-  await expect.poll(shown).toBe("ended 2/2 0");
+  await waitFor(() => expect(shown()).toBe("ended 2/2 0"));
   expect([given, prompts.length]).toEqual([["first 0", "second 1"], 2]);
 });
 

@@ -1,6 +1,6 @@
 import { GatewayProvider } from "@sluice/react";
 import { type TaskNotificationOptions, useTaskNotifications } from "@sluice/react/notifications";
-import { act, fireEvent, render, screen } from "@testing-library/react";
+import { act, fireEvent, render, screen, waitFor } from "@testing-library/react";
 import { renderToString } from "react-dom/server";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { clientOf, settled, stoppedClock } from "../../core/test/support/gateway.js";
@@ -109,7 +109,7 @@ test("nothing is asked before a click; then this browser is subscribed, and the 
   const { requests } = show();
   expect([text(), asked, requests]).toEqual(["true default false undefined undefined", [], []]);
   press("enable");
-  await expect.poll(text).toBe("true granted true push undefined");
+  await waitFor(() => expect(text()).toBe("true granted true push undefined"));
   const subscribed = JSON.stringify({ userVisibleOnly: true, applicationServerKey: KEY });
   expect(asked).toEqual(["permission", "register /notifications.js", `subscribe ${subscribed}`]);
   expect(requests.map(({ method, url }) => [method, url])).toEqual([
@@ -123,7 +123,7 @@ test("a user who refuses is not subscribed, and no request is sent", async () =>
   const asked = openBrowser({ answer: "denied" });
   const { requests } = show();
   press("enable");
-  await expect.poll(text).toBe("true denied false undefined undefined");
+  await waitFor(() => expect(text()).toBe("true denied false undefined undefined"));
   expect([asked, requests]).toEqual([["permission"], []]);
 });
 
@@ -131,13 +131,13 @@ test("The same subscription is sent again after a reload, and nothing is asked",
   const asked = openBrowser();
   const first = show();
   press("enable");
-  await expect.poll(text).toContain("push");
+  await waitFor(() => expect(text()).toContain("push"));
   first.unmount();
   asked.length = 0;
   const { requests } = show();
   // on at once: a push service may take seconds
   expect(text()).toBe("true granted true undefined undefined");
-  await expect.poll(text).toBe("true granted true push undefined");
+  await waitFor(() => expect(text()).toBe("true granted true push undefined"));
   expect(asked).toEqual(["register /notifications.js"]);
   expect(requests.map(({ method }) => method)).toEqual(["GET", "POST"]);
 });
@@ -146,11 +146,11 @@ test("disabling ends the subscription in the browser and at the proxy, also afte
   const asked = openBrowser();
   const { requests, unmount } = show();
   press("enable");
-  await expect.poll(text).toContain("push");
+  await waitFor(() => expect(text()).toContain("push"));
   press("disable");
   const hash = new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(ENDPOINT)));
   const id = [...hash].map((byte) => byte.toString(16).padStart(2, "0")).join("");
-  await expect.poll(() => requests.at(-1)?.url).toBe(`https://gateway.test/v1/notifications/${id}`);
+  await waitFor(() => expect(requests.at(-1)?.url).toBe(`https://gateway.test/v1/notifications/${id}`));
   expect([requests.at(-1)?.method, asked.at(-1), text()]).toEqual([
     "DELETE",
     "unsubscribe",
@@ -167,12 +167,12 @@ test("A browser that can't end its subscription says so, and notifications are o
   openBrowser({ unsubscribing });
   const { requests } = show();
   press("enable");
-  await expect.poll(text).toContain("push");
+  await waitFor(() => expect(text()).toContain("push"));
   press("disable");
-  await expect.poll(text).toBe("true granted false undefined the push service is away");
+  await waitFor(() => expect(text()).toBe("true granted false undefined the push service is away"));
   expect(requests.map(({ method }) => method)).not.toContain("DELETE");
   press("enable");
-  await expect.poll(text).toBe("true granted true push undefined");
+  await waitFor(() => expect(text()).toBe("true granted true push undefined"));
 });
 
 test("disabling while this browser is being subscribed leaves no subscription", async () => {
@@ -183,10 +183,10 @@ test("disabling while this browser is being subscribed leaves no subscription", 
   });
   const { requests } = show(200, held);
   press("enable");
-  await expect.poll(() => requests.map(({ method }) => method)).toEqual(["GET"]);
+  await waitFor(() => expect(requests.map(({ method }) => method)).toEqual(["GET"]));
   press("disable");
   answer();
-  await expect.poll(() => requests.map(({ method }) => method)).toEqual(["GET", "POST", "DELETE"]);
+  await waitFor(() => expect(requests.map(({ method }) => method)).toEqual(["GET", "POST", "DELETE"]));
   expect([asked.at(-1), text()]).toEqual(["unsubscribe", "true granted false undefined undefined"]);
 });
 
@@ -199,7 +199,7 @@ test.each([
   openBrowser(browser);
   show(status);
   press("enable");
-  await expect.poll(text).toBe(`true granted true page ${error}`);
+  await waitFor(() => expect(text()).toBe(`true granted true page ${error}`));
   press("disable");
   await act(() => settled());
   expect(text()).toBe("true granted false undefined undefined");
@@ -212,7 +212,7 @@ test.each([
   const asked = openBrowser({ key });
   show();
   press("enable");
-  await expect.poll(text).toBe("true granted true push undefined");
+  await waitFor(() => expect(text()).toBe("true granted true push undefined"));
   expect(asked.map((what) => what.split(" ")[0])).toEqual([
     "permission",
     "register",
@@ -225,8 +225,8 @@ test("The service worker is the one that the app names", async () => {
   const asked = openBrowser();
   show(200, undefined, { worker: "/sw.js" });
   press("enable");
-  await expect.poll(() => asked).toContain("register /sw.js");
-  await expect.poll(text).toContain("push");
+  await waitFor(() => expect(asked).toContain("register /sw.js"));
+  await waitFor(() => expect(text()).toContain("push"));
 });
 
 test("A server renders that nothing is known", () => {
@@ -243,7 +243,7 @@ test("A permission that was taken back ends the notifications at the next page l
   openBrowser();
   const { unmount } = show();
   press("enable");
-  await expect.poll(text).toContain("push");
+  await waitFor(() => expect(text()).toContain("push"));
   unmount();
   Notification.requestPermission = async () => "denied";
   Object.assign(Notification, { permission: "denied" });
@@ -256,13 +256,13 @@ test("Where the storage is refused, nothing is on at first, and a click lasts as
   openBrowser();
   const { unmount } = show();
   press("enable");
-  await expect.poll(text).toContain("push");
+  await waitFor(() => expect(text()).toContain("push"));
   unmount();
   vi.stubGlobal("localStorage", undefined);
   show();
   expect(text()).toBe("true granted false undefined undefined");
   press("enable");
-  await expect.poll(text).toBe("true granted true push undefined");
+  await waitFor(() => expect(text()).toBe("true granted true push undefined"));
   press("disable");
   expect(text()).toBe("true granted false undefined undefined");
   await act(() => settled());
@@ -272,7 +272,7 @@ test("What a client forgets includes its notifications, and not those of another
   const asked = openBrowser();
   const { client, unmount, requests } = show(200, undefined, {}, "ada");
   press("enable");
-  await expect.poll(text).toContain("push");
+  await waitFor(() => expect(text()).toContain("push"));
   unmount();
   const { client: other } = clientOf(() => new Response(), { scope: "grace" });
   const page = render(
@@ -289,9 +289,9 @@ test("What a client forgets includes its notifications, and not those of another
       <Notify />
     </GatewayProvider>,
   );
-  await expect.poll(text).toContain("push");
+  await waitFor(() => expect(text()).toContain("push"));
   await act(() => client.forget());
-  await expect.poll(() => requests.at(-1)?.method).toBe("DELETE");
+  await waitFor(() => expect(requests.at(-1)?.method).toBe("DELETE"));
   expect(text()).toBe("true granted false undefined undefined");
 });
 
@@ -316,26 +316,26 @@ describe("a push service that does not answer", () => {
     const { asked, answer } = openSilentBrowser();
     const { clock } = show();
     press("enable");
-    await expect.poll(() => asked.at(-1)).toContain("subscribe");
-    await clock.advance(4999);
+    await waitFor(() => expect(asked.at(-1)).toContain("subscribe"));
+    await act(() => clock.advance(4999));
     expect(text()).toBe("true granted false undefined undefined");
-    await clock.advance(1);
-    await expect.poll(text).toBe(silent);
+    await act(() => clock.advance(1));
+    await waitFor(() => expect(text()).toBe(silent));
     answer();
-    await expect.poll(text).toBe("true granted true push undefined");
+    await waitFor(() => expect(text()).toBe("true granted true push undefined"));
   });
 
   test("keeps no subscription that comes after the user has disabled it", async () => {
     const { asked, answer } = openSilentBrowser();
     const { clock, requests } = show();
     press("enable");
-    await expect.poll(() => asked.at(-1)).toContain("subscribe");
-    await clock.advance(5000);
-    await expect.poll(text).toBe(silent);
+    await waitFor(() => expect(asked.at(-1)).toContain("subscribe"));
+    await act(() => clock.advance(5000));
+    await waitFor(() => expect(text()).toBe(silent));
     press("disable");
-    await settled();
+    await act(() => settled());
     answer();
-    await expect.poll(() => requests.at(-1)?.method).toBe("DELETE");
+    await waitFor(() => expect(requests.at(-1)?.method).toBe("DELETE"));
     expect([asked.at(-1), text()]).toEqual(["unsubscribe", "true granted false undefined undefined"]);
   });
 });

@@ -1,5 +1,5 @@
 import { GatewayProvider, useUpload } from "@sluice/react";
-import { act, fireEvent, render, screen } from "@testing-library/react";
+import { act, fireEvent, render, screen, waitFor } from "@testing-library/react";
 import { expect, test } from "vitest";
 import { clientOf } from "../../core/test/support/gateway.js";
 import { openUploads, refused } from "../../core/test/support/uploads.js";
@@ -40,7 +40,7 @@ test("a component uploads a file, shows its address, and forgets it", async () =
   expect([text(), log]).toEqual([["idle", "undefined"], []]);
   press("upload");
   expect(text()).toEqual(["pending", "0"]);
-  await expect.poll(text).toEqual(["success", "https://app.test/v1/media/file-1"]);
+  await waitFor(() => expect(text()).toEqual(["success", "https://app.test/v1/media/file-1"]));
   press("reset");
   expect(text()).toEqual(["idle", "undefined"]);
 });
@@ -49,7 +49,7 @@ test("a component shows the refusal of a file", async () => {
   const { failures } = shown();
   failures.push(() => refused(415, "file_type"));
   press("upload");
-  await expect.poll(text).toEqual(["error", "file_type"]);
+  await waitFor(() => expect(text()).toEqual(["error", "file_type"]));
 });
 
 test("an upload is stopped when its component is gone", async () => {
@@ -65,7 +65,7 @@ test("an upload is stopped when its component is gone", async () => {
     </GatewayProvider>,
   );
   press("upload");
-  await expect.poll(() => signal).toBeDefined();
+  await waitFor(() => expect(signal).toBeDefined());
   act(() => unmount());
   expect(signal?.aborted).toBe(true);
   expect(uploads.log).toEqual([]);

@@ -11,7 +11,7 @@ import { act, fireEvent, render, screen, waitFor } from "@testing-library/react"
 import { type ReactNode, StrictMode } from "react";
 import { hydrateRoot } from "react-dom/client";
 import { renderToString } from "react-dom/server";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { clientOf, settled, stoppedClock } from "../../core/test/support/gateway.js";
 
 const request = { model: "beta3.0-video", input: { prompt: "A reef at dawn" } } as const;
@@ -25,6 +25,8 @@ let gateways = 0;
 /** A client on a gateway of its own, whose task goes on by `steps`. */
 function gatewayOf(steps: readonly object[]) {
   const clock = stoppedClock();
+  // what no component shows any more closes its channel to other tabs
+  onTestFinished(() => clock.advance(1000));
   let queries = 0;
   gateways += 1;
   const { client, requests } = clientOf(
@@ -222,8 +224,9 @@ test("a server renders no task, and hydration gives no warning", async () => {
   container.innerHTML = renderToString(content);
   expect(container.textContent).toContain("idle");
   const complaints: unknown[] = [];
-  await act(async () => {
-    hydrateRoot(container, content, { onRecoverableError: (error) => complaints.push(error) });
-  });
+  const root = await act(async () =>
+    hydrateRoot(container, content, { onRecoverableError: (error) => complaints.push(error) }),
+  );
   expect(complaints).toEqual([]);
+  act(() => root.unmount());
 });

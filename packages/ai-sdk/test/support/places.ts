@@ -3,11 +3,15 @@ import { type ClientOptions, createClient } from "@sluice/core";
 import { systemClock } from "@sluice/core/internal";
 import { createEmulator, type EmulatorOptions } from "@sluice/emulator";
 import { createProxy } from "@sluice/worker-proxy";
+import { expect, onTestFinished, vi } from "vitest";
 
 /** Waits of repetitions, which a test has no time for. Limits are longer; the wait for usage after an answer is not. */
 const SHORT_MS = 2500;
 const KEY = "sk-gateway-0123456789";
 export const chatModels = ["alpha-v4.1-flash", "gamma-chat-1-6-251015", "delta-5.3"] as const;
+
+/** Rule of the warning of a model that may ignore tools. */
+export const TOOLS_UNLISTED = "chat.delta.tools-unlisted";
 
 /** Ways to the gateway: with its key, as a server has it, and by the Worker proxy, as a page. */
 export const places = ["gateway", "proxy"] as const;
@@ -15,10 +19,17 @@ export const places = ["gateway", "proxy"] as const;
 interface Opened {
   readonly emulator?: EmulatorOptions;
   readonly client?: Partial<ClientOptions>;
+  /** Rules of the warnings that the client gives until the test ends. @default none */
+  readonly warnings?: readonly string[];
 }
 
 /** Opens an emulator, and the provider over a client of it. */
-export function open(place: (typeof places)[number] = "gateway", { emulator, client }: Opened = {}) {
+export function open(
+  place: (typeof places)[number] = "gateway",
+  { emulator, client, warnings = [] }: Opened = {},
+) {
+  const warned = new Set<string>();
+  onTestFinished(() => expect([...warned]).toEqual(warnings));
   const gateway = createEmulator({
     speed: Infinity,
     apiKeys: [KEY],
@@ -54,6 +65,7 @@ export function open(place: (typeof places)[number] = "gateway", { emulator, cli
       now: systemClock.now,
       sleep: async (ms, signal) => (ms > SHORT_MS ? systemClock.sleep(ms, signal) : undefined),
     },
+    onEvent: (event) => event.type === "warning" && warned.add(event.issue.rule),
     ...client,
   });
   const paid = (path: string) =>
@@ -61,4 +73,11 @@ export function open(place: (typeof places)[number] = "gateway", { emulator, cli
       ({ method, path: own, status = 500 }) => method === "POST" && own === path && status < 400,
     );
   return { gateway, client: used, sluice: createSluice(used), paid };
+}
+
+/** Keeps the log of a proxy out of the output, and returns its lines. */
+export function watchLog(): () => string[] {
+  const log = vi.spyOn(console, "error").mockImplementation(() => {});
+  onTestFinished(() => log.mockRestore());
+  return () => log.mock.calls.map(([line]) => String(line));
 }

@@ -2,6 +2,7 @@ import { type ClientOptions, createClient } from "@sluice/core";
 import { streamLog, streamLogObject } from "@sluice/durable";
 import { createEmulator, type EmulatorOptions } from "@sluice/emulator";
 import { createProxy } from "@sluice/worker-proxy";
+import { onTestFinished } from "vitest";
 import { createObjectHost } from "../../../../tests/support/object-host.js";
 
 const KEY = "sk-gateway-0123456789";
@@ -15,6 +16,8 @@ export interface Written {
   cut(): void;
   /** True once the gateway's client has gone. */
   readonly isLeft: boolean;
+  /** True once the answer can't go on. */
+  readonly isEnded: boolean;
 }
 
 const frame = (choice: object) =>
@@ -52,6 +55,11 @@ export function openWorld({
   const stopped: string[] = [];
   const written: Written[] = [];
   let isByHand = false;
+  const over = new AbortController();
+  onTestFinished(() => {
+    over.abort(new Error("the test is over"));
+    for (const { end, isEnded } of written) if (!isEnded) end();
+  });
 
   const fetchGateway = async (request: Request): Promise<Response> => {
     if (new URL(request.url).pathname !== CHAT) return gateway.fetch(request);
@@ -92,15 +100,24 @@ export function openWorld({
       ...options,
       async fetch(request) {
         // a page that is gone sends nothing more
-        if (gone.signal.aborted) return new Promise<never>(() => {});
+        if (gone.signal.aborted) return silence();
         if (request.method === "DELETE") stopped.push(request.url);
         // a connection that is lost says nothing to the proxy: it only leaves
         const { body, ...head } = await responseOf(request);
-        if (isDeaf && request.method === "POST") return new Promise<never>(() => {});
+        if (isDeaf && request.method === "POST") return silence();
         return new Response(body && leaving(body, gone.signal), head);
       },
     });
     return { client, leave: () => gone.abort(new TypeError("terminated")) };
+  }
+
+  /** An answer that never comes. The request fails at the end of the test, so that its limits of time end. */
+  function silence(): Promise<never> {
+    return new Promise((_, reject) => {
+      const end = () => reject(over.signal.reason);
+      if (over.signal.aborted) end();
+      else over.signal.addEventListener("abort", end);
+    });
   }
 
   async function responseOf(request: Request) {
@@ -110,6 +127,7 @@ export function openWorld({
 
   function byHand({ signal }: Request): Response {
     let isLeft = signal.aborted;
+    let isEnded = false;
     signal.addEventListener("abort", () => {
       isLeft = true;
     });
@@ -118,10 +136,19 @@ export function openWorld({
       start(controller) {
         written.push({
           write: (text) => controller.enqueue(encoder.encode(text)),
-          end: () => controller.close(),
-          cut: () => controller.error(new TypeError("terminated")),
+          end() {
+            isEnded = true;
+            controller.close();
+          },
+          cut() {
+            isEnded = true;
+            controller.error(new TypeError("terminated"));
+          },
           get isLeft() {
             return isLeft;
+          },
+          get isEnded() {
+            return isEnded || isLeft;
           },
         });
       },

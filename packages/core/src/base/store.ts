@@ -1,5 +1,5 @@
 import { ConfigurationError } from "../vocabulary/errors.js";
-import { after, type Clock } from "./clock.js";
+import { after, type Clock, idle } from "./clock.js";
 import { createListeners } from "./listeners.js";
 
 /** State with subscribers, in the form that `useSyncExternalStore` of React takes. */
@@ -188,7 +188,8 @@ export function createRegistry<Value>({
     const entry = entries.get(key);
     if (!entry) return;
     entry.leaving = new AbortController();
-    after(clock, lingerMs(key), entry.leaving.signal, () => {
+    // a test runner in Node would not end for minutes
+    after(idle(clock), lingerMs(key), entry.leaving.signal, () => {
       if (isBusy(key, entry.value)) linger(key);
       else remove(key, entry);
     });

@@ -107,7 +107,13 @@ export function fileStorage(path: string): RecordStorage {
     catchUp()
       .then(() => {
         if (isStopped) return;
-        const watcher = watch(path, { persistent: false }, () => void catchUp().catch(onRefusal));
+        const watcher = watch(path, { persistent: false }, () => {
+          void catchUp()
+            .catch(onRefusal)
+            .finally(() => watcher.unref());
+        });
+        // Deno ignores `persistent`, and references the watcher again after each event: a script would never exit
+        watcher.unref();
         watcher.on("error", onRefusal);
         stopWatching = () => watcher.close();
         // what was written between that read and the watcher

@@ -17,7 +17,13 @@ import { readUpload, type UploadAtProxy } from "./upload-at-proxy.js";
 
 export const PATH = "/v1/uploads";
 /** Size of each part but the last: the proxy takes no other. */
-export const PART_BYTES = 8_388_608;
+export let PART_BYTES = 8_388_608;
+
+/** Sets the size of a part. Only tests call this: parts of 8 MiB make them slow. */
+export function setPartBytes(bytes: number): void {
+  PART_BYTES = bytes;
+}
+
 /** Time for one part, in milliseconds: at 0.25 Mbit/s a part takes 270 s. */
 const PART_MS = 600_000;
 const LOST =

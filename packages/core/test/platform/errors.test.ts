@@ -10,9 +10,10 @@ import {
 } from "@sluice/core";
 import { describe, expect, test } from "vitest";
 import { clientOf, question, rejectionOf } from "../support/gateway.js";
+import { describeRecorded } from "../support/recorded.js";
 
-describe.skipIf(!errorCases)("recorded error answers (skipped where the data is absent)", () => {
-  for (const { id, status, headers, body, expected } of errorCases ?? []) {
+describeRecorded("recorded error answers", errorCases, (cases) => {
+  for (const { id, status, headers, body, expected } of cases) {
     const { "content-length": _, ...rest } = headers;
     const answer = () => new Response(body, { status, headers: rest });
 
@@ -100,13 +101,6 @@ describe("the id of a request", () => {
     const error = await rejectionOf(completeChat(client, question));
     expect((error as APIError).requestId).toBe(requestId);
   });
-});
-
-test.skipIf(globalThis.location)("a failed connection has no advice about CORS outside a page", async () => {
-  const { client } = clientOf(() => Promise.reject(new TypeError("failed")), { retry: { limit: 0 } });
-  const error = (await rejectionOf(completeChat(client, question))) as Error;
-  expect(error).toMatchObject({ name: "ConnectionError", outcome: "unknown" });
-  expect(error.message).not.toContain("CORS");
 });
 
 describe("the error family", () => {

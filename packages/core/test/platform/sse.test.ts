@@ -2,7 +2,7 @@ import { sseCases } from "virtual:conformance";
 import { createEventParser, type ServerSentEvent } from "@sluice/core/sse";
 import { describe, expect, test } from "vitest";
 import { bytesOfBase64, inPieces, seeded } from "../support/gateway.js";
-import { slowTags } from "../support/runtime.js";
+import { describeRecorded } from "../support/recorded.js";
 
 function read(pieces: readonly Uint8Array[]) {
   const events: ServerSentEvent[] = [];
@@ -22,8 +22,8 @@ function read(pieces: readonly Uint8Array[]) {
 
 const readText = (text: string, size = Number.POSITIVE_INFINITY) => read(inPieces(text, size));
 
-describe.skipIf(!sseCases)("recorded event streams (skipped where the data is absent)", () => {
-  for (const { id, chunks_b64, expected, expected_retry, any_split_must_agree } of sseCases ?? []) {
+describeRecorded("recorded event streams", sseCases, (cases) => {
+  for (const { id, chunks_b64, expected, expected_retry, any_split_must_agree } of cases) {
     const chunks = chunks_b64.map(bytesOfBase64);
     const whole = Uint8Array.from(chunks.flatMap((chunk) => [...chunk]));
     const cuts = any_split_must_agree
@@ -34,9 +34,7 @@ describe.skipIf(!sseCases)("recorded event streams (skipped where the data is ab
         ]
       : [];
 
-    test(`${id} gives the standard's events, in its own reads and in ${cuts.length} other cuts`, {
-      tags: cuts.length > 500 ? slowTags : [],
-    }, () => {
+    test(`${id} gives the standard's events, in its own reads and in ${cuts.length} other cuts`, () => {
       for (const pieces of [chunks, ...cuts]) {
         const { events, retry } = read(pieces);
         expect(events).toEqual(expected);

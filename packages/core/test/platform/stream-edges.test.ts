@@ -25,7 +25,6 @@ import {
   stoppedClock,
   streamAnswer,
 } from "../support/gateway.js";
-import { slowTags } from "../support/runtime.js";
 
 const usage = { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 };
 const end = frame({}, "stop") + DONE;
@@ -196,7 +195,7 @@ describe("a tool call", () => {
     });
   });
 
-  test("is read among 8,000, and earlier snapshots do not change", { tags: slowTags }, async () => {
+  test("is read among 8,000, and earlier snapshots do not change", async () => {
     const { stream } = streamed(
       Array.from({ length: 8000 }, (_, index) => call({ index, id: `c${index}`, ...weather })).join("") + end,
     );

@@ -570,9 +570,7 @@ describe("a time limit", () => {
   });
 
   // workerd takes ten seconds for them, and a busy machine many more
-  test("chunkMs leaves nothing of 1,000 streams that are left after one read", {
-    timeout: 240_000,
-  }, async () => {
+  test("chunkMs leaves nothing of 200 streams that are left after one read", async () => {
     const clock = stoppedClock();
     const { client } = clientOf(
       () => streamAnswer(new ReadableStream({ pull: (c) => c.enqueue(new TextEncoder().encode(greeting)) })),
@@ -580,7 +578,7 @@ describe("a time limit", () => {
     );
     const { signal } = new AbortController();
     const listeners = listenersOn(signal);
-    for (let nth = 0; nth < 1000; nth += 1)
+    for (let nth = 0; nth < 200; nth += 1)
       await streamChat(client, question, { signal })[Symbol.asyncIterator]().next();
     await clock.advance(60_000);
     expect([clock.sleeping(), listeners.size]).toEqual([0, 0]);

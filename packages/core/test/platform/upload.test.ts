@@ -3,7 +3,9 @@ import { checkVideoMedia, createUploadStore, uploadMedia } from "@sluice/core/me
 import { describe, expect, test } from "vitest";
 import { clientOf, rejectionOf, shows, stoppedClock } from "../support/gateway.js";
 import { jpeg } from "../support/media.js";
-import { openUploads, PART, refused } from "../support/uploads.js";
+import { openUploads, PART, refused, useSmallParts } from "../support/uploads.js";
+
+useSmallParts();
 
 const small = () => new Blob([new Uint8Array(1000).fill(7)]);
 const large = () => new Blob([new Uint8Array(2 * PART + 5).fill(7)]);

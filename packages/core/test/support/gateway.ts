@@ -1,5 +1,6 @@
 import "./loaded.js";
 import { type Client, type ClientOptions, type Clock, createClient, type Store } from "@sluice/core";
+import { currentTest, runLoop } from "./loops.js";
 import { isWorkerd } from "./runtime.js";
 
 const encoder = new TextEncoder();
@@ -106,6 +107,8 @@ export function clientOf(
   const requests: Request[] = [];
   const client = createClient({
     baseURL: "https://gateway.test",
+    // a client whose events are read prints no warnings
+    onEvent: () => {},
     fetch: async (request) => {
       requests.push(request.clone());
       return answer(request, requests.length);
@@ -121,7 +124,7 @@ export const question = {
   messages: [{ role: "user", content: "Why is the sky blue?" }],
 } as const;
 
-/** A clock that stands still until a test moves it. */
+/** A clock that stands still until a test moves it. A test must not end while a call moves its clock. */
 export function stoppedClock(): Clock & {
   /** Lets `ms` pass, waking whoever's time comes, in order. */
   advance(ms: number): Promise<void>;
@@ -134,6 +137,7 @@ export function stoppedClock(): Clock & {
 } {
   let now = 0;
   const sleepers = new Set<{ until: number; wake: () => void }>();
+  const ownTest = currentTest();
   return { now: () => now, sleep, advance, advanceToNext, advanceUntil, sleeping: () => sleepers.size };
 
   function sleep(ms: number, signal?: AbortSignal): Promise<void> {
@@ -148,10 +152,15 @@ export function stoppedClock(): Clock & {
     });
   }
 
-  async function advance(ms: number): Promise<void> {
+  function advance(ms: number): Promise<void> {
+    return runLoop("clock.advance()", (check) => move(ms, check), ownTest);
+  }
+
+  async function move(ms: number, check: () => void): Promise<void> {
     const target = now + ms;
     do {
       await settled();
+      check();
       await advanceToNext(target);
     } while (now < target || hasDue(target));
   }
@@ -169,18 +178,22 @@ export function stoppedClock(): Clock & {
     await settled();
   }
 
-  async function advanceUntil<T>(promise: Promise<T>, ms: number): Promise<T> {
+  function advanceUntil<T>(promise: Promise<T>, ms: number): Promise<T> {
     let isOver = false;
     const end = () => {
       isOver = true;
     };
     promise.then(end, end);
-    for (let step = 0; !isOver; step += 1) {
-      if (step === 1000) throw new Error(`Nothing settled in 1,000 steps of ${ms} ms.`);
-      await advance(ms);
-      await eventLoopTurn();
+    return runLoop("clock.advanceUntil()", loop, ownTest);
+
+    async function loop(check: () => void): Promise<T> {
+      for (let step = 0; !isOver; step += 1) {
+        if (step === 1000) throw new Error(`Nothing settled in 1,000 steps of ${ms} ms.`);
+        await move(ms, check);
+        await eventLoopTurn();
+      }
+      return promise;
     }
-    return promise;
   }
 
   function hasDue(target: number): boolean {
@@ -197,10 +210,11 @@ const locks = globalThis.navigator?.locks as LockManager | undefined;
  * not run ahead of them.
  */
 export async function settled(): Promise<void> {
-  for (let turn = 0; turn < 5; turn += 1) {
+  // in workerd the code of an `import()` comes in a turn of the whole event loop, though it is loaded
+  if (isWorkerd) await eventLoopTurn();
+  for (let turn = isWorkerd ? 1 : 0; turn < 5; turn += 1) {
     await locks?.query();
-    // there the code of an `import()` comes in a turn of the whole event loop, though it is loaded
-    await (isWorkerd ? eventLoopTurn() : hostTurn());
+    await hostTurn();
   }
 }
 
@@ -230,6 +244,16 @@ export function listenersOn(signal: AbortSignal): ReadonlySet<unknown> {
     remove(...given);
   };
   return listeners;
+}
+
+/** Lets turns pass until `isDone` returns true. A test must not end before that. */
+export function turnsUntil(isDone: () => boolean | Promise<boolean>, turn = eventLoopTurn): Promise<void> {
+  return runLoop("turnsUntil()", async (check) => {
+    while (!(await isDone())) {
+      await turn();
+      check();
+    }
+  });
 }
 
 /** A turn of the whole event loop: workerd reads a body, and loads a module, in no lesser one. */

@@ -1,5 +1,5 @@
 import type { Client, ClientOptions, Clock } from "@sluice/core";
-import { clientOf, eventLoopTurn, stoppedClock } from "./gateway.js";
+import { clientOf, stoppedClock, turnsUntil } from "./gateway.js";
 
 /** Answers one query. */
 export type Step = (request: Request) => Response | Promise<Response>;
@@ -78,12 +78,16 @@ export function polled(
     async advance(ms) {
       const until = gateway.now() + ms;
       while (gateway.now() < until) {
-        while (!isOver && !isWaiting()) await eventLoopTurn();
+        await turnsUntil(isResting);
         await gateway.advanceToNext(until);
       }
-      while (!isOver && !isWaiting()) await eventLoopTurn();
+      await turnsUntil(isResting);
     },
   };
+
+  function isResting(): boolean {
+    return isOver || isWaiting();
+  }
 
   function isWaiting(): boolean {
     const isAsleep = polledAt.length === pauses && woken < pauses;

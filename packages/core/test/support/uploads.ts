@@ -1,5 +1,16 @@
-/** Size of a part. */
-export const PART = 8_388_608;
+import { afterAll, beforeAll } from "vitest";
+import { PART_BYTES, setPartBytes } from "../../src/uploads/part-request.js";
+
+/** Size of a part in files that call `useSmallParts`. */
+export const PART = 65_536;
+/** Size of a part for users. */
+export const REAL_PART = PART_BYTES;
+
+/** Lets the tests of a file upload in parts of 64 kB: with parts of 8 MiB they copy gigabytes. */
+export function useSmallParts(): void {
+  beforeAll(() => setPartBytes(PART));
+  afterAll(() => setPartBytes(REAL_PART));
+}
 
 interface Stored {
   readonly bytes: number;

@@ -3,6 +3,7 @@ import { InMemoryTransport } from "@modelcontextprotocol/sdk/inMemory.js";
 import { type ClientOptions, createClient } from "@sluice/core";
 import { createEmulator, type EmulatorOptions } from "@sluice/emulator";
 import { createMcpServer, type McpServerOptions } from "@sluice/mcp";
+import { onTestFinished } from "vitest";
 
 /** Settings of {@link connected}. */
 export interface World {
@@ -26,6 +27,7 @@ export async function connected({ emulator: gateway, client: more, server: optio
   const mcp = new McpClient({ name: "test", version: "1.0.0" });
   const [one, other] = InMemoryTransport.createLinkedPair();
   await Promise.all([server.connect(one), mcp.connect(other)]);
+  onTestFinished(() => mcp.close());
   const call = async (name: string, args: object, limits?: Parameters<McpClient["callTool"]>[2]) =>
     (await mcp.callTool({ name, arguments: { ...args } }, undefined, limits)) as unknown as Answer;
   /** Requests that the gateway has got and that would be billed. */

@@ -1,10 +1,12 @@
 import { downloadMedia, shareFile, shareMedia, useLeaveWarning } from "@sluice/react/app";
 import { render } from "@testing-library/react";
-import { afterEach, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
 
 /** Files that the page saved, by name. */
 const saved: string[] = [];
 
+// the address of a saved file ends a minute later
+beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout"] }));
 afterEach(() => {
   vi.useRealTimers();
   saved.length = 0;

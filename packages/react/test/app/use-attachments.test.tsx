@@ -1,13 +1,10 @@
 import { GatewayProvider } from "@sluice/react";
 import { type UseAttachmentsOptions, type UseAttachmentsResult, useAttachments } from "@sluice/react/app";
-import { act, configure, createEvent, fireEvent, render, screen, waitFor } from "@testing-library/react";
+import { act, cleanup, createEvent, fireEvent, render, screen, waitFor } from "@testing-library/react";
 import * as React from "react";
 import { StrictMode } from "react";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { bytesOfBase64, clientOf, settled } from "../../../core/test/support/gateway.js";
-
-// a slow machine takes longer than the usual second
-configure({ asyncUtilTimeout: 15_000 });
 
 /** React 18 has none. */
 const { Activity } = React as Partial<typeof React>;
@@ -35,9 +32,12 @@ beforeEach(() => {
   vi.spyOn(URL, "revokeObjectURL").mockImplementation((url) => void open.delete(url));
 });
 afterEach(() => {
+  // a component that goes revokes its previews a second later
+  vi.useFakeTimers({ toFake: ["setTimeout"] });
+  cleanup();
+  vi.useRealTimers();
   vi.restoreAllMocks();
   vi.unstubAllGlobals();
-  vi.useRealTimers();
   open.clear();
 });
 

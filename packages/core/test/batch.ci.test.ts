@@ -1,0 +1,35 @@
+import { memoryStorage } from "@sluice/core";
+import { expect, test } from "vitest";
+import { opened, reef, reefs, watched } from "./support/batches.js";
+
+test("a batch with 100,000 records is written as often for one more request as an empty one", {
+  timeout: 180_000,
+}, async () => {
+  const storage = memoryStorage();
+  const known = reefs(100_000);
+  const small = watched(memoryStorage());
+  await opened(reefs(1), { storage: small.storage }).run();
+  const record = small.writes.at(-1)?.get("0") as object;
+  await storage.write(
+    "batches/reefs",
+    new Map(
+      known.map((_, at) => [
+        `${at}`,
+        {
+          ...record,
+          state: "failed",
+          fingerprint: "",
+          error: { name: "E", message: "", outcome: "refused" },
+        },
+      ]),
+    ),
+  );
+  const large = watched(storage);
+  const { run, prompts } = opened([...known, reef("one more")], { storage: large.storage });
+  expect(await run()).toMatchObject({ status: "ended", done: 1, failed: 100_000 });
+  expect([prompts, large.writes.length, large.writes.every(({ size }) => size === 1)]).toEqual([
+    ["one more"],
+    small.writes.length,
+    true,
+  ]);
+});

@@ -1,0 +1,34 @@
+import { streams } from "virtual:conformance";
+import { test } from "vitest";
+import { bytesOfBase64, inPieces } from "./support/gateway.js";
+import { describeRecorded } from "./support/recorded.js";
+import {
+  expectAsRecorded,
+  expectInRandomCuts,
+  expectTruncated,
+  isSample,
+  isSlow,
+} from "./support/recorded-streams.js";
+
+/* What platform/conformance.test.ts leaves out: the other recordings, and all of them cut in many places. */
+
+describeRecorded("recorded streams", streams, (all) => {
+  for (const [index, recorded] of all.entries()) {
+    const bytes = bytesOfBase64(recorded.base64);
+
+    if (!isSample(index)) {
+      test(`${recorded.id} gives the recorded answer whole and in random cuts`, () =>
+        expectInRandomCuts(recorded, bytes));
+
+      test(`${recorded.id} cut before its end is truncated, and keeps what came`, () =>
+        expectTruncated(recorded, bytes, 16));
+    }
+
+    if (!isSample(index) || isSlow(bytes))
+      test(`${recorded.id} gives the recorded answer byte by byte`, () =>
+        expectAsRecorded(recorded, inPieces(bytes, 1)));
+
+    test(`${recorded.id} cut in many places is truncated, and keeps what came`, () =>
+      expectTruncated(recorded, bytes, 640));
+  }
+});

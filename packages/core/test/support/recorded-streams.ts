@@ -1,0 +1,115 @@
+import type { streams } from "virtual:conformance";
+import { type ChatTurn, isGatewayError, streamChat } from "@sluice/core";
+import { expect } from "vitest";
+import { clientOf, inPieces, question, rejectionOf, seeded, streamAnswer } from "./gateway.js";
+
+/** One recorded stream, and what a client reads from it. */
+export type Recorded = NonNullable<typeof streams>[number];
+
+function answered(pieces: readonly Uint8Array[]): Promise<ChatTurn> {
+  return streamChat(clientOf(() => streamAnswer(pieces)).client, question).result();
+}
+
+function essence({ message, finishReason }: Pick<ChatTurn, "message" | "finishReason">) {
+  return {
+    content: message.content,
+    reasoning: message.reasoning_content ?? null,
+    finishReason,
+    toolCalls: (message.tool_calls ?? []).map(({ id, function: call }) => ({ id, ...call })),
+  };
+}
+
+function expectedEssence({
+  content,
+  reasoning_content,
+  reasoning,
+  finish_reason,
+  tool_calls,
+}: Recorded["expected"]["choices"][number]) {
+  return {
+    content: content ?? "",
+    reasoning: reasoning_content ?? reasoning,
+    finishReason: finish_reason,
+    toolCalls: tool_calls.map(({ id, name, arguments: text }) => ({ id, name, arguments: text })),
+  };
+}
+
+/** Expects the recorded answer from a stream in the given pieces. */
+export async function expectAsRecorded({ expected }: Recorded, pieces: readonly Uint8Array[]): Promise<void> {
+  const [first, ...others] = expected.choices as [Recorded["expected"]["choices"][number]];
+  if (expected.error_field_lines.length > 0) {
+    const error = await rejectionOf(answered(pieces));
+    expect(error).toMatchObject({
+      name: "StreamError",
+      reason: "server-error",
+      partial: { content: first.content },
+    });
+    return;
+  }
+  const turn = await answered(pieces);
+  expect(essence(turn)).toEqual(expectedEssence(first));
+  expect(turn.refusal ?? null).toBe(first.refusal);
+  expect((turn.alternatives ?? []).map(essence)).toEqual(others.map(expectedEssence));
+  expect(turn.usage ?? null).toEqual(expected.usage);
+  expect(turn.outcome === "unconfirmed").toBe(first.finish_reason === null);
+}
+
+/** The first byte after which the stream has said that the answer is over. */
+function endOfAnswer(bytes: Uint8Array): number {
+  let lineStart = 0;
+  for (let at = 0; at <= bytes.length; at += 1) {
+    if (at < bytes.length && bytes[at] !== 0x0a) continue;
+    const line = new TextDecoder().decode(bytes.slice(lineStart, at)).trimEnd();
+    if (saysOver(line)) return lineStart + new TextEncoder().encode(line).length;
+    lineStart = at + 1;
+  }
+  return bytes.length;
+}
+
+function saysOver(line: string): boolean {
+  if (!line.startsWith("data:")) return line.startsWith("error:");
+  const data = line.slice(5).trim();
+  if (data === "[DONE]") return true;
+  const { choices } = JSON.parse(data) as { choices?: { index?: number; finish_reason?: string | null }[] };
+  return !!choices?.some(({ index, finish_reason }) => !index && finish_reason);
+}
+
+/** Places before `end` at random, and the first and last ones; each place of a short stream if `most` allows it. */
+function cutsBefore(end: number, random: () => number, most: number): number[] {
+  if (end <= most) return Array.from({ length: end }, (_, at) => at);
+  const inside = Array.from({ length: most / 16 }, () => Math.floor(random() * end));
+  return [...inside, 0, 1, end - 1, end - 2];
+}
+
+/** Cuts a stream in up to `most` places, and expects an error with the text that came. */
+export async function expectTruncated(recorded: Recorded, bytes: Uint8Array, most: number): Promise<void> {
+  const whole = recorded.expected.choices[0] as Recorded["expected"]["choices"][number];
+  for (const cut of cutsBefore(endOfAnswer(bytes), seeded(7), most)) {
+    const error = await rejectionOf(answered(inPieces(bytes.slice(0, cut), 512)));
+    if (!isGatewayError(error) || error.name !== "StreamError") throw error;
+    expect(error.reason).toBe("truncated");
+    const { content } = error.partial as ChatTurn["message"];
+    expect((whole.content ?? "").startsWith(content)).toBe(true);
+  }
+}
+
+/** Largest stream that `pnpm test` reads byte by byte. */
+const SLOW_BYTES = 15_000;
+
+/** Returns true for a stream whose reading byte by byte takes seconds. */
+export function isSlow(bytes: Uint8Array): boolean {
+  return bytes.length > SLOW_BYTES;
+}
+
+/** Returns true for the recordings that every platform reads: platforms differ in how they read, not in what. */
+export function isSample(index: number): boolean {
+  return index % 8 === 0;
+}
+
+/** Expects the recorded answer whole and in random cuts. */
+export async function expectInRandomCuts(recorded: Recorded, bytes: Uint8Array): Promise<void> {
+  await expectAsRecorded(recorded, [bytes]);
+  const random = seeded(bytes.length);
+  for (const most of isSlow(bytes) ? [400, 4000] : [5, 40, 4000])
+    await expectAsRecorded(recorded, inPieces(bytes, 1 + Math.floor(random() * most)));
+}

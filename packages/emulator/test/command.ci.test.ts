@@ -1,0 +1,139 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { dirname, join } from "node:path";
+import { serve } from "@sluice/emulator/serve";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { linesOf, useCommand, writeScript } from "./command-support.js";
+import { ask, createFastEmulator, KEY, readFrames, sendTo } from "./support.js";
+
+/* Each option of the command, in a process of its own. */
+
+describe("the command", () => {
+  const { run, started, ended } = useCommand();
+
+  test("accepts the keys it is given", async () => {
+    const { url } = await started("--port", "0", "--key", "sk-one", "--key", KEY, "--speed", "100");
+    expect((await sendTo({ url }, ask("hi"))).status).toBe(200);
+  });
+
+  test("refuses unknown fields with --strict", async () => {
+    const { url } = await started("--port", "0", "--key", KEY, "--strict");
+    expect((await sendTo({ url }, ask("hi", { n: 1 }))).status).toBe(400);
+  });
+
+  test("prints the deltas, the scene and the end of a stream", async () => {
+    const { command, url } = await started("--port", "0", "--key", KEY, "--speed", "Infinity");
+    const lines = linesOf(command);
+    await readFrames(
+      await sendTo({ url }, ask("hi [[drop]]", { stream: true, model: "gamma-chat-1-6-251015" })),
+    );
+    expect(await lines.next()).toMatch(/ 200 .* connection broken after 8 deltas \[\[drop\]\]$/);
+  });
+
+  test("prints nothing for a request with --quiet", async () => {
+    const { command, url } = await started("--port", "0", "--quiet");
+    let printed = "";
+    command.stdout?.on("data", (piece) => (printed += piece));
+    await (await fetch(url)).text();
+    command.kill("SIGTERM");
+    await once(command, "close");
+    expect(printed).not.toContain("GET");
+  });
+
+  test.each([
+    ["not there", undefined, "can't be read"],
+    ["not JSON", '{ "answers": [\n { "prompt" "hi" } ] }', "line 2"],
+    ["wrong", '{ "answers": [{ "contnet": "hi" }] }', "answers.0.contnet is not a field of an answer"],
+  ])("refuses a script that is %s, with its file and place", async (_, text, place) => {
+    const path = text === undefined ? "/nowhere.json" : writeScript(text);
+    const { code, errors } = await ended("--port", "0", "--script", path);
+    expect(code).toBe(1);
+    expect(errors).toContain(path);
+    expect(errors).toContain(place);
+  });
+
+  test("records, replays and checks what it recorded", async () => {
+    const folder = join(dirname(writeScript({})), "tapes");
+    const served = await serve(createFastEmulator(), { port: 0 });
+    onTestFinished(served.close);
+    const recorder = await started("--port", "0", "--record", served.url, "--tape", folder);
+    const lines = linesOf(recorder.command);
+    const sent = await (await sendTo(recorder, ask("hi", { stream: true }))).text();
+    expect(await lines.next()).toMatch(/ 200 .* recorded as 0001-post-v1-chat-completions\.json$/);
+
+    const player = await started("--port", "0", "--tape", folder, "--speed", "Infinity");
+    expect(await (await sendTo(player, ask("hi", { stream: true }))).text()).toBe(sent);
+    expect((await sendTo(player, ask("hello", { stream: true }))).status).toBe(400);
+    let errors = "";
+    player.command.stderr?.on("data", (piece) => (errors += piece));
+    player.command.kill("SIGTERM");
+    expect(await once(player.command, "close")).toEqual([1, null]);
+    expect(errors).toContain("1 of the requests had no tape");
+    expect(errors).toContain(
+      '0001-post-v1-chat-completions.json differs: messages.0.content was "hi", is "hello"',
+    );
+
+    const { code, output } = await ended("check", folder);
+    expect([code, output]).toEqual([0, expect.stringContaining("1 tape: 0 differences")]);
+  });
+
+  test.each([
+    [["--record", "https://gateway.test"], "--tape"],
+    [["--record", "gateway.test", "--tape", "tapes"], "address of the gateway"],
+    [["--tape", "/nowhere"], "/nowhere"],
+    [["--tape", "tapes", "--strict"], "--strict has no use here"],
+    [["check"], "check <folder>"],
+    [["chekc", "tapes"], "check <folder>"],
+  ])("refuses %j", async (args, place) => {
+    const { code, errors } = await ended(...args);
+    expect(code).toBe(1);
+    expect(errors).toContain(place);
+  });
+
+  test("prints its version", async () => {
+    const { code, output } = await ended("--version");
+    expect([code, output]).toEqual([0, expect.stringMatching(/^\d+\.\d+\.\d+\n$/)]);
+  });
+
+  test("says so when the port is taken", async () => {
+    const other = createServer().listen(0, "127.0.0.1");
+    onTestFinished(() => void other.close());
+    await once(other, "listening");
+    const { port } = other.address() as AddressInfo;
+    const { code, errors } = await ended("--port", String(port));
+    expect(code).toBe(1);
+    expect(errors).toContain(`Port ${port} is taken`);
+    expect(errors).toContain("--port 0");
+  });
+
+  test.each([
+    ["--port", "lots"],
+    ["--port", "70000"],
+    ["--speed", "fast"],
+    ["--color"],
+    ["--key="],
+    ["--key", " "],
+  ])("refuses %s %s", async (...args) => {
+    const { code, errors } = await ended(...args);
+    expect(code).toBe(1);
+    expect(errors).toContain("--help");
+  });
+
+  test("a command beside the emulator that is not there ends it in words", async () => {
+    const { code, errors } = await ended("--", "no-such-command");
+    expect([code, errors]).toEqual([1, "Can't run no-such-command. Is it installed?\n"]);
+    expect(await ended("--")).toMatchObject({ code: 1, errors: expect.stringContaining("needs a command") });
+  });
+
+  test("a signal ends the command beside the emulator, too", async () => {
+    const wait = "console.log('waits'); setInterval(() => {}, 1000)";
+    const command = run(["--", process.execPath, "--eval", wait]);
+    await new Promise<void>((resolve) =>
+      command.stdout.on("data", (piece) => String(piece).includes("waits") && resolve()),
+    );
+    command.kill("SIGTERM");
+    const [code] = await once(command, "close");
+    expect(code).toBe(143);
+  });
+});

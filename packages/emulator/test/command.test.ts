@@ -1,0 +1,88 @@
+import { once } from "node:events";
+import { describe, expect, test } from "vitest";
+import { linesOf, useCommand, writeScript } from "./command-support.js";
+import { ask, KEY, readFrames, sendTo } from "./support.js";
+
+/* The command as a process. Its options, one by one, are in `command.ci.test.ts`. */
+
+describe("the command", () => {
+  const { started, ended } = useCommand();
+
+  test("prints its address, the key and a request that works when pasted", async () => {
+    const { output, url, key } = await started("--port", "0", "--speed", "Infinity");
+    expect(key).toMatch(/^sk-sluice-\w{24}$/);
+    expect(output).toContain("Ctrl+C");
+    const line = output.split("\n").find((text) => text.startsWith("curl ")) ?? "";
+    expect(line).toContain(`${url}/v1/chat/completions`);
+    const [body = ""] = /(?<=-d ')[^']+/.exec(line) ?? [];
+    const headers = Object.fromEntries(
+      [...line.matchAll(/-H '([^:]+): ([^']+)'/g)].map(([, name, value]) => [name, value]),
+    );
+    const { frames } = await readFrames(await sendTo({ url }, {}, { headers, body }));
+    expect(frames.at(-1)).toBe("[DONE]");
+  });
+
+  test.each(["SIGINT", "SIGTERM"] as const)("ends on %s, streams under way or not", async (signal) => {
+    const { command, url } = await started("--port", "0", "--key", KEY);
+    const response = await sendTo({ url }, ask("hi [[stall]]", { stream: true }));
+    const reading = readFrames(response);
+    command.kill(signal);
+    expect(await once(command, "exit")).toEqual([0, null]);
+    expect((await reading).failure).toBeInstanceOf(TypeError);
+  });
+
+  test("prints a line for each request, without the key", async () => {
+    const key = "sk-line-canary";
+    const { command, url } = await started("--port", "0", "--key", key, "--speed", "Infinity");
+    const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
+    const lines = linesOf(command);
+    await (await sendTo({ url }, ask("hi", { n: 1 }), { headers })).text();
+    expect(await lines.next()).toMatch(
+      /^\d\d:\d\d:\d\d {2}POST {2}\/v1\/chat\/completions .* alpha-v4\.1-flash .* 200 .* finished; not in the specification: n$/,
+    );
+    await sendTo({ url }, ask(`hi ${key}`, { model: key }), { headers });
+    const refused = await lines.next();
+    expect(refused).toMatch(/ {2}\[redacted\] .* 400 .* model must be one of/);
+    await (await fetch(`${url}/v1/${key}?key=${key}`)).text();
+    const unknown = await lines.next();
+    expect(unknown).toMatch(/GET {3}\/v1\/\[redacted\] .* 404 /);
+    expect(refused + unknown).not.toContain("canary");
+  });
+
+  test("answers as a script says", async () => {
+    const path = writeScript({ answers: [{ prompt: "weather", content: "It rains." }] });
+    const { url } = await started("--port", "0", "--key", KEY, "--speed", "Infinity", "--script", path);
+    expect(await (await sendTo({ url }, ask("The weather?"))).json()).toMatchObject({
+      choices: [{ message: { content: "It rains." } }],
+    });
+  });
+
+  test("explains itself with --help", async () => {
+    const { code, output } = await ended("--help");
+    expect(code).toBe(0);
+    for (const option of [
+      "--port",
+      "--host",
+      "--key",
+      "--speed",
+      "--cors",
+      "--strict",
+      "--script",
+      "--quiet",
+      "--record",
+      "--tape",
+      "check",
+    ])
+      expect(output).toContain(option);
+  });
+
+  test("a command beside the emulator finds the gateway in its environment, and its exit code is the end", async () => {
+    const ask = `const { GATEWAY_URL: url, GATEWAY_API_KEY: key } = process.env;
+    const answer = await fetch(url + "/v1/video/generations/none", { headers: { authorization: "Bearer " + key } });
+    console.log(answer.status, process.argv[1]);
+    process.exit(7);`;
+    const node = [process.execPath, "--input-type=module", "--eval", ask];
+    const { code, output } = await ended("--quiet", "--", ...node, "--", "--port=none");
+    expect([code, output]).toEqual([7, expect.stringContaining("404 --port=none")]);
+  });
+});

@@ -1,0 +1,27 @@
+import { expect, test } from "vitest";
+import { bodyOf, createFastEmulator, post, send } from "./support.js";
+
+/* Bounds of what an emulator holds, each after thousands of requests or many megabytes. */
+
+const PATH = "/v1/video/generations";
+const film = { model: "beta3.0-video", input: { prompt: "A lighthouse" } };
+
+test("An emulator and its state hold the last 2,000 video tasks", async () => {
+  const state = new Map<string, unknown>();
+  const emulator = createFastEmulator({ state });
+  const create = async () => (await bodyOf<{ id: string }>(send(emulator, PATH, film))).id;
+  const statusOf = async (id: string) => (await send(emulator, `${PATH}/${id}`)).status;
+  const first = await create();
+  for (let nth = 0; nth < 1999; nth += 1) await create();
+  expect(await statusOf(first)).toBe(200);
+  for (let nth = 0; nth < 50; nth += 1) await create();
+  expect(await statusOf(first)).toBe(404);
+  expect([...state.keys()].filter((key) => key.startsWith("videos/"))).toHaveLength(2000);
+});
+
+test("The record of requests gives way when bodies get large", async () => {
+  const emulator = createFastEmulator();
+  const large = "x".repeat(20_000_000);
+  for (let index = 0; index < 5; index += 1) await post(emulator, `${index}${large}`);
+  expect(emulator.requests).toHaveLength(3);
+});

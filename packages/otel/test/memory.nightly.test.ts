@@ -1,0 +1,98 @@
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+import { TracerProvider } from "@opentelemetry/sdk-trace";
+import type { ClientEvent } from "@sluice/core";
+import { createTelemetry } from "@sluice/otel";
+import { proxyTelemetry } from "@sluice/otel/proxy";
+import { expect, test } from "vitest";
+
+setFlagsFromString("--expose-gc");
+const collect: () => void = runInNewContext("gc");
+
+const MB = 1024 * 1024;
+/** 100,000 calls and a collection took 8 s on two busy cores. */
+const TIMEOUT = 60_000;
+const tracerProvider = new TracerProvider();
+
+/** Runs calls 1 to `count`, and returns the bytes that are held more after them than after the first tenth. */
+function heldBy(call: (nth: number) => void, count = 100_000): number {
+  for (let nth = 0; nth < count / 10; nth++) call(nth);
+  const before = held();
+  for (let nth = count / 10; nth < count; nth++) call(nth);
+  return held() - before;
+}
+
+function held(): number {
+  collect();
+  return process.memoryUsage().heapUsed;
+}
+
+/** A client whose events the test makes. */
+function openClient() {
+  const telemetry = createTelemetry({ tracerProvider });
+  let emit = (_: ClientEvent): void => {};
+  telemetry.instrument({
+    baseURL: "https://gateway.test",
+    events: {
+      subscribe(listener) {
+        emit = listener;
+        return () => {};
+      },
+    },
+  });
+  const stepsOf = (nth: number) => {
+    const call = {
+      callId: `call-${nth}`,
+      kind: "chat",
+      path: "/v1/chat/completions",
+      model: "delta-5.3",
+    } as const;
+    const request = { ...call, type: "request", attempt: 1 } as const;
+    const end = { ...call, type: "end", outcome: "tool-calls", ms: 5, messageId: `message-${nth}` } as const;
+    return { call, request, end: end as unknown as ClientEvent };
+  };
+  return { headers: telemetry.headers, emit: (event: ClientEvent) => emit(event), stepsOf };
+}
+
+// a span is 500 bytes and a key 30: 90,000 of either would be 3 MB and more
+test("100,000 calls that end hold no more memory than 10,000, with the answers that called tools", {
+  timeout: TIMEOUT,
+}, () => {
+  const { headers, emit, stepsOf } = openClient();
+  const bytes = heldBy((nth) => {
+    const { call, request, end } = stepsOf(nth);
+    headers(call);
+    emit(request as unknown as ClientEvent);
+    emit(end);
+  });
+  expect(bytes).toBeLessThan(MB);
+});
+
+test("100,000 calls and runs of tools whose end never comes hold no more memory than 10,000", {
+  timeout: TIMEOUT,
+}, () => {
+  const { emit, stepsOf } = openClient();
+  const bytes = heldBy((nth) => {
+    emit(stepsOf(nth).request as unknown as ClientEvent);
+    emit({ type: "tool-start", name: "weather", toolCallId: `tool-${nth}`, messageId: `message-${nth}` });
+  });
+  expect(bytes).toBeLessThan(MB);
+});
+
+test.each([
+  ["end", true],
+  ["are lost without an event", false],
+])(
+  "100,000 requests of a proxy that %s hold no more memory than 10,000",
+  { timeout: TIMEOUT },
+  (_, hasEnd) => {
+    const { traceparent, onEvent } = proxyTelemetry({ tracerProvider, mostOpen: 1000 });
+    const begun = { method: "POST", route: "chat", startedAt: Date.now() } as const;
+    const bytes = heldBy(() => {
+      const ownTraceparent = traceparent(begun) ?? "";
+      const request = { kind: "request", requestId: "r", method: "POST", status: 200 } as const;
+      if (hasEnd) onEvent({ ...request, ownTraceparent, outcome: "complete", durationMs: 5 });
+    });
+    expect(bytes).toBeLessThan(MB);
+  },
+);

@@ -1,0 +1,85 @@
+import { execFileSync } from "node:child_process";
+import { cpSync, mkdirSync, readFileSync, symlinkSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { behaviours } from "../everywhere/behaviours/index.js";
+import { settings, typescripts } from "../everywhere/compilers.ts";
+import { devicePair, deviceSteps } from "../everywhere/devices.ts";
+import { tableUnder } from "../everywhere/page.ts";
+import { places } from "../everywhere/places.ts";
+import { copyBehaviours, packInto } from "../everywhere/project.ts";
+import { type Servers, startServers } from "../everywhere/servers.ts";
+import { temporaryFolder } from "../support/temporary.ts";
+
+/* The suite of `pnpm everywhere`, where it is cheap and needs no registry, and the tables that its run has written. */
+
+describe("docs/everywhere.md", () => {
+  test("has a column for each behaviour and a row for each place", () => {
+    const [head, ...rows] = tableUnder("Runtimes and browsers");
+    expect(head).toEqual(["place", "way", ...Object.keys(behaviours)]);
+    const expected = places.map(({ name, way }) => [expect.stringContaining(name), way]);
+    expect(rows.map((row) => row.slice(0, 2))).toEqual(expected);
+  });
+
+  test("has a column for each setting of TypeScript, and a row for each version that is promised", () => {
+    const [head, ...rows] = tableUnder("TypeScript");
+    expect(head).toEqual(["TypeScript", ...settings]);
+    expect(rows.map(([version]) => version)).toEqual(
+      typescripts.map((name) => expect.stringMatching(new RegExp(`^${name}(\\.|$)`))),
+    );
+  });
+
+  test("has a row for pushes in Firefox", () => {
+    const [head, ...rows] = tableUnder("Web Push");
+    expect([head, ...rows]).toEqual([
+      ["browser", "push"],
+      [expect.stringMatching(/^Firefox /), "✓"],
+    ]);
+  });
+
+  test("has a row for Chromium with Firefox as two devices", () => {
+    const [head, ...rows] = tableUnder("Devices");
+    expect(head).toEqual(["first", "second", ...deviceSteps]);
+    const [first, second] = devicePair.map(({ name }) => expect.stringMatching(new RegExp(`^${name} `)));
+    expect(rows).toEqual([[first, second, ...deviceSteps.map(() => "✓")]]);
+  });
+
+  test("names no failure", () => {
+    expect(readFileSync(join(import.meta.dirname, "../../docs/everywhere.md"), "utf8")).not.toContain(
+      "| failed",
+    );
+  });
+});
+
+describe("the packed packages", () => {
+  const folder = temporaryFolder("everywhere");
+  const app = join(folder, "app");
+  let servers: Servers;
+  beforeAll(async () => {
+    const scope = join(app, "node_modules/@sluice");
+    mkdirSync(scope, { recursive: true });
+    for (const [name, tarball] of packInto(join(folder, "tarballs"))) {
+      if (!name.startsWith("@sluice/")) continue;
+      const at = join(app, "node_modules", name);
+      mkdirSync(at);
+      execFileSync("tar", ["-xzf", tarball, "--strip-components=1", "-C", at]);
+    }
+    const dependencies = join(import.meta.dirname, "../../packages/core/node_modules");
+    for (const name of ["@valibot", "idb", "ky", "mediabunny", "valibot"])
+      symlinkSync(join(dependencies, name), join(app, "node_modules", name));
+    cpSync(join(import.meta.dirname, "../everywhere/places/app.json"), join(app, "package.json"));
+    copyBehaviours(app);
+    servers = await startServers(app, "http://page.invalid");
+  }, 180_000);
+  afterAll(() => servers?.close());
+
+  const here = places.filter(({ name, way }) => name === "Node 22" || way === "through the proxy");
+  test.each(here.map((place) => [`${place.name}, ${place.way}`, place] as const))(
+    "work in %s",
+    async (_, place) => {
+      const pages = { url: "", requested: () => [], report: async () => [], close() {} };
+      const report = await place.run({ folder: app, servers, pages });
+      expect(report).toEqual(Object.keys(behaviours).map((name) => ({ name })));
+    },
+  );
+});

@@ -1,0 +1,14 @@
+import { spawnSync } from "node:child_process";
+import { expect, test } from "vitest";
+import { checkForJSR } from "../everywhere/installs.ts";
+import { temporaryFolder } from "../everywhere/project.ts";
+
+/* The packages as JSR takes them. Deno checks their types with those of npm's packages, so that it needs the registry. */
+
+test("JSR would take the built packages, without a type that it has to infer", { timeout: 600_000 }, ({
+  skip,
+}) => {
+  const { status } = spawnSync("npm", ["view", "react", "version"], { timeout: 20_000 });
+  skip(status !== 0, "the npm registry can't be reached");
+  expect(checkForJSR(temporaryFolder()).problem).toBeUndefined();
+});

@@ -1,0 +1,118 @@
+import { spawnSync } from "node:child_process";
+import { createChatStore } from "@sluice/core";
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
+import { findChromium } from "../../scripts/chromium.ts";
+import {
+  askDeployed,
+  askPage,
+  askServer,
+  checkDeploy,
+  deploy,
+  invite,
+  openSecrets,
+  startDev,
+  visit,
+  waysOf,
+} from "../support/first-steps.ts";
+import { openWorkshop, type Workshop } from "../support/new-app.ts";
+import { clientOf, openWorld } from "../support/server-template.ts";
+
+/* Each template as a newcomer meets it: created, installed from the packed packages, run, built, and run as in production. */
+
+const hasRegistry = spawnSync("npm", ["view", "react", "version"], { timeout: 20_000 }).status === 0;
+
+describe.each(Object.entries(waysOf))("a new app of %s", (template, ways) => {
+  const app = `my-${template}`;
+  let shop: Workshop;
+
+  beforeAll(async () => {
+    if (!hasRegistry) return;
+    shop = openWorkshop();
+    shop.create([app, "--template", template]);
+    await shop.install(app);
+  }, 600_000);
+  afterAll(() => shop?.close());
+  beforeEach(({ skip }) => {
+    skip(!hasRegistry, "the npm registry can't be reached");
+    skip(ways.hasPage && !findChromium(), "there is no Chromium");
+  });
+
+  test("The app has no wrong type, and answers at once in development", { timeout: 600_000 }, async () => {
+    await shop.run(app, ["npm", "run", "types"]);
+    const server = await startDev(shop, app, ways);
+    const answer = ways.hasPage ? await askPage(server.url, "Hello") : await askServer(shop, app, server.url);
+    expect(answer.length).toBeGreaterThan(10);
+    if (!ways.hasPage) expect(answer).toContain("complete");
+    await server.stop();
+  });
+
+  test("The checklist names what production lacks, and accepts the deployed app", {
+    timeout: 600_000,
+  }, async () => {
+    const empty = await checkDeploy(shop, app);
+    expect(empty.status).toBe(1);
+    expect(empty.printed).toContain("TODO gateway: GATEWAY_URL is empty.");
+    const server = await deploy(shop, app, ways);
+    expect(await checkDeploy(shop, app)).toMatchObject({
+      status: 0,
+      printed: expect.stringContaining("All is set."),
+    });
+    const link = await invite(shop, app);
+    expect(link).toContain(`${server.url}/#invite=`);
+    if (ways.hasPage) {
+      expect(await visit(server.url)).toContain("This app is by invitation.");
+      expect((await askPage(link, "Hello")).length).toBeGreaterThan(10);
+    } else expect(await askDeployed(shop, app, server.url)).toContain("complete");
+    await server.stop();
+    expect(await checkDeploy(shop, app)).toMatchObject({
+      status: 1,
+      printed: expect.stringContaining("Deploy the app"),
+    });
+    expect(await openSecrets(shop, app)).toEqual([]);
+  });
+
+  test.runIf(template === "node")(
+    "An answer that is cut by a kill is kept, and paid once; a second start is refused",
+    {
+      timeout: 600_000,
+    },
+    async () => {
+      const world = await openWorld();
+      onTestFinished(world.close);
+      const start = () => shop.start(app, ["npm", "start"], world.env);
+      let running = start();
+      await running;
+      const { client } = await clientOf("ada", async () => (await running).url, app);
+      const chat = createChatStore(client, { model: "delta-5.3" });
+      const turn = chat.send("Hello [[stall]]");
+      const { messages: begun } = await new Promise<ReturnType<typeof chat.getSnapshot>>(
+        (resolve, reject) => {
+          const look = () => {
+            const now = chat.getSnapshot();
+            if (now.error) reject(now.error);
+            else if (now.messages[1]?.content) resolve(now);
+          };
+          chat.subscribe(look);
+        },
+      );
+      const shown = begun[1]?.content;
+      expect(await shop.attempt(app, ["npm", "start"], world.env)).toMatchObject({
+        status: 1,
+        printed: expect.stringContaining(
+          "The server can't start: data/sluice.db: another process has this file",
+        ),
+      });
+      // a kill -9 of all that `npm start` has started
+      running = (await running).stop().then(start);
+      const { messages, error } = await turn;
+      expect(messages[1]).toMatchObject({
+        content: expect.stringContaining(`${shown}`),
+        outcome: "truncated",
+      });
+      expect(error?.message).toContain("the rest of this answer is lost; ask again");
+      expect(world.emulator.requests.filter(({ method }) => method === "POST")).toHaveLength(1);
+      expect(await chat.send("And now?")).toMatchObject({ outcome: "complete" });
+      await (await running).stop();
+    },
+  );
+});

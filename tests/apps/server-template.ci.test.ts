@@ -1,0 +1,200 @@
+import { createChatStore, generateImages } from "@sluice/core";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { startPostgres } from "../../packages/durable/test/support/postgres-server.js";
+import {
+  clientOf,
+  copyTemplate,
+  metricsOf,
+  openWorld,
+  runtimes,
+  type ServerProcess,
+  startServer,
+} from "../support/server-template.ts";
+
+/* The server of the Node template, in each runtime that has what it needs. */
+
+let world: Awaited<ReturnType<typeof openWorld>>;
+beforeAll(async () => {
+  world = await openWorld();
+});
+afterAll(() => world.close());
+
+describe.each(Object.entries(runtimes))("the server on %s", (_, command) => {
+  /** A server with a folder of its own. It is ended with the test. */
+  async function open(env: NodeJS.ProcessEnv = {}) {
+    world.emulator.reset();
+    const { folder, remove } = copyTemplate();
+    const start = () => startServer(folder, command, { ...world.env, ...env });
+    let running: Promise<ServerProcess> = start();
+    onTestFinished(async () => {
+      const { signal, ended } = await running;
+      signal("SIGKILL");
+      await ended;
+      remove();
+    });
+    await running;
+    const target = async () => (await running).url;
+    return {
+      start,
+      target,
+      server: () => running,
+      userOf: (user: string) => clientOf(user, target),
+      /** Kills it as a machine loses power, and starts it again. Requests wait meanwhile. */
+      async crash() {
+        const { signal, ended } = await running;
+        signal("SIGKILL");
+        running = ended.then(start);
+        await running;
+      },
+    };
+  }
+
+  const asked = () => world.emulator.requests.filter(({ method }) => method === "POST");
+
+  test("case 201: An answer that a kill cuts off keeps what was shown, ends truthfully, and is paid once", async () => {
+    const { userOf, crash, target } = await open();
+    const { client, ask } = await userOf("ada");
+    const chat = createChatStore(client, { model: "delta-5.3" });
+    const text = () => `${chat.getSnapshot().messages[1]?.content ?? ""}`;
+    const turn = chat.send("Hello [[stall]]");
+    await expect.poll(text, { timeout: 60_000 }).toMatch(/\w/);
+    const shown = text();
+    await crash();
+    const { messages, error } = await turn;
+    expect(messages.at(-1)).toMatchObject({ content: expect.stringContaining(shown), outcome: "truncated" });
+    expect(error?.message).toContain("the rest of this answer is lost; ask again");
+    expect(asked()).toHaveLength(1);
+
+    const lost =
+      'sluice_jobs_total{kind="answer",model="delta-5.3",outcome="lost",code="stream_interrupted"}';
+    const spent = async () => (await metricsOf(await target()))['sluice_spent_total{model="delta-5.3"}'];
+    await expect.poll(async () => metricsOf(await target()), PATIENCE).toMatchObject({ [lost]: "1" });
+    const { budgets } = await (await ask("/api/v1/budget")).json();
+    expect(budgets[0]).toMatchObject({ reserved: 0, spent: Number(await spent()) });
+    expect(await chat.send("And now?")).toMatchObject({ outcome: "complete" });
+    expect(asked()).toHaveLength(2);
+  });
+
+  test("A kept answer is there after a restart, and so is an image that is asked for again", async () => {
+    const { userOf, crash } = await open();
+    const { client, ask } = await userOf("ada");
+    const init = {
+      method: "POST",
+      headers: { "idempotency-key": "tea-for-two" },
+      body: JSON.stringify({
+        model: "delta-5.3",
+        stream: true,
+        messages: [{ role: "user", content: "Hello" }],
+      }),
+    };
+    const first = await ask("/api/v1/chat/completions", init);
+    const answer = await first.text();
+    expect(answer).toContain("[DONE]");
+    const image = { model: "gamma-image-5-0-260128", prompt: "a bird" } as const;
+    await generateImages(client, image);
+    await crash();
+    const again = await ask("/api/v1/chat/completions", init);
+    expect(await again.text()).toBe(answer);
+    expect(asked()).toHaveLength(2);
+  });
+
+  test("A file that a user uploads is there after a restart, behind a link of the app's own address", async () => {
+    const { userOf, crash, target } = await open();
+    const { ask } = await userOf("ada");
+    const bytes = Buffer.concat([Buffer.from("89504e470d0a1a0a", "hex"), Buffer.alloc(1000, 7)]);
+    const headers = { "content-type": "application/octet-stream" };
+    const stored = await ask("/api/v1/uploads", { method: "POST", headers, body: bytes });
+    const { url } = (await stored.json()) as { url: string };
+    expect(url).toMatch(/^https:\/\/chat\.sluice\.test\/api\/v1\/media\//);
+    await crash();
+    const { pathname, search } = new URL(url);
+    const read = await fetch((await target()) + pathname + search);
+    expect(Buffer.from(await read.arrayBuffer()).equals(bytes)).toBe(true);
+  });
+
+  // a process is lost for the others when its lease of 15 s is over
+  test("Two servers on one Postgres keep one thing: the other one has it, also when the first is killed", {
+    timeout: 180_000,
+  }, async () => {
+    const database = await startPostgres();
+    onTestFinished(database.close);
+    const first = await open({ DATABASE_URL: database.url });
+    const second = await open({ DATABASE_URL: database.url });
+    const body = JSON.stringify({
+      model: "delta-5.3",
+      stream: true,
+      messages: [{ role: "user", content: "Hi" }],
+    });
+    const init = { method: "POST", headers: { "idempotency-key": "hello" }, body };
+    const answerOf = async ({ ask }: Awaited<ReturnType<typeof first.userOf>>) =>
+      (await ask("/api/v1/chat/completions", init)).text();
+    const answer = await answerOf(await first.userOf("ada"));
+    expect(answer).toContain("[DONE]");
+    const elsewhere = await second.userOf("ada");
+    expect(await answerOf(elsewhere)).toBe(answer);
+    const { signal, ended } = await first.server();
+    signal("SIGKILL");
+    await ended;
+    expect(await answerOf(elsewhere)).toBe(answer);
+    expect(asked()).toHaveLength(1);
+  });
+
+  test("SIGTERM lets an answer end, takes no new one, and ends the process in order", async () => {
+    const { userOf, server } = await open({ DRAIN_MS: "50000" });
+    const { client, ask } = await userOf("ada");
+    const { signal, ended, url, lines } = await server();
+    const chat = createChatStore(client, { model: "delta-5.3" });
+    const turn = chat.send("Hello [[slow]]");
+    await expect.poll(() => chat.getSnapshot().status).toBe("streaming");
+    signal("SIGTERM");
+    expect(await turn).toMatchObject({ outcome: "complete" });
+    expect(await ended).toBe(0);
+    expect(lines.join("\n")).not.toContain("could not be settled");
+    await expect(fetch(`${url}/live`)).rejects.toThrow();
+    await expect(ask("/api/v1/budget")).rejects.toThrow();
+  });
+
+  test("case 202: A second server over the same data is refused in one line, and the first one goes on", async () => {
+    const { start, target } = await open();
+    await expect(start()).rejects.toThrow(
+      /^it ended with 1: The server can't start: data\/sluice\.db: another process has this file; stop that one.*$/,
+    );
+    expect((await fetch(`${await target()}/live`)).status).toBe(200);
+  });
+
+  test("The operator's surface is there: health, metrics, events, export and erasure; for others it is not", async () => {
+    const { userOf, target, server } = await open();
+    const ada = await userOf("ada");
+    const grace = await userOf("grace");
+    const url = await target();
+    expect((await fetch(`${url}/live`)).status).toBe(200);
+    expect(await (await fetch(`${url}/api/health`)).json()).toEqual({ status: "ok" });
+    expect((await fetch(`${url}/metrics`)).status).toBe(404);
+    const chat = createChatStore(ada.client, { model: "delta-5.3" });
+    await chat.send("a secret of ada's");
+    const operate = async ({ ask }: typeof ada, operation: string) => {
+      const body = JSON.stringify({ user: "ada" });
+      const answer = await ask(`/api/v1/admin/${operation}`, { method: "POST", body });
+      return { status: answer.status, body: await answer.json() };
+    };
+    expect(await operate(ada, "users/export")).toMatchObject({ status: 404 });
+    const exported = await operate(grace, "users/export");
+    expect(exported).toMatchObject({ status: 200, body: { user: "ada", failed: [] } });
+    expect(exported.body.data.streams).toMatchObject([{ events: expect.stringContaining("[DONE]") }]);
+    expect(await operate(grace, "users/erase")).toMatchObject({ status: 200, body: { failed: [] } });
+    expect((await operate(grace, "streams/list")).body).toEqual({ streams: [] });
+    const events = (await server()).lines
+      .filter((line) => line.startsWith("{"))
+      .map((line) => JSON.parse(line));
+    expect(events).toContainEqual(
+      expect.objectContaining({ kind: "answer", user: "ada", outcome: "complete" }),
+    );
+    expect(events).toContainEqual(
+      expect.objectContaining({ kind: "request", user: "grace", operation: "users/erase", target: "ada" }),
+    );
+    expect((await server()).lines.join("\n")).not.toContain("a secret of ada's");
+  });
+});
+
+/** By the objects' alarms alone, which come within 30 seconds. */
+const PATIENCE = { timeout: 50_000, interval: 500 };

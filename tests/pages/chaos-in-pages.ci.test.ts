@@ -1,0 +1,195 @@
+import type { ChatState, VideoTaskState } from "@sluice/core";
+import { createEmulator, type EmulatorOptions } from "@sluice/emulator";
+import { type Served, serve } from "@sluice/emulator/serve";
+import { createProxy } from "@sluice/worker-proxy";
+import type { BrowserContext, Page } from "playwright";
+import { afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { stoppedClock } from "../../packages/core/test/support/gateway.js";
+import { findChromium } from "../../scripts/chromium.ts";
+import { sharedBrowser } from "../support/browser.ts";
+import { builtPage } from "../support/built-page.js";
+import type { ChatPage } from "../support/chat-page.js";
+
+/** The page with a chat, or the one with a video task: each test uses the fields of its own. */
+declare const page: Omit<ChatPage, "state"> & {
+  readonly state: () => Omit<ChatState, "status"> &
+    Omit<VideoTaskState, "status"> & { readonly status: string };
+};
+
+const KEY = "sk-chaos";
+
+describe.skipIf(!findChromium())("pages without a reload (skipped where there is no Chromium)", () => {
+  let html: Readonly<Record<string, string>>;
+  let context: BrowserContext;
+  let world: Awaited<ReturnType<typeof openWorld>>;
+
+  beforeAll(async () => {
+    html = { "/chat": await builtPage("chat-page.ts"), "/video": await builtPage("video-page.ts") };
+  }, 120_000);
+  beforeEach(async () => {
+    context = await (await sharedBrowser()).newContext();
+  });
+  afterEach(async () => {
+    await context.close();
+    await world.close();
+  });
+
+  async function chatTab(): Promise<Page> {
+    const tab = await context.newPage();
+    await tab.goto(`${world.url}/chat`);
+    await tab.waitForFunction(() => page.state().isRestoring === false);
+    return tab;
+  }
+
+  const texts = (tab: Page) => tab.evaluate(() => page.state().messages.map(({ content }) => content));
+  const hasText = (tab: Page) =>
+    tab.waitForFunction(
+      () => page.state().messages.at(-1)?.role === "assistant" && page.state().messages.at(-1)?.content,
+    );
+  const ends = (tab: Page, outcome: string) =>
+    tab.waitForFunction((outcome) => page.state().messages.at(-1)?.outcome === outcome, outcome);
+
+  test("an answer is cut when the proxy is killed, in all tabs; after its restart the chat goes on", async () => {
+    world = await openWorld(html, { speed: Number.POSITIVE_INFINITY });
+    const [left, right] = [await chatTab(), await chatTab()];
+    await left.evaluate(() => page.send("Tell me of rivers [[stall]]"));
+    await hasText(left);
+    await hasText(right);
+    await world.killProxy();
+    await ends(left, "truncated");
+    await ends(right, "truncated");
+    const cut = await texts(left);
+
+    // while there is no proxy, a question is kept, and has no answer
+    await left.evaluate(() => page.send("And lakes?"));
+    await left.waitForFunction(() => page.state().status === "error" && page.state().messages.length === 4);
+    expect(world.requests()).toHaveLength(1);
+    await world.startProxy();
+    await left.evaluate(() => page.retry());
+    await ends(left, "complete");
+    const shown = await texts(left);
+    expect(shown).toEqual([...cut, "And lakes?", expect.stringMatching(/.{20}/)]);
+    await expect.poll(() => texts(right)).toEqual(shown);
+    expect(world.requests()).toHaveLength(2);
+  });
+
+  test("an answer of a crashed tab is cut in the other tab, where the chat goes on", async () => {
+    world = await openWorld(html, { speed: Number.POSITIVE_INFINITY });
+    const [left, right] = [await chatTab(), await chatTab()];
+    await left.evaluate(() => page.send("Tell me of rivers [[stall]]"));
+    await hasText(right);
+    const session = await context.newCDPSession(left);
+    const crashed = left.waitForEvent("crash");
+    void session.send("Page.crash").catch(() => {});
+    await crashed;
+    await right.waitForFunction(() => page.state().messages.at(-1)?.outcome !== undefined);
+    expect(await right.evaluate(() => page.state().messages.at(-1)?.outcome)).not.toBe("complete");
+    await right.evaluate(() => page.send("And lakes?"));
+    await ends(right, "complete");
+    const fresh = await chatTab();
+    await expect.poll(async () => (await texts(fresh)).join()).toBe((await texts(right)).join());
+    expect(world.requests()).toHaveLength(2);
+  });
+
+  test("a task is pending while the gateway is restarted, and its result comes after that", async () => {
+    world = await openWorld(html, {});
+    const tab = await videoTab();
+    await world.stopGateway();
+    await tab.waitForFunction(() => page.state().failure !== undefined);
+    expect(await tab.evaluate(() => page.state().status)).toBe("pending");
+    await world.startGateway();
+    await tab.waitForFunction(() => page.state().failure === undefined);
+    await world.clock.advance(600_000);
+    await tab.waitForFunction(() => page.state().status === "success");
+    expect(world.requests()).toHaveLength(1);
+  });
+
+  test("a network that comes and goes pauses and resumes one task", async () => {
+    world = await openWorld(html, {});
+    const tab = await videoTab();
+    for (let times = 0; times < 4; times += 1) {
+      await context.setOffline(true);
+      await tab.waitForFunction(() => page.state().pauseReason === "offline");
+      expect(await tab.evaluate(() => page.state().status)).toBe("pending");
+      await context.setOffline(false);
+      await tab.waitForFunction(() => page.state().fetchStatus !== "paused");
+    }
+    await world.clock.advance(600_000);
+    await tab.waitForFunction(() => page.state().status === "success");
+    expect(world.requests()).toHaveLength(1);
+  });
+
+  /** A tab in which a task is polled. */
+  async function videoTab(): Promise<Page> {
+    const tab = await context.newPage();
+    await tab.goto(`${world.url}/video`);
+    await tab.getByRole("button").click();
+    await tab.waitForFunction(() => page.state().task !== undefined);
+    return tab;
+  }
+});
+
+/** A gateway, and a server with the pages and the proxy. Both can be stopped and started again at their address. */
+async function openWorld(html: Readonly<Record<string, string>>, options: EmulatorOptions) {
+  const clock = stoppedClock();
+  const startedAt = Date.now();
+  const time = { now: () => startedAt + clock.now(), sleep: clock.sleep };
+  // the gateway's clock stands still, unless it never waits
+  const emulator = createEmulator({
+    apiKeys: [KEY],
+    ...(options.speed === undefined && { clock: time }),
+    ...options,
+  });
+  let gateway = await listen(emulator);
+  const gatewayPort = Number(new URL(gateway.url).port);
+  const proxy = createProxy({
+    baseURL: gateway.url,
+    apiKey: () => KEY,
+    authenticate: "public",
+    origins: () => [url],
+    models: ["alpha-v4.1-flash", "beta3.0-video"],
+    routes: ["chat", "videos"],
+    limits: { pollMemoMs: 0 },
+  });
+  const site = {
+    fetch: async (request: Request) => {
+      const page = html[new URL(request.url).pathname];
+      const headers = { "content-type": "text/html; charset=utf-8" };
+      return page === undefined ? proxy.fetch(request) : new Response(page, { headers });
+    },
+  };
+  let server = await listen(site);
+  const { url } = server;
+  const port = Number(new URL(url).port);
+  return {
+    url,
+    clock,
+    /** Chats and creates that the gateway got. */
+    requests: () => emulator.requests.filter(({ method }) => method === "POST"),
+    /** Closes the port of the pages and the proxy, and breaks every connection. */
+    killProxy: () => server.close(),
+    async startProxy() {
+      server = await serve(site, { port });
+    },
+    stopGateway: () => gateway.close(),
+    async startGateway() {
+      gateway = await serve(emulator, { port: gatewayPort });
+    },
+    async close() {
+      await Promise.all([server.close(), gateway.close()]);
+    },
+  };
+}
+
+/**
+ * Listens on a port below those that the system gives by itself, from ten of this process: nothing else takes it during
+ * a restart.
+ */
+async function listen(handler: Parameters<typeof serve>[0]): Promise<Served> {
+  const first = 26_000 + (process.pid % 400) * 10;
+  for (let port = first; port < first + 10; port += 1) {
+    const served = await serve(handler, { port }).catch(() => undefined);
+    if (served) return served;
+  }
+  throw new Error("no port is free");
+}

@@ -1,0 +1,139 @@
+import fc from "fast-check";
+import type { Page } from "playwright";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { sharedBrowser } from "../support/browser.ts";
+import { type QuickStudio, startQuickStudio } from "../support/quick-studio.ts";
+import { runsOf } from "../support/seed.ts";
+import { reopenStudio, type StudioPage } from "../support/studio-page.ts";
+import { hasChromium } from "../support/studio-suite.ts";
+
+const MISSING = "This chat is not in this browser.";
+
+/** Parts of addresses that links, mail programs and people make. */
+const parts = [
+  "%",
+  "%E0%A4%A",
+  "%zz",
+  "%00",
+  "%2F..%2F",
+  "%F0%9F%92%A9",
+  "__proto__",
+  "constructor",
+  "toString",
+  "undefined",
+  "chat",
+  "images",
+  "Videos",
+  "a b",
+  "ä/ö",
+  "\u202Eabc",
+  "\u{1F4A9}",
+  "?x=1",
+  "#",
+  "&",
+  "<img src=x onerror=alert(1)>",
+  "javascript:alert(1)",
+  "'\"`",
+  "-",
+  "..",
+  "0",
+  "NaN",
+  "task_1",
+  "asset://1",
+];
+
+describe.skipIf(!hasChromium)("addresses of the studio in Chromium (skipped where there is none)", () => {
+  let server: QuickStudio;
+  let studio: StudioPage;
+  let page: Page;
+
+  beforeAll(async () => {
+    server = await startQuickStudio({ speed: Number.POSITIVE_INFINITY });
+  }, 60_000);
+  afterAll(() => server.close());
+  beforeEach(async () => {
+    server.emulator.reset();
+    studio = await reopenStudio(await sharedBrowser(), server.address);
+    page = studio.page;
+  });
+  afterEach(async () => {
+    await studio.close();
+    expect(studio.problems).toEqual([]);
+  });
+
+  const visible = () => page.locator("main").getByRole("heading", { level: 1 }).filter({ visible: true });
+  const note = () => page.getByRole("status").filter({ hasText: MISSING });
+  const go = (hash: string) =>
+    page.evaluate((it) => {
+      location.hash = it;
+    }, hash);
+
+  test.each(["#/chat/%", "#/chat/%E0%A4%A", "#/chat/abc-not-here", "#/chat/__proto__"])(
+    "A page that is opened at %s says that this chat is not here, and a question begins a new one",
+    async (hash) => {
+      await page.goto("about:blank");
+      await page.goto(`${server.address}/${hash}`);
+      await note().waitFor();
+      expect(page.url()).toContain(hash);
+      await page.getByRole("region", { name: "Welcome" }).waitFor();
+      await studio.ask("Hello");
+      await studio.answer().getByRole("button", { name: "Regenerate" }).waitFor();
+      expect(page.url()).toMatch(/#\/chat\/\w{20,}$/);
+      await expect.poll(() => note().count()).toBe(0);
+      expect(studio.bodies).toHaveLength(1);
+    },
+  );
+
+  test("A card of a chat that is not here asks in a new one, once", async () => {
+    await go("#/chat/abc-not-here");
+    await note().waitFor();
+    await page.getByRole("button", { name: "Stream and render" }).click();
+    await studio.answer().getByRole("button", { name: "Regenerate" }).waitFor();
+    expect(page.url()).not.toContain("not-here");
+    expect(studio.bodies).toHaveLength(1);
+  });
+
+  test("A chat that was begun here is not said to be missing, also before its first answer", async () => {
+    const release = await studio.hold("**/v1/chat/completions");
+    await studio.ask("Hello");
+    await page.getByRole("button", { name: "Stop" }).click();
+    await release();
+    await expect.poll(() => note().count()).toBe(0);
+    await page.reload();
+    await page.getByRole("article", { name: "Your message" }).waitFor();
+    await expect.poll(() => note().count()).toBe(0);
+  });
+
+  test("500 addresses of any kind show a page that can be used, in a running page", async () => {
+    const part = fc.oneof(
+      { weight: 4, arbitrary: fc.constantFrom(...parts) },
+      fc.string({ unit: "grapheme" }),
+    );
+    const room = fc.constantFrom("chat", "chat", "chat", "images", "videos", "assets", "Chat", ...parts);
+    const id = fc.oneof(
+      { weight: 20, arbitrary: fc.array(part, { maxLength: 3 }).map((all) => all.join("")) },
+      fc.constant("x".repeat(100_000)),
+    );
+    const address = fc
+      .tuple(fc.constantFrom("#/", "#", "#//"), room, fc.array(id, { maxLength: 2 }))
+      .map(([start, name, ids]) => start + [name, ...ids].join("/"));
+    for (const hash of fc.sample(address, runsOf(500))) {
+      await go(hash);
+      await expect.poll(() => visible().count(), { message: hash }).toBe(1);
+      expect(studio.problems, hash).toEqual([]);
+    }
+    await go("#/chat");
+    await page.getByRole("region", { name: "Welcome" }).waitFor();
+    await studio.ask("Hello");
+    await studio.answer().waitFor();
+  });
+
+  test("Addresses of any kind show a page that can be used, where a page is opened at them", async () => {
+    for (const part of parts) {
+      await page.goto("about:blank");
+      await page.goto(`${server.address}/#/chat/${part}`);
+      await studio.field.waitFor();
+      expect(studio.problems, part).toEqual([]);
+    }
+  });
+});

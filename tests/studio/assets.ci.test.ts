@@ -1,0 +1,151 @@
+import { describe, expect, test } from "vitest";
+import { hasChromium, MINUTE, openRoom, PNG } from "../support/studio-suite.ts";
+
+const PATH = "/gamma/asset/CreateAsset";
+
+describe.skipIf(!hasChromium)("the studio's assets in Chromium (skipped where there is none)", () => {
+  const studio = openRoom("assets", {}, /Failed to load resource|ERR_/);
+  const { button, field } = studio;
+  const card = (name: string, page = studio.page) => page.getByRole("article", { name, exact: true });
+  const picture = (name: string) => ({ name, mimeType: "image/png", buffer: Buffer.from(PNG, "base64") });
+
+  async function pick(...names: string[]): Promise<void> {
+    const chooser = studio.page.waitForEvent("filechooser");
+    await button("Choose pictures").click();
+    await (await chooser).setFiles(names.map(picture));
+  }
+  async function look(): Promise<void> {
+    for (const state of ["hidden", "visible"])
+      await studio.page.evaluate((value) => {
+        Object.defineProperty(document, "visibilityState", { value, configurable: true });
+        document.dispatchEvent(new Event("visibilitychange"));
+      }, state);
+  }
+
+  test("are registered from a file, found again by a reload, and used in a video and an image", async () => {
+    await pick("hero.png");
+    await card("hero.png").getByText("Preparing").waitFor();
+    const uri = `data:image/png;base64,${PNG}`;
+    expect(studio.created(PATH)).toEqual([
+      { model: "gamma-asset", GroupId: "studio", Name: "hero.png", AssetType: "Image", URL: uri },
+    ]);
+    await studio.page.reload();
+    await card("hero.png").getByText("Preparing").waitFor();
+    studio.ahead = MINUTE;
+    await look();
+    await card("hero.png").getByText("Ready").waitFor();
+    await card("hero.png").getByRole("button", { name: "Image" }).click();
+    await studio.page.getByRole("heading", { level: 1, name: "Images" }).waitFor();
+    await studio.page.getByRole("img", { name: "Reference images" }).waitFor();
+    await studio.page.goBack();
+    await card("hero.png").getByRole("button", { name: "Video" }).click();
+    await studio.page.getByRole("heading", { level: 1, name: "Videos" }).waitFor();
+    await studio.page.getByRole("combobox", { name: "Model" }).getByText("Gamma Video 2.0").waitFor();
+    await field("Prompt").fill("She waves");
+    await button("Generate").click();
+    await card("She waves").waitFor();
+    await expect.poll(() => studio.created("/v1/video/generations").length).toBe(1);
+    expect(studio.created("/v1/video/generations")).toMatchObject([
+      {
+        model: "gamma-video-2.0",
+        content: [
+          { type: "text", text: "She waves" },
+          {
+            type: "image_url",
+            image_url: { url: expect.stringMatching(/^asset:\/\/asset-/) },
+            role: "reference_image",
+          },
+        ],
+      },
+    ]);
+  });
+
+  test("Files that can't be sent say so at the field; the others are sent once, have an address to copy, and come back with Undo", async () => {
+    await field("Link").fill("hero.png");
+    await button("Add").click();
+    await studio.page.getByText("Use a link: https://…").waitFor();
+    await expect.poll(() => field("Link").evaluate((it) => it === document.activeElement)).toBe(true);
+    await field("Group").fill("");
+    await field("Link").fill("https://example.com/pictures/hero.png");
+    await button("Add").click();
+    await studio.page.getByText("Add a group.").waitFor();
+    await expect.poll(() => field("Group").evaluate((it) => it === document.activeElement)).toBe(true);
+    expect(studio.created(PATH)).toEqual([]);
+    await field("Group").fill("studio");
+    const release = await studio.hold(`**${PATH}`);
+    await button("Add").dblclick();
+    await card("hero.png").getByText("Sending").waitFor();
+    await release();
+    await studio.page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+    await card("hero.png").getByRole("button", { name: "Copy URI" }).click();
+    await studio.page.getByText("URI copied").waitFor();
+    expect(await studio.page.evaluate(() => navigator.clipboard.readText())).toMatch(/^asset:\/\/asset-/);
+    await card("hero.png").getByRole("button", { name: "Delete" }).click();
+    await card("hero.png").waitFor({ state: "detached" });
+    // by keyboard: a message that is in motion can't be clicked
+    await button("Undo").focus();
+    await studio.page.keyboard.press("Enter");
+    await card("hero.png").waitFor();
+    expect(studio.created(PATH)).toHaveLength(1);
+  });
+
+  test("Several files are registered one by one, in every tab, and one that can't be used says so", async () => {
+    const tab = await studio.page.context().newPage();
+    await tab.goto(studio.page.url());
+    await tab.getByRole("heading", { level: 1, name: "Assets" }).waitFor();
+    // behind another, a tab draws no more than a frame a second
+    await studio.page.bringToFront();
+    await pick("hero.png", "villain.png");
+    for (const page of [studio.page, tab])
+      for (const name of ["hero.png", "villain.png"]) await card(name, page).waitFor();
+    await expect.poll(() => studio.created(PATH).length).toBe(2);
+    await tab.close();
+    await pick("hero [[fail]].png");
+    await card("hero [[fail]].png").getByText("Preparing").waitFor();
+    studio.ahead = MINUTE;
+    await look();
+    await card("hero [[fail]].png").getByText("This picture can't be used.").waitFor();
+    await expect.poll(() => card("hero [[fail]].png").getByRole("button", { name: "Video" }).count()).toBe(0);
+  });
+
+  test("Assets whose answer broke off may be billed, and are sent again only when told to", async () => {
+    await pick("hero [[drop]].png");
+    await card("hero [[drop]].png").getByText("You may have been charged.").waitFor();
+    expect(studio.created(PATH)).toHaveLength(1);
+    await button("Retry anyway").click();
+    await expect.poll(() => studio.created(PATH).length).toBe(2);
+  });
+
+  test("are looked up for the studio's own pages alone, and by an id alone", async () => {
+    const lookUp = (body: string, headers: Record<string, string> = {}) =>
+      fetch(`${studio.address}/gamma/asset/GetAsset`, {
+        method: "POST",
+        body,
+        headers: { "content-type": "application/json", ...headers },
+      });
+    expect((await lookUp('{"Id":"asset-1"}', { origin: "https://elsewhere.example" })).status).toBe(403);
+    // 400, or 404 as of any asset that is nobody's: what matters is that it goes no further
+    for (const id of ["../../v1/files", "a".repeat(2000)])
+      expect([400, 404]).toContain((await lookUp(JSON.stringify({ Id: id }))).status);
+    expect(studio.emulator.requests).toEqual([]);
+    expect((await lookUp('{"Id":"asset-1"}')).status).toBe(404);
+  });
+
+  test("can be dropped anywhere in the room, which is not left without the browser's asking while they are sent", async () => {
+    const drag = await studio.page.evaluateHandle((base64) => {
+      const bytes = Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
+      const dragged = new DataTransfer();
+      dragged.items.add(new File([bytes], "hero.png", { type: "image/png" }));
+      return dragged;
+    }, PNG);
+    const empty = studio.page.getByText("No assets yet.");
+    for (const event of ["dragenter", "dragover"]) await empty.dispatchEvent(event, { dataTransfer: drag });
+    await studio.page.getByText("Drop pictures here").waitFor();
+    await empty.dispatchEvent("drop", { dataTransfer: drag });
+    await card("hero.png").waitFor();
+    await pick("hero [[stall]].png");
+    await expect.poll(() => studio.created(PATH).length).toBe(2);
+    await button("1 running").waitFor();
+    expect(await studio.leave()).toEqual(["beforeunload"]);
+  });
+});

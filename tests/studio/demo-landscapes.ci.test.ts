@@ -1,0 +1,122 @@
+import { createEmulator } from "@sluice/emulator";
+import { describe, expect, test } from "vitest";
+import { paint } from "../../examples/studio/demo/media/art/paint.ts";
+import { sceneOf, scenes } from "../../examples/studio/demo/media/art/scenes.ts";
+import { landscapes } from "../../examples/studio/demo/media/media.ts";
+import { demoPrompts } from "../../examples/studio/demo/prompts.ts";
+import { bodyOf, bytesOf, readPNG, send } from "../../packages/emulator/test/support.ts";
+
+/* The pictures of the studio's demo. */
+
+const square = { width: 256, height: 256 };
+
+type Color = readonly [red: number, green: number, blue: number];
+
+const emulator = createEmulator({ speed: Number.POSITIVE_INFINITY, media: landscapes });
+
+async function urlsOf(fields: object): Promise<string[]> {
+  const request = { model: "gamma-image-4-0-250828", size: "832x1248", seed: 3, ...fields };
+  const { data } = await bodyOf<{ data: { url: string }[] }>(
+    send(emulator, "/v1/images/generations", request),
+  );
+  return data.map(({ url }) => url);
+}
+
+const pictureAt = async (url = "") => readPNG(await bytesOf(await emulator.fetch(url)));
+
+describe("a picture of the demo", () => {
+  const subjects: [string, string, (color: Color) => boolean][] = [
+    ["Dunes in the desert at noon", "sand", ([red, , blue]: Color) => red > blue + 20],
+    ["The open sea at noon", "water", ([red, , blue]: Color) => blue > red + 20],
+    ["A forest at noon in summer", "leaves", ([red, green]: Color) => green > red],
+    ["A valley at midnight", "darkness", (color) => Math.max(...color) < 110],
+    ["A snowy valley at noon", "snow", (color) => Math.min(...color) > 110],
+    ["An abstract shape in red", "red", ([red, green, blue]: Color) => red > Math.max(green, blue)],
+  ];
+  for (const [prompt, shown, isRight] of subjects)
+    test(`An image of “${prompt}” shows ${shown}`, async () => {
+      const [url] = await urlsOf({ prompt });
+      expect(isRight(lowerHalf(await pictureAt(url)))).toBe(true);
+    });
+
+  test("has a caption that says so where no scene fits, and none where a reference has one", async () => {
+    const drawn = (prompt: string, base?: string) =>
+      landscapes.image?.({ ...square, prompt, ...(base && { base }), seed: "1", index: 0 });
+    expect(drawn("A red bicycle")).toBe("No scene fits: A red bicycle");
+    expect(landscapes.video?.({ ...square, prompt: "A cat", seed: "1", index: 0, seconds: 1 })).toBe(
+      "No scene fits: A cat",
+    );
+    expect(await drawn("The same in red", "The open sea")).toBeInstanceOf(Blob);
+    const [url] = await urlsOf({ prompt: "A red bicycle" });
+    expect((await pictureAt(url)).width).toBe(832);
+  });
+
+  test("has a scene for each word of the list, and for each prompt that the studio offers", () => {
+    expect(Object.keys(scenes).map((name) => sceneOf(name))).toEqual(Object.keys(scenes));
+    const unfit = demoPrompts.filter(({ room, prompt }) => room !== "chat" && !sceneOf(prompt));
+    expect(unfit).toEqual([]);
+  });
+
+  test("shows a lighthouse as a white tower with red bands over the horizon", () => {
+    const redsOf = (prompt: string) => {
+      const painting = paint({ ...square, prompt, base: "", seed: "7", index: 0, palette: [] });
+      const { bytes } = painting;
+      let reds = 0;
+      for (let at = 0; at < bytes.length / 2; at += 3)
+        if ((bytes[at] ?? 0) > 130 && (bytes[at + 1] ?? 0) < 90 && (bytes[at + 2] ?? 0) < 90) reds += 1;
+      return reds;
+    };
+    expect(redsOf("The open sea at noon")).toBe(0);
+    expect(redsOf("A lighthouse at noon")).toBeGreaterThan(30);
+  });
+
+  test("takes any prompt, however long and in whatever script", async () => {
+    for (const prompt of ["", "雪の中の狐 🦊".repeat(500), "\ud800\u0000é"]) {
+      const [url] = await urlsOf({ prompt });
+      expect((await pictureAt(url)).width).toBe(832);
+    }
+  });
+
+  test("is another one for each image of a set, and has its size", async () => {
+    const urls = await urlsOf({ prompt: "One valley in four seasons", sequential_image_generation: "auto" });
+    const pictures = await Promise.all(urls.map(pictureAt));
+    expect(pictures.map(({ width, height }) => `${width}x${height}`)).toEqual(Array(4).fill("832x1248"));
+    expect(new Set(pictures.map(({ rows }) => rows.join())).size).toBe(4);
+  });
+
+  test("keeps its place when it is edited", async () => {
+    const image = await urlsOf({ prompt: "A valley in summer at noon", seed: undefined });
+    const skyOf = async (prompt: string) => {
+      const [edited] = await urlsOf({ prompt, image, seed: undefined });
+      return (await pictureAt(edited)).rows.subarray(0, 832 * 3 * 100).join();
+    };
+    const same = await skyOf("Nothing else");
+    expect(await skyOf("The same, with meadows in autumn")).toBe(same);
+    expect(await skyOf("The same at night")).not.toBe(same);
+  });
+
+  test("takes the colors of a reference", async () => {
+    const image = [`data:image/png;base64,${RED}`];
+    const [url] = await urlsOf({ prompt: "An abstract shape", image });
+    const [red, green, blue] = lowerHalf(await pictureAt(url));
+    expect(red).toBeGreaterThan(Math.max(green, blue));
+  });
+});
+
+/** A red picture of one pixel. */
+const RED = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGP4z8AAAAMBAQDJ/pLvAAAAAElFTkSuQmCC";
+
+/** Average color of the lower half of a picture whose rows have the filter "up". */
+function lowerHalf({ width, height, rows }: { width: number; height: number; rows: Uint8Array }): Color {
+  const stride = 3 * width + 1;
+  const sum: [number, number, number] = [0, 0, 0];
+  for (let at = 1; at < stride; at++) {
+    let value = 0;
+    for (let y = 0; y < height; y++) {
+      value = (value + (rows[y * stride + at] ?? 0)) & 0xff;
+      if (2 * y >= height) sum[(at - 1) % 3] = (sum[(at - 1) % 3] ?? 0) + value;
+    }
+  }
+  const count = width * Math.floor(height / 2);
+  return [sum[0] / count, sum[1] / count, sum[2] / count];
+}

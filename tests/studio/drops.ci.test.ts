@@ -1,0 +1,129 @@
+import { describe, expect, test } from "vitest";
+import { hasChromium, openRoom, PNG, type StudioSuite } from "../support/studio-suite.ts";
+
+/* 50 files at once: what is not added is said in one line, once, and the form stays in reach. */
+
+/** Drops so many pictures, and so many texts, on the room. */
+async function drop({ page }: StudioSuite, pictures: number, texts = 0): Promise<void> {
+  await page.locator("textarea, h1").last().waitFor();
+  const files = await page.evaluateHandle(
+    ({ png, pictures, texts }) => {
+      const transfer = new DataTransfer();
+      const bytes = Uint8Array.from(atob(png), (letter) => letter.charCodeAt(0));
+      for (let at = 0; at < pictures; at += 1)
+        // bytes behind the picture: no two are the same file
+        transfer.items.add(new File([bytes, String(at)], `p${at}.png`, { type: "image/png" }));
+      for (let at = 0; at < texts; at += 1)
+        transfer.items.add(new File(["film"], `t${at}.mp4`, { type: "video/mp4" }));
+      return transfer;
+    },
+    { png: PNG, pictures, texts },
+  );
+  const room = page.getByRole("heading", { level: 1 }).locator("xpath=ancestor::main");
+  const target = room.locator("textarea, section").filter({ visible: true }).first();
+  for (const type of ["dragenter", "dragover", "drop"])
+    await target.dispatchEvent(type, { dataTransfer: files });
+}
+
+/** Counts the texts that are announced in alerts. */
+async function watchAlerts({ page }: StudioSuite): Promise<() => Promise<readonly string[]>> {
+  await page.evaluate(() => {
+    const said: string[] = [];
+    new MutationObserver(() => {
+      const text = [...document.querySelectorAll("[role=alert]")].map((it) => it.textContent).join(" | ");
+      if (text !== "" && said.at(-1) !== text) said.push(text);
+    }).observe(document.body, { childList: true, subtree: true, characterData: true });
+    Object.assign(globalThis, { said });
+  });
+  return () => page.evaluate(() => (globalThis as unknown as { said: string[] }).said);
+}
+
+describe.skipIf(!hasChromium)("50 files that are dropped in Chromium (skipped where there is none)", () => {
+  describe("on the chat", () => {
+    const studio = openRoom("chat");
+    const { button, field } = studio;
+
+    test("Of 50 images 10 are added, one line says so, can be closed, and the form stays in the window", async () => {
+      const alerts = await watchAlerts(studio);
+      await drop(studio, 50, 3);
+      await studio.page.getByText("40 files were not added (10 at most).").waitFor();
+      await studio.page.getByText("3 files were not added: they can't be used here.").waitFor();
+      expect(await alerts()).toHaveLength(1);
+      await expect
+        .poll(() => studio.page.getByRole("list", { name: "Images to send" }).getByRole("listitem").count())
+        .toBe(10);
+      for (const size of [
+        { width: 1440, height: 900 },
+        { width: 390, height: 844 },
+        { width: 320, height: 256 },
+      ]) {
+        await studio.page.setViewportSize(size);
+        // the page takes a moment for another size
+        for (const part of [field("Message"), button("Send")])
+          await expect
+            .poll(async () => {
+              const { y, height } = (await part.boundingBox()) ?? { y: -1, height: 0 };
+              return y >= 0 && y + height <= size.height;
+            })
+            .toBe(true);
+      }
+      await button("Dismiss").click();
+      await studio.page.getByRole("alert").waitFor({ state: "detached" });
+      await expect.poll(() => field("Message").evaluate((it) => it === document.activeElement)).toBe(true);
+    });
+
+    test("100 questions that wait leave the form in the window", async () => {
+      await field("Message").fill("[[stall]] Hello");
+      await field("Message").press("Enter");
+      for (let at = 0; at < 100; at += 1) {
+        await field("Message").fill(`Question ${at}`);
+        await field("Message").press("Enter");
+      }
+      await studio.page.getByText("Question 99").waitFor();
+      const box = await field("Message").boundingBox();
+      expect((box?.y ?? 0) + (box?.height ?? 0)).toBeLessThanOrEqual(800);
+    });
+  });
+
+  describe("on images", () => {
+    const studio = openRoom("images");
+    test("Of 50 references the first 10 are added, and one line says so, until it is closed", async () => {
+      const alerts = await watchAlerts(studio);
+      await drop(studio, 50);
+      await studio.page.getByText("40 files were not added (10 at most).").waitFor();
+      expect(await alerts()).toHaveLength(1);
+      await expect
+        .poll(() => studio.page.getByRole("list", { name: "References" }).getByRole("listitem").count())
+        .toBe(10);
+      // a field that is full keeps what it has
+      await studio.button("Dismiss").click();
+      await studio.page.getByRole("alert").waitFor({ state: "detached" });
+      await drop(studio, 1);
+      await studio.page.getByText("1 file was not added (10 at most).").waitFor();
+    });
+  });
+
+  describe("on videos", () => {
+    const studio = openRoom("videos");
+    test("Of 50 pictures the first is the first frame, and one line says so of the others", async () => {
+      const alerts = await watchAlerts(studio);
+      await drop(studio, 50);
+      await studio.page.getByText("49 files were not added (1 at most).").waitFor();
+      expect(await alerts()).toHaveLength(1);
+      await studio.page.getByRole("img", { name: "First frame" }).waitFor();
+    });
+  });
+
+  describe("on assets", () => {
+    const studio = openRoom("assets");
+    test("Of 50 files those that are no pictures are said in one line", async () => {
+      const alerts = await watchAlerts(studio);
+      await drop(studio, 2, 48);
+      await studio.page.getByText("48 files were not added: they can't be used here.").waitFor();
+      expect(await alerts()).toHaveLength(1);
+      await expect.poll(() => studio.created("/gamma/asset/CreateAsset").length).toBe(2);
+      await studio.button("Dismiss").click();
+      await studio.page.getByRole("alert").waitFor({ state: "detached" });
+    });
+  });
+});

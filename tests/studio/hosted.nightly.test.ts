@@ -1,0 +1,424 @@
+import type { Browser, BrowserContext, Locator, Page } from "playwright";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { film as filmOf } from "../../packages/core/test/support/media.ts";
+import { problemsOf } from "../support/axe.ts";
+import { sharedBrowser } from "../support/browser.ts";
+import {
+  endServiceWorkers,
+  hasFirefox,
+  reloadPastServiceWorkers,
+  sharedFirefox,
+} from "../support/firefox.ts";
+import { compressedSize, firstScreenOf, MOST_SCRIPT_BYTES } from "../support/first-screen.ts";
+import { type HostedStudio, startHostedStudio } from "../support/hosted-studio.ts";
+import { pdfOf } from "../support/pdf.ts";
+import { hasChromium } from "../support/studio-suite.ts";
+
+declare global {
+  var couldWriteAtStart: boolean | undefined;
+}
+
+/**
+ * The machine may be busy, a video of the emulator takes twelve seconds, and a request whose Service Worker was killed may
+ * get no answer before the client gives it up, which takes a minute.
+ */
+const WAIT = { timeout: 150_000 };
+const SUITE = { timeout: 300_000 };
+/** Questions that have an answer in the demo. */
+const question = {
+  abilities: "Show me what you can do",
+  databases: "Compare SQL and NoSQL",
+  formula: "Explain the quadratic formula",
+  steps: "Say 'small steps' in Chinese, Arabic and Hindi",
+  weekend: "Plan a quiet weekend in a town by a river",
+};
+/** Pictures of the examples, which the Service Worker loads last. */
+const PICTURES = 13;
+
+/** A browser that runs the studio, and what its pages can't ask of it. */
+interface Place {
+  readonly name: string;
+  readonly isHere: boolean;
+  readonly open: () => Promise<Browser>;
+  /** Ends the Service Worker, as the browser does without a warning. */
+  readonly kill: (page: Page) => Promise<void>;
+  /** Loads the page past the Service Worker, as Shift and Reload do. */
+  readonly reloadPast: (page: Page) => Promise<void>;
+  /** Error that the browser itself reports of a request in flight when a page is left. */
+  readonly ofLeaving?: RegExp;
+}
+
+const places: readonly Place[] = [
+  {
+    name: "Chromium",
+    isHere: hasChromium,
+    open: sharedBrowser,
+    async kill(page) {
+      const devtools = await page.context().newCDPSession(page);
+      await devtools.send("ServiceWorker.enable");
+      await devtools.send("ServiceWorker.stopAllWorkers");
+    },
+    async reloadPast(page) {
+      const devtools = await page.context().newCDPSession(page);
+      await devtools.send("Page.reload", { ignoreCache: true });
+    },
+  },
+  {
+    name: "Firefox",
+    isHere: hasFirefox,
+    open: sharedFirefox,
+    kill: endServiceWorkers,
+    reloadPast: reloadPastServiceWorkers,
+    ofLeaving: /^Failed to load ‘.*’\. A ServiceWorker intercepted the request/,
+  },
+];
+
+/* The studio as static files below a path: its server is a Service Worker, which the browser may end at any time. */
+
+describe.for(places)("The hosted studio in $name (skipped where there is none)", SUITE, (place) => {
+  if (!place.isHere) return test.skip("is not here");
+  let browser: Browser;
+  let site: HostedStudio;
+  let context: BrowserContext;
+  let page: Page;
+  let problems: string[];
+
+  beforeAll(async () => {
+    [site, browser] = await Promise.all([startHostedStudio("/sluice.docs/studio/"), place.open()]);
+  }, 180_000);
+  afterAll(() => site.close());
+  beforeEach(async () => {
+    problems = [];
+    context = await browser.newContext({ viewport: { width: 1100, height: 800 }, reducedMotion: "reduce" });
+    context.setDefaultTimeout(WAIT.timeout);
+    page = await openTab(site.address);
+  });
+  afterEach(async () => {
+    await context.close();
+    expect(problems.filter((text) => !place.ofLeaving?.test(text))).toEqual([]);
+  });
+
+  async function openTab(address: string): Promise<Page> {
+    const tab = await context.newPage();
+    tab.on("pageerror", (error) => problems.push(String(error)));
+    await tab.goto(address);
+    return tab;
+  }
+  const field = (name: string, tab = page) => tab.getByRole("textbox", { name, exact: true });
+  const button = (name: string, tab = page) => tab.getByRole("button", { name, exact: true });
+  const answer = (tab = page) => tab.getByRole("article", { name: "Assistant's answer" }).last();
+  const settled = (tab = page) => button("Send", tab).waitFor();
+  async function ask(text: string, tab = page): Promise<void> {
+    await write(field("Message", tab), text);
+    await field("Message", tab).press("Enter");
+  }
+  /** Waits for an answer with a text that the one before does not have. */
+  async function answered(text: string, tab = page): Promise<void> {
+    await answer(tab).getByText(text).first().waitFor();
+    await settled(tab);
+  }
+  const kill = () => place.kill(page);
+
+  test("A question is answered, below the path of the page, by nobody but this browser", async () => {
+    const hosts = new Set<string>();
+    page.on("request", (request) => hosts.add(new URL(request.url()).host));
+    await page.getByText("Runs in your browser").waitFor();
+    await ask(question.abilities);
+    await answered("Try next");
+    expect([...hosts]).toEqual([new URL(site.address).host]);
+    expect(site.asked.filter((path) => /\/(?:v1|gamma|emulator)\//.test(path))).toEqual([]);
+    expect(site.asked.filter((path) => !path.startsWith("/sluice.docs/studio/"))).toEqual([]);
+  });
+
+  test("The Service Worker starts when one can write already, and a question that comes earlier waits for it", async () => {
+    await page.addInitScript(noteStart);
+    await page.evaluate(async () => {
+      for (const registration of await navigator.serviceWorker.getRegistrations())
+        await registration.unregister();
+    });
+    await page.reload();
+    await ask(question.steps);
+    await answered("One tip for saying it");
+    expect(await page.evaluate(() => globalThis.couldWriteAtStart)).toBe(true);
+  });
+
+  test("The first screen asks for as few scripts as that of the ordinary studio", async () => {
+    const { scripts } = await firstScreenOf(page, () => page.reload());
+    expect(scripts.length).toBeGreaterThan(0);
+    expect(await compressedSize(scripts)).toBeLessThanOrEqual(MOST_SCRIPT_BYTES);
+  });
+
+  test("axe finds nothing in any room, in light and dark", async () => {
+    for (const room of ["Chat", "Images", "Videos", "Assets", "Devices"]) {
+      await page.getByRole("link", { name: room, exact: true }).click();
+      await page.getByRole("heading", { level: 1, name: room, exact: true }).waitFor();
+      for (const theme of ["light", "dark"]) {
+        await page.evaluate((name) => document.documentElement.setAttribute("data-theme", name), theme);
+        await expect.poll(() => problemsOf(page), { ...WAIT, message: `${room}, ${theme}` }).toEqual([]);
+      }
+    }
+  });
+
+  test("The picture of an asset on another host is not loaded, and the page says so", async () => {
+    await page.getByRole("link", { name: "Assets" }).click();
+    await write(field("Link"), "https://example.com/hero.png");
+    await button("Add").click();
+    await page.getByText("No preview. This page loads nothing from other sites.").waitFor();
+    await page.getByText("Ready").waitFor();
+    // axe ends the process of this page in Firefox 153, by a fault of the browser
+    if (place.name === "Chromium") await expect.poll(() => problemsOf(page), WAIT).toEqual([]);
+  });
+
+  test("The code of a room names the reader's Worker, and a resumed answer that of this page", async () => {
+    await ask(question.abilities);
+    await answer().locator("p").first().waitFor();
+    await page.reload();
+    await button("Inspector").click();
+    const code = page.getByRole("region", { name: "Code" });
+    await expect.poll(() => code.innerText(), WAIT).toContain('"https://app.example.com/api"');
+    await page.getByRole("tab", { name: "Network" }).click();
+    await page.getByText("Answered by the Worker alone").waitFor();
+  });
+
+  test("Two devices show one conversation, and its turn goes on with both closed and after a kill", async () => {
+    await page.goto(`${site.address}#/devices`);
+    await write(field("Name"), "ada");
+    await field("Name").press("Enter");
+    const [laptop, phone] = ["Laptop", "Phone"].map((title) => page.frameLocator(`iframe[title=${title}]`));
+    if (!laptop || !phone) throw new Error("no frames");
+    await write(laptop.getByRole("textbox", { name: "Message" }), 'Use the tool make_image for "a reef"');
+    await laptop.getByRole("button", { name: "Send" }).click();
+    await phone.getByRole("button", { name: "Approve" }).click();
+    await laptop.getByText("Running…").waitFor();
+    await button("Close the laptop").click();
+    await button("Close the phone").click();
+    await button("Open the phone").click();
+    await phone.getByRole("img", { name: "Made on the server" }).waitFor();
+    await kill();
+    await button("Open the laptop").click();
+    await laptop.getByRole("img", { name: "Made on the server" }).waitFor();
+  });
+
+  test("A picture that a device plans comes after a kill, and a guest in this browser reads along", async () => {
+    await page.goto(`${site.address}#/devices`);
+    await write(field("Name"), "ada");
+    await field("Name").press("Enter");
+    const [laptop, phone] = ["Laptop", "Phone"].map((title) => page.frameLocator(`iframe[title=${title}]`));
+    if (!laptop || !phone) throw new Error("no frames");
+    await write(laptop.getByRole("textbox", { name: "Message" }), "Tell me about rivers");
+    await laptop.getByRole("button", { name: "Send" }).click();
+    await laptop.getByRole("button", { name: "Share" }).click();
+    await laptop.getByRole("button", { name: "Link to read" }).click();
+    const guest = await context.newPage();
+    await guest.goto((await laptop.getByRole("link", { name: "Join to read" }).getAttribute("href")) ?? "");
+    await guest.getByRole("button", { name: "Join the chat" }).click();
+    await guest.getByText("You can read this chat, not write in it.").waitFor();
+    await guest.getByText("ada", { exact: true }).waitFor();
+    await laptop.getByRole("button", { name: "Stop" }).waitFor({ state: "detached" });
+    await phone.getByRole("button", { name: "Schedules" }).click();
+    await phone.getByRole("button", { name: "In 5 seconds" }).click();
+    await phone.getByText(/^Once at /).waitFor();
+    await button("Close the laptop").click();
+    await button("Close the phone").click();
+    await kill();
+    await button("Open the phone").click();
+    await phone.getByRole("img", { name: "Made on the server" }).waitFor();
+    await guest.getByRole("img", { name: "Made on the server" }).waitFor();
+  });
+
+  test("An answer goes on where the page is loaded again in its middle, and is asked for once", async () => {
+    await ask(question.abilities);
+    await answer().locator("p").first().waitFor();
+    await page.reload();
+    await answered("Try next");
+    await expect.poll(() => page.getByRole("article", { name: "Assistant's answer" }).count()).toBe(1);
+    await expect.poll(() => answer().getByRole("alert").count()).toBe(0);
+  });
+
+  test("Questions are answered without a network, also after a reload", async () => {
+    await ask(question.steps);
+    await answered("One tip for saying it");
+    await untilCached();
+    await context.setOffline(true);
+    await ask(question.databases);
+    await answered("How to decide");
+    await page.reload();
+    await answered("How to decide");
+    await ask(question.formula);
+    await answered("In a program");
+    // a worker that the browser has ended starts again without a network, too
+    await kill();
+    await ask(question.weekend);
+    await answered("Roughly what it costs");
+  });
+
+  test("The reader of PDFs is kept once it was used, and not before: the next PDF is read without a network", async () => {
+    await ask(question.databases);
+    await answered("How to decide");
+    await untilCached();
+    const isOfReader = (path: string) => /\/pdf[-.]|\.bcmap$/.test(path);
+    expect((await cachedPaths()).filter(isOfReader)).toEqual([]);
+    const chinese = pdfOf([["上闸门漏水"]], { encoding: "UniGB-UCS2-H" });
+    await addPDF("gates.pdf", chinese);
+    await expect.poll(async () => (await cachedPaths()).filter(isOfReader).length, WAIT).toBe(4);
+    await context.setOffline(true);
+    await page.reload();
+    await answered("How to decide");
+    await addPDF("again.pdf", chinese);
+    await ask("What leaks?");
+    await answered("上闸门漏水");
+    await answer().getByRole("cell", { name: "again.pdf" }).waitFor();
+  });
+
+  async function addPDF(name: string, buffer: Buffer): Promise<void> {
+    await page
+      .getByLabel("Text files and PDFs", { exact: true })
+      .setInputFiles({ name, mimeType: "application/pdf", buffer });
+    await page.getByRole("button", { name: `${name} · text of 1 page` }).waitFor();
+  }
+
+  test("A killed Service Worker says of the answer in flight that it was cut, and answers the next question", async () => {
+    await ask(question.abilities);
+    await answer().locator("p").first().waitFor();
+    await kill();
+    await page
+      .getByText(/cut off|could not|interrupted|lost/i)
+      .first()
+      .waitFor();
+    await expect.poll(() => answer().locator("p").first().innerText()).not.toBe("");
+    await ask(question.databases);
+    await answered("How to decide");
+  });
+
+  test("A video is made though the Service Worker is killed in its middle, and is there after a reload and another kill", async () => {
+    await page.getByRole("link", { name: "Videos" }).click();
+    await write(field("Prompt"), "Waves on the open sea at sunset");
+    await button("Generate").click();
+    const card = page.getByRole("article", { name: "Waves on the open sea at sunset", exact: true });
+    await card.getByRole("progressbar", { name: "Progress" }).waitFor();
+    await button("1 running").waitFor();
+    await kill();
+    await card.getByText("Saved link").waitFor();
+    await expect.poll(() => page.getByRole("article").count()).toBe(1);
+    await kill();
+    await page.reload();
+    await card.getByText("Saved link").waitFor();
+    // not every browser has a decoder of the film: what counts is that it is there
+    await expect.poll(() => card.locator("video").evaluate(sizeOf), WAIT).toBeGreaterThan(100);
+  });
+
+  test("A film is uploaded as a reference, in parts, and its link works for the gateway and after a kill", async () => {
+    await page.getByRole("link", { name: "Videos" }).click();
+    await page.getByRole("combobox", { name: "Model" }).click();
+    await page.getByRole("option", { name: "gamma-video-2.0" }).click();
+    await write(field("Prompt"), "Video 1 by night");
+    await button("References").click();
+    // longer than one part
+    const buffer = Buffer.from(filmOf(640, 360, 8, { content: 8_388_608 + 1_000_000 }));
+    await page
+      .getByLabel("Reference videos: files")
+      .setInputFiles({ name: "walk.mp4", mimeType: "video/mp4", buffer });
+    await page.keyboard.press("Escape");
+    await button("Generate").click();
+    const card = page.getByRole("article", { name: "Video 1 by night", exact: true });
+    await card.getByText("Saved link").waitFor();
+    await kill();
+    const sizes = await page.evaluate(async (uploads) => {
+      const { files } = (await (await fetch(uploads)).json()) as { files: { url: string }[] };
+      return Promise.all(files.map(async ({ url }) => (await (await fetch(url)).blob()).size));
+    }, `${site.address}v1/uploads`);
+    // the film that was made of it has been copied, too
+    expect(sizes).toContain(buffer.byteLength);
+  });
+
+  test("An image outlives the Service Worker, which paints it anew", async () => {
+    await page.getByRole("link", { name: "Images" }).click();
+    await write(field("Prompt"), "Misty mountains at dawn, with a lake in the valley");
+    await button("Generate").click();
+    const picture = page.getByRole("img", { name: /Misty mountains/ }).first();
+    await expect.poll(() => widthOf(picture), WAIT).toBeGreaterThan(100);
+    await kill();
+    await page.reload();
+    await expect.poll(() => widthOf(picture), WAIT).toBeGreaterThan(100);
+  });
+
+  test("Two tabs show one conversation, and both ask the one Service Worker", async () => {
+    await ask(question.databases);
+    await answered("How to decide");
+    const second = await openTab(page.url());
+    await answered("How to decide", second);
+    await ask(question.formula, second);
+    await answered("In a program", second);
+    await answered("In a program");
+  });
+
+  test("A page that was loaded past its Service Worker is taken by it", async () => {
+    await ask(question.databases);
+    await answered("How to decide");
+    await Promise.all([page.waitForEvent("load"), place.reloadPast(page)]);
+    await answered("How to decide");
+    await ask(question.formula);
+    await answered("In a program");
+  });
+
+  test("A browser without Service Workers gets a page that says so", async () => {
+    await context.addInitScript(() => Reflect.deleteProperty(Navigator.prototype, "serviceWorker"));
+    const other = await openTab(site.address);
+    await other.getByRole("heading", { name: "This browser can't run the studio here" }).waitFor();
+    await expect.poll(() => problemsOf(other), WAIT).toEqual([]);
+  });
+
+  test("A browser that refuses storage gets a page that says so, with a way to try again", async () => {
+    await context.addInitScript(() => {
+      const { serviceWorker } = navigator;
+      // an empty page has none
+      if (!serviceWorker) return;
+      serviceWorker.register = async () => {
+        throw new DOMException("storage is disabled", "SecurityError");
+      };
+    });
+    const other = await openTab(site.address);
+    await other.getByRole("heading", { name: "The studio could not start" }).waitFor();
+    await other.getByText("storage is disabled").waitFor();
+    await button("Try again", other).waitFor();
+    await expect.poll(() => problemsOf(other), WAIT).toEqual([]);
+  });
+
+  /** Waits until the Service Worker has all that the page needs to open without a network: the pictures come last. */
+  async function untilCached(): Promise<void> {
+    await expect
+      .poll(async () => (await cachedPaths()).filter((name) => name.endsWith(".webp")).length, WAIT)
+      .toBe(PICTURES);
+  }
+
+  function cachedPaths(): Promise<readonly string[]> {
+    return page.evaluate(async () => {
+      const [name = ""] = await caches.keys();
+      const found = await (await caches.open(name)).keys();
+      return found.map(({ url }) => new URL(url).pathname);
+    });
+  }
+});
+
+/** Writes by keys, as a person does: what a script writes while a page loads is lost in Firefox. */
+async function write(into: Locator, text: string): Promise<void> {
+  await into.press("ControlOrMeta+a");
+  await into.pressSequentially(text);
+}
+
+/** Runs in the page: notes if one could write when the Service Worker was registered. */
+function noteStart(): void {
+  const { serviceWorker } = navigator;
+  const register = serviceWorker.register.bind(serviceWorker);
+  serviceWorker.register = (...given) => {
+    globalThis.couldWriteAtStart ??= document.querySelector("textarea:enabled") !== null;
+    return register(...given);
+  };
+}
+
+const widthOf = (picture: Locator) => picture.evaluate((it) => (it as HTMLImageElement).naturalWidth);
+
+/** Runs in the page: size of a film, as its server sends it. */
+async function sizeOf(film: SVGElement | HTMLElement): Promise<number> {
+  return (await (await fetch((film as HTMLVideoElement).src)).blob()).size;
+}

@@ -1,0 +1,103 @@
+import type { Browser, Page } from "playwright";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { findChromium } from "../../scripts/chromium.ts";
+import { sharedBrowser } from "../support/browser.ts";
+import { builtPage } from "../support/built-page.ts";
+import { compressedSize, firstScreenOf, MOST_SCRIPT_BYTES } from "../support/first-screen.ts";
+import { type QuickStudio, startQuickStudio } from "../support/quick-studio.ts";
+import { reopenStudio, type StudioPage } from "../support/studio-page.ts";
+
+/* Counts of loads and renders of the built studio: a count is the same on every machine. */
+
+declare global {
+  /** Stores a conversation of 200 turns; only in the page of `bench/studio-seed.ts`. */
+  var seed: (id: string) => void;
+}
+
+describe.skipIf(!findChromium())("the studio's load in Chromium (skipped where there is none)", () => {
+  let server: QuickStudio;
+  let browser: Browser;
+  let studio: StudioPage;
+  let page: Page;
+
+  beforeAll(async () => {
+    [server, browser] = await Promise.all([
+      startQuickStudio({ speed: Number.POSITIVE_INFINITY }),
+      sharedBrowser(),
+    ]);
+  }, 60_000);
+  afterAll(() => server.close());
+  beforeEach(async () => {
+    studio = await reopenStudio(browser, server.address);
+    page = studio.page;
+  });
+  afterEach(async () => {
+    await studio.close();
+    expect(studio.problems).toEqual([]);
+  });
+
+  test("asks for at most 120 kB of scripts, compressed, until one can write", async () => {
+    studio.spend();
+    const { scripts } = await firstScreenOf(page, () => page.reload());
+    expect(scripts.length).toBeGreaterThan(0);
+    expect(await compressedSize(scripts)).toBeLessThanOrEqual(MOST_SCRIPT_BYTES);
+  });
+
+  test("lets one write and send before the conversation is loaded: the text is sent when it is", async () => {
+    const release = await studio.hold("**/assets/conversation-*.js");
+    await page.reload({ waitUntil: "commit" });
+    await studio.field.fill("Hello there");
+    await studio.field.press("Enter");
+    await page.getByRole("button", { name: "Stop" }).click();
+    await expect.poll(() => studio.field.inputValue()).toBe("Hello there");
+    await studio.field.press("Enter");
+    await studio.field.fill("And then");
+    expect(studio.bodies).toEqual([]);
+    await release();
+    await studio.answer().waitFor();
+    await expect
+      .poll(() => studio.bodies.map(({ messages }) => messages))
+      .toMatchObject([[{ content: "Hello there" }]]);
+    await expect.poll(() => studio.field.inputValue()).toBe("And then");
+    await expect.poll(() => studio.field.evaluate((it) => it === document.activeElement)).toBe(true);
+  });
+
+  test("reads the Markdown of the last screens of a long conversation, and of others when they come near", async () => {
+    const html = await builtPage("../../bench/studio-seed.ts");
+    await page.route("**/seed.html", (route) => route.fulfill({ contentType: "text/html", body: html }));
+    await page.goto(`${server.address}/seed.html`);
+    await expect.poll(() => page.evaluate(() => "seed" in globalThis)).toBe(true);
+    await page.evaluate(() => globalThis.seed("long"));
+    await expect.poll(() => page.evaluate(storedRecords)).toBeGreaterThanOrEqual(400);
+    await page.goto(`${server.address}/#/chat/long`);
+    const log = page.getByRole("log");
+    const answers = log.getByRole("article", { name: "Assistant's answer" });
+    await expect.poll(() => answers.count()).toBe(200);
+    await answers.last().getByRole("table").waitFor();
+    await expect.poll(() => answers.last().isVisible()).toBe(true);
+    // one table in each answer that was read as Markdown
+    await expect.poll(() => log.locator("table").count()).toBeLessThanOrEqual(12);
+    await log.evaluate((it) => it.scrollTo(0, 0));
+    await answers.first().getByRole("table").waitFor();
+    await expect.poll(() => log.locator("table").count()).toBeLessThanOrEqual(30);
+  });
+
+  /** Runs in the page: number of the records that the browser keeps. */
+  async function storedRecords(): Promise<number> {
+    // opening it would create it, empty
+    if (!(await indexedDB.databases()).some(({ name }) => name === "sluice/1")) return 0;
+    return new Promise((resolve) => {
+      const opening = indexedDB.open("sluice/1");
+      opening.onerror = () => resolve(0);
+      opening.onsuccess = () => {
+        const { result } = opening;
+        if (!result.objectStoreNames.contains("records")) return resolve(0);
+        const counting = result.transaction("records").objectStore("records").count();
+        counting.onsuccess = () => {
+          result.close();
+          resolve(counting.result);
+        };
+      };
+    });
+  }
+});

@@ -1,0 +1,104 @@
+import type { Page } from "playwright";
+import { describe, expect, test } from "vitest";
+import { problemsOf } from "../support/axe.ts";
+import { hasChromium, openRoom } from "../support/studio-suite.ts";
+
+/** Makes the disk of the browser full, or gives it room again. */
+const setFull = (page: Page, isFull: boolean) =>
+  page.evaluate((full) => {
+    const kept = globalThis as unknown as { put?: IDBObjectStore["put"] };
+    kept.put ??= IDBObjectStore.prototype.put;
+    const refuse = () => {
+      throw new DOMException("no room", "QuotaExceededError");
+    };
+    IDBObjectStore.prototype.put = full ? refuse : kept.put;
+  }, isFull);
+
+describe.skipIf(!hasChromium)("Unsaved images in Chromium (skipped where there is none)", () => {
+  const studio = openRoom("images", { speed: Number.POSITIVE_INFINITY });
+
+  test("An image that could not be written is said, and is over by itself when it is written", async () => {
+    const note = studio.page.getByRole("status").filter({ hasText: "Not all of this is saved." });
+    await studio.button("Generate").waitFor();
+    await setFull(studio.page, true);
+    await studio.field("Prompt").fill("A reef");
+    await studio.button("Generate").click();
+    await note.getByText("Keep this page open: it tries again by itself.").waitFor();
+    await setFull(studio.page, false);
+    await note.waitFor({ state: "detached" });
+    expect(await studio.leave()).toEqual([]);
+    await studio.page.getByRole("listitem", { name: "A reef" }).waitFor();
+  });
+});
+
+/* Messages that the browser could not write: the page says so, and when that is over. */
+describe.skipIf(!hasChromium)("Unsaved messages in Chromium (skipped where there is none)", () => {
+  const studio = openRoom("chat", { speed: Number.POSITIVE_INFINITY });
+  const note = () => studio.page.getByRole("status").filter({ hasText: "not saved" });
+  const hint = "Keep this page open: it tries again by itself.";
+  const questions = () => studio.page.getByRole("article", { name: "Your message" });
+
+  async function ask(text: string, count: number): Promise<void> {
+    await studio.field("Message").fill(text);
+    await studio.field("Message").press("Enter");
+    await expect.poll(() => studio.button("Regenerate").count()).toBe(count);
+  }
+  test("What could not be written is said, with what to do, and is over by itself when all is written", async () => {
+    await ask("One", 1);
+    await expect.poll(() => note().count()).toBe(0);
+    await setFull(studio.page, true);
+    await ask("Two", 2);
+    await note().getByText("2 messages are not saved.").waitFor();
+    await note().getByText(hint).waitFor();
+    for (const colorScheme of ["light", "dark"] as const) {
+      await studio.page.emulateMedia({ colorScheme });
+      expect(await problemsOf(studio.page)).toEqual([]);
+    }
+    await setFull(studio.page, false);
+    await studio.page.getByText("All messages are saved.").waitFor();
+    await expect.poll(() => note().count()).toBe(0);
+    expect(await studio.leave()).toEqual([]);
+    await expect.poll(() => questions().allInnerTexts()).toHaveLength(2);
+  });
+
+  test("A page with unsaved messages asks before it is left", async () => {
+    await setFull(studio.page, true);
+    await ask("One", 1);
+    await note().waitFor();
+    expect(await studio.leave()).toEqual(["beforeunload"]);
+  });
+
+  test("A browser that has no database says so, and what to do, and leaves without a question", async () => {
+    studio.spend();
+    await studio.page.addInitScript(() =>
+      Object.defineProperty(globalThis, "indexedDB", { value: undefined }),
+    );
+    await studio.page.reload();
+    await ask("One", 1);
+    const refusal = studio.page.getByRole("status").filter({ hasText: "does not keep your chats" });
+    await refusal.getByText("Copy what you need before you leave.").waitFor();
+    await expect.poll(() => note().count()).toBe(0);
+    expect(await studio.leave()).toEqual([]);
+  });
+
+  test("A chat that the storage could not read, and reads later, is shown then, and is not said to be missing", async () => {
+    await ask("One", 1);
+    studio.spend();
+    await studio.page.addInitScript(() => {
+      const { getAll } = IDBObjectStore.prototype;
+      Object.assign(globalThis, {
+        heal() {
+          IDBObjectStore.prototype.getAll = getAll;
+        },
+      });
+      IDBObjectStore.prototype.getAll = () => {
+        throw new DOMException("closed", "InvalidStateError");
+      };
+    });
+    await studio.page.reload();
+    await studio.page.getByText("This chat could not be read.").waitFor();
+    await studio.page.evaluate(() => (globalThis as unknown as { heal: () => void }).heal());
+    await questions().waitFor();
+    await expect.poll(() => studio.page.getByText("This chat could not be read.").count()).toBe(0);
+  });
+});

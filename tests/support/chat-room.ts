@@ -1,0 +1,129 @@
+import { setTimeout } from "node:timers/promises";
+import type { Browser, Locator, Page } from "playwright";
+import { afterAll, afterEach, beforeAll, beforeEach, expect } from "vitest";
+import { createDemoScript } from "../../examples/studio/demo/script.ts";
+import { sharedBrowser } from "./browser.ts";
+import { type QuickStudio, startQuickStudio } from "./quick-studio.ts";
+import { reopenStudio, type StudioPage } from "./studio-page.ts";
+
+/** Address of the requests for an answer. */
+export const COMPLETIONS = "**/v1/chat/completions";
+/** Too narrow for the inspector, whose tests are elsewhere. */
+export const WIDTH = 1100;
+
+/**
+ * Opens the chat of the studio for the tests of the suite that calls this: one page for all tests, each in a new chat. A
+ * page of its own would cost a test as much as all that it does.
+ */
+export function openChat() {
+  let server: QuickStudio;
+  let browser: Browser;
+  let studio: StudioPage;
+  let page: Page;
+  let isFresh = false;
+  let held: Promise<void>;
+  const room = {
+    get page() {
+      return page;
+    },
+    get studio() {
+      return studio;
+    },
+    /** Messages of the console that a test causes. */
+    expected: undefined as RegExp | undefined,
+    /** Number of pauses of the gateway, such as those of a slow answer, until it waits for `goOn()`. */
+    pauses: Number.POSITIVE_INFINITY,
+    goOn: () => {},
+  };
+
+  beforeAll(async () => {
+    const clock = {
+      now: () => Date.now(),
+      sleep: async (ms: number) => {
+        room.pauses -= 1;
+        await (room.pauses < 0 ? held : setTimeout(ms / 5));
+      },
+    };
+    const options = { speed: Number.POSITIVE_INFINITY, chat: createDemoScript(), clock };
+    [server, browser] = await Promise.all([startQuickStudio(options), sharedBrowser()]);
+  });
+  afterAll(async () => {
+    await studio?.close();
+    await server.close();
+  });
+  beforeEach(async () => {
+    room.expected = undefined;
+    room.pauses = Number.POSITIVE_INFINITY;
+    held = new Promise((resolve) => {
+      room.goOn = resolve;
+    });
+    server.emulator.reset();
+    if (!isFresh) studio = await reopenStudio(browser, server.address, WIDTH);
+    isFresh = true;
+    page = studio.page;
+    await page.setViewportSize({ width: WIDTH, height: 800 });
+    studio.forget();
+    await page.evaluate(() => {
+      location.hash = "#/chat";
+    });
+    await page.getByRole("region", { name: "Welcome" }).waitFor();
+  });
+  afterEach(async ({ task }) => {
+    room.goOn();
+    // what a failed test leaves behind would fail the others, too
+    if (task.result?.state === "fail") {
+      isFresh = false;
+      studio.spend();
+      await studio.close();
+    }
+    expect(studio.problems.filter((text) => !room.expected?.test(text))).toEqual([]);
+  });
+
+  const button = (name: string | RegExp): Locator => page.getByRole("button", { name, exact: true });
+  const question = () => page.getByRole("article", { name: "Your message" }).last();
+  const answers = () => page.getByRole("article", { name: "Assistant's answer" });
+  const card = (tool: string) => page.getByRole("group", { name: tool });
+  const rail = () => page.getByRole("navigation", { name: "Studio" });
+  const entry = (title: string) => rail().getByRole("link", { name: title, exact: true });
+  const entries = () => rail().getByRole("listitem").getByRole("link").allInnerTexts();
+
+  /** Sends a question, and waits for the whole answer. */
+  async function askAndWait(text: string): Promise<void> {
+    const before = await answers().count();
+    await studio.ask(text);
+    await answers().nth(before).getByRole("button", { name: "Regenerate" }).waitFor();
+    await studio.settled();
+  }
+
+  /** Does nothing where a test before it has done it: the page keeps its settings. */
+  async function offerTools(): Promise<void> {
+    const kept = await page.evaluate(() => localStorage.getItem("sluice-chat") ?? "");
+    if (kept.includes('"offersTools":true')) return;
+    await button("Settings").click();
+    await page.getByRole("switch", { name: "Tools" }).check();
+    await page.keyboard.press("Escape");
+  }
+
+  async function chooseModel(name: string): Promise<void> {
+    await button(/^Model: /).click();
+    await page.getByRole("radiogroup").getByText(name).click();
+    await page.keyboard.press("Escape");
+  }
+
+  async function newChat(): Promise<void> {
+    await rail().getByRole("link", { name: "New chat" }).first().click();
+    await page.getByRole("region", { name: "Welcome" }).waitFor();
+  }
+
+  async function actOnChat(action: string): Promise<void> {
+    await rail().locator("[aria-current=page]").hover();
+    await button(/^Actions for/)
+      .filter({ visible: true })
+      .first()
+      .click();
+    await page.getByRole("menuitem", { name: action }).click();
+  }
+
+  const actions = { askAndWait, offerTools, chooseModel, newChat, actOnChat };
+  return { room, ...actions, button, question, answers, card, rail, entry, entries };
+}

@@ -1,0 +1,110 @@
+import { type ClientOptions, createClient } from "@sluice/core";
+import { once, onceObject } from "@sluice/durable";
+import { createEmulator } from "@sluice/emulator";
+import { createProxy, type ProxyOptions } from "@sluice/worker-proxy";
+import { createObjectHost } from "./object-host.ts";
+
+/* `once` from the client to the gateway: our client, our proxy, and its objects in this process. */
+
+export const KEY = "sk-0123456789-of-the-gateway";
+export const origin = "https://app.example";
+export const host = "https://proxy.example";
+
+export type Send = (request: Request) => Promise<Response>;
+/** The end of a POST of a page: it does not leave, its answer is lost or cut, or the page dies while it waits. */
+export type Fault = "unsent" | "lose" | "cut" | "kill" | undefined;
+
+interface Opened {
+  readonly gateway?: Send;
+  readonly options?: Partial<ProxyOptions>;
+}
+
+interface PageOptions {
+  readonly faults?: Fault[];
+  readonly user?: string;
+  readonly retries?: number;
+  readonly send?: Send;
+}
+
+/** A proxy that offers `once`, before the emulator. */
+export function opened({ gateway = createEmulator({ speed: Infinity }).fetch, options }: Opened = {}) {
+  const bills: Request[] = [];
+  const keys: (string | null)[] = [];
+  const way = { baseURL: "https://gateway.example", apiKey: () => KEY, fetch: toGateway };
+  const Once = onceObject<unknown>({ ...way, namespace: () => objects.namespace });
+  const objects: ReturnType<typeof createObjectHost> = createObjectHost(Once, {});
+  const proxy = createProxy({
+    ...way,
+    authenticate: ({ headers }) => ({ id: headers.get("authorization") ?? "nobody" }),
+    secret: () => "a secret of the proxy's own, of more than 32 letters",
+    origins: [origin],
+    models: {
+      "beta3.0-video": {},
+      "gamma-image-5-0-260128": {},
+      "gamma-asset": { GroupId: ["g"] },
+      epsilon: {},
+    },
+    routes: ["images", "videos", "assets", "epsilon"],
+    extensions: [once(() => objects.namespace)],
+    ...options,
+  });
+  const reach: Send = (sent) => proxy.fetch(sent);
+  return { bills, keys, page, kill: objects.kill, reach };
+
+  function toGateway(request: Request): Promise<Response> {
+    if (request.method === "POST") bills.push(request.clone());
+    return gateway(request);
+  }
+
+  /** Opens a page, whose network does what `faults` says, one for each POST. */
+  function page({ faults = [], user = "user-1", retries = 0, send = reach }: PageOptions = {}) {
+    const { promise: killed, resolve: die } = deferred();
+    const { promise: buried, resolve: bury } = deferred();
+    const more: Partial<ClientOptions> = { random: () => 0, retry: { limit: retries } };
+    const client = createClient({
+      ...more,
+      baseURL: host,
+      headers: { authorization: user },
+      assetLookup: async () => ({ Status: "Active" }),
+      async fetch(sent) {
+        if (sent.method !== "POST") return send(sent);
+        keys.push(sent.headers.get("idempotency-key"));
+        const fault = faults.shift();
+        if (fault === "unsent") throw new TypeError("fetch failed");
+        const response = await send(sent);
+        if (fault === undefined) return response;
+        if (fault === "cut") return cut(response);
+        if (fault === "kill") {
+          die();
+          await buried;
+        }
+        throw new TypeError("fetch failed");
+      },
+    });
+    return { client, killed, bury };
+  }
+}
+
+export const reef = { model: "beta3.0-video", input: { prompt: "A reef" } } as const;
+export const picture = { model: "gamma-image-5-0-260128", prompt: "A reef" } as const;
+export const asset = {
+  model: "gamma-asset",
+  GroupId: "g",
+  Name: "n",
+  AssetType: "Image",
+  URL: "https://files.example/1.png",
+} as const;
+
+/** The same answer, whose connection breaks before its end. */
+function cut({ status, headers }: Response): Response {
+  const body = new ReadableStream({ start: (controller) => controller.error(new TypeError("terminated")) });
+  return new Response(body, { status, headers });
+}
+
+export function deferred() {
+  let resolve: () => void = () => {};
+  const promise = new Promise<void>((fulfil) => {
+    resolve = fulfil;
+  });
+  return { promise, resolve };
+}

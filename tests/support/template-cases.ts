@@ -1,0 +1,157 @@
+import { createClient, streamChat } from "@sluice/core";
+import { expect, test } from "vitest";
+import { KEY } from "../../packages/worker-proxy/test/support/key.ts";
+import { chat, chats, createVideo, runTemplate, secrets, signIn, video, videos } from "./template-suite.ts";
+import { scriptTokenOf, tokenOf } from "./worker-template.ts";
+
+/** Settings that close the Worker: the variables that differ, the missing bindings, and the option that the log names. */
+type Closing = readonly [given: Record<string, string>, without: readonly string[], named: string];
+
+export const closing: readonly Closing[] = [
+  [{ GATEWAY_API_KEY: "" }, [], "apiKey: "],
+  [{ PROXY_SECRET: "" }, [], "secret: "],
+  [{ PROXY_SECRET: "short" }, [], "secret: "],
+  [{ JWT_SECRET: "" }, [], "jwt: secret: "],
+  [{ JWT_SECRET: "short" }, [], "jwt: secret: "],
+  [{ GATEWAY_URL: "" }, [], "baseURL: "],
+  [{ GATEWAY_URL: "http://gateway.example.com" }, [], "baseURL: "],
+  [{ ORIGINS: "*" }, [], "origins: "],
+  [{ PROXY_SECRET: "", PROXY_SECRET_OLD: secrets.PROXY_SECRET }, [], "secret: "],
+  [{ GATEWAY_API_KEY: "", GATEWAY_API_KEY_OLD: KEY }, [], "apiKey: "],
+  ...["RATE_LIMITER", "POLL_LIMITER"].map((binding) => [{}, [binding], `env.${binding}`] as const),
+];
+export const closingWithObjects: readonly Closing[] = [
+  ...closing,
+  ...["BUDGET", "VIDEO_WATCH"].map((binding) => [{}, [binding], `env.${binding}`] as const),
+];
+const changedKeys = {
+  GATEWAY_API_KEY: "sk-withdrawn",
+  GATEWAY_API_KEY_OLD: KEY,
+  PROXY_SECRET: "the next one, of 32 characters and more too",
+  PROXY_SECRET_OLD: secrets.PROXY_SECRET,
+};
+
+/** Tests a template whose bundle may be 10 % larger than it was on 25 November 2026: `kibibytes`. */
+export function testTemplate(name: string, kibibytes: number, closings: readonly Closing[]): void {
+  const deployed = runTemplate(name, (settings) => ({
+    bare: { given: {} },
+    changed: { given: { ...settings, ...changedKeys } },
+    ...Object.fromEntries(
+      closings.map(([given, without], index) => [`${index}`, { given: { ...settings, ...given }, without }]),
+    ),
+  }));
+
+  test(`deploys, in a dry run, as less than ${kibibytes} KiB`, () => {
+    const [, size] = /gzip: ([\d.]+) KiB/.exec(deployed.bundle.printed) ?? [];
+    expect(Number(size)).toBeLessThan(kibibytes);
+    expect(deployed.bundle.printed).toContain("env.RATE_LIMITER");
+    expect(deployed.bundle.printed).not.toMatch(/warning|error|SECRET|API_KEY/i);
+  });
+
+  test("case 59: refuses every request without its secrets, and reports the reason only to its operator", async () => {
+    const ada = await signIn("ada");
+    const { ask, logs } = deployed.other("bare");
+    const health = await ask(undefined, "/health");
+    expect(health.status).toBe(503);
+    expect(health.text).not.toMatch(/secret|key/i);
+    expect((await ask(undefined, chats, chat)).status).toBe(401);
+    expect((await ask(ada, chats, chat)).status).toBe(503);
+    for (const missing of Object.keys(secrets))
+      await expect.poll(() => logs.join("\n")).toContain(`env.${missing}`);
+  });
+
+  test.each(closings.map((closing, index) => [...closing, `${index}`] as const))(
+    "case 59: with %o and without %o sends nothing, reports it in /health, and logs `%s`",
+    async (_given, _without, named, index) => {
+      const ada = await signIn("ada");
+      deployed.emulator.reset();
+      const { ask, logs } = deployed.other(index);
+      expect((await ask(undefined, "/health")).status).toBe(503);
+      await expect.poll(() => logs.join("\n")).toContain(named);
+      const isOfVideos = /POLL_LIMITER|VIDEO_WATCH/.test(named);
+      const answer = await (isOfVideos ? ask(ada, `${videos}/a/events`) : ask(ada, chats, chat));
+      expect(answer.status).toBeGreaterThanOrEqual(400);
+      expect(deployed.emulator.requests).toEqual([]);
+    },
+  );
+
+  test("case 52: refuses fields outside the spec, such as `n`", async () => {
+    const ada = await signIn("ada-n");
+    deployed.emulator.reset();
+    for (const field of [{ n: 128 }, { fallbacks: ["dear"] }, { extra_body: { max_tokens: 9999 } }]) {
+      const { status, error } = await deployed.worker.ask(ada, chats, { ...chat, ...field });
+      expect([status, error?.["code"]]).toEqual([400, "field_not_allowed"]);
+    }
+    expect(deployed.emulator.requests).toEqual([]);
+  });
+
+  test("case 48: answers 8 MB of small values, and other requests meanwhile", async () => {
+    const [mallory, bob] = [await signIn("mallory"), await signIn("bob-48")];
+    const zeros = `{"model":"delta-5.3","messages":[${"0,".repeat(4_000_000)}0]}`;
+    const [attack, other] = await Promise.all([
+      deployed.worker.ask(mallory, chats, zeros),
+      deployed.worker.ask(bob, chats, chat),
+    ]);
+    expect([attack.status, other.status]).toEqual([400, 200]);
+  });
+
+  test("serves a chat of a user with a token of the template's script", async () => {
+    const token = await scriptTokenOf("ada", secrets.JWT_SECRET);
+    expect((await deployed.worker.ask(token, chats, chat)).status).toBe(200);
+  });
+
+  test("serves a chat of a signed-in user only", async () => {
+    expect((await deployed.worker.ask(undefined, "/health")).text).toBe('{"status":"ok"}');
+    expect((await deployed.worker.ask(undefined, chats, chat)).status).toBe(401);
+    const forged = await tokenOf("ada", "another secret, of 32 bytes and more");
+    expect((await deployed.worker.ask(forged, chats, chat)).status).toBe(401);
+    const client = createClient({ baseURL: deployed.worker.address, apiKey: await signIn("ada") });
+    expect((await streamChat(client, chat).result()).outcome).toBe("complete");
+  });
+
+  test("separates the videos of users, and limits their requests by the caps", async () => {
+    const [ada, bob] = [await signIn("ada"), await signIn("bob")];
+    deployed.emulator.reset();
+    const id = await createVideo(deployed.worker, ada);
+    // where the request does not say, the first of a list is what it gets
+    expect(deployed.emulator.requests.at(-1)?.body).toMatchObject({ resolution: "720p" });
+    expect((await deployed.worker.ask(ada, `${videos}/${id}`)).status).toBe(200);
+    expect((await deployed.worker.ask(bob, `${videos}/${id}`)).error?.["code"]).toBe("task_not_found");
+    const codeOf = async (path: string, body: object) =>
+      (await deployed.worker.ask(ada, path, body)).error?.["code"];
+    expect(await codeOf(videos, { ...video, duration: 12 })).toBe("limit_exceeded");
+    expect(await codeOf(chats, { ...chat, max_tokens: 8193 })).toBe("limit_exceeded");
+    expect(await codeOf(videos, { ...video, model: "gamma-video-fast" })).toBe("model_not_allowed");
+  });
+
+  test("limits the requests of each user separately", async () => {
+    const [busy, other] = [await signIn("busy"), await signIn("other")];
+    const askUnlisted = (token: string) => deployed.worker.ask(token, chats, { ...chat, model: "unlisted" });
+    let answer = await askUnlisted(busy);
+    // a minute may turn in between: then twice as many pass
+    for (let asked = 1; answer.status === 403 && asked <= 60; asked += 1) answer = await askUnlisted(busy);
+    expect([answer.status, answer.error?.["code"]]).toEqual([429, "rate_limited"]);
+    expect(answer.headers.get("retry-after")).toBe("60");
+    expect((await askUnlisted(other)).status).toBe(403);
+  });
+
+  test("accepts the old and the new key during a change, and both secrets", async () => {
+    const ada = await signIn("ada");
+    const id = await createVideo(deployed.worker, ada);
+    expect((await deployed.other("changed").ask(ada, `${videos}/${id}`)).status).toBe(200);
+  });
+
+  test("logs one line for each request, without the prompt and the token", async () => {
+    const token = await signIn("writer");
+    await deployed.worker.ask(token, chats, {
+      ...chat,
+      messages: [{ role: "user", content: "a private question" }],
+    });
+    const lines = () => deployed.worker.logs.filter((line) => line.includes("writer"));
+    await expect.poll(lines).not.toEqual([]);
+    expect(lines().map((line) => JSON.parse(line))).toEqual([
+      expect.objectContaining({ route: "chat", status: 200, user: "writer", model: "delta-5.3" }),
+    ]);
+    expect(deployed.worker.logs.join()).not.toMatch(/private|eyJ/);
+  });
+}

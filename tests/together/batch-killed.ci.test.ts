@@ -1,0 +1,184 @@
+import { spawn } from "node:child_process";
+import { once as onceEvent } from "node:events";
+import { statSync } from "node:fs";
+import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { createServer, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { once, onceObject } from "@sluice/durable";
+import { createEmulator, type Emulator } from "@sluice/emulator";
+import { createProxy } from "@sluice/worker-proxy";
+import { toNodeHandler } from "@sluice/worker-proxy/node";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { between, randomOf } from "../simulation/random.ts";
+import { createObjectHost } from "../support/object-host.ts";
+
+/*
+ * 500 images through a proxy, by a script that is killed three times, over a network that loses answers. What counts is
+ * the journal of the emulator: each request that it has answered with an image is a bill.
+ */
+
+const SEED = 20_261_126;
+const program = fileURLToPath(new URL("../support/batch-program.ts", import.meta.url));
+let close: () => Promise<unknown> = async () => {};
+beforeEach(() => {
+  // the server reports each answer that the network loses
+  vi.spyOn(console, "error").mockImplementation(() => {});
+});
+afterEach(() => {
+  vi.restoreAllMocks();
+  return close();
+});
+
+test("500 images are 500 pictures and 500 bills behind `once`, though the script is killed three times", async () => {
+  const { emulator, url, folder } = await opened({ remembers: true });
+  await runUntilKilledThrice(url, folder, 500);
+  expect(await runToEnd(url, folder, 500)).toMatchObject({ status: "ended", done: 500, failed: 0, count: 0 });
+  expect(billsOf(emulator)).toHaveLength(500);
+  expect(new Set(billsOf(emulator)).size).toBe(500);
+  expect((await picturesIn(folder)).size).toBe(500);
+});
+
+test("without `once` no image is billed twice, and those with an unknown end are set aside and named", async () => {
+  const { emulator, url, folder } = await opened({ remembers: false });
+  await runUntilKilledThrice(url, folder, 100);
+  const state = await runToEnd(url, folder, 100);
+  expect(state).toMatchObject({ status: "ended", waiting: 0, running: 0, failed: 0 });
+  const bills = billsOf(emulator);
+  expect(new Set(bills).size).toBe(bills.length);
+  const pictures = await picturesIn(folder);
+  expect(pictures.size).toBe(state.done);
+  // each request has its picture, or is named
+  expect(state.done + state.unknown.length).toBe(100);
+  expect(state.unknown.length).toBeGreaterThan(0);
+  for (const { message } of state.unknown) expect(message).toBeTruthy();
+});
+
+test("two processes at once make each image once, and the second takes over when the first is killed", async () => {
+  const { emulator, url, folder } = await opened({ remembers: true });
+  const first = runUntilKilled(url, folder, 100, 40_000);
+  const second = runToEnd(url, folder, 100);
+  const third = runToEnd(url, folder, 100);
+  await first;
+  for (const state of await Promise.all([second, third]))
+    expect(state).toMatchObject({ status: "ended", done: 100 });
+  expect([billsOf(emulator).length, (await picturesIn(folder)).size]).toEqual([100, 100]);
+});
+
+interface Printed {
+  readonly done: number;
+  readonly unknown: readonly { readonly id: string; readonly message: string }[];
+}
+
+/** A gateway, a proxy before it, and a network before that which loses, cuts and refuses some requests. */
+async function opened({ remembers }: { readonly remembers: boolean }) {
+  const emulator = createEmulator({ speed: Infinity, keepRequests: 5000 });
+  const random = randomOf(SEED, "network");
+  const way = { baseURL: "https://gateway.example", apiKey: () => "sk-0123456789", fetch: toGateway };
+  const Once = onceObject<unknown>({ ...way, namespace: () => objects.namespace });
+  const objects: ReturnType<typeof createObjectHost> = createObjectHost(Once, {});
+  const proxy = createProxy({
+    ...way,
+    authenticate: () => ({ id: "user" }),
+    secret: () => "a secret of the proxy's own, of more than 32 letters",
+    origins: [],
+    models: ["gamma-image-5-0-260128"],
+    routes: ["images", "health"],
+    extensions: remembers ? [once(() => objects.namespace)] : [],
+  });
+  const serve = toNodeHandler((request) => proxy.fetch(request));
+  const server: Server = createServer((incoming, outgoing) => {
+    const fault = incoming.method === "POST" ? between(random, 0, 99) : 100;
+    if (fault < 3) return void outgoing.writeHead(500).end("a load balancer");
+    if (fault < 6) return void outgoing.writeHead(429, { "retry-after": "0" }).end("{}");
+    if (fault < 10) loseAnswer(outgoing);
+    else if (fault < 13) cutAnswer(outgoing);
+    serve(incoming, outgoing);
+  }).listen(0);
+  await onceEvent(server, "listening");
+  const folder = await mkdtemp(join(tmpdir(), "sluice-batch-"));
+  close = async () => {
+    server.close().closeAllConnections();
+    await rm(folder, { recursive: true });
+  };
+  return { emulator, folder, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
+
+  /** A gateway that is busy now and then. */
+  async function toGateway(request: Request): Promise<Response> {
+    if (between(random, 0, 99) >= 4) return emulator.fetch(request);
+    const error = { message: "too many requests", code: "busy" };
+    return Response.json({ error }, { status: 429, headers: { "retry-after": "0" } });
+  }
+}
+
+/** Closes the connection when the answer is there. */
+function loseAnswer(outgoing: ServerResponse): void {
+  outgoing.writeHead = (() => {
+    outgoing.destroy();
+    return outgoing;
+  }) as typeof outgoing.writeHead;
+}
+
+/** Closes the connection in the middle of the answer. */
+function cutAnswer(outgoing: ServerResponse): void {
+  const write = outgoing.write.bind(outgoing) as (chunk: Uint8Array) => boolean;
+  outgoing.write = ((chunk: Uint8Array) => {
+    write(chunk.subarray(0, chunk.length / 2));
+    setImmediate(() => outgoing.destroy());
+    return true;
+  }) as typeof outgoing.write;
+}
+
+function start(url: string, folder: string, count: number) {
+  return spawn(process.execPath, [program, url, folder, String(count)], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+}
+
+/** Kills the script in three parts of its work, at the same places in each run of the test. */
+async function runUntilKilledThrice(url: string, folder: string, count: number): Promise<void> {
+  const random = randomOf(SEED, "kills");
+  for (const bytes of [100, 400, 700])
+    await runUntilKilled(url, folder, count, count * (bytes + between(random, 0, 200)));
+}
+
+/** Starts the script, and kills it as soon as its journal has some bytes. */
+async function runUntilKilled(url: string, folder: string, count: number, bytes: number): Promise<void> {
+  const script = start(url, folder, count);
+  const ended = onceEvent(script, "exit");
+  const looking = setInterval(() => {
+    const { size } = statSync(join(folder, "ledger.jsonl"), { throwIfNoEntry: false }) ?? { size: 0 };
+    if (size >= bytes) script.kill("SIGKILL");
+  }, 1);
+  const [, signal] = await ended;
+  clearInterval(looking);
+  expect(signal).toBe("SIGKILL");
+}
+
+async function runToEnd(url: string, folder: string, count: number): Promise<Printed> {
+  const script = start(url, folder, count);
+  let printed = "";
+  script.stdout.setEncoding("utf8").on("data", (text) => {
+    printed += text;
+  });
+  await onceEvent(script, "close");
+  return JSON.parse(printed);
+}
+
+/** Prompts of the images that the gateway has made. */
+function billsOf({ requests }: Emulator): string[] {
+  return requests
+    .filter(({ path, status }) => path === "/v1/images/generations" && status === 200)
+    .map(({ body }) => (body as { prompt: string }).prompt);
+}
+
+/** Addresses of the pictures that the script has saved. */
+async function picturesIn(folder: string): Promise<Set<string>> {
+  const names = (await readdir(folder)).filter((name) => name.endsWith(".json"));
+  const results = await Promise.all(
+    names.map(async (name) => JSON.parse(await readFile(join(folder, name), "utf8"))),
+  );
+  return new Set(results.map(({ images }) => images[0].url));
+}

@@ -1,0 +1,69 @@
+import { createClient, createVideoTaskStore } from "@sluice/core";
+import { uploadMedia } from "@sluice/core/media";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { fileOf, startMediaProxy, starts } from "../../packages/durable/test/support/media.js";
+import { createTestClock } from "../support/test-clock.ts";
+
+/* A file's whole way: from the client through a real workerd into miniflare's R2, and by its link to the gateway. */
+
+const PART = 8_388_608;
+let proxy: Awaited<ReturnType<typeof startMediaProxy>>;
+
+beforeAll(async () => {
+  proxy = await startMediaProxy();
+});
+afterAll(() => proxy.close());
+
+const film = fileOf(starts.mp4, 2 * PART + 5000);
+const bytesOf = async (url: string) => new Uint8Array(await (await fetch(url)).arrayBuffer());
+
+/** A client of `user-1`; `send` may break its connections. */
+const clientOf = (send: (request: Request) => Promise<Response> = fetch) =>
+  createClient({
+    baseURL: proxy.url.origin,
+    clock: createTestClock(50),
+    headers: { authorization: "user-1" },
+    fetch: send,
+  });
+
+test("a file whose connection breaks in the middle of a part arrives whole", async () => {
+  let patches = 0;
+  const client = clientOf(async (request) => {
+    if (request.method !== "PATCH" || ++patches !== 1) return fetch(request);
+    const half = (await request.arrayBuffer()).slice(0, PART / 2);
+    const body = new ReadableStream<Uint8Array>({
+      start: (controller) => controller.enqueue(new Uint8Array(half)),
+      pull: (controller) => controller.error(new Error("the network is gone")),
+    });
+    const { method, headers } = request;
+    return fetch(request.url, { method, headers, body, duplex: "half" } as RequestInit);
+  });
+  const { url, type } = await uploadMedia(client, new Blob([film]));
+  expect(type).toBe("video/mp4");
+  expect(patches).toBe(3);
+  expect(Buffer.compare(await bytesOf(url), film)).toBe(0);
+});
+
+test("a task is created with a file, which the gateway can fetch, and the file is sent once", async () => {
+  const tasks: { input: { media: { url: string }[] } }[] = [];
+  proxy.upstream.answers((response, request) => {
+    tasks.push(JSON.parse(String(request.body)));
+    response.writeHead(200, { "content-type": "application/json" }).end('{"id":"t-1","status":"queued"}');
+  });
+  let uploads = 0;
+  const client = clientOf((request) => {
+    if (request.url.endsWith("/v1/uploads")) uploads += 1;
+    return fetch(request);
+  });
+  const clip = new Blob([film.subarray(0, 1000)]);
+  const media = [{ type: "reference_video", url: clip }] as const;
+  for (const prompt of ["Video 1 by night", "Video 1 in the rain"]) {
+    const store = createVideoTaskStore(client);
+    const { error } = await store.create({ model: "beta3.0-video", input: { prompt, media } });
+    expect(error).toBeUndefined();
+    store.reset();
+  }
+  expect([tasks.length, uploads]).toEqual([2, 1]);
+  const [address = ""] = tasks.map(({ input }) => input.media[0]?.url ?? "");
+  expect(await bytesOf(address)).toEqual(film.slice(0, 1000));
+});

@@ -1,0 +1,113 @@
+import {
+  type Client,
+  createAssetStore,
+  createImageStore,
+  createVideoTaskStore,
+  memoryStorage,
+} from "@sluice/core";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { randomOf } from "../simulation/random.ts";
+import { asset, type Fault, opened, picture, reef } from "../support/once-proxy.ts";
+
+beforeEach(() => {
+  vi.spyOn(console, "error").mockImplementation(() => {});
+});
+afterEach(() => {
+  vi.restoreAllMocks();
+});
+
+/** The end of a request at the gateway: refused, not reached, cut after it was done, or its object is lost meanwhile. */
+type GatewayFault = "refused" | "unreached" | "cut" | "killed" | "slow" | undefined;
+
+describe("Of 1,000 schedules of faults, each", () => {
+  const kinds = ["image", "film", "asset"] as const;
+  const pageFaults = ["unsent", "lose", "lose", "cut", undefined] as const;
+  const gatewayFaults = ["refused", "unreached", "cut", "killed", "slow", undefined, undefined] as const;
+
+  test("bills what the user asked for once, and shows it unless its end is unknown", {
+    timeout: 120_000,
+  }, async () => {
+    const wrong: unknown[] = [];
+    let shownOnes = 0;
+    for (let seed = 0; seed < 1000; seed += 1) {
+      const { made, shown, story } = await run(kinds[seed % kinds.length] ?? "film", seed);
+      const isRight = made.length === 1 && (shown === made[0] || shown === "failed");
+      if (!isRight) wrong.push({ seed, made, shown, story });
+      if (shown === made[0]) shownOnes += 1;
+    }
+    expect(wrong.slice(0, 3)).toEqual([]);
+    expect(shownOnes).toBeGreaterThan(500);
+    expect(shownOnes).toBeLessThan(950);
+  });
+
+  /** A user asks for one thing until it is shown, or is billed and has failed. */
+  async function run(kind: (typeof kinds)[number], seed: number) {
+    const random = randomOf(seed, kind);
+    const one = <Item>(of: readonly Item[]) => of[Math.floor(random() * of.length)] as Item;
+    const faults: GatewayFault[] = [one(gatewayFaults), one(gatewayFaults)];
+    const made: string[] = [];
+    const story: unknown[] = [];
+    let opens = 0;
+    const { page, kill } = opened({ gateway, options: { media: "any" } });
+    const storage = memoryStorage();
+    const open = () => {
+      const mine: Fault[] = Array.from({ length: 1 + Math.floor(random() * 3) }, () => one(pageFaults));
+      opens += 1;
+      if (opens > 4) mine.length = 0;
+      story.push(["page", ...mine]);
+      return page({ faults: mine, retries: one([0, 1, 2]) }).client;
+    };
+    let stores = [storeOf(open())];
+    for (let nth = 0; nth < 10; nth += 1) {
+      const ended = await Promise.all(stores.map((store) => store()));
+      story.push(ended);
+      const shown = ended.find(({ id }) => id !== undefined)?.id;
+      if (shown !== undefined) return { made, shown, story };
+      const isError = ended.some(({ status = 0 }) => status >= 400);
+      // after an error of the proxy it is a new request: a user who sees the first one on the bill does not ask again
+      if (made.length > 0 && isError) return { made, shown: "failed", story };
+      if (random() < 0.2) kill();
+      // an image and an asset belong to their page; a film is found again after a reload, and in another tab
+      if (kind === "film") stores = [storeOf(open())];
+      if (kind === "film" && !isError && random() < 0.5) stores.push(storeOf(open()));
+    }
+    return { made, shown: undefined, story };
+
+    /** A store in its page: each call asks for the same thing. */
+    function storeOf(client: Client) {
+      const images = createImageStore(client, { model: picture.model });
+      const video = createVideoTaskStore(client, { storage });
+      const assets = createAssetStore(client, { groupId: "g" });
+      return async () => {
+        if (kind === "image") {
+          const { data, error } = await images.generate({ prompt: picture.prompt });
+          return endOf(data?.images[0]?.url, error);
+        }
+        const { handle, error } =
+          kind === "film" ? await video.create(reef) : await assets.create(new URL(asset.URL));
+        return endOf(handle?.id, error);
+      };
+    }
+
+    async function gateway(): Promise<Response> {
+      const fault = faults.shift();
+      story.push(fault);
+      if (fault === "refused") return Response.json({ error: { message: "no" } }, { status: 429 });
+      if (fault === "unreached") throw new TypeError("failed", { cause: { code: "ECONNREFUSED" } });
+      const id = `made-${made.length + 1}`;
+      made.push(id);
+      if (fault === "killed") kill();
+      if (fault === "slow") await new Promise((resolve) => setTimeout(resolve));
+      if (fault === "cut") throw new TypeError("terminated");
+      if (kind === "image") return Response.json({ data: [{ url: id }] });
+      return Response.json(kind === "film" ? { id, status: "queued", progress: 0 } : { Id: id });
+    }
+  }
+
+  function endOf(shown: string | undefined, error: unknown) {
+    const { status, outcome } = (error ?? {}) as { status?: number; outcome?: string };
+    // an id has the mark of its user
+    const id = shown?.split("_")[0];
+    return { id, status, outcome };
+  }
+});
