@@ -1,5 +1,8 @@
 import { expect, onTestFinished, test } from "vitest";
+import { shareWorkerd } from "./support/media.js";
 import { film, picture, sends, startArchive } from "./support/media-gateway.js";
+
+shareWorkerd();
 
 /* Hosts, buckets and meters that fail: the log says which, and no file stays that is nobody's. */
 
