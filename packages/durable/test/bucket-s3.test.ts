@@ -49,6 +49,18 @@ afterAll(async () => {
   await server.close();
 });
 
+/** Pauses between attempts, in milliseconds, as the client chooses them without a header of the bucket. */
+const PAUSES_MS = [200, 400, 800];
+
+/** Makes the pauses between attempts a hundred times shorter, and leaves the timers of attempts and connections. */
+function shortenPauses(): void {
+  const wait = globalThis.setTimeout;
+  const shorter = (work: () => void, ms = 0, ...given: []) =>
+    wait(work, PAUSES_MS.includes(ms) ? ms / 100 : ms, ...given);
+  vi.stubGlobal("setTimeout", shorter);
+  onTestFinished(() => void vi.unstubAllGlobals());
+}
+
 const failed = (work: Promise<unknown>) =>
   work.then(
     () => expect.unreachable("it was done"),
@@ -61,6 +73,7 @@ describe("case 180: a secret of the bucket's account", () => {
   const sessionToken = "canary-session-token";
 
   test("is in no error, whatever the bucket or the network answers", async () => {
+    shortenPauses();
     const own = s3Bucket({ ...options, accessKeyId, secretAccessKey, sessionToken });
     const told = `<StringToSign>AWS4-HMAC-SHA256</StringToSign><Secret>${secretAccessKey}</Secret><AWSAccessKeyId>${accessKeyId}</AWSAccessKeyId>`;
     const faults = [
@@ -143,6 +156,7 @@ describe("case 180: a secret of the bucket's account", () => {
 
 describe("case 181: an answer of the bucket that is none, or says to wait", () => {
   test("A bucket that is busy is asked again, and no more than four times", async () => {
+    shortenPauses();
     between.fail(
       "PUT",
       { status: 503, body: errorOf("SlowDown") },
@@ -193,6 +207,7 @@ describe("case 181: an answer of the bucket that is none, or says to wait", () =
   });
 
   test("An upload is begun once, unless the bucket says that it did nothing", async () => {
+    shortenPauses();
     between.fail("POST uploads", { network: "lost" });
     await failed(bucket.createMultipartUpload("media/once", PNG));
     expect(between.seen).toHaveLength(1);
@@ -203,6 +218,7 @@ describe("case 181: an answer of the bucket that is none, or says to wait", () =
   });
 
   test("A success with an error in it, or with a page, makes no file whole", async () => {
+    shortenPauses();
     const begun = async () => {
       const upload = await bucket.createMultipartUpload("media/parts", PNG);
       return { upload, parts: [await upload.uploadPart(1, streamOf(1000))] };
@@ -220,6 +236,7 @@ describe("case 181: an answer of the bucket that is none, or says to wait", () =
   });
 
   test("A long file is whole where the answer that says so is lost, and has no parts left where it fails", async () => {
+    shortenPauses();
     between.fail("POST uploadId", { network: "lost" });
     await bucket.put("media/long", streamOf(PART + 1000), PNG);
     expect((await bucket.head("media/long"))?.size).toBe(PART + 1000);
@@ -296,6 +313,7 @@ describe("case 182: bytes that are not those of the file", () => {
   });
 
   test("Bytes that changed on their way are sent again", async () => {
+    shortenPauses();
     between.fail("PUT", { status: 400, body: errorOf("BadDigest") });
     await bucket.put("media/changed", streamOf(1000), PNG);
     expect((await bucket.head("media/changed"))?.size).toBe(1000);

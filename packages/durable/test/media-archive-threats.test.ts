@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vit
 import { fileOf, shareWorkerd, starts } from "./support/media.js";
 import { film, leadsTo, picture, sends, startArchive, startFileHost } from "./support/media-gateway.js";
 
-shareWorkerd();
+shareWorkerd(10);
 
 type Archive = Awaited<ReturnType<typeof startArchive>>;
 

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vit
 import { shareWorkerd } from "./support/media.js";
 import { film, picture, sends, startArchive } from "./support/media-gateway.js";
 
-shareWorkerd();
+shareWorkerd(2);
 
 let proxy: Awaited<ReturnType<typeof startArchive>>;
 

@@ -3,7 +3,7 @@ import { KEY } from "../../worker-proxy/test/support/key.js";
 import { fileOf, PART, shareWorkerd, startMediaProxy, starts } from "./support/media.js";
 import { startS3 } from "./support/s3-server.js";
 
-shareWorkerd();
+shareWorkerd(24);
 
 /* Parts that a page puts into the bucket itself, by addresses that the proxy signs; over a real server of the S3 API. */
 

@@ -3,7 +3,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { fileOf, PART, shareWorkerd, startMediaProxy, starts } from "./support/media.js";
 import { film, sends, startArchive } from "./support/media-gateway.js";
 
-shareWorkerd();
+shareWorkerd(6);
 
 /* What an operator is told of uploads and copies, beside the requests. */
 

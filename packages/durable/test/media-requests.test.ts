@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vit
 import { fileOf, PART, shareWorkerd, startMediaProxy, starts } from "./support/media.js";
 import { startArchive } from "./support/media-gateway.js";
 
-shareWorkerd();
+shareWorkerd(4);
 
 /* Requests for files that are odd, slow or late, over sockets. */
 

@@ -2,7 +2,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { fileOf, PART, shareWorkerd, startMediaProxy, starts } from "./support/media.js";
 import { film, sends, startArchive } from "./support/media-gateway.js";
 
-shareWorkerd();
+shareWorkerd(12);
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;

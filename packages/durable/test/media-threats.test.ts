@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { fileOf, PART, shareWorkerd, startMediaProxy, starts } from "./support/media.js";
 
-shareWorkerd();
+shareWorkerd(7);
 
 type Proxy = Awaited<ReturnType<typeof startMediaProxy>>;
 type Stored = { readonly id: string; readonly url: string; readonly expiresAt: number };

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { fileOf, PART, shareWorkerd, startMediaProxy, starts } from "./support/media.js";
 
-shareWorkerd();
+shareWorkerd(1);
 
 let proxy: Awaited<ReturnType<typeof startMediaProxy>>;
 

@@ -2,7 +2,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { fileOf, PART, shareWorkerd, startMediaProxy, starts } from "./support/media.js";
 import { film, sends, startArchive } from "./support/media-gateway.js";
 
-shareWorkerd();
+shareWorkerd(8);
 
 /* What is stored for a user: listed, exported and erased. */
 

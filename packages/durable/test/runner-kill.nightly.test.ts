@@ -33,24 +33,6 @@ async function lose(): Promise<void> {
 }
 
 describe("case 245: a process that is killed in a turn", () => {
-  test(
-    "While an answer comes: it is not asked for again, the text stays, and the message says that it may be billed",
-    LONG,
-    async () => {
-      runs.answers(begins("One"));
-      expect((await runs.send()).status).toBe(202);
-      await runs.last({ content: "One" });
-      await restart();
-      await runs.ended();
-      const path = await runs.thread();
-      expect(path.at(-1)).toMatchObject({ content: "One", error: { message: expect.any(String) } });
-      expect(path).toHaveLength(2);
-      expect(runs.chats()).toHaveLength(1);
-      expect((await runs.send()).status).toBe(202);
-      expect(runs.chats()).toHaveLength(1);
-    },
-  );
-
   test("Before the first byte: the gateway is asked once, and the turn ends", LONG, async () => {
     runs.answers(() => {});
     await runs.send();

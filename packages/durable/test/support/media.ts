@@ -20,10 +20,8 @@ import { openBucket, writeNodeProgram } from "./node-program.js";
 import { host } from "./workerd.js";
 
 const USUAL = "durable/test/fixture/media-worker.ts";
-/** Workers of one workerd: more than one proxy of a file can run at once, and each has its own. */
-const WORKERS = 12;
 /** Starts of workerd for the file that runs; undefined where each proxy has its own. */
-let shared: { readonly all: Promise<SharedWorkerd>[]; used: number } | undefined;
+let shared: { readonly all: Promise<SharedWorkerd>[]; readonly workers: number; used: number } | undefined;
 
 /** Size of each part of an upload but the last, in bytes, of proxies that share a workerd. */
 export const PART = 65_536;
@@ -41,11 +39,13 @@ function withSmallParts(code: string): string {
 /**
  * Lets the proxies of a file that differ by their numbers alone share a workerd, each with its own Worker, bucket and objects.
  * Their uploads have small parts. Call it at the top of the file.
+ *
+ * @param workers Number of proxies of the file: each further one starts one more workerd.
  */
-export function shareWorkerd(): void {
+export function shareWorkerd(workers: number): void {
   beforeAll(() => {
     allowSmallParts();
-    shared = { all: [], used: 0 };
+    shared = { all: [], workers, used: 0 };
   });
   afterAll(async () => {
     const started = await Promise.all(shared?.all ?? []);
@@ -174,14 +174,14 @@ interface SharedWorkerd {
   dispose(): Promise<void>;
 }
 
-async function startSharedWorkerd(program: Program): Promise<SharedWorkerd> {
+async function startSharedWorkerd(program: Program, count: number): Promise<SharedWorkerd> {
   const logs = new Map<string, Program["onLog"]>();
   const miniflare = startMiniflare({
     handleStructuredLogs: ({ message }: { message: string }) => {
       const [, name = "", line = ""] = /^(worker-\d+) (.*)$/s.exec(message) ?? [];
       logs.get(name)?.(line);
     },
-    workers: Array.from({ length: WORKERS }, (_, at) => workerOf(program, `worker-${at}`)),
+    workers: Array.from({ length: count }, (_, at) => workerOf(program, `worker-${at}`)),
   });
   await miniflare.ready;
   return { miniflare, logs, dispose: () => miniflare.dispose() };
@@ -189,12 +189,13 @@ async function startSharedWorkerd(program: Program): Promise<SharedWorkerd> {
 
 async function startInShared(program: Program): Promise<Running> {
   if (!shared) throw new Error("call shareWorkerd at the top of the file");
+  const { workers } = shared;
   const nth = shared.used++;
-  const at = Math.floor(nth / WORKERS);
-  const started = shared.all[at] ?? startSharedWorkerd(program);
+  const at = Math.floor(nth / workers);
+  const started = shared.all[at] ?? startSharedWorkerd(program, workers);
   shared.all[at] = started;
   const { miniflare, logs } = await started;
-  const name = `worker-${nth % WORKERS}`;
+  const name = `worker-${nth % workers}`;
   logs.set(name, program.onLog);
   const url = await miniflare.unsafeGetDirectURL(name);
   await takeSmallParts(miniflare, bucketOf(name));
