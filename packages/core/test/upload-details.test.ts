@@ -2,7 +2,7 @@ import { type ClientEvent, type ClientOptions, memoryStorage, ResponseError } fr
 import { archivedMedia, createUploadStore, uploadMedia } from "@sluice/core/media";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { clientOf, rejectionOf, settled, stoppedClock, turnsUntil } from "./support/gateway.js";
-import { openUploads, PART, refused, useSmallParts } from "./support/uploads.js";
+import { openUploads, PART, REAL_PART, refused, useSmallParts } from "./support/uploads.js";
 
 useSmallParts();
 
@@ -32,6 +32,10 @@ function live(answer: Answer, settings: Partial<ClientOptions> = {}) {
     });
   return { client, clock, requests, events, upload, steps };
 }
+
+test("A part has 8 MiB outside these tests: the proxy takes no other size", () => {
+  expect(REAL_PART).toBe(8_388_608);
+});
 
 describe("The events of an upload", () => {
   test("have each request, answer and wait, and its end", async () => {

@@ -34,7 +34,7 @@ export function storageOfMap() {
 }
 
 /** Opens a Web Storage that the browser refuses. */
-export const denied = () => {
+const denied = () => {
   throw new DOMException("denied", "SecurityError");
 };
 
@@ -58,7 +58,7 @@ export const CUT = '{"text":"Hel';
 
 /** What the contract tries only where a storage can do it: cases that contain one of these words are left out. */
 export const LOCKS = ["lock"];
-export const WATCHES = ["reports", "watch", "passes records"];
+const WATCHES = ["reports", "watch", "passes records"];
 export const UNREACHABLE = ["can't be reached"];
 
 /** Defines the tests of the contract that every storage keeps, but for the cases with one of the words in `without`. */
