@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { readEvents } from "../../worker-proxy/test/support/event-stream.js";
 import { expectNoKey, KEY } from "../../worker-proxy/test/support/key.js";
 import { gateway, refusal, task } from "./support/durable-gateway.js";
-import { isWorkerd } from "./support/platform.js";
+import { workerdTest } from "./support/platform.js";
 
 const START = Date.UTC(2040, 0, 1);
 const SECOND = 1000;
@@ -365,7 +365,7 @@ describe("evicted", () => {
     expect(await watch.alarmAt()).toBe(5);
   });
 
-  test.runIf(isWorkerd)(
+  workerdTest(
     "an alarm whose storage fails stops the streams without an end, and goes on when it is called again",
     async () => {
       const watch = openWatch();
@@ -534,7 +534,7 @@ describe("an end", () => {
 });
 
 describe("cleaning up", () => {
-  test.runIf(isWorkerd)("ten minutes after the end nothing is left", async () => {
+  workerdTest("ten minutes after the end nothing is left", async () => {
     const watch = openWatch();
     await after(watch, () => task("SUCCESS"));
     expect(await watch.stored()).toBe(1);
@@ -543,7 +543,7 @@ describe("cleaning up", () => {
     expect([await watch.stored(), await watch.alarmAt()]).toEqual([0, null]);
   });
 
-  test.runIf(isWorkerd)("an hour without a listener ends it, and nothing is left", async () => {
+  workerdTest("an hour without a listener ends it, and nothing is left", async () => {
     const watch = openWatch();
     const leaving = new AbortController();
     await watch.subscribe({ signal: leaving.signal });
