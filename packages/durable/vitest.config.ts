@@ -14,27 +14,31 @@ const testTimeout = 60_000;
 const worker = { compatibilityDate: "2026-10-01", compatibilityFlags: ["enable_request_signal"] };
 
 const inside = (name: string) => `test/${name}.workerd.test.ts`;
+/** A file inside workerd, of any tier. */
+const insideOfAny = (name: string) => `test/${name}.workerd{,.ci,.nightly}.test.ts`;
 /** Files about Postgres, which one server for the run serves. */
 const ofPostgres = "test/postgres-*.test.ts";
 /** Tests that have their objects in workerd alone, and the reason. */
 const inWorkerdAlone = [
   // how many rows workerd reads and writes: bounds and figures of the guides
-  ...["capacity", "conversations-growth", "costs", "stream-cost"].map(inside),
+  ...["capacity", "conversations-growth", "costs", "stream-cost", "once-rows", "runner-rows"].map(
+    insideOfAny,
+  ),
   // an object of workerd is lost while its process goes on. Others lose the process: `*-kill`, `bucket-folder`
-  ...["media-fuzz", "watch-fuzz", "stream-fuzz"].map(inside),
+  ...["media-fuzz", "watch-fuzz", "stream-fuzz"].map(insideOfAny),
   // alarms of workerd ring by themselves; those of a Node process do in `video-kill`, `notify` and `node-objects`
-  inside("video-proxy"),
+  insideOfAny("video-proxy"),
   // rows that earlier releases wrote there, which knew no other host
-  inside("written-rows"),
+  insideOfAny("written-rows"),
   // R2, and Analytics Engine
-  ...["bucket", "operator-analytics"].map(inside),
+  ...["bucket", "operator-analytics"].map(insideOfAny),
   // a process that gets no turn for seconds: Node runs timers before it reads what has come meanwhile
   "test/stream-busy.test.ts",
   // peaks of workerd's memory
   "test/media-memory.test.ts",
 ];
 /** Tests that set the clock of the process, which the alarms of Postgres don't have; and an object that is lost with its last write. */
-const notInPostgres = ["notices", "stream-lost"].map(inside);
+const notInPostgres = ["notices", "stream-lost"].map(insideOfAny);
 /** Files whose objects may also live in a Node process: those that ask a process over sockets, and those inside one. */
 const onAnyHost = [
   ...["once", "stream", "stream-kill", "video-kill", "runner-kill"].map((name) => `test/${name}.test.ts`),
@@ -119,7 +123,12 @@ export default defineConfig({
             },
           }),
         ],
-        test: { name: "durable-workerd", include: ["test/**/*.workerd.test.ts"], testTimeout, env },
+        test: {
+          name: "durable-workerd",
+          include: ["test/**/*.workerd.test.ts"],
+          testTimeout,
+          env,
+        },
       },
     ],
   },

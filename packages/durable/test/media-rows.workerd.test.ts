@@ -1,6 +1,9 @@
 import { afterEach, describe, expect, test, vi } from "vitest";
+import { expectLog } from "../../worker-proxy/test/support/expected-log.js";
 import { job, MOST, withIndex } from "./support/index-object.js";
 import { workerdTest } from "./support/platform.js";
+
+expectLog("the bucket did not delete");
 
 const DAY_MS = 86_400_000;
 const MINUTE_MS = 60_000;

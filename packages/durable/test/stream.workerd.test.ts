@@ -2,6 +2,7 @@ import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "c
 import { streamLog } from "@sluice/durable";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { readerOf } from "../../worker-proxy/test/support/event-stream.js";
+import { expectLog } from "../../worker-proxy/test/support/expected-log.js";
 import { chat } from "../../worker-proxy/test/support/in-process.js";
 import { expectNoKey, KEY } from "../../worker-proxy/test/support/key.js";
 import { gateway, refusal } from "./support/durable-gateway.js";
@@ -16,6 +17,15 @@ import {
   turn,
   wholeAnswer,
 } from "./support/streams.js";
+
+expectLog(
+  "streamLogObject:",
+  "502 upstream_cut",
+  "502 upstream_auth",
+  "502 upstream_error",
+  "502 upstream_redirect",
+  "502 upstream_type",
+);
 
 const piece = (text: string) => `data: {"choices":[{"delta":{"content":"${text}"}}]}\n\n`;
 const finish = 'data: {"choices":[{"delta":{},"finish_reason":"stop"}]}\n\n';

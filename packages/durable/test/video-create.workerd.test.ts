@@ -2,6 +2,7 @@ import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "c
 import { env } from "cloudflare:workers";
 import { expect, test, vi } from "vitest";
 import { readEvents } from "../../worker-proxy/test/support/event-stream.js";
+import { expectLog } from "../../worker-proxy/test/support/expected-log.js";
 import { read } from "../../worker-proxy/test/support/key.js";
 import {
   create,
@@ -17,6 +18,14 @@ import {
   stopClock,
 } from "./support/created-task.js";
 import { ends, refusal, task } from "./support/durable-gateway.js";
+
+expectLog(
+  "502 upstream_unreachable",
+  "ends without a known result",
+  "504 watch_timeout",
+  "502 upstream_error",
+  "502 upstream_auth",
+);
 
 stopClock();
 

@@ -2,9 +2,21 @@ import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "c
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { readEvents } from "../../worker-proxy/test/support/event-stream.js";
+import { expectLog } from "../../worker-proxy/test/support/expected-log.js";
 import { expectNoKey, KEY } from "../../worker-proxy/test/support/key.js";
 import { gateway, refusal, task } from "./support/durable-gateway.js";
 import { workerdTest } from "./support/platform.js";
+
+expectLog(
+  "502 upstream_redirect",
+  "502 upstream_error",
+  "502 upstream_unreachable",
+  "502 upstream_cut",
+  "ends without a known result",
+  "502 upstream_type",
+  "502 upstream_auth",
+  "500 misconfigured",
+);
 
 const START = Date.UTC(2040, 0, 1);
 const SECOND = 1000;

@@ -1,5 +1,8 @@
 import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
+import { expectLog } from "./support/expected-log.js";
 import { asked, chat, openProxy } from "./support/in-process.js";
+
+expectLog("502 upstream_unreachable");
 
 const events = { "content-type": "text/event-stream" };
 const streamed = { ...chat, stream: true };
