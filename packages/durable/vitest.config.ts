@@ -22,7 +22,9 @@ const ofPostgres = "test/postgres-*.test.ts";
 /** Tests that have their objects in workerd alone, and the reason. */
 const inWorkerdAlone = [
   // how many rows workerd reads and writes: bounds and figures of the guides
-  ...["capacity", "conversations-growth", "costs", "stream-cost"].map((name) => `${name}.workerd`),
+  ...["capacity", "conversations-growth", "costs", "stream-cost", "once-rows", "runner-rows"].map(
+    (name) => `${name}.workerd`,
+  ),
   // an object of workerd is lost while its process goes on. Others lose the process: `*-kill`, `bucket-folder`
   ...["media-fuzz", "watch-fuzz", "stream-fuzz"].map((name) => `${name}.workerd`),
   // alarms of workerd ring by themselves; those of a Node process do in `video-kill`, `notify` and `node-objects`

@@ -6,7 +6,7 @@ import { createProxy, type Payable, type ProxyContext } from "@sluice/worker-pro
 import { hashOf } from "@sluice/worker-proxy/internal";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { KEY, read } from "../../worker-proxy/test/support/key.js";
-import { isWorkerd } from "./support/platform.js";
+import { workerdTest } from "./support/platform.js";
 import { countedState } from "./support/rows.js";
 
 type Env = typeof env;
@@ -186,7 +186,7 @@ describe("a budget in money", () => {
     expect(await shells.state()).toMatchObject({ currency: "shells", reserved: 0, spent: 0 });
   });
 
-  test.runIf(isWorkerd)("a request reads and writes the same few rows beside 100,000 open ones", async () => {
+  workerdTest("a request reads and writes the same few rows beside 100,000 open ones", async () => {
     const object = env.BUDGET.get(env.BUDGET.idFromName(`money rows ${tests}`));
     const rows = await runInDurableObject(object, async (_, state) => {
       const { state: counted, rows } = countedState(state);

@@ -2,8 +2,17 @@ import { env } from "cloudflare:workers";
 import { budget } from "@sluice/durable";
 import { createProxy, type ProxyContext, type ProxyOptions } from "@sluice/worker-proxy";
 import { afterEach, describe, expect, test, vi } from "vitest";
+import { expectLog } from "../../worker-proxy/test/support/expected-log.js";
 import { chat } from "../../worker-proxy/test/support/in-process.js";
 import { KEY, read } from "../../worker-proxy/test/support/key.js";
+
+expectLog(
+  "503 budget_unavailable",
+  "502 upstream_unreachable",
+  "502 upstream_type",
+  "502 upstream_error",
+  "nobody settled",
+);
 
 type Env = typeof env;
 const HOUR = 60 * 60 * 1000;

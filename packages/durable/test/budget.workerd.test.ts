@@ -2,6 +2,9 @@ import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "c
 import { env } from "cloudflare:workers";
 import { type BudgetBy, type BudgetOptions, budget } from "@sluice/durable";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { expectLog } from "../../worker-proxy/test/support/expected-log.js";
+
+expectLog("nobody settled");
 
 const HOUR = 60 * 60 * 1000;
 /** Ten minutes into a window. */

@@ -1,6 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { expectLog } from "../../worker-proxy/test/support/expected-log.js";
 import { listed, message, openConversations, openUser, unseen } from "./support/conversations.js";
 import { faults, told } from "./support/kept-conversations.js";
+
+expectLog("this page may not call the proxy");
 
 const START = Date.UTC(2043, 0, 1);
 let tests = 0;

@@ -5,8 +5,6 @@ import { hashOf } from "@sluice/worker-proxy/internal";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { gateway, ledger, refusal, task } from "./support/durable-gateway.js";
 import { answersCreates, creates, objectOf, openOnceProxy, openPaidOnce, tablesOf } from "./support/once.js";
-import { isWorkerd } from "./support/platform.js";
-import type { Rows } from "./support/rows.js";
 import { turn } from "./support/streams.js";
 
 const DAY = 86_400_000;
@@ -356,24 +354,6 @@ describe("case 105: what is kept is bounded", () => {
     expect(Number(at)).toBeGreaterThanOrEqual(START + DAY);
     expect(await tablesOf(key)).toHaveLength(2);
   });
-
-  test.runIf(isWorkerd)(
-    "The rows for a create are as many with none as with 100 others of its user",
-    async () => {
-      const { ask } = openOnceProxy();
-      const rowsOf = async (name: string) =>
-        runInDurableObject(await objectOf(name), (object) => ({
-          ...(object as unknown as { rows: Rows }).rows,
-        }));
-      await ask({ key });
-      const alone = await rowsOf(key);
-      await Promise.all(Array.from({ length: 100 }, (_, nth) => ask({ key: `${key}-${nth}` })));
-      await ask({ key: `${key}-last` });
-      expect(await rowsOf(`${key}-last`)).toEqual(alone);
-      expect(alone.read).toBeLessThanOrEqual(25);
-      expect(alone.written).toBeLessThanOrEqual(12);
-    },
-  );
 
   test("The rows have neither the key of the gateway nor the body of the request", async () => {
     await openOnceProxy().ask({ key });

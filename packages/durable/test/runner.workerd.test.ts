@@ -4,8 +4,6 @@ import { hashOf } from "@sluice/worker-proxy/internal";
 import { afterEach, beforeEach, describe, expect, type MockInstance, test, vi } from "vitest";
 import { expectNoKey } from "../../worker-proxy/test/support/key.js";
 import { gateway, refusal } from "./support/durable-gateway.js";
-import { isWorkerd } from "./support/platform.js";
-import type { Rows } from "./support/rows.js";
 import { bodies, CANARY, calls, isKeeping, proxy, runs, says, script, tool } from "./support/runs.js";
 
 const { RUN_CONVERSATIONS } = env;
@@ -84,10 +82,13 @@ async function object(id = "c-1") {
 }
 
 /** Resolves when the turn has ended. */
-const ended = (count = 1) => expect.poll(() => runs.events.length, { timeout: 20_000 }).toBe(count);
+const ended = (count = 1) =>
+  expect.poll(() => runs.events.length, { timeout: 20_000, interval: 5 }).toBe(count);
 /** Resolves with the thread once its last message is so. */
 async function last(seen: object): Promise<Message> {
-  await expect.poll(async () => (await thread()).at(-1), { timeout: 20_000 }).toMatchObject(seen);
+  await expect
+    .poll(async () => (await thread()).at(-1), { timeout: 20_000, interval: 10 })
+    .toMatchObject(seen);
   return (await thread()).at(-1) as Message;
 }
 
@@ -672,41 +673,3 @@ describe("case 257: an answer that a process has left in flight", () => {
     },
   );
 });
-
-describe("case 247: a step beside 10,000 messages", () => {
-  /** Counts the rows of one turn beside some messages. */
-  async function rowsBeside(messages: number): Promise<Rows> {
-    user = `${user}-${messages}`;
-    for (let at = 0; at < messages; at += 900) {
-      const part = Array.from({ length: Math.min(900, messages - at) }, (_, nth) => oldMessage(at + nth));
-      expect((await ask("POST", "/records", { changes: Object.fromEntries(part) })).status).toBe(200);
-    }
-    const rowsOf = async () =>
-      runInDurableObject(await object(), (instance) => ({ ...(instance as unknown as { rows: Rows }).rows }));
-    const before = await rowsOf();
-    const count = runs.events.length;
-    await turn("q-1", `m-${messages - 1}`);
-    await ended(count + 1);
-    const after = await rowsOf();
-    return { read: after.read - before.read, written: after.written - before.written };
-  }
-
-  test.runIf(isWorkerd)(
-    "It reads and writes no more rows than beside 40, and sends the newest ones alone",
-    async () => {
-      const few = await rowsBeside(40);
-      const many = await rowsBeside(10_000);
-      expect(many.read).toBeLessThanOrEqual(few.read + 20);
-      expect(many.written).toBeLessThanOrEqual(few.written + 10);
-      expect(bodies.map(({ messages }) => messages.length)).toEqual([20, 20]);
-      expect(bodies[1]?.messages.at(-1)).toMatchObject({ content: "Hi" });
-    },
-  );
-});
-
-function oldMessage(nth: number): [string, object] {
-  const id = `m-${nth}`;
-  const role = nth % 2 ? "assistant" : "user";
-  const message = { id, role, content: "x", ...(nth % 2 && { outcome: "complete" }) };
-  return [id, { value: { message, parent: nth ? `m-${nth - 1}` : null, revision: 0 }, seen: 0 }];
-}

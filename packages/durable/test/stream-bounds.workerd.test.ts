@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, type MockInstance, test, vi } 
 import { readerOf } from "../../worker-proxy/test/support/event-stream.js";
 import { KEY } from "../../worker-proxy/test/support/key.js";
 import { gateway, jobs, purse, refusal } from "./support/durable-gateway.js";
-import { isWorkerd } from "./support/platform.js";
+import { workerdTest } from "./support/platform.js";
 import { idOf, liveAnswer, objectOf, openProxy, turn, wholeAnswer } from "./support/streams.js";
 
 const { BOUNDED_STREAM_LOG } = env;
@@ -175,31 +175,28 @@ describe("case 114: the streams of a user are counted where their cost is", () =
 });
 
 describe("case 115: an answer that is lost with its object", () => {
-  test.runIf(isWorkerd)(
-    "is settled and reported by the restarted object, and gives its place back",
-    async () => {
-      openAnswers();
-      const ids = [await begun(), await begun(), await begun()];
-      expect(purse.reserved.size).toBe(3);
-      for (const id of ids) await lost(await objectOfMine(id));
-      for (const id of ids) await runDurableObjectAlarm(await objectOfMine(id));
-      await settled();
-      expect(purse.spent).toEqual([100, 100, 100]);
-      expect(jobs.map(({ id }) => id).sort()).toEqual([...ids].sort());
-      for (const job of jobs)
-        expect(job).toMatchObject({
-          kind: "answer",
-          outcome: "lost",
-          code: "stream_interrupted",
-          user,
-          model: "delta-5.3",
-          reserved: 100,
-          spent: 100,
-        });
-      await begun();
-      expect(log.mock.calls.join()).toContain("was lost with its object");
-    },
-  );
+  workerdTest("is settled and reported by the restarted object, and gives its place back", async () => {
+    openAnswers();
+    const ids = [await begun(), await begun(), await begun()];
+    expect(purse.reserved.size).toBe(3);
+    for (const id of ids) await lost(await objectOfMine(id));
+    for (const id of ids) await runDurableObjectAlarm(await objectOfMine(id));
+    await settled();
+    expect(purse.spent).toEqual([100, 100, 100]);
+    expect(jobs.map(({ id }) => id).sort()).toEqual([...ids].sort());
+    for (const job of jobs)
+      expect(job).toMatchObject({
+        kind: "answer",
+        outcome: "lost",
+        code: "stream_interrupted",
+        user,
+        model: "delta-5.3",
+        reserved: 100,
+        spent: 100,
+      });
+    await begun();
+    expect(log.mock.calls.join()).toContain("was lost with its object");
+  });
 
   test("is settled later where the meter fails at first, and reported once", async () => {
     wholeAnswer(piece + end);
@@ -418,7 +415,7 @@ describe("case 117: all answers of a user", () => {
   });
 });
 
-test.runIf(isWorkerd)(
+workerdTest(
   "a stream whose rows the version before wrote is read, and an open one ends as interrupted",
   async () => {
     for (const [id, state] of [

@@ -4,7 +4,7 @@ import { budget, eraseUser, type ObjectNamespace, type ObjectState, streamLog } 
 import { afterEach, beforeEach, describe, expect, type MockInstance, test, vi } from "vitest";
 import { gateway, jobs, ledger, purse } from "./support/durable-gateway.js";
 import { objectOf as createOf, openPaidOnce } from "./support/once.js";
-import { isWorkerd } from "./support/platform.js";
+import { isWorkerd, workerdTest } from "./support/platform.js";
 import { idOf, objectOf, openProxy, turn } from "./support/streams.js";
 
 const { BUDGET, BOUNDED_STREAM_LOG, PAID_ONCE } = env;
@@ -73,7 +73,7 @@ async function lose(object: Awaited<ReturnType<typeof objectOf>>): Promise<void>
 }
 
 describe("case 142: an object that is lost while it reserves", () => {
-  test.runIf(isWorkerd)(
+  workerdTest(
     "The object of a stream gives back what was set aside, as soon as its alarm comes, and says so",
     async () => {
       const { amounts, release } = openBudgets();
@@ -161,7 +161,7 @@ describe("case 142: an operator who adds up what was spent counts each request o
     expect(jobs).toHaveLength(1);
   });
 
-  test.runIf(isWorkerd)("and where several ask at once for a create that was lost", async () => {
+  workerdTest("and where several ask at once for a create that was lost", async () => {
     let isAsked = false;
     gateway.answers(() => {
       isAsked = true;

@@ -2,6 +2,7 @@ import { runDurableObjectAlarm } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { readerOf } from "../../worker-proxy/test/support/event-stream.js";
+import { expectLog } from "../../worker-proxy/test/support/expected-log.js";
 import { chat } from "../../worker-proxy/test/support/in-process.js";
 import { gateway, ledger, refusal } from "./support/durable-gateway.js";
 import {
@@ -13,6 +14,8 @@ import {
   turn,
   wholeAnswer,
 } from "./support/streams.js";
+
+expectLog("streamLogObject:", "503 budget_unavailable", "502 upstream_redirect", "502 upstream_unreachable");
 
 const usage = { total_tokens: 7 };
 const piece = 'data: {"choices":[{"delta":{"content":"a"}}]}\n\n';

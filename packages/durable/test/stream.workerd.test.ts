@@ -2,10 +2,11 @@ import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "c
 import { streamLog } from "@sluice/durable";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { readerOf } from "../../worker-proxy/test/support/event-stream.js";
+import { expectLog } from "../../worker-proxy/test/support/expected-log.js";
 import { chat } from "../../worker-proxy/test/support/in-process.js";
 import { expectNoKey, KEY } from "../../worker-proxy/test/support/key.js";
 import { gateway, refusal } from "./support/durable-gateway.js";
-import { isWorkerd } from "./support/platform.js";
+import { workerdTest } from "./support/platform.js";
 import {
   idOf,
   liveAnswer,
@@ -16,6 +17,15 @@ import {
   turn,
   wholeAnswer,
 } from "./support/streams.js";
+
+expectLog(
+  "streamLogObject:",
+  "502 upstream_cut",
+  "502 upstream_auth",
+  "502 upstream_error",
+  "502 upstream_redirect",
+  "502 upstream_type",
+);
 
 const piece = (text: string) => `data: {"choices":[{"delta":{"content":"${text}"}}]}\n\n`;
 const finish = 'data: {"choices":[{"delta":{},"finish_reason":"stop"}]}\n\n';
@@ -408,42 +418,39 @@ describe("a reader", () => {
 });
 
 describe("a stream whose object is restarted", () => {
-  test.runIf(isWorkerd)(
-    "is interrupted, ends in an error behind the kept events, and is never repeated",
-    async () => {
-      later(0);
-      const answer = liveAnswer();
-      const { ask, resume, stop } = openProxy();
-      const headers = { "idempotency-key": "once" };
-      const client = new AbortController();
-      const response = await ask({ headers, signal: client.signal });
-      const id = idOf(response);
-      for (const event of events.slice(0, 20)) answer.send(event);
-      const reader = readerOf(response);
-      await reader.until("part 19");
-      // it does not fit into the row of the others, which is written
-      answer.send(piece("large".repeat(299_980)));
-      await reader.until("large");
-      client.abort();
-      await lost(await objectOf(id));
-      const object = await objectOf(id);
-      // the alarm of the open stream, which may be what wakes the object
-      expect(await runDurableObjectAlarm(object)).toBe(true);
-      const [at] = await alarmOf(object);
-      expect(at).toBeGreaterThan(Date.now() + 590_000);
-      for (const again of [await resume(id, 4), await ask({ headers })]) {
-        const text = await again.text();
-        expect(text).toContain(numbered(events.slice(4, 20), 5));
-        expect(errorCode(text)).toBe("stream_interrupted");
-        expect(text).not.toContain("[DONE]");
-      }
-      // also for one that had read more than was written
-      expect(errorCode(await (await resume(id, 500)).text())).toBe("stream_interrupted");
-      expect((await stop(id)).status).toBe(204);
-      expect(await storedIn(object, "stream")).toMatchObject([{ state: "interrupted" }]);
-      expect(gateway.requests).toHaveLength(1);
-    },
-  );
+  workerdTest("is interrupted, ends in an error behind the kept events, and is never repeated", async () => {
+    later(0);
+    const answer = liveAnswer();
+    const { ask, resume, stop } = openProxy();
+    const headers = { "idempotency-key": "once" };
+    const client = new AbortController();
+    const response = await ask({ headers, signal: client.signal });
+    const id = idOf(response);
+    for (const event of events.slice(0, 20)) answer.send(event);
+    const reader = readerOf(response);
+    await reader.until("part 19");
+    // it does not fit into the row of the others, which is written
+    answer.send(piece("large".repeat(299_980)));
+    await reader.until("large");
+    client.abort();
+    await lost(await objectOf(id));
+    const object = await objectOf(id);
+    // the alarm of the open stream, which may be what wakes the object
+    expect(await runDurableObjectAlarm(object)).toBe(true);
+    const [at] = await alarmOf(object);
+    expect(at).toBeGreaterThan(Date.now() + 590_000);
+    for (const again of [await resume(id, 4), await ask({ headers })]) {
+      const text = await again.text();
+      expect(text).toContain(numbered(events.slice(4, 20), 5));
+      expect(errorCode(text)).toBe("stream_interrupted");
+      expect(text).not.toContain("[DONE]");
+    }
+    // also for one that had read more than was written
+    expect(errorCode(await (await resume(id, 500)).text())).toBe("stream_interrupted");
+    expect((await stop(id)).status).toBe(204);
+    expect(await storedIn(object, "stream")).toMatchObject([{ state: "interrupted" }]);
+    expect(gateway.requests).toHaveLength(1);
+  });
 
   test("A stream whose object is restarted after its end is read as before", async () => {
     wholeAnswer(events.join(""));

@@ -3,7 +3,7 @@ import { env } from "cloudflare:workers";
 import type { ObjectNamespace, ObjectState } from "@sluice/durable";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { eraseIn, type UserIndex, userIndexIn, withUserIndex } from "../src/objects/user-index.js";
-import { isWorkerd } from "./support/platform.js";
+import { workerdTest } from "./support/platform.js";
 import { countedState, type Rows } from "./support/rows.js";
 
 const START = Date.UTC(2040, 0, 1);
@@ -159,7 +159,7 @@ test("Objects beyond the most are named, the oldest first to go, until they are 
   });
 });
 
-test.runIf(isWorkerd)(
+workerdTest(
   "An index that is only read or forgotten leaves nothing behind, and one whose objects are erased is empty",
   async () => {
     await withIndex("clear", async ({ index, rows, state }) => {
@@ -218,7 +218,7 @@ test("an object of the class that is no index keeps its own tables and their ver
   });
 });
 
-test.runIf(isWorkerd).each([0, 1000, 100_000])(
+workerdTest.each([0, 1000, 100_000])(
   "the work for an object stays the same beside %i others",
   async (stored) => {
     const used = await withIndex(`beside ${stored}`, async ({ index, rows, state, ring }) => {

@@ -1,113 +1,33 @@
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { type ObjectNamespace, videoEvents } from "@sluice/durable";
-import { createProxy, type JobEvent } from "@sluice/worker-proxy";
-import { hashOf } from "@sluice/worker-proxy/internal";
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import { readEvents } from "../../worker-proxy/test/support/event-stream.js";
-import { asked } from "../../worker-proxy/test/support/in-process.js";
-import { KEY, read } from "../../worker-proxy/test/support/key.js";
-import { ends, gateway, refusal, task } from "./support/durable-gateway.js";
+import { expectLog } from "../../worker-proxy/test/support/expected-log.js";
+import { read } from "../../worker-proxy/test/support/key.js";
+import {
+  create,
+  DAY,
+  done,
+  gatewaySays,
+  HOUR,
+  newestTask,
+  polls,
+  queued,
+  SECOND,
+  START,
+  stopClock,
+} from "./support/created-task.js";
+import { ends, refusal, task } from "./support/durable-gateway.js";
 
-const START = Date.UTC(2040, 0, 1);
-const SECOND = 1000;
-const HOUR = 3600 * SECOND;
-const DAY = 24 * HOUR;
-let tasks = 0;
-/** Times at which the gateway was asked about a task. */
-const polls: number[] = [];
+expectLog(
+  "502 upstream_unreachable",
+  "ends without a known result",
+  "504 watch_timeout",
+  "502 upstream_error",
+  "502 upstream_auth",
+);
 
-beforeEach(() => {
-  // a time that never comes by itself: alarms ring when a test says so
-  vi.useFakeTimers({ toFake: ["Date", "setInterval", "clearInterval"], now: START });
-  vi.spyOn(Math, "random").mockReturnValue(0);
-  polls.length = 0;
-  gatewaySays(queued);
-});
-
-afterEach(() => {
-  vi.useRealTimers();
-  vi.restoreAllMocks();
-});
-
-function gatewaySays(next: () => Response | Promise<Response>): void {
-  gateway.answers((request) => {
-    if (request.method === "POST") return Response.json({ id: `t-${tasks}`, status: "queued", progress: 0 });
-    polls.push(Date.now());
-    return next();
-  });
-}
-
-/** A proxy that watches tasks from their create, and one new task of a user. */
-async function create({
-  user = "ann",
-  watch = env.VIDEO_WATCH,
-  namespace = (_: typeof env) => watch,
-  onEvent = (_: JobEvent) => {},
-} = {}) {
-  const id = `t-${++tasks}`;
-  const proxy = createProxy<typeof env>({
-    baseURL: "https://gateway.example",
-    apiKey: () => KEY,
-    authenticate: ({ headers }) => ({ id: headers.get("authorization") ?? "" }),
-    origins: [],
-    models: ["beta3.0-video"],
-    routes: ["videos"],
-    secret: () => "a secret of the proxy's own, 32 and more",
-    extensions: [videoEvents<typeof env>(namespace as () => ObjectNamespace, { startOn: "create", onEvent })],
-    limits: { pollMemoMs: 0 },
-    fetch: gateway.answer,
-  });
-  const body = { model: "beta3.0-video", input: { prompt: "a bird" } };
-  const request = asked({ path: "/v1/video/generations", headers: { authorization: user }, body });
-  const receipt = await read(await proxy.fetch(request, env));
-  const sentId = idIn(receipt.text);
-  const object = watch.get(watch.idFromName(`${await hashOf(user)}:${id}`));
-  const ask = (path = "", { as = user, method = "GET", signal }: Asked = {}) =>
-    proxy.fetch(
-      new Request(`https://proxy.example/v1/video/generations/${sentId}${path}`, {
-        method,
-        headers: { authorization: as },
-        ...(signal && { signal }),
-      }),
-      env,
-    );
-  const alarmAt = () =>
-    runInDurableObject(object, async (_, { storage }) => {
-      const at = await storage.getAlarm();
-      return at === null ? null : (at - START) / SECOND;
-    });
-  return {
-    receipt,
-    sentId,
-    object,
-    ask,
-    alarmAt,
-    status: async () => {
-      const { data, status } = (await (await ask()).json()) as { data?: { status: string }; status?: string };
-      return data?.status ?? status;
-    },
-    async ring() {
-      const at = await alarmAt();
-      vi.setSystemTime(Math.max(Date.now(), START + (at ?? 0) * SECOND));
-      return runDurableObjectAlarm(object);
-    },
-  };
-}
-
-interface Asked {
-  readonly as?: string;
-  readonly method?: string;
-  readonly signal?: AbortSignal;
-}
-
-function idIn(receipt: string): string {
-  const { id } = JSON.parse(receipt) as { id: string };
-  return id;
-}
-
-const queued = () => task("QUEUED", { task_id: `t-${tasks}` });
-const done = () => task("SUCCESS", { task_id: `t-${tasks}`, result_url: "https://cdn.example/v.mp4" });
+stopClock();
 
 test("a task that no page looks at is polled to its end, and a day later a page gets it without a poll", async () => {
   const { ring, status, alarmAt, ask, sentId } = await create();
@@ -267,83 +187,6 @@ test.each([
   expect(await status()).toBe("SUCCESS");
 });
 
-/** Answers of a gateway that has trouble, and whether they say that it does not know the task. */
-const troubles: readonly (readonly [answer: () => Response | Promise<Response>, isAbsent?: boolean])[] = [
-  [() => refusal(404), true],
-  [() => refusal(404), true],
-  [() => refusal(400)],
-  [() => refusal(401)],
-  [() => refusal(402)],
-  [() => refusal(403)],
-  [() => refusal(410)],
-  [() => refusal(500)],
-  [() => refusal(503, { "retry-after": "86400" })],
-  [() => refusal(429, { "retry-after": new Date(START + 40 * DAY).toUTCString() })],
-  [() => new Response("<html>", { headers: { "content-type": "text/html" } })],
-  [() => Response.json({ code: "db_error" })],
-  [() => Response.json([1])],
-  [() => Promise.reject(new TypeError("connection lost"))],
-  [queued],
-  [queued],
-];
-
-test("case 90: no order of answers and of what users do loses a film, asks too often, or stops asking", async () => {
-  vi.spyOn(console, "error").mockImplementation(() => {});
-  for (let seed = 1; seed <= 40; seed += 1) {
-    vi.setSystemTime(START);
-    polls.length = 0;
-    let random = seed;
-    const pick = (count: number) => {
-      random = (Math.imul(random, 1_103_515_245) + 12_345) >>> 0;
-      return Math.floor((random / 2 ** 32) * count);
-    };
-    const { object, ring, ask, status } = await create();
-    /** The 404s in a row, and the first of them. */
-    let absences = 0;
-    let absentSince = 0;
-    let mayBeAbsent = false;
-    let hasEnded = false;
-    gatewaySays(async () => {
-      const [answer, isAbsent = false] = troubles[pick(troubles.length)] ?? [queued];
-      if (answer === queued) absences = 0;
-      if (isAbsent) {
-        absences += 1;
-        if (absences === 1) absentSince = Date.now();
-        if (absences >= 5 && Date.now() - absentSince >= 5 * 60 * SECOND) mayBeAbsent = true;
-      }
-      return answer();
-    });
-    for (let step = 0; step < 25; step += 1) {
-      const action = pick(8);
-      if (action === 0) await evictDurableObject(object);
-      if (action === 1) vi.setSystemTime(Date.now() + pick(40) * SECOND);
-      if (action === 2) await (await ask("", { method: "GET" })).text();
-      if (action === 3) {
-        const leaving = new AbortController();
-        await ask("/events", { signal: leaving.signal });
-        leaving.abort();
-      }
-      const before = Date.now();
-      if (!hasEnded) await ring();
-      expect(Date.now() - before, `seed ${seed}`).toBeLessThanOrEqual(11 * 60 * SECOND);
-      const { error } = await read(await ask());
-      hasEnded = error?.code === "task_not_found";
-      // the user is told that it is unknown only where the gateway has said so for minutes
-      if (hasEnded) expect(mayBeAbsent, `seed ${seed}`).toBe(true);
-    }
-    const gaps = polls.slice(1).map((at, index) => at - (polls[index] as number));
-    expect(Math.min(...gaps), `seed ${seed}`).toBeGreaterThanOrEqual(15 * SECOND);
-    gatewaySays(done);
-    vi.setSystemTime(Date.now() + 61 * SECOND);
-    for (let count = 0; count < 3 && (await status()) !== "SUCCESS"; count += 1) {
-      const before = Date.now();
-      await ring();
-      expect(Date.now() - before, `seed ${seed}`).toBeLessThanOrEqual(11 * 60 * SECOND);
-    }
-    expect(await status(), `seed ${seed}`).toBe("SUCCESS");
-  }
-});
-
 test.each([
   ["a page", () => new Response("<h1>404</h1>", { status: 404, headers: { "content-type": "text/html" } })],
   ["nothing", () => new Response(null, { status: 404 })],
@@ -440,7 +283,7 @@ test("a create whose watch can't be started is answered all the same, and the lo
     outcome: "dropped",
     code: "object_unavailable",
     user: "ann",
-    taskId: `t-${tasks}`,
+    taskId: newestTask(),
   };
   const requestId = receipt.headers.get("x-request-id");
   expect(onEvent.mock.calls).toEqual([[expect.objectContaining({ ...facts, requestId }), env]]);

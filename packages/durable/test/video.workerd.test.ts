@@ -2,9 +2,21 @@ import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "c
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { readEvents } from "../../worker-proxy/test/support/event-stream.js";
+import { expectLog } from "../../worker-proxy/test/support/expected-log.js";
 import { expectNoKey, KEY } from "../../worker-proxy/test/support/key.js";
 import { gateway, refusal, task } from "./support/durable-gateway.js";
-import { isWorkerd } from "./support/platform.js";
+import { workerdTest } from "./support/platform.js";
+
+expectLog(
+  "502 upstream_redirect",
+  "502 upstream_error",
+  "502 upstream_unreachable",
+  "502 upstream_cut",
+  "ends without a known result",
+  "502 upstream_type",
+  "502 upstream_auth",
+  "500 misconfigured",
+);
 
 const START = Date.UTC(2040, 0, 1);
 const SECOND = 1000;
@@ -365,7 +377,7 @@ describe("evicted", () => {
     expect(await watch.alarmAt()).toBe(5);
   });
 
-  test.runIf(isWorkerd)(
+  workerdTest(
     "an alarm whose storage fails stops the streams without an end, and goes on when it is called again",
     async () => {
       const watch = openWatch();
@@ -534,7 +546,7 @@ describe("an end", () => {
 });
 
 describe("cleaning up", () => {
-  test.runIf(isWorkerd)("ten minutes after the end nothing is left", async () => {
+  workerdTest("ten minutes after the end nothing is left", async () => {
     const watch = openWatch();
     await after(watch, () => task("SUCCESS"));
     expect(await watch.stored()).toBe(1);
@@ -543,7 +555,7 @@ describe("cleaning up", () => {
     expect([await watch.stored(), await watch.alarmAt()]).toEqual([0, null]);
   });
 
-  test.runIf(isWorkerd)("an hour without a listener ends it, and nothing is left", async () => {
+  workerdTest("an hour without a listener ends it, and nothing is left", async () => {
     const watch = openWatch();
     const leaving = new AbortController();
     await watch.subscribe({ signal: leaving.signal });

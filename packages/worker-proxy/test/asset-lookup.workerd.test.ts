@@ -1,6 +1,9 @@
 import { describe, expect, test } from "vitest";
+import { expectLog } from "./support/expected-log.js";
 import { asked, openProxy } from "./support/in-process.js";
 import { SECRET, signed } from "./support/sign.js";
+
+expectLog("is no field of this model", "there is nothing at this path");
 
 const path = "/gamma/asset/GetAsset";
 const own = signed("a-1", "asset");

@@ -4,6 +4,9 @@ import { afterEach, describe, expect, test, vi } from "vitest";
 import { AUDIENCE, ISSUER, secretToken } from "./support/auth-issuer.js";
 import { openVisitors, PAGE, SESSION_SECRET, TOKEN } from "./support/auth-turnstile.js";
 import { nobody, openDoor } from "./support/auth-visit.js";
+import { expectLog } from "./support/expected-log.js";
+
+expectLog("this page may not call the proxy");
 
 afterEach(() => void vi.useRealTimers());
 

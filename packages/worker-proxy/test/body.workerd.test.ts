@@ -1,5 +1,8 @@
 import { describe, expect, test, vi } from "vitest";
+import { expectLog } from "./support/expected-log.js";
 import { asked, chat, openProxy } from "./support/in-process.js";
+
+expectLog("is no field of this model");
 
 const text = (body: string) => asked({ body });
 const json = JSON.stringify(chat);

@@ -1,7 +1,10 @@
 import type { Caps } from "@sluice/worker-proxy";
 import { describe, expect, test } from "vitest";
+import { expectLog } from "./support/expected-log.js";
 import { asked, openProxy } from "./support/in-process.js";
 import { SECRET } from "./support/sign.js";
+
+expectLog("is no field of this model");
 
 type Body = Record<string, unknown>;
 const paths: Record<string, string> = {

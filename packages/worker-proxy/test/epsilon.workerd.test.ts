@@ -1,7 +1,10 @@
 import type { Models } from "@sluice/worker-proxy";
 import { describe, expect, test } from "vitest";
+import { expectLog } from "./support/expected-log.js";
 import { asked, openProxy } from "./support/in-process.js";
 import { SECRET, signed } from "./support/sign.js";
+
+expectLog("there is nothing at this path");
 
 type Options = Parameters<typeof openProxy>[0];
 

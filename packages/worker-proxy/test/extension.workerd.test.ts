@@ -1,8 +1,19 @@
 import type { Admitted, Extension } from "@sluice/worker-proxy";
 import { describe, expect, test } from "vitest";
+import { expectLog } from "./support/expected-log.js";
 import { asked, chat, type Env, openProxy } from "./support/in-process.js";
 import { KEY } from "./support/key.js";
 import { SECRET, signed } from "./support/sign.js";
+
+expectLog(
+  "there is nothing at this path",
+  "this page may not call the proxy",
+  "503 extension_unavailable",
+  "502 upstream_type",
+  "502 upstream_redirect",
+  "504 upstream_timeout",
+  "502 upstream_error",
+);
 
 type Options = Parameters<typeof openProxy>[0];
 

@@ -1,6 +1,9 @@
 import { describe, expect, test, vi } from "vitest";
+import { expectLog } from "./support/expected-log.js";
 import { asked, openProxy } from "./support/in-process.js";
 import { SECRET } from "./support/sign.js";
+
+expectLog("is no field of this model", "no group of assets may be used");
 
 type Options = Parameters<typeof openProxy>[0];
 type Body = Record<string, unknown>;

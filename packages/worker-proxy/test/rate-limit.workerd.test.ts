@@ -1,7 +1,10 @@
 import { type RateLimited, type WorkersRateLimitOptions, workersRateLimit } from "@sluice/worker-proxy";
 import { describe, expect, test } from "vitest";
+import { expectLog } from "./support/expected-log.js";
 import { asked, type Env, openProxy } from "./support/in-process.js";
 import { SECRET, signed } from "./support/sign.js";
+
+expectLog("500 misconfigured", "503 rate_limit_unavailable");
 
 /** A binding that lets `most` requests of one key through, for as long as the test lasts. */
 function bindingOf(most: number) {

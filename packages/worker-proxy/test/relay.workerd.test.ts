@@ -1,5 +1,8 @@
 import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
+import { expectLog } from "./support/expected-log.js";
 import { asked, chat, openProxy } from "./support/in-process.js";
+
+expectLog("502 upstream_unreachable");
 
 const events = { "content-type": "text/event-stream" };
 const streamed = { ...chat, stream: true };
@@ -308,11 +311,12 @@ describe("the truth of endings", () => {
   });
 
   test("case 60: behind a finish reason the rest is waited for, but not for long", async () => {
+    stopTime();
     const { ask, events: told } = openProxy(
       { limits: { stallMs: 60_000 } },
       () => new Response(open(delta("a", 0, "stop")), { headers: events }),
     );
-    expect((await ask(asked({ body: streamed }))).text).toBe(delta("a", 0, "stop"));
+    expect((await inTime(ask(asked({ body: streamed })))).text).toBe(delta("a", 0, "stop"));
     expect(told).toMatchObject([{ status: 200, outcome: "complete" }]);
   });
 

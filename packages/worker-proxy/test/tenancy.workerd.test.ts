@@ -1,6 +1,9 @@
 import { describe, expect, test, vi } from "vitest";
+import { expectLog } from "./support/expected-log.js";
 import { asked, openProxy } from "./support/in-process.js";
 import { SECRET, signed } from "./support/sign.js";
+
+expectLog("502 upstream_type");
 
 type Options = Parameters<typeof openProxy>[0];
 type Answer = Parameters<typeof openProxy>[1];

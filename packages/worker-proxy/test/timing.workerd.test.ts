@@ -1,6 +1,9 @@
 import { describe, expect, test } from "vitest";
+import { expectLog } from "./support/expected-log.js";
 import { asked, openProxy } from "./support/in-process.js";
 import { KEY } from "./support/key.js";
+
+expectLog("502 upstream_error");
 
 const own = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const idOf = ({ headers }: { headers: Headers }) => headers.get("x-request-id");

@@ -72,7 +72,7 @@ test.each([301, 302, 303, 307, 308])("case 38: a %i is not followed, elsewhere o
 });
 
 test("case 39: a gateway that is silent before its headers gives 504, and its connection is closed", async () => {
-  const own = await impatient({ headersMs: 500 });
+  const own = await impatient({ headersMs: 200 });
   own.upstream.answers(() => {});
   const { status, error } = await own.ask();
   expect([status, error?.["code"]]).toEqual([504, "upstream_timeout"]);
@@ -89,7 +89,7 @@ function splitError(text: string) {
 }
 
 test("case 39: a gateway that is silent in mid-stream gives an error event, and its connection is closed", async () => {
-  const own = await impatient({ stallMs: 500 });
+  const own = await impatient({ stallMs: 200 });
   own.upstream.answers((response) => {
     response.writeHead(200, { "content-type": "text/event-stream" });
     response.write(chunk("a"));
@@ -210,7 +210,7 @@ describe("case 44: the gateway's errors keep to the one shape", () => {
 });
 
 test("case 63: a refusal whose body never ends stays a refusal, and is not waited for", async () => {
-  const own = await impatient({ stallMs: 500 });
+  const own = await impatient({ stallMs: 200 });
   own.upstream.answers((response) => {
     response.writeHead(400, json).write('{"error":');
     // each byte comes well within `stallMs`: only a total ends it

@@ -23,10 +23,12 @@ export async function startAttacked(attacked: Attacked = {}) {
   const { options = {}, plan = {}, key = KEY, heapMB, stallMs, gateway } = attacked;
   const upstream = await startRawGateway();
   const worker = await startWorkerd({
-    code: await bundle("worker-proxy/test/fixture/attacked.ts", {
-      LIMITS: JSON.stringify({ stallMs }),
-      PLAN: JSON.stringify(plan),
-    }),
+    // one bundle for all plans
+    code: [
+      `const LIMITS = ${JSON.stringify({ stallMs })};`,
+      `const PLAN = ${JSON.stringify(plan)};`,
+      await bundle("worker-proxy/test/fixture/attacked.ts"),
+    ].join("\n"),
     texts: { UPSTREAM: gateway ?? upstream.url, GATEWAY_API_KEY: key },
     values: { OPTIONS: options },
     objects: { BUDGET: "Budget", STREAM_LOG: "StreamLog", VIDEO_WATCH: "VideoWatch", ONCE: "Once" },
@@ -80,6 +82,13 @@ export const VIDEOS = "/v1/video/generations";
 export const IMAGES = "/v1/images/generations";
 export const chat = { model: "delta-5.3", messages: [{ role: "user", content: "hi" }] };
 export const stream = { ...chat, stream: true };
+
+/** The ways on which a stream goes through the proxy: unread, counted for a budget, and kept for its readers. */
+export const ways: readonly [string, object][] = [
+  ["passed on unread", {}],
+  ["counted", { budget: { user: 1_000_000_000 } }],
+  ["kept", { streamLog: true }],
+];
 
 /** Writes these bytes, and gives what comes back until the server closes. */
 function raw(port: number, bytes: string | Buffer): Promise<{ status: number; text: string }> {

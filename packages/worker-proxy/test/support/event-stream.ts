@@ -55,12 +55,15 @@ export function readerOf({ body }: Response) {
   return {
     /** Reads until `wanted` is in what came, or the end. */
     async until(wanted: string): Promise<string> {
-      // each part is searched once: streams have megabytes
-      for (let from = 0; !text.includes(wanted, from); ) {
-        from = Math.max(0, text.length - wanted.length);
+      // Search each part once, in a short string: a search joins all parts of a long one, and streams have megabytes.
+      let end = text;
+      while (!end.includes(wanted)) {
+        end = end.slice(-wanted.length);
         const { done, value } = await reader.read();
         if (done) break;
-        text += decoder.decode(value, { stream: true });
+        const part = decoder.decode(value, { stream: true });
+        text += part;
+        end += part;
       }
       expectNoKey(text.slice(checkedTo));
       checkedTo = Math.max(0, text.length - 1000);

@@ -1,4 +1,3 @@
-/** @module-tag long */
 import { describe } from "vitest";
 
 /** The same sentences in Node, whose fetch, streams and Web Crypto are others than workerd's. */

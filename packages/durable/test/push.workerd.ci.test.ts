@@ -20,7 +20,7 @@ import {
   subscribe,
   world,
 } from "./support/notices.js";
-import { isWorkerd } from "./support/platform.js";
+import { workerdTest } from "./support/platform.js";
 import { countedState } from "./support/rows.js";
 
 const DAY = 86_400_000;
@@ -248,7 +248,7 @@ function openObject(given: ObjectState) {
 }
 
 describe("case 130: the work for a notice does not grow with what is stored", () => {
-  test.runIf(isWorkerd).each([0, 1000, 100_000])(
+  workerdTest.each([0, 1000, 100_000])(
     "it reads a few rows beside %i notices, deliveries and subscriptions",
     async (stored) => {
       const used = await withObject(

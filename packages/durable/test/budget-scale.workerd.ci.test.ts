@@ -2,7 +2,7 @@ import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "c
 import { env } from "cloudflare:workers";
 import { Budget, type BudgetOptions, budget, mostTokens } from "@sluice/durable";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { isWorkerd } from "./support/platform.js";
+import { workerdTest } from "./support/platform.js";
 import { countedState } from "./support/rows.js";
 
 const HOUR = 60 * 60 * 1000;
@@ -80,7 +80,7 @@ const chat = (content: unknown, more: object = {}) => ({
 });
 
 describe("case 93: the work for a request does not grow with the requests under way", () => {
-  test.runIf(isWorkerd).each([0, 1000, 100_000])(
+  workerdTest.each([0, 1000, 100_000])(
     "it reads and writes a few rows beside %i open reservations",
     async (open) => {
       const object = objectOf(`rows ${open}`);

@@ -267,9 +267,7 @@ async function expectHonest(requests: readonly FaultyRequest[]): Promise<void> {
 }
 
 for (const seed of [1, 2, 3])
-  test(`case 49 and 62: whatever the gateway, the client and the ledgers do, users pay what it bills (seed ${seed})`, {
-    tags: seed === 1 ? [] : ["long"],
-  }, async () => {
+  test(`case 49 and 62: whatever the gateway, the client and the ledgers do, users pay what it bills (seed ${seed})`, async () => {
     const requests = requestsOf(seed, 45, Object.keys(faults));
     await run(requests);
     await expectHonest(requests);

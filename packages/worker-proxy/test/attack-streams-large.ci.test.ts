@@ -1,0 +1,88 @@
+import { connect, type Socket } from "node:net";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { CHATS, startAttacked, stream, ways } from "./support/attacked.js";
+import { done, type RawAnswer, said, stopped, streamed, streamHead } from "./support/raw-gateway.js";
+
+type Proxy = Awaited<ReturnType<typeof startAttacked>>;
+
+describe.each(ways)("a stream %s", (_, plan) => {
+  let proxy: Proxy;
+  beforeAll(async () => {
+    proxy = await startAttacked({ plan });
+  });
+  afterAll(() => proxy.close());
+
+  // at quadratic cost it would take minutes
+  test("case 68: of which one event has 150,000 data lines, or 700,000 where it is not kept, arrives whole", async () => {
+    // an event of more than 1.5 MB is not kept
+    const lines = "streamLog" in plan ? 150_000 : 700_000;
+    const event = `data: {"choices":[],"a":[\n${"data: 0,\n".repeat(lines)}data: 0]}\n\n`;
+    const answer = streamHead + event + said("one") + stopped() + done;
+    proxy.upstream.answers((socket) => {
+      const next = (at: number) => {
+        if (at >= answer.length) return void socket.end();
+        socket.write(answer.slice(at, at + 16_384), () => next(at + 16_384));
+      };
+      next(0);
+    });
+    const { text } = await proxy.ask("ada", stream);
+    expect(text).not.toContain("event: error");
+    expect(text).toMatch(/\[DONE\]\n\n$/);
+    expect(text.length).toBeGreaterThan(event.length);
+  });
+});
+
+describe("case 58: clients that read nothing", () => {
+  let proxy: Proxy;
+  const clients: Socket[] = [];
+  afterAll(() => {
+    for (const client of clients) client.destroy();
+    return proxy.close();
+  });
+
+  /** Opens a stream over a socket, reads its head, and then nothing more. */
+  async function openStalled(user: string): Promise<string> {
+    const socket = connect(proxy.port, "127.0.0.1");
+    clients.push(socket);
+    socket.on("error", () => {});
+    const body = JSON.stringify(stream);
+    socket.write(
+      `POST ${CHATS} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${user}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+    );
+    const head = await new Promise<Buffer>((resolve) => socket.once("data", resolve));
+    socket.pause();
+    return head.toString("latin1").slice(0, 12);
+  }
+
+  /** Writes as much as the connection takes. */
+  const endless: RawAnswer = (socket) => {
+    const piece = said("x".repeat(64 * 1024));
+    const write = () => {
+      while (socket.write(piece));
+    };
+    socket.on("drain", write).write(streamHead);
+    write();
+  };
+
+  test("lose their streams after `stallMs`, and the gateway's connections are closed", async () => {
+    proxy = await startAttacked({ stallMs: 300 });
+    proxy.upstream.answers(endless);
+    for (let nth = 0; nth < 5; nth += 1) expect(await openStalled(`user-${nth}`)).toBe("HTTP/1.1 200");
+    await Promise.all(proxy.upstream.requests.map(({ closed }) => closed));
+    expect(proxy.upstream.open()).toBe(0);
+  });
+
+  test("have `streamsPerUser` streams, and may open others after they leave", async () => {
+    await proxy.close();
+    proxy = await startAttacked({ options: { limits: { streamsPerUser: 2 } } });
+    proxy.upstream.answers(endless);
+    expect(await openStalled("ada")).toBe("HTTP/1.1 200");
+    expect(await openStalled("ada")).toBe("HTTP/1.1 200");
+    expect((await proxy.ask("ada", stream)).status).toBe(429);
+    expect(await openStalled("bob")).toBe("HTTP/1.1 200");
+    for (const client of clients.splice(0)) client.destroy();
+    await Promise.all(proxy.upstream.requests.map(({ closed }) => closed));
+    proxy.upstream.answers(streamed(said("one"), stopped(), done));
+    expect((await proxy.ask("ada", stream)).text).toContain("[DONE]");
+  });
+});

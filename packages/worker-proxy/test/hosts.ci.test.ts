@@ -1,0 +1,4 @@
+import { hostRows, isInTest } from "./support/host-rows.js";
+import { testHosts } from "./support/host-suite.js";
+
+testHosts(hostRows.filter((row) => !isInTest(row)));

@@ -1,0 +1,19 @@
+import { places } from "../fixture/host-process.js";
+import type { HostRow } from "./host-suite.js";
+
+/** Each host with both ways of a stream. */
+export const hostRows: readonly HostRow[] = places.flatMap((place) =>
+  [true, false].map((readsStreams) => ({ place, readsStreams })),
+);
+
+/** Hosts of `pnpm test`: one for each fetch server, one for Node's `http`, and one for a framework. */
+const inTest = new Map([
+  ["Deno", true],
+  ["Bun", false],
+  ["Node, by `toNodeHandler`", true],
+  ["a route handler as Next calls it, on Node", false],
+]);
+
+/** True for a row of `pnpm test`; the others run in CI. */
+export const isInTest = ({ place, readsStreams }: HostRow): boolean =>
+  inTest.get(place.title) === readsStreams;
