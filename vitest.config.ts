@@ -11,7 +11,7 @@ import otel from "./packages/otel/vitest.config.ts";
 import proxy from "./packages/worker-proxy/vitest.config.ts";
 import { chromiumFlags, findChromium } from "./scripts/chromium.ts";
 import Sequencer from "./scripts/test/sequencer.ts";
-import { inTier, needsBuild, type Tier } from "./scripts/test/tiers.ts";
+import { inTier, isLaterTier, isNightly, needsBuild, type Tier } from "./scripts/test/tiers.ts";
 import { frameworkPlugins } from "./tests/recipes/plugins.ts";
 import { conformanceData } from "./tests/support/conformance.ts";
 
@@ -68,20 +68,19 @@ const alias = [
 ];
 const bundledMediabunny = source("core/node_modules/mediabunny/dist/bundles/mediabunny.mjs");
 const shared = { resolve: { alias }, plugins: [conformanceData()] };
-/**
- * Milliseconds until a test, or something that it waits for, counts as hanging. On two cores, beside browsers and workerd,
- * a page or a long recorded stream takes its time.
- */
-const testTimeout = 60_000;
-const expectation = { poll: { timeout: 20_000 } };
-/** Tests share no state, so a worker keeps its modules from one file to the next; there is a worker for each core. */
-const sharedWorkers = {
-  isolate: false,
-  maxWorkers: "100%",
-  testTimeout,
-  hookTimeout: testTimeout,
-  expect: expectation,
-};
+/** Tests share no state, so that a worker keeps its modules from one file to the next. A shard has one worker. */
+const sharedWorkers = { isolate: false, maxWorkers: "100%" };
+/** Projects whose tests move a clock of their own and start no process. */
+const onClock = ["core in node", "react", "react 18", "ai-sdk", "mcp", "otel", "together"];
+
+/** Sets the time after which a test counts as hanging, and a poll, which is shorter. Later tiers have heavier tests. */
+function limitTime(project: ViteUserConfig): ViteUserConfig {
+  const seconds = onClock.includes(String(project.test?.name)) ? 5 : 30;
+  const testTimeout = seconds * 1000 * (isLaterTier ? 6 : 1);
+  const limits = { testTimeout, hookTimeout: 60_000, expect: { poll: { timeout: (testTimeout * 2) / 3 } } };
+  return { ...project, test: { ...project.test, ...limits } };
+}
+
 /** True for tests that have objects in their own process. */
 const hasObjects = ({ test }: ViteUserConfig) => String(test?.name).startsWith("durable-");
 /** Tests that ask their platform for something: streams, bodies, files, storage, locks. */
@@ -119,12 +118,14 @@ function checkLeaks(project: ViteUserConfig): ViteUserConfig {
 }
 const isWorkerd = (plugin: unknown) => (plugin as { name?: string } | null)?.name?.includes("cloudflare");
 
-/** Projects that first run in a later tier than `pnpm test`. */
+/** Projects that first run in a later tier than `pnpm test`. At night the other hosts run all files. */
 const since: Readonly<Record<string, Tier>> = {
-  "react 18": "ci",
+  "react 18": isNightly ? "nightly" : "ci",
   "emulator in workerd": "ci",
   "durable-on-node": "ci",
   "durable-on-postgres": "ci",
+  "durable-on-node nightly": "nightly",
+  "durable-on-postgres nightly": "nightly",
   clients: "nightly",
   recipes: "nightly",
 };
@@ -159,6 +160,7 @@ const projects: ViteUserConfig[] = [
     plugins: [conformanceData()],
     test: {
       ...reactSuite,
+      ...(isNightly ? {} : { include: ["packages/react/test/{react-version,use-chat-stream}.test.tsx"] }),
       name: "react 18",
       setupFiles: ["packages/react/test/react-18.mjs", "packages/react/test/setup.ts"],
       sequence: { setupFiles: "list" },
@@ -291,6 +293,8 @@ export default defineConfig({
     reporters: process.env["SLUICE_RESULTS"] ? ["./scripts/test/reporter.ts"] : ["default"],
     sequence: { sequencer: Sequencer },
     tags: [{ name: "long", description: "left to `pnpm test --ci`", timeout: 180_000 }],
-    projects: projects.flatMap((project) => inTier(checkLeaks(project), since[String(project.test?.name)])),
+    projects: projects.flatMap((project) =>
+      inTier(limitTime(checkLeaks(project)), since[String(project.test?.name)]),
+    ),
   },
 });

@@ -13,33 +13,62 @@ const env = { ...(SLUICE_SEED && { SLUICE_SEED }), ...(SLUICE_RUNS && { SLUICE_R
 const testTimeout = 60_000;
 const worker = { compatibilityDate: "2026-10-01", compatibilityFlags: ["enable_request_signal"] };
 
+/** Files of tests inside a workerd, in the tier `test`; a glob takes their later tiers too. */
 const inside = (name: string) => `test/${name}.workerd.test.ts`;
+/** The same files in each tier. */
+const inEachTier = (name: string) => `test/${name}{,.ci,.nightly}.test.ts`;
 /** Files about Postgres, which one server for the run serves. */
 const ofPostgres = "test/postgres-*.test.ts";
 /** Tests that have their objects in workerd alone, and the reason. */
 const inWorkerdAlone = [
   // how many rows workerd reads and writes: bounds and figures of the guides
-  ...["capacity", "conversations-growth", "costs", "stream-cost"].map(inside),
+  ...["capacity", "conversations-growth", "costs", "stream-cost"].map((name) => `${name}.workerd`),
   // an object of workerd is lost while its process goes on. Others lose the process: `*-kill`, `bucket-folder`
-  ...["media-fuzz", "watch-fuzz", "stream-fuzz"].map(inside),
+  ...["media-fuzz", "watch-fuzz", "stream-fuzz"].map((name) => `${name}.workerd`),
   // alarms of workerd ring by themselves; those of a Node process do in `video-kill`, `notify` and `node-objects`
-  inside("video-proxy"),
+  "video-proxy.workerd",
   // rows that earlier releases wrote there, which knew no other host
-  inside("written-rows"),
+  "written-rows.workerd",
   // R2, and Analytics Engine
-  ...["bucket", "operator-analytics"].map(inside),
+  ...["bucket", "operator-analytics"].map((name) => `${name}.workerd`),
   // a process that gets no turn for seconds: Node runs timers before it reads what has come meanwhile
-  "test/stream-busy.test.ts",
+  "stream-busy",
   // peaks of workerd's memory
-  "test/media-memory.test.ts",
-];
+  "media-memory",
+].map(inEachTier);
 /** Tests that set the clock of the process, which the alarms of Postgres don't have; and an object that is lost with its last write. */
-const notInPostgres = ["notices", "stream-lost"].map(inside);
-/** Files whose objects may also live in a Node process: those that ask a process over sockets, and those inside one. */
-const onAnyHost = [
+const notInPostgres = ["notices.workerd", "stream-lost.workerd"].map(inEachTier);
+/**
+ * Files that run on each host in `.ci/run`: what an object stores and loses, over sockets and inside the process, and kills.
+ */
+const onEachHost = [
   ...["once", "stream", "stream-kill", "video-kill", "runner-kill"].map((name) => `test/${name}.test.ts`),
-  ...["test/media-*.test.ts", "test/notify*.test.ts", inside("*")],
+  ...["once", "stream", "runner"].map(inside),
 ];
+/** Files whose objects may live in a Node process too, which run there at night. */
+const onAnyHost = ["test/media-*.test.ts", "test/notify*.test.ts", inside("*")];
+const nightly = {
+  include: onAnyHost,
+  exclude: onEachHost.map((path) => path.replace(".test.", "{,.ci,.nightly}.test.")),
+};
+
+/** Tests with their objects in this process or one that they start, on a host as `node nightly` names it. */
+function onNodeHost(name: string, files: { include: string[]; exclude: string[] }) {
+  const [host = ""] = name.split(" ");
+  return {
+    root: here("."),
+    resolve: { alias: { ...alias, "cloudflare:test": onNode, "cloudflare:workers": envOnNode } },
+    test: {
+      name: `durable-on-${name}`,
+      ...files,
+      ...(host === "postgres" && { globalSetup: here("./test/support/postgres-for-run.ts") }),
+      hookTimeout: 60_000,
+      testTimeout,
+      env: { SLUICE_HOST: host },
+      setupFiles: [onNode],
+    },
+  };
+}
 
 /**
  * Node, from where a real workerd is asked over sockets; tests inside a workerd with all objects; and the same tests with
@@ -60,33 +89,16 @@ export default defineConfig({
           env: { WRANGLER_SEND_METRICS: "false", CLOUDFLARE_CF_FETCH_ENABLED: "false" },
         },
       },
-      {
-        root: here("."),
-        resolve: { alias: { ...alias, "cloudflare:test": onNode, "cloudflare:workers": envOnNode } },
-        test: {
-          name: "durable-on-node",
-          include: onAnyHost,
-          exclude: inWorkerdAlone,
-          hookTimeout: 60_000,
-          testTimeout,
-          env: { SLUICE_HOST: "node" },
-          setupFiles: [onNode],
-        },
-      },
-      {
-        root: here("."),
-        resolve: { alias: { ...alias, "cloudflare:test": onNode, "cloudflare:workers": envOnNode } },
-        test: {
-          name: "durable-on-postgres",
-          include: [...onAnyHost, "test/keeper-contract.test.ts", ofPostgres],
-          exclude: [...inWorkerdAlone, ...notInPostgres],
-          globalSetup: here("./test/support/postgres-for-run.ts"),
-          hookTimeout: 60_000,
-          testTimeout,
-          env: { SLUICE_HOST: "postgres" },
-          setupFiles: [onNode],
-        },
-      },
+      onNodeHost("node", { include: onEachHost, exclude: inWorkerdAlone }),
+      onNodeHost("node nightly", { ...nightly, exclude: [...nightly.exclude, ...inWorkerdAlone] }),
+      onNodeHost("postgres", {
+        include: [...onEachHost, "test/keeper-contract.test.ts", ofPostgres],
+        exclude: [...inWorkerdAlone, ...notInPostgres],
+      }),
+      onNodeHost("postgres nightly", {
+        ...nightly,
+        exclude: [...nightly.exclude, ...inWorkerdAlone, ...notInPostgres],
+      }),
       {
         root: here("."),
         resolve: { alias },

@@ -20,6 +20,10 @@ export function needsBuild(project: string): boolean {
 /** Tier that the environment chooses; undefined for all files. */
 const chosen = tiers.find((tier) => tier === process.env["SLUICE_TIER"]);
 
+export const isNightly = chosen === "nightly";
+/** True in the tiers after `pnpm test`. */
+export const isLaterTier = chosen === "ci" || chosen === "nightly";
+
 /** A project with the files of the chosen tier; none where it first runs in a later one. */
 export function inTier<Project extends ViteUserConfig>(project: Project, since: Tier = "test"): Project[] {
   if (chosen && tiers.indexOf(chosen) < tiers.indexOf(since)) return [];

@@ -49,6 +49,18 @@ afterAll(async () => {
   await server.close();
 });
 
+/** Pauses between attempts, in milliseconds, as the client chooses them without a header of the bucket. */
+const PAUSES_MS = [200, 400, 800];
+
+/** Makes the pauses between attempts a hundred times shorter, and leaves the timers of attempts and connections. */
+function shortenPauses(): void {
+  const wait = globalThis.setTimeout;
+  const shorter = (work: () => void, ms = 0, ...given: []) =>
+    wait(work, PAUSES_MS.includes(ms) ? ms / 100 : ms, ...given);
+  vi.stubGlobal("setTimeout", shorter);
+  onTestFinished(() => void vi.unstubAllGlobals());
+}
+
 const failed = (work: Promise<unknown>) =>
   work.then(
     () => expect.unreachable("it was done"),
@@ -61,6 +73,7 @@ describe("case 180: a secret of the bucket's account", () => {
   const sessionToken = "canary-session-token";
 
   test("is in no error, whatever the bucket or the network answers", async () => {
+    shortenPauses();
     const own = s3Bucket({ ...options, accessKeyId, secretAccessKey, sessionToken });
     const told = `<StringToSign>AWS4-HMAC-SHA256</StringToSign><Secret>${secretAccessKey}</Secret><AWSAccessKeyId>${accessKeyId}</AWSAccessKeyId>`;
     const faults = [
@@ -143,6 +156,7 @@ describe("case 180: a secret of the bucket's account", () => {
 
 describe("case 181: an answer of the bucket that is none, or says to wait", () => {
   test("A bucket that is busy is asked again, and no more than four times", async () => {
+    shortenPauses();
     between.fail(
       "PUT",
       { status: 503, body: errorOf("SlowDown") },
@@ -159,12 +173,22 @@ describe("case 181: an answer of the bucket that is none, or says to wait", () =
   });
 
   test("A bucket that asks for a day is asked again within seconds, and no more than four times", async () => {
-    const waits = vi.spyOn(globalThis, "setTimeout");
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    onTestFinished(() => void vi.useRealTimers());
     const later = { status: 503, body: errorOf("SlowDown"), headers: { "retry-after": "86400" } };
     between.fail("GET", later, later, later, later);
-    expect(await failed(bucket.get("media/a", NO_RANGE))).toMatchObject({ code: "SlowDown" });
+    const waits = vi.spyOn(globalThis, "setTimeout");
+    let error: unknown;
+    void failed(bucket.get("media/a", NO_RANGE)).then((reason) => {
+      error = reason;
+    });
+    while (error === undefined) {
+      await vi.advanceTimersByTimeAsync(100);
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    expect(error).toMatchObject({ code: "SlowDown" });
     expect(between.seen).toHaveLength(4);
-    // but for the deadline of each attempt
+    // without the deadline of each attempt
     const pauses = waits.mock.calls.map(([, ms]) => Number(ms)).filter((ms) => ms < 100_000);
     expect(Math.max(...pauses)).toBe(3000);
   });
@@ -183,6 +207,7 @@ describe("case 181: an answer of the bucket that is none, or says to wait", () =
   });
 
   test("An upload is begun once, unless the bucket says that it did nothing", async () => {
+    shortenPauses();
     between.fail("POST uploads", { network: "lost" });
     await failed(bucket.createMultipartUpload("media/once", PNG));
     expect(between.seen).toHaveLength(1);
@@ -193,6 +218,7 @@ describe("case 181: an answer of the bucket that is none, or says to wait", () =
   });
 
   test("A success with an error in it, or with a page, makes no file whole", async () => {
+    shortenPauses();
     const begun = async () => {
       const upload = await bucket.createMultipartUpload("media/parts", PNG);
       return { upload, parts: [await upload.uploadPart(1, streamOf(1000))] };
@@ -210,6 +236,7 @@ describe("case 181: an answer of the bucket that is none, or says to wait", () =
   });
 
   test("A long file is whole where the answer that says so is lost, and has no parts left where it fails", async () => {
+    shortenPauses();
     between.fail("POST uploadId", { network: "lost" });
     await bucket.put("media/long", streamOf(PART + 1000), PNG);
     expect((await bucket.head("media/long"))?.size).toBe(PART + 1000);
@@ -286,6 +313,7 @@ describe("case 182: bytes that are not those of the file", () => {
   });
 
   test("Bytes that changed on their way are sent again", async () => {
+    shortenPauses();
     between.fail("PUT", { status: 400, body: errorOf("BadDigest") });
     await bucket.put("media/changed", streamOf(1000), PNG);
     expect((await bucket.head("media/changed"))?.size).toBe(1000);

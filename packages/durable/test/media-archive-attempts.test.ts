@@ -1,5 +1,8 @@
 import { expect, onTestFinished, test } from "vitest";
+import { shareWorkerd } from "./support/media.js";
 import { film, picture, sends, startArchive } from "./support/media-gateway.js";
+
+shareWorkerd(5);
 
 const DAY_MS = 86_400_000;
 const MINUTE_MS = 60_000;

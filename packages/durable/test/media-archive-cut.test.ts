@@ -1,6 +1,9 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { shareWorkerd } from "./support/media.js";
 import { film, sends, startArchive } from "./support/media-gateway.js";
 import { host } from "./support/workerd.js";
+
+shareWorkerd(9);
 
 /* Copies that are cut off, and deletions while they run. One file is paid for once, and the bucket has no file of nobody. */
 

@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
-import { fileOf, starts } from "./support/media.js";
+import { fileOf, shareWorkerd, starts } from "./support/media.js";
 import { film, leadsTo, picture, sends, startArchive, startFileHost } from "./support/media-gateway.js";
+
+shareWorkerd(10);
 
 type Archive = Awaited<ReturnType<typeof startArchive>>;
 

@@ -1,6 +1,9 @@
 import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { shareWorkerd } from "./support/media.js";
 import { film, picture, sends, startArchive } from "./support/media-gateway.js";
+
+shareWorkerd(2);
 
 let proxy: Awaited<ReturnType<typeof startArchive>>;
 

@@ -1,11 +1,12 @@
 import { hashOf } from "@sluice/worker-proxy/internal";
 import { expect, onTestFinished, test } from "vitest";
-import { fileOf, startMediaProxy, starts } from "./support/media.js";
+import { fileOf, PART, shareWorkerd, startMediaProxy, starts } from "./support/media.js";
 import { film, sends, startArchive } from "./support/media-gateway.js";
+
+shareWorkerd(6);
 
 /* What an operator is told of uploads and copies, beside the requests. */
 
-const PART = 8_388_608;
 const DAY_MS = 86_400_000;
 const png = fileOf(starts.png, 1000);
 const mp4 = fileOf(starts.mp4, PART + 1000);

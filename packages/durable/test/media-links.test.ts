@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { openRandom, runsOf, SEED } from "../../worker-proxy/test/support/random.js";
-import { fileOf, startMediaProxy, starts } from "./support/media.js";
+import { fileOf, shareWorkerd, startMediaProxy, starts } from "./support/media.js";
+
+shareWorkerd(1);
 
 /* Another user's link in a request, in all forms that lead to the same file. */
 

@@ -1,11 +1,12 @@
 import { connect } from "node:net";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
-import { fileOf, startMediaProxy, starts } from "./support/media.js";
-import { film, startArchive } from "./support/media-gateway.js";
+import { fileOf, PART, shareWorkerd, startMediaProxy, starts } from "./support/media.js";
+import { startArchive } from "./support/media-gateway.js";
+
+shareWorkerd(4);
 
 /* Requests for files that are odd, slow or late, over sockets. */
 
-const PART = 8_388_608;
 const MINUTE_MS = 60_000;
 const png = fileOf(starts.png, 1000);
 let proxy: Awaited<ReturnType<typeof startArchive>>;
@@ -195,7 +196,7 @@ test.each([
 ] as const)("case 122: a part of an upload that %s is no fault of the bucket", async (end, status, code) => {
   const own = await startMediaProxy();
   onTestFinished(() => own.close());
-  const whole = fileOf(starts.mp4, PART + film.length);
+  const whole = fileOf(starts.mp4, 2 * PART);
   const first = await own.upload(whole.slice(0, PART), {
     headers: { "upload-length": String(whole.length) },
   });

@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { fileOf, startMediaProxy, starts } from "./support/media.js";
+import { fileOf, PART, shareWorkerd, startMediaProxy, starts } from "./support/media.js";
+
+shareWorkerd(1);
 
 let proxy: Awaited<ReturnType<typeof startMediaProxy>>;
 
@@ -9,7 +11,6 @@ beforeAll(async () => {
 afterAll(() => proxy.close());
 
 const png = fileOf(starts.png, 1000);
-const PART = 8_388_608;
 
 /** The answer to an upload that worked. */
 async function uploaded(...sent: Parameters<typeof proxy.upload>) {

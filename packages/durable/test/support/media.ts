@@ -5,38 +5,74 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
+import { afterAll, beforeAll } from "vitest";
 import type { JobEvent } from "../../../worker-proxy/src/job-event.js";
 import { bundle } from "../../../worker-proxy/test/support/bundle.js";
 import { KEY } from "../../../worker-proxy/test/support/key.js";
-import { startMiniflare } from "../../../worker-proxy/test/support/miniflare.js";
+import {
+  allowSmallParts,
+  type Miniflare,
+  startMiniflare,
+  takeSmallParts,
+} from "../../../worker-proxy/test/support/miniflare.js";
 import { startUpstream } from "../../../worker-proxy/test/support/upstream.js";
 import { openBucket, writeNodeProgram } from "./node-program.js";
 import { host } from "./workerd.js";
+
+const USUAL = "durable/test/fixture/media-worker.ts";
+/** Starts of workerd for the file that runs; undefined where each proxy has its own. */
+let shared: { readonly all: Promise<SharedWorkerd>[]; readonly workers: number; used: number } | undefined;
+
+/** Size of each part of an upload but the last, in bytes, of proxies that share a workerd. */
+export const PART = 65_536;
+
+/**
+ * The code of a Worker, where parts have the size {@link PART}: 8 MiB fill seconds of a test. The bundler has written the value
+ * of the constant in most places. An event of a stream has the same bound, and keeps it.
+ */
+function withSmallParts(code: string): string {
+  const small = code.replaceAll(/(?<!EVENT_BYTES = )\b8388608\b/g, String(PART));
+  if (small === code) throw new Error("the size of a part has another value now: change it here");
+  return small;
+}
+
+/**
+ * Lets the proxies of a file that differ by their numbers alone share a workerd, each with its own Worker, bucket and objects.
+ * Their uploads have small parts. Call it at the top of the file.
+ *
+ * @param workers Number of proxies of the file: each further one starts one more workerd.
+ */
+export function shareWorkerd(workers: number): void {
+  beforeAll(() => {
+    allowSmallParts();
+    shared = { all: [], workers, used: 0 };
+  });
+  afterAll(async () => {
+    const started = await Promise.all(shared?.all ?? []);
+    shared = undefined;
+    await Promise.all(started.map(({ dispose }) => dispose()));
+  });
+}
 
 /**
  * The proxy with files in a real workerd, between real sockets, over miniflare's R2; or in a Node process, over a folder
  * or an S3 API: see `host` and `openBucket`.
  */
-export async function startMediaProxy(
-  store: object = {},
-  gateway?: string,
-  {
-    fixture = "durable/test/fixture/media-worker.ts",
-    bindings = {},
-    objects = { BUDGET: "Budget" },
-  }: Worker = {},
-) {
+export async function startMediaProxy(store: object = {}, gateway?: string, worker: Worker = {}) {
+  const { fixture = USUAL, bindings = {}, objects = { BUDGET: "Budget" } } = worker;
   const upstream = await startUpstream();
   const logs: string[] = [];
   // a binding takes no undefined
   const settings = JSON.parse(JSON.stringify(store)) as object;
   const texts = { UPSTREAM: gateway ?? upstream.url, GATEWAY_API_KEY: KEY, ...bindings };
   const classes = { MEDIA_INDEX: "MediaIndex", ...objects };
-  const start = host === "workerd" ? startInMiniflare : startOnNode;
+  const isUsual = Object.keys(worker).length === 0;
+  const startInWorkerd = shared && isUsual ? startInShared : startInMiniflare;
+  const start = host === "workerd" ? startInWorkerd : startOnNode;
   /** Time that the clock is ahead. */
   let aheadMs = 0;
   const { url, keys, stop, restart } = await start({
-    code: await bundle(fixture),
+    code: shared && isUsual ? withSmallParts(await bundle(fixture)) : await bundle(fixture),
     texts,
     settings,
     classes,
@@ -116,34 +152,82 @@ interface Running {
   restart?(aheadMs: number): Promise<void>;
 }
 
-async function startInMiniflare({ code, texts, settings, classes, onLog }: Program): Promise<Running> {
+async function startInMiniflare(program: Program): Promise<Running> {
+  const { onLog } = program;
   const miniflare = startMiniflare({
     handleStructuredLogs: ({ message }: { message: string }) => onLog(message),
-    workers: [
-      {
-        name: "worker",
-        modules: [{ type: "ESModule", path: "worker.js", contents: code }],
-        compatibilityDate: "2026-10-01",
-        compatibilityFlags: ["enable_request_signal"],
-        unsafeDirectSockets: [{ host: "127.0.0.1", port: 0 }],
-        bindings: { ...texts, STORE: settings },
-        r2Buckets: ["MEDIA"],
-        durableObjects: Object.fromEntries(
-          Object.entries(classes).map(([name, className]) => [name, { className, useSQLite: true }]),
-        ),
-      },
-    ],
+    workers: [workerOf(program, "worker")],
   });
   await miniflare.ready;
   return {
     url: await miniflare.unsafeGetDirectURL("worker"),
-    async keys() {
-      const bucket = await miniflare.getR2Bucket("MEDIA", "worker");
-      const { objects } = await bucket.list();
-      return objects.map(({ key }) => key);
-    },
+    keys: () => keysIn(miniflare, "worker"),
     stop: () => miniflare.dispose(),
   };
+}
+
+/** A workerd with some Workers of one code, which are used one after the other. */
+interface SharedWorkerd {
+  readonly miniflare: Miniflare;
+  /** Receivers of the lines that the Workers log, by the names of these. */
+  readonly logs: Map<string, Program["onLog"]>;
+  dispose(): Promise<void>;
+}
+
+async function startSharedWorkerd(program: Program, count: number): Promise<SharedWorkerd> {
+  const logs = new Map<string, Program["onLog"]>();
+  const miniflare = startMiniflare({
+    handleStructuredLogs: ({ message }: { message: string }) => {
+      const [, name = "", line = ""] = /^(worker-\d+) (.*)$/s.exec(message) ?? [];
+      logs.get(name)?.(line);
+    },
+    workers: Array.from({ length: count }, (_, at) => workerOf(program, `worker-${at}`)),
+  });
+  await miniflare.ready;
+  return { miniflare, logs, dispose: () => miniflare.dispose() };
+}
+
+async function startInShared(program: Program): Promise<Running> {
+  if (!shared) throw new Error("call shareWorkerd at the top of the file");
+  const { workers } = shared;
+  const nth = shared.used++;
+  const at = Math.floor(nth / workers);
+  const started = shared.all[at] ?? startSharedWorkerd(program, workers);
+  shared.all[at] = started;
+  const { miniflare, logs } = await started;
+  const name = `worker-${nth % workers}`;
+  logs.set(name, program.onLog);
+  const url = await miniflare.unsafeGetDirectURL(name);
+  await takeSmallParts(miniflare, bucketOf(name));
+  const env = { ...program.texts, STORE: program.settings };
+  await fetch(new URL("/tests/choose", url), { method: "POST", body: JSON.stringify({ mark: name, env }) });
+  return {
+    url,
+    keys: () => keysIn(miniflare, name),
+    stop: async () => void logs.delete(name),
+  };
+}
+
+function workerOf({ code, texts, settings, classes }: Program, name: string): object {
+  return {
+    name,
+    modules: [{ type: "ESModule", path: "worker.js", contents: code }],
+    compatibilityDate: "2026-10-01",
+    compatibilityFlags: ["enable_request_signal"],
+    unsafeDirectSockets: [{ host: "127.0.0.1", port: 0 }],
+    bindings: { ...texts, STORE: settings },
+    r2Buckets: { MEDIA: bucketOf(name) },
+    durableObjects: Object.fromEntries(
+      Object.entries(classes).map(([binding, className]) => [binding, { className, useSQLite: true }]),
+    ),
+  };
+}
+
+const bucketOf = (worker: string) => `media-of-${worker}`;
+
+async function keysIn(miniflare: Miniflare, worker: string): Promise<readonly string[]> {
+  const { objects } = await (await miniflare.getR2Bucket("MEDIA", worker)).list();
+  return objects.map(({ key }) => key);
 }
 
 async function startOnNode({ code, texts, settings, classes, onLog }: Program): Promise<Running> {

@@ -1,7 +1,7 @@
 import { Webhook } from "standardwebhooks";
 import { type Recorded, startUpstream } from "../../../worker-proxy/test/support/upstream.js";
 import { newVAPID, startPushService } from "./push-service.js";
-import { startDurableProxy } from "./workerd.js";
+import { host, startDurableProxy } from "./workerd.js";
 
 export const WEBHOOK_SECRET = `whsec_${Buffer.from("a secret of the app, 32 and more").toString("base64")}`;
 
@@ -14,8 +14,13 @@ export const headersOf = ({ rawHeaders }: Recorded) =>
 export const readWebhook = (request: Recorded): unknown =>
   new Webhook(WEBHOOK_SECRET).verify(request.body, headersOf(request));
 
-/** The proxy in a real workerd, with a gateway, an app and a push service on sockets. */
-export async function startNotifyingProxy() {
+/**
+ * The proxy in a real workerd, with a gateway, an app and a push service on sockets.
+ *
+ * @param speed Number of milliseconds that pass in one for objects in workerd. A watch polls after 5 s, and then every 15 s.
+ */
+export async function startNotifyingProxy({ speed = 1 } = {}) {
+  const clockSpeed = host === "workerd" ? speed : 1;
   const { publicKey, privateKey } = newVAPID();
   const [app, push] = [await startUpstream(), await startPushService(publicKey)];
   app.answers((response) => void response.writeHead(204).end());
@@ -24,6 +29,8 @@ export async function startNotifyingProxy() {
     texts: {
       WEBHOOK_URL: `${app.url}/hook`,
       WEBHOOK_SECRET,
+      CLOCK_SPEED: String(clockSpeed),
+      CLOCK_START: String(Date.now()),
       PUSH_SERVICE: push.url,
       VAPID_PUBLIC_KEY: publicKey,
       VAPID_PRIVATE_KEY: privateKey,
@@ -53,6 +60,7 @@ export async function startNotifyingProxy() {
     app,
     push,
     polls,
+    clockSpeed,
     publicKey,
     secrets: [WEBHOOK_SECRET, privateKey],
     /** The gateway answers polls with this status from now on. Before, it answers none. */

@@ -15,9 +15,20 @@ export interface PostgresServer {
   close(): Promise<void>;
 }
 
+/** Attempts at a free port: Postgres takes no port 0, and another program may take the port in between. */
+const ATTEMPTS = 5;
+
 /** Starts a Postgres at a free port. */
 export async function startPostgres(): Promise<PostgresServer> {
-  const port = await freePort();
+  for (let attempt = 1; ; attempt += 1) {
+    const { server, isPortTaken } = await tryPort(await freePort());
+    if (server) return server;
+    if (!isPortTaken || attempt === ATTEMPTS) throw new Error("Postgres did not start");
+  }
+}
+
+async function tryPort(port: number): Promise<{ server?: PostgresServer; isPortTaken: boolean }> {
+  let isPortTaken = false;
   const folder = await mkdtemp(join(tmpdir(), "sluice-postgres-"));
   await chmod(folder, 0o755);
   const server = new EmbeddedPostgres({
@@ -30,12 +41,21 @@ export async function startPostgres(): Promise<PostgresServer> {
     persistent: true,
     // what a machine that loses power would lose is not tested here
     postgresFlags: ["-c", "fsync=off", "-c", "listen_addresses=127.0.0.1", "-c", "max_connections=200"],
-    onLog: () => {},
+    onLog: (message) => {
+      isPortTaken ||= /could not bind|Address already in use/.test(String(message));
+    },
     onError: () => {},
   });
   await server.initialise();
-  await server.start();
-  return {
+  const isStarted = await server.start().then(
+    () => true,
+    () => false,
+  );
+  if (!isStarted) {
+    await rm(folder, { recursive: true, force: true });
+    return { isPortTaken };
+  }
+  const started = {
     port,
     url: `postgres://postgres:postgres@127.0.0.1:${port}/postgres`,
     start: () => server.start(),
@@ -45,6 +65,7 @@ export async function startPostgres(): Promise<PostgresServer> {
       await rm(folder, { recursive: true, force: true });
     },
   };
+  return { server: started, isPortTaken };
 }
 
 function freePort(): Promise<number> {

@@ -6,7 +6,7 @@ import { newVAPID } from "./support/push-service.js";
 let proxy: Awaited<ReturnType<typeof startNotifyingProxy>>;
 
 beforeAll(async () => {
-  proxy = await startNotifyingProxy();
+  proxy = await startNotifyingProxy({ speed: 20 });
 });
 afterAll(() => proxy.close());
 

@@ -1,13 +1,13 @@
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { KEY } from "../../worker-proxy/test/support/key.js";
-import { fileOf, startMediaProxy, starts } from "./support/media.js";
+import { fileOf, PART, shareWorkerd, startMediaProxy, starts } from "./support/media.js";
 import { startS3 } from "./support/s3-server.js";
+
+shareWorkerd(24);
 
 /* Parts that a page puts into the bucket itself, by addresses that the proxy signs; over a real server of the S3 API. */
 
 const MINUTE_MS = 60_000;
-const MIB = 1_048_576;
-const PART = 8 * MIB;
 const film = fileOf(starts.mp4, 2 * PART + 1000);
 
 let s3: Awaited<ReturnType<typeof startS3>>;

@@ -1,9 +1,11 @@
-/** @module-tag long */
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { readEvents } from "../../worker-proxy/test/support/event-stream.js";
 import { KEY } from "../../worker-proxy/test/support/key.js";
 import type { Recorded } from "../../worker-proxy/test/support/upstream.js";
-import { host, startDurableProxy } from "./support/workerd.js";
+import { startDurableProxy } from "./support/workerd.js";
+
+/** Watches poll after 5 and 15 s, and processes start on a machine that may be busy. */
+const LONG = { timeout: 180_000 };
 
 let proxy: Awaited<ReturnType<typeof startDurableProxy>>;
 
@@ -32,7 +34,7 @@ async function created(): Promise<string> {
   return `/v1/video/generations/${data.id}/events`;
 }
 
-test("a task is watched on after a crash, and no event is sent twice", async () => {
+test("a task is watched on after a crash, and no event is sent twice", LONG, async () => {
   answers("QUEUED");
   const path = await created();
   const tab = readEvents(await proxy.ask(path));
@@ -59,7 +61,7 @@ test("a task is watched on after a crash, and no event is sent twice", async () 
   expect(await back.nextEvent()).toEqual({ stopped: "closed" });
 });
 
-test("tabs that close are noticed at the next event", async () => {
+test("tabs that close are noticed at the next event", LONG, async () => {
   answers("QUEUED", "t-2");
   const path = await created();
   const leaving = new AbortController();
@@ -79,15 +81,5 @@ test("tabs that close are noticed at the next event", async () => {
     .toBe(200);
   expect((await readEvents(again).nextEvent()).data.data.status).toBe("IN_PROGRESS");
   // noticed by the event of the first poll: no other one was sent
-  expect(proxy.upstream.requests).toHaveLength(1);
-});
-
-test.skipIf(host !== "workerd")("Nothing is pushed where closed tabs could not be noticed", async () => {
-  await proxy.close();
-  proxy = await startDurableProxy({ flags: [] });
-  answers("QUEUED", "t-3");
-  const refused = await proxy.ask(await created());
-  expect(refused.status).toBe(500);
-  expect(await refused.text()).not.toContain("enable_request_signal");
   expect(proxy.upstream.requests).toHaveLength(1);
 });

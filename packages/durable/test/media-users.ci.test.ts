@@ -1,10 +1,11 @@
 import { describe, expect, onTestFinished, test } from "vitest";
-import { fileOf, startMediaProxy, starts } from "./support/media.js";
+import { fileOf, PART, shareWorkerd, startMediaProxy, starts } from "./support/media.js";
 import { film, sends, startArchive } from "./support/media-gateway.js";
+
+shareWorkerd(8);
 
 /* What is stored for a user: listed, exported and erased. */
 
-const PART = 8_388_608;
 const MINUTE_MS = 60_000;
 const png = fileOf(starts.png, 1000);
 const mp4 = fileOf(starts.mp4, PART + 1000);

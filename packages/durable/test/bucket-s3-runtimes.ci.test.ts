@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { runtimes, startIn } from "./support/runtimes.js";
 import { startS3 } from "./support/s3-server.js";
 
-/* The contract of buckets with an S3 API, in the other runtimes that have `fetch`. The server is that of `bucket.test.ts`. */
+/* The contract of buckets with an S3 API, in the other runtimes that have `fetch`. The server is that of `bucket-s3-contract`. */
 
 const names = Object.keys(runtimes) as (keyof typeof runtimes)[];
 

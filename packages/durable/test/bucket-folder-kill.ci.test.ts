@@ -1,0 +1,110 @@
+import { spawnSync } from "node:child_process";
+import { mkdtemp, readdir, rm, utimes, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { folderBucket } from "@sluice/durable/node";
+import { beforeAll, beforeEach, expect, onTestFinished, test } from "vitest";
+import { bundle } from "../../worker-proxy/test/support/bundle.js";
+
+/* A bucket in a folder, whose process is killed at each of its calls of the disk. */
+
+const PNG = { httpMetadata: { contentType: "image/png" } };
+const NO_RANGE = { range: new Headers() };
+const streamOf = (bytes: number) => new Blob([new Uint8Array(bytes).fill(bytes % 251)]).stream();
+let host = "";
+let folder = "";
+
+beforeAll(async () => {
+  host = await bundle("durable/test/fixture/node-host.ts");
+});
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "sluice-folder-"));
+  onTestFinished(() => rm(folder, { recursive: true }));
+});
+
+/** All files of the bucket, without the folders that they are in. */
+async function filesIn(part: string): Promise<string[]> {
+  const all = await readdir(join(folder, "files", part), { recursive: true, withFileTypes: true }).catch(
+    () => [],
+  );
+  return all.filter((one) => !one.isDirectory()).map(({ name }) => name);
+}
+
+/** Runs a program over the bucket in a process of its own. */
+async function run(program: string) {
+  await writeFile(join(folder, "host.mjs"), host);
+  await writeFile(join(folder, "program.mjs"), program);
+  return spawnSync(process.execPath, ["program.mjs"], { cwd: folder, encoding: "utf8" });
+}
+
+const START = `import { folderBucket } from "./host.mjs";
+const PNG = { httpMetadata: { contentType: "image/png" } };
+const streamOf = (bytes) => new Blob([new Uint8Array(bytes).fill(bytes % 251)]).stream();
+const bucket = folderBucket("files");`;
+
+// a process for each step, on a machine that may be busy
+test("case 179: a process that is killed at any step leaves whole files alone, and what is swept later", {
+  timeout: 300_000,
+}, async () => {
+  const steps: number[] = [];
+  for (let step = 1; ; step += 1) {
+    const bucket = folderBucket(join(folder, "files"));
+    for (const key of ["media/a", "media/c"]) await bucket.put(key, streamOf(1000), PNG);
+    const { signal, stderr } = await run(killedAt(step));
+    if (signal === null) {
+      expect(stderr).toBe("");
+      break;
+    }
+    steps.push(step);
+    for (const [key, sizes] of Object.entries({
+      "media/a": [1000, 200_000],
+      "media/b": [undefined, 300_000],
+      "media/c": [1000, undefined],
+    })) {
+      const found = await bucket.get(key, NO_RANGE);
+      expect(sizes, `${key} after ${step} steps`).toContain(found?.size);
+      const bytes = new Uint8Array(await new Response(found?.body ?? null).arrayBuffer());
+      expect(bytes.byteLength).toBe(found?.size ?? 0);
+    }
+    await age(8);
+    // a process that starts sweeps by its first write
+    await folderBucket(join(folder, "files")).put("media/d", streamOf(10), PNG);
+    expect(await filesIn("unfinished"), `after ${step} steps`).toEqual([]);
+    const { objects } = await bucket.list();
+    expect((await filesIn("files")).length).toBe(objects.length);
+    await bucket.delete(objects.map(({ key }) => key));
+  }
+  expect(steps.length).toBeGreaterThan(30);
+});
+
+/** A program whose process ends at its n-th call of the disk. */
+const killedAt = (step: number) => `import { promises } from "node:fs";
+import { syncBuiltinESMExports } from "node:module";
+let left = ${step};
+const counted = (owner, name) => {
+  const call = owner[name];
+  owner[name] = function (...given) {
+    left -= 1;
+    if (left === 0) process.kill(process.pid, "SIGKILL");
+    return call.apply(this, given);
+  };
+};
+const handle = await promises.open("host.mjs");
+counted(Object.getPrototypeOf(handle), "writeFile");
+await handle.close();
+left = ${step};
+for (const name of ["open", "mkdir", "rename", "rm"]) counted(promises, name);
+syncBuiltinESMExports();
+${START.replace("import { folderBucket } from", "const { folderBucket } = await import(").replace('"./host.mjs";', '"./host.mjs");')}
+await bucket.put("media/a", streamOf(200_000), PNG);
+const upload = await bucket.createMultipartUpload("media/b", PNG);
+const parts = [await upload.uploadPart(1, streamOf(100_000)), await upload.uploadPart(2, streamOf(200_000))];
+await upload.complete(parts);
+await bucket.delete(["media/c"]);`;
+
+/** Makes all that is being written some days older. */
+async function age(days: number): Promise<void> {
+  const at = Date.now() / 1000 - days * 86_400;
+  const place = join(folder, "files/unfinished");
+  for (const name of await readdir(place).catch(() => [])) await utimes(join(place, name), at, at);
+}
