@@ -57,7 +57,7 @@ describe("a reference resolves", () => {
       tags: ["link"],
     },
     (page) => {
-      const named = [...read(page).matchAll(/`(\w[\w./-]*\.tsx?)`/g)].map(([, path = ""]) => path);
+      const named = [...read(page).matchAll(/`([\w.-]+\/[\w./-]+\.tsx?)`/g)].map(([, path = ""]) => path);
       const all = files("{packages,tests,scripts,docs,bench,examples}/**/*.{ts,tsx}");
       expect(named.filter((path) => !all.some((file) => `/${file}`.endsWith(`/${path}`)))).toEqual([]);
     },
