@@ -51,7 +51,7 @@ describe.each(["alpha-v4.1-flash", "gamma-chat-1-6-251015", "delta-5.3"] as cons
     const streamed = { ...request, stream_options: { include_usage: true } };
     const warnings: unknown[] = [];
     const onEvent = (event: ClientEvent) => {
-      if (event.type === "warning") warnings.push(event.rule);
+      if (event.type === "warning") warnings.push(event.issue.rule);
     };
     const whole = await completeChat(gateway().client, request);
     const stream = await streamChat(gateway({ onEvent }).client, streamed as ChatRequest).result();
