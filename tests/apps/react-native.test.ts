@@ -85,7 +85,7 @@ describe("with React Native's own fetch", () => {
   test("stop() ends an answer that has not come", async () => {
     const store = createChatStore(clientOf().client, { model: "delta-5.3" });
     const turn = store.send("Tell me of tides [[stall]]");
-    await vi.waitUntil(() => countOf("Tell me of tides") === 1, { timeout: 50_000 });
+    await vi.waitUntil(() => countOf("Tell me of tides") === 1, { timeout: 15_000 });
     store.stop();
     const { outcome, messages } = await turn;
     expect([outcome, messages.at(-1)?.content]).toEqual(["stopped", ""]);

@@ -19,7 +19,8 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
-describe.each(Object.entries(runtimes))("the server on %s", (_, command) => {
+// three processes start and end in each test
+describe.each(Object.entries(runtimes))("the server on %s", { timeout: 90_000 }, (_, command) => {
   /** A server with a folder of its own. It is ended with the test. */
   async function open(env: NodeJS.ProcessEnv = {}) {
     world.emulator.reset();

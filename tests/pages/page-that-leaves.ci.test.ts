@@ -13,7 +13,7 @@ import type { LeavingPage } from "../support/leaving-page.ts";
 
 declare const page: LeavingPage;
 
-const PATIENCE = { timeout: 60_000, interval: 20 };
+const PATIENCE = { interval: 20 };
 const LONG = "Tell me all";
 
 describe.skipIf(!findChromium())("a page that is closed (skipped where there is no Chromium)", () => {
@@ -22,7 +22,7 @@ describe.skipIf(!findChromium())("a page that is closed (skipped where there is 
   const stops: (() => unknown)[] = [];
   beforeAll(async () => {
     html = await builtPage("leaving-page.ts");
-  }, 120_000);
+  });
   afterEach(async () => {
     await context?.close();
     for (const stop of stops.splice(0).reverse()) await stop();

@@ -8,101 +8,107 @@ import { hasChromium, MINUTE } from "../support/studio-suite.ts";
 const ANSWER = `Rivers run to the sea. ${"They carry stones and leaves. ".repeat(40)}That is all of it.`;
 
 /* The page is never loaded again: it says what is lost, and goes on by itself or with one click. */
-describe.skipIf(!hasChromium)("the studio on workerd under fire (skipped where there is no Chromium)", () => {
-  let world: Awaited<ReturnType<typeof startStudioInWorkerd>>;
-  let studio: StudioPage;
-  /** Pauses of the gateway, until it waits for `goOn()`. */
-  let pauses = Number.POSITIVE_INFINITY;
-  let held: Promise<void>;
-  let goOn: () => void;
-  let ahead = 0;
+describe.skipIf(!hasChromium)(
+  "the studio on workerd under fire (skipped where there is no Chromium)",
+  { timeout: 60_000 },
+  () => {
+    let world: Awaited<ReturnType<typeof startStudioInWorkerd>>;
+    let studio: StudioPage;
+    /** Pauses of the gateway, until it waits for `goOn()`. */
+    let pauses = Number.POSITIVE_INFINITY;
+    let held: Promise<void>;
+    let goOn: () => void;
+    let ahead = 0;
 
-  beforeAll(async () => {
-    const clock = {
-      now: () => Date.now() + ahead,
-      async sleep(ms: number, signal?: AbortSignal) {
-        pauses -= 1;
-        const left = new Promise((resolve) => signal?.addEventListener("abort", resolve));
-        await (pauses < 0 ? Promise.race([held, left]) : setTimeout(ms / 10));
-        signal?.throwIfAborted();
-      },
-    };
-    world = await startStudioInWorkerd({ chat: () => ({ content: ANSWER, reasoning: "" }), clock });
-  }, 120_000);
-  afterAll(() => world.close());
-  beforeEach(() => {
-    held = new Promise((resolve) => {
-      goOn = resolve;
+    beforeAll(async () => {
+      const clock = {
+        now: () => Date.now() + ahead,
+        async sleep(ms: number, signal?: AbortSignal) {
+          pauses -= 1;
+          const left = new Promise((resolve) => signal?.addEventListener("abort", resolve));
+          await (pauses < 0 ? Promise.race([held, left]) : setTimeout(ms / 10));
+          signal?.throwIfAborted();
+        },
+      };
+      world = await startStudioInWorkerd({ chat: () => ({ content: ANSWER, reasoning: "" }), clock });
+    }, 120_000);
+    afterAll(() => world.close());
+    beforeEach(() => {
+      held = new Promise((resolve) => {
+        goOn = resolve;
+      });
+      pauses = Number.POSITIVE_INFINITY;
+      world.emulator.reset();
     });
-    pauses = Number.POSITIVE_INFINITY;
-    world.emulator.reset();
-  });
-  afterEach(async () => {
-    goOn();
-    await studio.close();
-  });
+    afterEach(async () => {
+      goOn();
+      await studio.close();
+    });
 
-  /** Asks, and waits until the gateway holds the answer in its middle. */
-  async function askAndHold(): Promise<void> {
-    pauses = 40;
-    await studio.ask("Where do rivers go?");
-    await expect.poll(() => pauses).toBeLessThan(0);
-    await studio.answer().getByText("Rivers run to the sea").waitFor();
-  }
-  const regenerate = () => studio.answer().getByRole("button", { name: "Regenerate" });
-  const alert = () => studio.page.getByRole("alert");
-
-  test("an answer whose proxy is killed is not whole, and one click gets all of it after the restart", async () => {
-    studio = await openStudio(await sharedBrowser(), `${world.address}/#/chat`);
-    await askAndHold();
-    await world.killWorker();
-    await world.restartWorker();
-    await alert().getByRole("button", { name: "Try again" }).waitFor();
-    await studio.settled();
-    await studio.answer().getByText("Rivers run to the sea").waitFor();
-    pauses = Number.POSITIVE_INFINITY;
-    goOn();
-    await alert().getByRole("button", { name: "Try again" }).click();
-    await regenerate().waitFor();
-    await studio.answer().getByText("That is all of it.").waitFor();
-    await alert().waitFor({ state: "detached" });
-    expect(world.billed()).toHaveLength(2);
-  });
-
-  test("an answer goes on where a network that flaps has lost it, and is asked for once", async () => {
-    studio = await openStudio(await sharedBrowser(), `${world.address}/#/chat`);
-    await askAndHold();
-    for (let times = 0; times < 3; times += 1) {
-      await studio.page.context().setOffline(true);
-      await studio.page.getByText("No connection · It resumes by itself").waitFor();
-      await expect.poll(() => regenerate().count()).toBe(0);
-      await studio.page.context().setOffline(false);
-      await studio.page.getByText("No connection · It resumes by itself").waitFor({ state: "detached" });
+    /** Asks, and waits until the gateway holds the answer in its middle. */
+    async function askAndHold(): Promise<void> {
+      pauses = 40;
+      await studio.ask("Where do rivers go?");
+      await expect.poll(() => pauses).toBeLessThan(0);
+      await studio.answer().getByText("Rivers run to the sea").waitFor();
     }
-    pauses = Number.POSITIVE_INFINITY;
-    goOn();
-    await regenerate().waitFor();
-    await studio.answer().getByText("That is all of it.").waitFor();
-    await expect.poll(() => alert().count()).toBe(0);
-    // the connection was lost, and the answer read on behind its last event
-    expect(studio.seen.some((text) => text.includes("last-event-id"))).toBe(true);
-    expect(world.billed()).toHaveLength(1);
-  });
+    const regenerate = () => studio.answer().getByRole("button", { name: "Regenerate" });
+    const alert = () => studio.page.getByRole("alert");
 
-  test("a video goes on while the gateway is gone, and is there after its restart", async () => {
-    studio = await openStudio(await sharedBrowser(), `${world.address}/#/videos`);
-    const { page } = studio;
-    await page.getByRole("textbox", { name: "Prompt", exact: true }).fill("A reef at dawn");
-    await page.getByRole("button", { name: "Generate", exact: true }).click();
-    const card = page.getByRole("article", { name: "A reef at dawn", exact: true });
-    await card.getByRole("progressbar", { name: "Progress", exact: true }).waitFor();
-    await expect.poll(() => world.billed().length).toBe(1);
-    const refusals = await world.stopGateway();
-    await expect.poll(refusals, { timeout: 60_000 }).toBeGreaterThan(0);
-    await expect.poll(() => card.getByRole("progressbar", { name: "Progress", exact: true }).count()).toBe(1);
-    ahead += 10 * MINUTE;
-    await world.restartGateway();
-    await card.locator("video").waitFor();
-    expect(world.billed()).toHaveLength(1);
-  });
-});
+    test("an answer whose proxy is killed is not whole, and one click gets all of it after the restart", async () => {
+      studio = await openStudio(await sharedBrowser(), `${world.address}/#/chat`);
+      await askAndHold();
+      await world.killWorker();
+      await world.restartWorker();
+      await alert().getByRole("button", { name: "Try again" }).waitFor();
+      await studio.settled();
+      await studio.answer().getByText("Rivers run to the sea").waitFor();
+      pauses = Number.POSITIVE_INFINITY;
+      goOn();
+      await alert().getByRole("button", { name: "Try again" }).click();
+      await regenerate().waitFor();
+      await studio.answer().getByText("That is all of it.").waitFor();
+      await alert().waitFor({ state: "detached" });
+      expect(world.billed()).toHaveLength(2);
+    });
+
+    test("an answer goes on where a network that flaps has lost it, and is asked for once", async () => {
+      studio = await openStudio(await sharedBrowser(), `${world.address}/#/chat`);
+      await askAndHold();
+      for (let times = 0; times < 3; times += 1) {
+        await studio.page.context().setOffline(true);
+        await studio.page.getByText("No connection · It resumes by itself").waitFor();
+        await expect.poll(() => regenerate().count()).toBe(0);
+        await studio.page.context().setOffline(false);
+        await studio.page.getByText("No connection · It resumes by itself").waitFor({ state: "detached" });
+      }
+      pauses = Number.POSITIVE_INFINITY;
+      goOn();
+      await regenerate().waitFor();
+      await studio.answer().getByText("That is all of it.").waitFor();
+      await expect.poll(() => alert().count()).toBe(0);
+      // the connection was lost, and the answer read on behind its last event
+      expect(studio.seen.some((text) => text.includes("last-event-id"))).toBe(true);
+      expect(world.billed()).toHaveLength(1);
+    });
+
+    test("a video goes on while the gateway is gone, and is there after its restart", async () => {
+      studio = await openStudio(await sharedBrowser(), `${world.address}/#/videos`);
+      const { page } = studio;
+      await page.getByRole("textbox", { name: "Prompt", exact: true }).fill("A reef at dawn");
+      await page.getByRole("button", { name: "Generate", exact: true }).click();
+      const card = page.getByRole("article", { name: "A reef at dawn", exact: true });
+      await card.getByRole("progressbar", { name: "Progress", exact: true }).waitFor();
+      await expect.poll(() => world.billed().length).toBe(1);
+      const refusals = await world.stopGateway();
+      await expect.poll(refusals).toBeGreaterThan(0);
+      await expect
+        .poll(() => card.getByRole("progressbar", { name: "Progress", exact: true }).count())
+        .toBe(1);
+      ahead += 10 * MINUTE;
+      await world.restartGateway();
+      await card.locator("video").waitFor();
+      expect(world.billed()).toHaveLength(1);
+    });
+  },
+);

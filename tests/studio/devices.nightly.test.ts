@@ -9,233 +9,237 @@ import { openStudio, type StudioPage } from "../support/studio-page.ts";
 const PNG =
   "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
-describe.skipIf(!findChromium())("the room of devices in Chromium (skipped where there is none)", () => {
-  let server: QuickStudio;
-  let browser: Browser;
-  let studio: StudioPage;
-  let page: Page;
-  let laptop: FrameLocator;
-  let phone: FrameLocator;
-  /** Browsers of guests. */
-  let contexts: BrowserContext[] = [];
+describe.skipIf(!findChromium())(
+  "the room of devices in Chromium (skipped where there is none)",
+  { timeout: 120_000 },
+  () => {
+    let server: QuickStudio;
+    let browser: Browser;
+    let studio: StudioPage;
+    let page: Page;
+    let laptop: FrameLocator;
+    let phone: FrameLocator;
+    /** Browsers of guests. */
+    let contexts: BrowserContext[] = [];
 
-  beforeAll(async () => {
-    const picture = Uint8Array.from(Buffer.from(PNG, "base64"));
-    // a slow page sees that a tool runs, too
-    const durations = { imageMs: 6000 };
-    [server, browser] = await Promise.all([
-      startQuickStudio({ picture, durations, speed: 20, hasDevices: true }),
-      sharedBrowser(),
-    ]);
-  }, 60_000);
-  afterAll(() => server.close());
-  beforeEach(async () => {
-    studio = await openStudio(browser, `${server.address}/#/devices`);
-    page = studio.page;
-    laptop = page.frameLocator("iframe[title=Laptop]");
-    phone = page.frameLocator("iframe[title=Phone]");
-  });
-  afterEach(async () => {
-    for (const context of contexts) await context.close();
-    contexts = [];
-    await studio.close();
-    expect(studio.problems).toEqual([]);
-  });
+    beforeAll(async () => {
+      const picture = Uint8Array.from(Buffer.from(PNG, "base64"));
+      // a slow page sees that a tool runs, too
+      const durations = { imageMs: 6000 };
+      [server, browser] = await Promise.all([
+        startQuickStudio({ picture, durations, speed: 20, hasDevices: true }),
+        sharedBrowser(),
+      ]);
+    }, 60_000);
+    afterAll(() => server.close());
+    beforeEach(async () => {
+      studio = await openStudio(browser, `${server.address}/#/devices`);
+      page = studio.page;
+      laptop = page.frameLocator("iframe[title=Laptop]");
+      phone = page.frameLocator("iframe[title=Phone]");
+    });
+    afterEach(async () => {
+      for (const context of contexts) await context.close();
+      contexts = [];
+      await studio.close();
+      expect(studio.problems).toEqual([]);
+    });
 
-  async function signIn(name: string): Promise<void> {
-    await page.getByRole("textbox", { name: "Name" }).fill(name);
-    await page.keyboard.press("Enter");
-  }
-  async function ask(device: FrameLocator, text: string): Promise<void> {
-    await device.getByRole("textbox", { name: "Message" }).fill(text);
-    await device.getByRole("button", { name: "Send" }).click();
-  }
-  const last = (device: FrameLocator) =>
-    device.getByRole("list", { name: "Messages" }).getByRole("listitem").last();
-  const settled = (device: FrameLocator) =>
-    device.getByRole("button", { name: "Stop" }).waitFor({ state: "detached" });
-  /** The pictures of schedules that the gateway was asked for in this test. */
-  const madePictures = () =>
-    server
-      .created("/v1/images/generations")
-      .filter((body) => (body as { prompt: string }).prompt.startsWith("Misty mountains"));
-  /** Asks something, and plans a picture on the phone. */
-  async function plan(time: string): Promise<void> {
-    await ask(phone, "Tell me about rivers");
-    await settled(phone);
-    await phone.getByRole("button", { name: "Schedules" }).click();
-    await phone.getByText("No schedules.").waitFor();
-    await phone.getByRole("button", { name: time }).click();
-  }
-  /** Makes a link on the laptop, and follows it in another browser by another name. */
-  async function join(access: "read" | "write", name: string): Promise<Page> {
-    await laptop.getByRole("button", { name: "Share" }).click();
-    await laptop.getByRole("button", { name: `Link to ${access}` }).click();
-    const guest = await openLink();
-    await guest.getByRole("textbox", { name: "Name" }).fill(name);
-    await guest.getByRole("button", { name: "Join the chat" }).click();
-    await guest.getByRole("textbox", { name: "Message" }).waitFor();
-    return guest;
-  }
-  async function openLink(): Promise<Page> {
-    const address = await laptop.getByRole("link", { name: /^Join/ }).getAttribute("href");
-    const context = await browser.newContext();
-    contexts.push(context);
-    const guest = await context.newPage();
-    await guest.goto(address ?? "");
-    return guest;
-  }
-  const button = (name: string) => page.getByRole("button", { name, exact: true });
-
-  test("An answer that the laptop asked for streams on the phone, which stops it", async () => {
-    await signIn("ada");
-    await ask(laptop, "Tell me about rivers [[stall]]");
-    await last(phone)
-      .getByText(/^Server\s+\S+ \S+/)
-      .or(last(phone).filter({ hasText: /Server\S+ \S+/ }))
-      .first()
-      .waitFor();
-    await phone.getByText("Other device").waitFor();
-    await phone.getByText("The server is working…").waitFor();
-    await phone.getByRole("button", { name: "Stop" }).click();
-    for (const device of [laptop, phone])
-      await device.getByRole("button", { name: "Stop" }).waitFor({ state: "detached" });
-  });
-
-  test("A tool that is approved on the phone runs while both are closed", async () => {
-    await signIn("grace");
-    await ask(laptop, 'Use the tool make_image for "a reef"');
-    await phone.getByRole("button", { name: "Approve" }).click();
-    await laptop.getByText("Running…").waitFor();
-    await button("Close the laptop").click();
-    await button("Close the phone").click();
-    await expect.poll(() => page.getByText("Closed. The server goes on.").count()).toBe(2);
-    await button("Open the phone").click();
-    await phone.getByRole("img", { name: "Made on the server" }).waitFor();
-    expect(server.created("/v1/images/generations")).toHaveLength(1);
-  });
-
-  test("A device without a network keeps what is written, and asks the server later", async () => {
-    await signIn("joan");
-    await ask(laptop, "Tell me about rivers");
-    await phone.getByText("Other device").waitFor();
-    for (const device of [laptop, phone])
-      await device.getByRole("button", { name: "Stop" }).waitFor({ state: "detached" });
-    await phone.getByRole("button", { name: "Go offline" }).click();
-    await ask(phone, "Tell me about lakes");
-    await phone.getByText("Offline. Not all is sent.").waitFor();
-    // the turn is handed over some times more before the phone gives it up
-    await settled(phone);
-    await phone.getByRole("button", { name: "Go online" }).click();
-    await phone.getByRole("button", { name: "Try again" }).click();
-    await laptop.getByText("Tell me about lakes").last().waitFor();
-  });
-
-  test("A user who has signed out leaves nothing in this browser", async () => {
-    await signIn("mary");
-    await ask(laptop, "Tell me about rivers");
-    await phone.getByRole("button", { name: /rivers/ }).waitFor();
-    await button("Sign out mary").click();
-    const stored = () =>
-      page.evaluate(async () => {
-        const names = (await indexedDB.databases()).map(({ name }) => name);
-        return JSON.stringify([names, Object.entries(localStorage)]);
-      });
-    await expect.poll(stored).not.toContain("mary");
-    await signIn("other");
-    await laptop.getByRole("button", { name: /server-sent/ }).waitFor();
-  });
-
-  test("A picture that the phone plans is made with both closed, and is on both", async () => {
-    await signIn("edsger");
-    await plan("In 5 seconds");
-    await phone.getByText(/^Once at /).waitFor();
-    await button("Close the laptop").click();
-    await button("Close the phone").click();
-    await expect.poll(madePictures, { timeout: 60_000 }).toHaveLength(1);
-    for (const [device, name] of [
-      [laptop, "laptop"],
-      [phone, "phone"],
-    ] as const) {
-      await button(`Open the ${name}`).click();
-      await device.getByRole("img", { name: "Made on the server" }).waitFor();
-      await device.getByText(/^Misty mountains at dawn/).waitFor();
+    async function signIn(name: string): Promise<void> {
+      await page.getByRole("textbox", { name: "Name" }).fill(name);
+      await page.keyboard.press("Enter");
     }
-    await phone.getByRole("button", { name: "Schedules" }).click();
-    await phone.getByText("No schedules.").waitFor();
-    expect(madePictures()).toHaveLength(1);
-  });
-
-  test("A schedule of each morning is in the list of both, and either removes it", async () => {
-    await signIn("barbara");
-    await plan("Each morning at 08:00");
-    await laptop.getByRole("button", { name: "Schedules" }).click();
-    await laptop.getByText("Each day at 08:00").waitFor();
-    await phone.getByRole("button", { name: "Remove: Each day at 08:00" }).click();
-    await phone.getByText("No schedules.").waitFor();
-    await laptop.getByRole("button", { name: "Schedules" }).click();
-    await laptop.getByRole("button", { name: "Schedules" }).click();
-    await laptop.getByText("No schedules.").waitFor();
-  });
-
-  test("A guest with a link to read sees the chat live with its authors, and can't write", async () => {
-    await signIn("alan");
-    await laptop.getByRole("button", { name: "Share" }).click();
-    await laptop.getByText("Ask something first.").waitFor();
-    await laptop.getByRole("button", { name: "Share" }).click();
-    await ask(laptop, "Tell me about rivers");
-    const guest = await join("read", "bob");
-    await guest.getByText("Tell me about rivers").last().waitFor();
-    await guest.getByText("alan", { exact: true }).waitFor();
-    await guest.getByText("You can read this chat, not write in it.").waitFor();
-    await expect.poll(() => guest.getByRole("textbox", { name: "Message" }).isDisabled()).toBe(true);
-    await expect.poll(() => guest.getByRole("button", { name: "Send" }).isDisabled()).toBe(true);
-    await expect.poll(() => guest.getByRole("button", { name: "Share" }).count()).toBe(0);
-    await settled(laptop);
-    await ask(phone, "Tell me about lakes");
-    await guest.getByText("Tell me about lakes").waitFor();
-    await settled(phone);
-  });
-
-  test("A guest with a link to write asks, and the link that is taken back lets nobody in", async () => {
-    await signIn("donald");
-    await ask(laptop, "Tell me about rivers");
-    await settled(laptop);
-    const guest = await join("write", "eve");
-    await guest.getByRole("textbox", { name: "Message" }).fill("Tell me about lakes");
-    await guest.getByRole("button", { name: "Send" }).click();
-    await phone.getByText("Tell me about lakes").waitFor();
-    await phone.getByText("eve", { exact: true }).waitFor();
-    await settled(phone);
-    await guest.getByRole("button", { name: "Sign out eve" }).click();
-    await guest.getByRole("heading", { name: "Devices" }).waitFor();
-    const late = await openLink();
-    await laptop.getByRole("button", { name: "Take back" }).click();
-    await laptop.getByRole("link", { name: "Join to write" }).waitFor({ state: "detached" });
-    await late.getByRole("button", { name: "Join the chat" }).click();
-    await late.getByRole("alert").waitFor();
-  });
-
-  test.each(["light", "dark"] as const)(
-    "Axe finds nothing in the %s room and on a device",
-    async (colorScheme) => {
-      await page.emulateMedia({ colorScheme });
-      await page.getByRole("textbox", { name: "Name" }).waitFor();
-      expect(await problemsOf(page, undefined)).toEqual([]);
-      await signIn(`axe-${colorScheme}`);
-      await ask(laptop, 'Use the tool make_image for "a reef"');
-      await phone.getByRole("button", { name: "Approve" }).waitFor();
+    async function ask(device: FrameLocator, text: string): Promise<void> {
+      await device.getByRole("textbox", { name: "Message" }).fill(text);
+      await device.getByRole("button", { name: "Send" }).click();
+    }
+    const last = (device: FrameLocator) =>
+      device.getByRole("list", { name: "Messages" }).getByRole("listitem").last();
+    const settled = (device: FrameLocator) =>
+      device.getByRole("button", { name: "Stop" }).waitFor({ state: "detached" });
+    /** The pictures of schedules that the gateway was asked for in this test. */
+    const madePictures = () =>
+      server
+        .created("/v1/images/generations")
+        .filter((body) => (body as { prompt: string }).prompt.startsWith("Misty mountains"));
+    /** Asks something, and plans a picture on the phone. */
+    async function plan(time: string): Promise<void> {
+      await ask(phone, "Tell me about rivers");
+      await settled(phone);
       await phone.getByRole("button", { name: "Schedules" }).click();
-      await phone.getByRole("button", { name: "Each morning at 08:00" }).click();
-      await phone.getByText("Each day at 08:00").waitFor();
-      const guest = await join("read", "bob");
-      await guest.emulateMedia({ colorScheme });
-      await guest.getByText("You can read this chat, not write in it.").waitFor();
-      expect(await problemsOf(guest, undefined)).toEqual([]);
-      for (const width of [1440, 390]) {
-        await page.setViewportSize({ width, height: 844 });
-        expect(await problemsOf(page, undefined)).toEqual([]);
+      await phone.getByText("No schedules.").waitFor();
+      await phone.getByRole("button", { name: time }).click();
+    }
+    /** Makes a link on the laptop, and follows it in another browser by another name. */
+    async function join(access: "read" | "write", name: string): Promise<Page> {
+      await laptop.getByRole("button", { name: "Share" }).click();
+      await laptop.getByRole("button", { name: `Link to ${access}` }).click();
+      const guest = await openLink();
+      await guest.getByRole("textbox", { name: "Name" }).fill(name);
+      await guest.getByRole("button", { name: "Join the chat" }).click();
+      await guest.getByRole("textbox", { name: "Message" }).waitFor();
+      return guest;
+    }
+    async function openLink(): Promise<Page> {
+      const address = await laptop.getByRole("link", { name: /^Join/ }).getAttribute("href");
+      const context = await browser.newContext();
+      contexts.push(context);
+      const guest = await context.newPage();
+      await guest.goto(address ?? "");
+      return guest;
+    }
+    const button = (name: string) => page.getByRole("button", { name, exact: true });
+
+    test("An answer that the laptop asked for streams on the phone, which stops it", async () => {
+      await signIn("ada");
+      await ask(laptop, "Tell me about rivers [[stall]]");
+      await last(phone)
+        .getByText(/^Server\s+\S+ \S+/)
+        .or(last(phone).filter({ hasText: /Server\S+ \S+/ }))
+        .first()
+        .waitFor();
+      await phone.getByText("Other device").waitFor();
+      await phone.getByText("The server is working…").waitFor();
+      await phone.getByRole("button", { name: "Stop" }).click();
+      for (const device of [laptop, phone])
+        await device.getByRole("button", { name: "Stop" }).waitFor({ state: "detached" });
+    });
+
+    test("A tool that is approved on the phone runs while both are closed", async () => {
+      await signIn("grace");
+      await ask(laptop, 'Use the tool make_image for "a reef"');
+      await phone.getByRole("button", { name: "Approve" }).click();
+      await laptop.getByText("Running…").waitFor();
+      await button("Close the laptop").click();
+      await button("Close the phone").click();
+      await expect.poll(() => page.getByText("Closed. The server goes on.").count()).toBe(2);
+      await button("Open the phone").click();
+      await phone.getByRole("img", { name: "Made on the server" }).waitFor();
+      expect(server.created("/v1/images/generations")).toHaveLength(1);
+    });
+
+    test("A device without a network keeps what is written, and asks the server later", async () => {
+      await signIn("joan");
+      await ask(laptop, "Tell me about rivers");
+      await phone.getByText("Other device").waitFor();
+      for (const device of [laptop, phone])
+        await device.getByRole("button", { name: "Stop" }).waitFor({ state: "detached" });
+      await phone.getByRole("button", { name: "Go offline" }).click();
+      await ask(phone, "Tell me about lakes");
+      await phone.getByText("Offline. Not all is sent.").waitFor();
+      // the turn is handed over some times more before the phone gives it up
+      await settled(phone);
+      await phone.getByRole("button", { name: "Go online" }).click();
+      await phone.getByRole("button", { name: "Try again" }).click();
+      await laptop.getByText("Tell me about lakes").last().waitFor();
+    });
+
+    test("A user who has signed out leaves nothing in this browser", async () => {
+      await signIn("mary");
+      await ask(laptop, "Tell me about rivers");
+      await phone.getByRole("button", { name: /rivers/ }).waitFor();
+      await button("Sign out mary").click();
+      const stored = () =>
+        page.evaluate(async () => {
+          const names = (await indexedDB.databases()).map(({ name }) => name);
+          return JSON.stringify([names, Object.entries(localStorage)]);
+        });
+      await expect.poll(stored).not.toContain("mary");
+      await signIn("other");
+      await laptop.getByRole("button", { name: /server-sent/ }).waitFor();
+    });
+
+    test("A picture that the phone plans is made with both closed, and is on both", async () => {
+      await signIn("edsger");
+      await plan("In 5 seconds");
+      await phone.getByText(/^Once at /).waitFor();
+      await button("Close the laptop").click();
+      await button("Close the phone").click();
+      await expect.poll(madePictures, { timeout: 60_000 }).toHaveLength(1);
+      for (const [device, name] of [
+        [laptop, "laptop"],
+        [phone, "phone"],
+      ] as const) {
+        await button(`Open the ${name}`).click();
+        await device.getByRole("img", { name: "Made on the server" }).waitFor();
+        await device.getByText(/^Misty mountains at dawn/).waitFor();
       }
-    },
-  );
-});
+      await phone.getByRole("button", { name: "Schedules" }).click();
+      await phone.getByText("No schedules.").waitFor();
+      expect(madePictures()).toHaveLength(1);
+    });
+
+    test("A schedule of each morning is in the list of both, and either removes it", async () => {
+      await signIn("barbara");
+      await plan("Each morning at 08:00");
+      await laptop.getByRole("button", { name: "Schedules" }).click();
+      await laptop.getByText("Each day at 08:00").waitFor();
+      await phone.getByRole("button", { name: "Remove: Each day at 08:00" }).click();
+      await phone.getByText("No schedules.").waitFor();
+      await laptop.getByRole("button", { name: "Schedules" }).click();
+      await laptop.getByRole("button", { name: "Schedules" }).click();
+      await laptop.getByText("No schedules.").waitFor();
+    });
+
+    test("A guest with a link to read sees the chat live with its authors, and can't write", async () => {
+      await signIn("alan");
+      await laptop.getByRole("button", { name: "Share" }).click();
+      await laptop.getByText("Ask something first.").waitFor();
+      await laptop.getByRole("button", { name: "Share" }).click();
+      await ask(laptop, "Tell me about rivers");
+      const guest = await join("read", "bob");
+      await guest.getByText("Tell me about rivers").last().waitFor();
+      await guest.getByText("alan", { exact: true }).waitFor();
+      await guest.getByText("You can read this chat, not write in it.").waitFor();
+      await expect.poll(() => guest.getByRole("textbox", { name: "Message" }).isDisabled()).toBe(true);
+      await expect.poll(() => guest.getByRole("button", { name: "Send" }).isDisabled()).toBe(true);
+      await expect.poll(() => guest.getByRole("button", { name: "Share" }).count()).toBe(0);
+      await settled(laptop);
+      await ask(phone, "Tell me about lakes");
+      await guest.getByText("Tell me about lakes").waitFor();
+      await settled(phone);
+    });
+
+    test("A guest with a link to write asks, and the link that is taken back lets nobody in", async () => {
+      await signIn("donald");
+      await ask(laptop, "Tell me about rivers");
+      await settled(laptop);
+      const guest = await join("write", "eve");
+      await guest.getByRole("textbox", { name: "Message" }).fill("Tell me about lakes");
+      await guest.getByRole("button", { name: "Send" }).click();
+      await phone.getByText("Tell me about lakes").waitFor();
+      await phone.getByText("eve", { exact: true }).waitFor();
+      await settled(phone);
+      await guest.getByRole("button", { name: "Sign out eve" }).click();
+      await guest.getByRole("heading", { name: "Devices" }).waitFor();
+      const late = await openLink();
+      await laptop.getByRole("button", { name: "Take back" }).click();
+      await laptop.getByRole("link", { name: "Join to write" }).waitFor({ state: "detached" });
+      await late.getByRole("button", { name: "Join the chat" }).click();
+      await late.getByRole("alert").waitFor();
+    });
+
+    test.each(["light", "dark"] as const)(
+      "Axe finds nothing in the %s room and on a device",
+      async (colorScheme) => {
+        await page.emulateMedia({ colorScheme });
+        await page.getByRole("textbox", { name: "Name" }).waitFor();
+        expect(await problemsOf(page, undefined)).toEqual([]);
+        await signIn(`axe-${colorScheme}`);
+        await ask(laptop, 'Use the tool make_image for "a reef"');
+        await phone.getByRole("button", { name: "Approve" }).waitFor();
+        await phone.getByRole("button", { name: "Schedules" }).click();
+        await phone.getByRole("button", { name: "Each morning at 08:00" }).click();
+        await phone.getByText("Each day at 08:00").waitFor();
+        const guest = await join("read", "bob");
+        await guest.emulateMedia({ colorScheme });
+        await guest.getByText("You can read this chat, not write in it.").waitFor();
+        expect(await problemsOf(guest, undefined)).toEqual([]);
+        for (const width of [1440, 390]) {
+          await page.setViewportSize({ width, height: 844 });
+          expect(await problemsOf(page, undefined)).toEqual([]);
+        }
+      },
+    );
+  },
+);

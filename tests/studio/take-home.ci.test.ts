@@ -18,7 +18,7 @@ describe.skipIf(!hasChromium)("the Code tab in Chromium (skipped where there is 
   }, async () => {
     await openCode("React");
     const [download] = await Promise.all([
-      room.page.waitForEvent("download", { timeout: MINUTE }),
+      room.page.waitForEvent("download", { timeout: 40_000 }),
       room.button("Save as project").click(),
     ]);
     expect(download.suggestedFilename()).toBe("sluice-images-react.zip");
@@ -47,7 +47,7 @@ describe.skipIf(!hasChromium)("the Code tab in Chromium (skipped where there is 
     await openCode("Script");
     expect(posts).toEqual([]);
     const [tab] = await Promise.all([
-      context.waitForEvent("page", { timeout: MINUTE }),
+      context.waitForEvent("page", { timeout: 40_000 }),
       room.button("Open in StackBlitz").click(),
     ]);
     await tab.getByText("opened").waitFor();

@@ -64,7 +64,7 @@ describe("a schedule", () => {
     const listed = watched(laptop.storage, list(laptop.client));
     await createSchedule(phone.client, "morning", picture);
     await expect
-      .poll(() => listed.records.get("morning"), { timeout: 60_000 })
+      .poll(() => listed.records.get("morning"), { timeout: 20_000 })
       .toMatchObject({ title: "Morning picture", revision: 0 });
     listed.stop();
   });
@@ -75,7 +75,7 @@ describe("a schedule", () => {
     const collection = `"${laptop.client.scope}"/chat/trip`;
     const stop = laptop.storage.watch(collection, () => {});
     const read = async () => (await laptop.storage.read(collection)).get(`/schedule/${id}`);
-    await expect.poll(read, { timeout: 60_000 }).toMatchObject({ id, nextAt });
+    await expect.poll(read, { timeout: 20_000 }).toMatchObject({ id, nextAt });
     stop();
   });
 
@@ -119,7 +119,7 @@ describe("a schedule", () => {
     const collection = `"${ben.client.scope}"/chat/${id}`;
     const stop = ben.storage.watch(collection, () => {});
     const read = async () => (await ben.storage.read(collection)).get(`/schedule/${made.id}`);
-    await expect.poll(read, { timeout: 60_000 }).toMatchObject({ title: "Morning picture" });
+    await expect.poll(read, { timeout: 20_000 }).toMatchObject({ title: "Morning picture" });
     expect(await read()).not.toHaveProperty("user");
     stop();
   });
