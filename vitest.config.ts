@@ -292,7 +292,6 @@ export default defineConfig({
   test: {
     reporters: process.env["SLUICE_RESULTS"] ? ["./scripts/test/reporter.ts"] : ["default"],
     sequence: { sequencer: Sequencer },
-    tags: [{ name: "long", description: "left to `pnpm test --ci`", timeout: 180_000 }],
     projects: projects.flatMap((project) =>
       inTier(limitTime(checkLeaks(project)), since[String(project.test?.name)]),
     ),
