@@ -1,4 +1,3 @@
-/** @module-tag long */
 import type { Served } from "@sluice/emulator/serve";
 import type { Page } from "playwright";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
