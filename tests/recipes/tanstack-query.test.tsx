@@ -2,7 +2,7 @@ import { GatewayProvider } from "@sluice/react";
 import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { fireEvent, render, screen } from "@testing-library/react";
 import type { FunctionComponent } from "react";
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, expect, onTestFinished, test, vi } from "vitest";
 import { filesOfPage } from "../support/page-files.ts";
 import { openGateway } from "./gateway.ts";
 
@@ -17,6 +17,8 @@ afterEach(() => void vi.useRealTimers());
 
 function show(Page: FunctionComponent<{ text: string }>, text = "") {
   const queries = new QueryClient();
+  // its timers would run for minutes
+  onTestFinished(() => queries.clear());
   const page = (
     <QueryClientProvider client={queries}>
       <GatewayProvider client={gateway.client}>
@@ -32,8 +34,8 @@ const sent = (wanted: string) => gateway.emulator.requests.filter(({ method }) =
 
 test("a film is created once, polled, and shown", async () => {
   const { Films } = await files<{ Films: FunctionComponent }>("films.tsx");
-  const { container } = show(Films);
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  const { container } = show(Films);
   fireEvent.click(screen.getByRole("button", { name: "Film" }));
   const look = async () => {
     await vi.advanceTimersByTimeAsync(10_000);
