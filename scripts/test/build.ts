@@ -29,13 +29,23 @@ export async function buildPackages(): Promise<void> {
     const isBuilt = outputs.every((output) => globSync(output, { cwd: root }).length > 0);
     if (isBuilt && existsSync(stamp) && readFileSync(stamp, "utf8") === hash) return;
     rmSync(stamp, { force: true });
-    await promisify(execFile)("pnpm", ["run", "build"], { cwd: root, maxBuffer: 1e8 }).catch((error) => {
-      const hint = error.code === "ENOENT" ? " (start the tests by npx -y pnpm@12.21.0)" : "";
-      throw new Error(`The build failed${hint}.\n${error.stdout ?? ""}${error.stderr || error.message}`);
-    });
+    await promisify(execFile)("pnpm", ["run", "build"], { cwd: root, env: buildEnv(), maxBuffer: 1e8 }).catch(
+      (error) => {
+        const hint = error.code === "ENOENT" ? " (start the tests by npx -y pnpm@12.21.0)" : "";
+        throw new Error(`The build failed${hint}.\n${error.stdout ?? ""}${error.stderr || error.message}`);
+      },
+    );
     mkdirSync(dirname(stamp), { recursive: true });
     writeFileSync(stamp, hash);
   });
+}
+
+/** The environment without what vitest adds: with NODE_ENV=test the demo would get the development build of React. */
+function buildEnv(): NodeJS.ProcessEnv {
+  const entries = Object.entries(process.env).filter(
+    ([name]) => name !== "NODE_ENV" && !name.startsWith("VITEST"),
+  );
+  return Object.fromEntries(entries);
 }
 
 function hashSources(): string {

@@ -54,8 +54,10 @@ function openDay() {
     now: () => performance.now(),
     sleep(ms: number, signal?: AbortSignal) {
       return new Promise<void>((resolve, reject) => {
-        if (ms < 10_000) setTimeout(resolve, ms);
-        else waiting.add(resolve);
+        if (ms < 10_000) {
+          const timer = setTimeout(resolve, ms);
+          onTestFinished(() => clearTimeout(timer));
+        } else waiting.add(resolve);
         signal?.addEventListener("abort", () => {
           waiting.delete(resolve);
           reject(signal.reason);

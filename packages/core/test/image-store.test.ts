@@ -315,6 +315,7 @@ describe("stop", () => {
     expect([statuses, reported]).toEqual([["pending", "error"], ["AbortError, unknown"]]);
     void store.generate(wreck);
     expect(state().status).toBe("pending");
+    store.stop();
   });
 
   test("aborts the request", async () => {

@@ -242,9 +242,11 @@ test("An answer that nobody reads is kept to its end, however long it takes", as
   vi.useFakeTimers({ toFake: ["setInterval", "Date"] });
   onTestFinished(() => void vi.useRealTimers());
   let send = (_: string) => {};
+  let end = () => {};
   const answer = new ReadableStream<Uint8Array>({
     start(controller) {
       send = (text) => controller.enqueue(new TextEncoder().encode(text));
+      end = () => controller.close();
     },
   });
   const gateway = {
@@ -275,6 +277,7 @@ test("An answer that nobody reads is kept to its end, however long it takes", as
   await first.body?.cancel();
   await vi.advanceTimersByTimeAsync(29_000);
   send(chunk("two") + finish + done);
+  end();
   const id = first.headers.get("x-stream-id");
   const again = await proxy.fetch(new Request(`${url}/streams/${id}`), env);
   expect(await again.text()).toBe(

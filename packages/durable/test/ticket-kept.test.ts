@@ -92,6 +92,9 @@ test.each([
   async (_, path, body) => {
     const error = vi.spyOn(console, "error").mockImplementation(() => {});
     onTestFinished(() => error.mockRestore());
+    // the attempts to settle go on for minutes
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"], shouldAdvanceTime: true });
+    onTestFinished(() => void vi.useRealTimers());
     const tickets: string[] = [];
     const { post, written, upstream } = openProxy(({ rows }) => {
       const text = JSON.stringify(rows);

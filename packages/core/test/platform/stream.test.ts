@@ -670,13 +670,14 @@ describe("reading", () => {
       "cache-control": "no-cache",
     });
     const own = { status: 201, headers: { "cache-control": "private", "x-mine": "1" } };
-    const { status, headers } = await streaming(whole).toResponse(own);
+    const { status, headers, body } = await streaming(whole).toResponse(own);
     expect(status).toBe(201);
     expect(Object.fromEntries(headers)).toEqual({
       "content-type": "text/event-stream; charset=utf-8",
       "cache-control": "private",
       "x-mine": "1",
     });
+    await Promise.all([plain.body?.cancel(), body?.cancel()]);
   });
 
   test("gives chunks with the role once, and with all that the answer has", async () => {
