@@ -1,6 +1,6 @@
 import { appendFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { installChromium } from "./chromium.ts";
 import { readArguments } from "./test/arguments.ts";
 import { recordDurations } from "./test/durations.ts";
@@ -11,6 +11,7 @@ import {
   describeSlowest,
   type FileResult,
   readResults,
+  splitOutput,
 } from "./test/results.ts";
 import { runScript, runVitest } from "./test/run.ts";
 import type { Tier } from "./test/tiers.ts";
@@ -52,6 +53,8 @@ const MAX_RERUNS = 10;
 const CHANGED_REPEATS = 3;
 
 const { mode, repeat: times, isRecording, env, rest } = readArguments(process.argv.slice(2));
+const cache = join(import.meta.dirname, "../node_modules/.cache/sluice");
+rmSync(join(cache, "output.log"), { force: true });
 const folder = mkdtempSync(join(tmpdir(), "sluice-test-"));
 process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
 const failures: string[] = [];
@@ -85,13 +88,20 @@ async function runTier(tier: "quick" | Tier): Promise<void> {
   const read = readResults(results);
   const crashed = runs.filter(({ status }) => status !== 0);
   const failed = read.files.filter((file) => file.failures.length > 0);
-  for (const { output } of runs) if (output) console.log(output);
+  for (const { output } of runs) showOutput(output);
   if (read.ended < count || (crashed.length > 0 && failed.length + read.failures.length === 0))
     failures.push("a run of vitest ended without results");
   failures.push(...read.failures);
   files.push(...read.files);
   if (mode === "ci" && failed.length <= MAX_RERUNS) for (const file of failed) await runAgain(file);
   failures.push(...files.flatMap((file) => file.failures.splice(0)));
+}
+
+/** Prints the errors of a run. What other processes printed goes to a file: workerd tells of each connection that ends. */
+function showOutput(output: string): void {
+  const { errors, stray } = splitOutput(output);
+  if (errors) console.log(errors);
+  appendToCache("output.log", stray);
 }
 
 async function runScripts(tier: "quick" | Tier): Promise<void> {
@@ -121,11 +131,10 @@ async function runAgain(file: FileResult): Promise<void> {
   file.passed = again.files.reduce((sum, { passed }) => sum + passed, 0);
 }
 
-/** Adds flaky tests to the list that CI keeps as an artifact. A test that is on it twice in ten runs is fixed first. */
-function addToFlakyList(lines: readonly string[]): void {
-  const list = join(import.meta.dirname, "../node_modules/.cache/sluice/flaky.txt");
-  mkdirSync(dirname(list), { recursive: true });
-  appendFileSync(list, lines.map((line) => `${new Date().toISOString()} ${line}\n`).join(""));
+/** Adds text to a file that a person may look at, and that CI keeps as an artifact. */
+function appendToCache(name: string, text: string): void {
+  mkdirSync(cache, { recursive: true });
+  appendFileSync(join(cache, name), `${text}\n`);
 }
 
 /** Prints the last lines, of which CI reads the last one. */
@@ -140,7 +149,7 @@ function end(): never {
   if (isRecording && failures.length === 0) recordDurations(collectDurations(files));
   if (times === undefined && passed === 0 && failures.length === 0) failures.push("no test ran");
   for (const line of flaky) console.log(`flaky: ${line}`);
-  if (flaky.length > 0) addToFlakyList(flaky);
+  if (flaky.length > 0) appendToCache("flaky.txt", `${new Date().toISOString()}\n${flaky.join("\n")}`);
   for (const line of failures) console.log(`✗ ${line}`);
   console.log(`${passed} passed, ${failures.length} failed${skipped ? `, ${skipped} skipped` : ""}`);
   process.exit(failures.length > 0 ? 1 : 0);

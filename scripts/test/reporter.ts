@@ -2,7 +2,7 @@ import { appendFileSync } from "node:fs";
 import { relative } from "node:path";
 import type { UserConsoleLog } from "vitest";
 import type { Reporter, SerializedError, TestCase, TestModule, TestRunEndReason, Vitest } from "vitest/node";
-import type { FileResult, RunResult } from "./results.ts";
+import { errorMarks, type FileResult, type RunResult } from "./results.ts";
 
 /**
  * Reports a run to `scripts/test.ts`: a line of JSON for each file in the file that SLUICE_RESULTS names. It prints
@@ -45,7 +45,7 @@ export default class ResultReporter implements Reporter {
     reason: TestRunEndReason,
   ): void {
     for (const error of errors) {
-      this.vitest?.logger.printError(error, { fullStack: true });
+      this.print("outside tests", () => this.vitest?.logger.printError(error, { fullStack: true }));
       write({ failure: `outside tests${describeTest(error)}: ${firstLine(error.message)}` });
     }
     const output = this.printed.get("");
@@ -66,9 +66,15 @@ export default class ResultReporter implements Reporter {
     if (seconds > 0.3) result.slowest.push({ title, seconds });
   }
 
+  /** Prints an error between marks, by which the runner tells it from what other processes print. */
+  private print(title: string, printError: () => void): void {
+    this.vitest?.logger.error(`${errorMarks.start}\n✗ ${title}`);
+    printError();
+    this.vitest?.logger.error(errorMarks.end);
+  }
+
   private failure(title: string, error: SerializedError, of: TestCase | TestModule): string {
-    this.vitest?.logger.error(`\n✗ ${title}`);
-    this.vitest?.logger.printError(error, { project: of.project });
+    this.print(title, () => this.vitest?.logger.printError(error, { project: of.project }));
     return `${title}: ${firstLine(error.message)}`;
   }
 }

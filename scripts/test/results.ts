@@ -14,6 +14,9 @@ export interface FileResult {
   readonly slowest: { readonly title: string; readonly seconds: number }[];
 }
 
+/** Marks around an error that the reporter prints. */
+export const errorMarks = { start: "\x02", end: "\x03" };
+
 /** A line of the results of a run. */
 export type RunResult =
   | { readonly file: FileResult }
@@ -31,6 +34,14 @@ export function readResults(path: string) {
     failures: lines.flatMap((line) => ("failure" in line ? [line.failure] : [])),
     ended: lines.filter((line) => "ended" in line).length,
   };
+}
+
+/** Splits the output of vitest into the errors of its reporter, and what other processes printed. */
+export function splitOutput(output: string): { readonly errors: string; readonly stray: string } {
+  const { start, end } = errorMarks;
+  const [stray = "", ...parts] = output.split(start).map((part) => part.split(end));
+  const errors = parts.map(([error = ""]) => error).join("");
+  return { errors, stray: [...stray, ...parts.flatMap(([, ...rest]) => rest)].join("").trim() };
 }
 
 /** Returns a line for each project. */

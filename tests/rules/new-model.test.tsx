@@ -1,14 +1,18 @@
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { createClient } from "@sluice/core";
 import { GatewayProvider } from "@sluice/react";
 import { createProxy } from "@sluice/worker-proxy";
 import { cleanup, fireEvent, render, screen, waitFor } from "@testing-library/react";
 import type { FunctionComponent } from "react";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from "vitest";
+import { temporaryFolder } from "../support/temporary.ts";
 
 /* A model that is added tomorrow: the examples of the guide as they stand there, through the proxy, to a gateway that knows it. */
 
-const folder = `${import.meta.dirname}/../.tmp/new-model`;
+const folder = temporaryFolder("new-model");
+/** What the proxy prints when it is made: it can't check the fields of one model. */
+const printed: string[] = [];
+const watched = vi.spyOn(console, "error").mockImplementation((line: string) => void printed.push(line));
 const proxy = createProxy({
   baseURL: "https://gateway.example.com",
   apiKey: () => "sk-gateway",
@@ -22,6 +26,7 @@ const proxy = createProxy({
   basePath: "/api",
   fetch: (request) => gateway(request),
 });
+watched.mockRestore();
 const received: unknown[] = [];
 
 async function gateway(request: Request): Promise<Response> {
@@ -58,7 +63,6 @@ const sent = {
 };
 
 beforeAll(() => {
-  mkdirSync(folder, { recursive: true });
   vi.stubGlobal("fetch", (...given: ConstructorParameters<typeof Request>) =>
     proxy.fetch(new Request(...given), {}),
   );
@@ -69,20 +73,15 @@ beforeEach(() => {
 afterEach(cleanup);
 afterAll(() => {
   vi.unstubAllGlobals();
-  rmSync(folder, { recursive: true, force: true });
 });
 
 test("the example of the core sends each request unchanged", async () => {
   const log = vi.spyOn(console, "log").mockImplementation(() => {});
-  const warnings = vi.spyOn(console, "error").mockImplementation(() => {});
   await example("core", "ts");
   expect(received).toEqual([sent.chat, sent.image, sent.chat, sent.image, sent.video]);
   expect(log.mock.calls).toEqual([["7 metres", "https://files.test/reef.png", "7 metres"]]);
-  // the proxy says once that it can't check the fields
-  expect(warnings.mock.calls).toEqual([
-    [expect.stringContaining('"zeta-9-video" is no model of the tables')],
-  ]);
-  vi.restoreAllMocks();
+  expect(printed).toEqual([expect.stringContaining('"zeta-9-video" is no model of the tables')]);
+  log.mockRestore();
 });
 
 test("the example of the hooks sends each request unchanged", async () => {
