@@ -146,7 +146,7 @@ function end(): never {
     const slowest = describeSlowest(files);
     if (slowest.length > 0) console.log(["the slowest tests:", ...slowest].join("\n"));
   }
-  if (isRecording && failures.length === 0) recordDurations(collectDurations(files));
+  if (isRecording) recordDurations(collectDurations(files));
   if (times === undefined && passed === 0 && failures.length === 0) failures.push("no test ran");
   for (const line of flaky) console.log(`flaky: ${line}`);
   if (flaky.length > 0) appendToCache("flaky.txt", `${new Date().toISOString()}\n${flaky.join("\n")}`);

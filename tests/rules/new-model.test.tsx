@@ -26,7 +26,6 @@ const proxy = createProxy({
   basePath: "/api",
   fetch: (request) => gateway(request),
 });
-watched.mockRestore();
 const received: unknown[] = [];
 
 async function gateway(request: Request): Promise<Response> {
@@ -73,6 +72,7 @@ beforeEach(() => {
 afterEach(cleanup);
 afterAll(() => {
   vi.unstubAllGlobals();
+  watched.mockRestore();
 });
 
 test("the example of the core sends each request unchanged", async () => {

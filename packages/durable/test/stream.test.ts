@@ -55,17 +55,20 @@ describe("a stream on a real host", () => {
       const alive = setInterval(() => response.write(chunk("on")), 100);
       response.on("close", () => clearInterval(alive));
     });
-    const response = await ask(chats, { method: "POST", body });
+    const ended = new AbortController();
+    onTestFinished(() => ended.abort());
+    const { signal } = ended;
+    const response = await ask(chats, { method: "POST", body, signal });
     const path = `/v1/chat/streams/${response.headers.get("x-stream-id")}`;
     const leaving = new AbortController();
     for (let nth = 2; nth <= 8; nth += 1)
       expect((await ask(path, { signal: leaving.signal })).status).toBe(200);
-    expect((await ask(path)).status).toBe(429);
+    expect((await ask(path, { signal })).status).toBe(429);
     leaving.abort();
-    let again = await ask(path);
+    let again = await ask(path, { signal });
     await expect
       .poll(async () => {
-        if (again.status === 429) again = await ask(path);
+        if (again.status === 429) again = await ask(path, { signal });
         return again.status;
       })
       .toBe(200);
