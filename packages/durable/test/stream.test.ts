@@ -11,6 +11,13 @@ const body = JSON.stringify({
 const chats = "/v1/chat/completions";
 const events = { "content-type": "text/event-stream" };
 
+/** A reader that leaves when its test ends: an answer that is not read to its end keeps its connection open. */
+function readUntilTestEnds(response: Response) {
+  const reader = readerOf(response);
+  onTestFinished(() => reader.leave().catch(() => {}));
+  return reader;
+}
+
 describe("a stream on a real host", () => {
   let proxy: Awaited<ReturnType<typeof startDurableProxy>>;
   beforeAll(async () => {
@@ -28,11 +35,11 @@ describe("a stream on a real host", () => {
     const client = new AbortController();
     const response = await ask(chats, { method: "POST", body, signal: client.signal });
     const path = `/v1/chat/streams/${response.headers.get("x-stream-id")}`;
-    expect(await readerOf(response).until("one")).toBe(`id: 1\n${chunk("one")}`);
+    expect(await readUntilTestEnds(response).until("one")).toBe(`id: 1\n${chunk("one")}`);
     client.abort();
     const again = await ask(path, { headers: { "last-event-id": "1" } });
     send(chunk("two") + finish + done);
-    expect(await readerOf(again).until("[DONE]")).toBe(
+    expect(await readUntilTestEnds(again).until("[DONE]")).toBe(
       `id: 2\n${chunk("two")}id: 3\n${finish}id: 4\n${done}`,
     );
     expect(upstream.requests).toHaveLength(1);
@@ -45,7 +52,7 @@ describe("a stream on a real host", () => {
     const path = `/v1/chat/streams/${response.headers.get("x-stream-id")}`;
     expect((await ask(path, { method: "DELETE" })).status).toBe(204);
     expect(await upstream.requests[0]?.hungUp).toBe("hung up");
-    expect(await readerOf(response).until("stream_stopped")).toContain("event: error");
+    expect(await readUntilTestEnds(response).until("stream_stopped")).toContain("event: error");
   });
 
   test("counts its readers, also where their connections break", async () => {
@@ -72,7 +79,7 @@ describe("a stream on a real host", () => {
         return again.status;
       })
       .toBe(200);
-    expect(await readerOf(again).until("on")).toContain("id: 1\n");
+    expect(await readUntilTestEnds(again).until("on")).toContain("id: 1\n");
     await ask(path, { method: "DELETE" });
   });
 
@@ -88,7 +95,7 @@ describe("a stream on a real host", () => {
     const headers = { "idempotency-key": "one-question" };
     const response = await ask(chats, { method: "POST", body, headers });
     const path = `/v1/chat/streams/${response.headers.get("x-stream-id")}`;
-    const reader = readerOf(response);
+    const reader = readUntilTestEnds(response);
     await reader.until("9.");
     // it does not fit into the row of the others, which is written
     sent(chunk("large".repeat(299_950)));
@@ -96,7 +103,7 @@ describe("a stream on a real host", () => {
     await kill();
     await start();
     for (const again of [await ask(path), await ask(chats, { method: "POST", body, headers })]) {
-      const text = await readerOf(again).until("never");
+      const text = await readUntilTestEnds(again).until("never");
       expect(text).toContain(`id: 10\n${chunk("9.")}`);
       expect(text).toContain('"code":"stream_interrupted"');
       expect(text).not.toContain("[DONE]");
@@ -110,6 +117,6 @@ test("a stream on a real host ends where the gateway falls silent", async () => 
   onTestFinished(close);
   upstream.answers((response) => response.writeHead(200, events).write(chunk("one")));
   const response = await ask(chats, { method: "POST", body });
-  expect(await readerOf(response).until("never")).toContain("upstream_idle");
+  expect(await readUntilTestEnds(response).until("never")).toContain("upstream_idle");
   expect(await upstream.requests[0]?.hungUp).toBe("hung up");
 });
