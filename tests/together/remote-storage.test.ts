@@ -2,17 +2,20 @@ import { type ChatStore, createChatStore, memoryStorage, type RecordStorage } fr
 import { remoteStorage } from "@sluice/core/remote";
 import { storageContract } from "@sluice/core/testing";
 import { createEmulator } from "@sluice/emulator";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { chat, list, message, openServer, watched } from "../support/conversations-server.ts";
 
 let server: ReturnType<typeof openServer>;
 const stops: (() => void)[] = [];
 beforeEach(() => {
+  // a server looks for readers that left without a word, and here it is gone before
+  vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
   server = openServer();
 });
-afterEach(() => {
+afterEach(async () => {
   for (const stop of stops.splice(0)) stop();
-  return server.close();
+  await server.close();
+  vi.useRealTimers();
 });
 
 type Device = ReturnType<typeof server.device>;

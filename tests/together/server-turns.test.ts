@@ -1,7 +1,12 @@
-import { afterEach, expect, test } from "vitest";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { device, open, stopAll } from "../support/server-turns.ts";
 
-afterEach(stopAll);
+// a server looks for readers that left without a word, and here it is gone before
+beforeEach(() => void vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] }));
+afterEach(async () => {
+  await stopAll();
+  vi.useRealTimers();
+});
 
 const words = Array.from({ length: 60 }, (_, nth) => `word${nth}`).join(" ");
 const PATIENCE = { interval: 20 };
