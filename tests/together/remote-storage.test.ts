@@ -8,8 +8,6 @@ import { chat, list, message, openServer, watched } from "../support/conversatio
 let server: ReturnType<typeof openServer>;
 const stops: (() => void)[] = [];
 beforeEach(() => {
-  // a server looks for readers that left without a word, and here it is gone before
-  vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
   server = openServer();
 });
 afterEach(async () => {
@@ -40,7 +38,13 @@ const kept = async ({ client, storage }: Device) => {
     .toEqual({ isSyncing: false, unsent: 0 });
 };
 
+/** Stops the intervals of a server that looks for readers which left without a word: here the server is gone before. */
+function stopIntervals(): void {
+  beforeEach(() => void vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] }));
+}
+
 describe("a conversation on two devices", () => {
+  stopIntervals();
   test("A message that one device writes comes to the watchers of the other", async () => {
     const [phone, laptop] = [server.device(), server.device()];
     const there = await open(laptop);
@@ -151,6 +155,7 @@ describe("a conversation on two devices", () => {
 });
 
 describe("a device without a network", () => {
+  stopIntervals();
   test("It shows its copy at once, and sends what it has when the network is back", async () => {
     const [phone, laptop] = [server.device(), server.device()];
     const here = await open(phone);
@@ -237,6 +242,7 @@ describe("a device without a network", () => {
 });
 
 describe("a long conversation", () => {
+  stopIntervals();
   test("A new device shows the newest page first, and gets the older ones by itself", async () => {
     const [phone, laptop] = [server.device(), server.device()];
     const here = await open(phone);
@@ -286,6 +292,7 @@ describe("a long conversation", () => {
 });
 
 describe("removing and forgetting", () => {
+  stopIntervals();
   test("The removal of a conversation's record deletes it on the server and on the other device", async () => {
     const [phone, laptop] = [server.device(), server.device()];
     const [here, there] = [await open(phone, phone.storage, list), await open(laptop, laptop.storage, list)];
@@ -337,6 +344,7 @@ describe("removing and forgetting", () => {
 });
 
 describe("locks of all devices", () => {
+  stopIntervals();
   test("One page at a time has a lock, and the other gets it with what was written before", async () => {
     const [phone, laptop] = [server.device(), server.device()];
     await open(laptop);
@@ -373,6 +381,7 @@ describe("locks of all devices", () => {
 });
 
 describe("two tabs of one device", () => {
+  stopIntervals();
   test("One of them follows the server, and both show what comes", async () => {
     const [phone, laptop] = [server.device(), server.device()];
     const [one, other] = [phone.tab(), phone.tab()];
