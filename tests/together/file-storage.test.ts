@@ -28,7 +28,9 @@ describe("The contract in a file", () => {
       appendFile(path(), `${JSON.stringify({ collection, records: [[key, '{"text":"Hel']] })}\n`),
     deadlineMs: 30_000,
   });
-  test.for(cases)("$title", ({ run }, context) => run(context));
+  // a file has no `pass`, and a killed process is tried in `a lock of the file`
+  const applies = cases.filter(({ title }) => !/passes records|has crashed/.test(title));
+  test.for(applies)("$title", ({ run }, context) => run(context));
 });
 
 test("records are there after a restart, and removed ones are not", async () => {

@@ -425,7 +425,11 @@ describe("the contract of a storage, for chats on the server", () => {
       },
     };
   };
-  for (const { title, run } of storageContract({ create: tabs })) test(title, run);
+  // the options of these cases are for storages of one device
+  const cases = storageContract({ create: tabs }).filter(
+    ({ title }) => !/damaged record|can't be reached|has crashed/.test(title),
+  );
+  for (const { title, run } of cases) test(title, run);
 });
 
 describe("chats", () => {
