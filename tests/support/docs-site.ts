@@ -29,12 +29,11 @@ const generated = [
 ];
 
 /**
- * Builds the site, unless `pnpm test` has built it for this run, or it was built from the same files before. Test processes
+ * Builds the site, unless it was built from the same files before. Test processes
  * take turns, because all of them use one folder. Rejects with what the build printed if it fails, as it does on a dead
  * link.
  */
 export async function buildSite(): Promise<void> {
-  if (process.env["SLUICE_SITE"] === "built") return;
   await inTurn(join(import.meta.dirname, "../.tmp/docs-site.lock"), async () => {
     const stamp = join(siteFolder, ".sources");
     const hash = hashOfSources();
