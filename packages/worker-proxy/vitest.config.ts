@@ -30,7 +30,7 @@ export default defineConfig({
         plugins: [cloudflareTest({ miniflare: worker })],
         test: {
           name: "worker-proxy-workerd",
-          include: ["test/**/*.workerd.*"],
+          include: ["test/**/*.workerd.test.ts"],
           testTimeout,
         },
       },

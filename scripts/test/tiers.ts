@@ -3,6 +3,7 @@
  * `x.nightly.test.ts` at night. SLUICE_TIER chooses one; without it, as in `pnpm exec vitest`, all files run.
  */
 
+import { globSync } from "node:fs";
 import type { ViteUserConfig } from "vitest/config";
 
 /** A tier of the tests. Each one runs only its own files. */
@@ -24,7 +25,7 @@ export const isNightly = chosen === "nightly";
 /** True in the tiers after `pnpm test`. */
 export const isLaterTier = chosen === "ci" || chosen === "nightly";
 
-/** A project with the files of the chosen tier; none where it first runs in a later one. */
+/** A project with the files of the chosen tier; none where it has no such files. */
 export function inTier<Project extends ViteUserConfig>(project: Project, since: Tier = "test"): Project[] {
   if (chosen && tiers.indexOf(chosen) < tiers.indexOf(since)) return [];
   const run = tiers.filter(
@@ -33,6 +34,8 @@ export function inTier<Project extends ViteUserConfig>(project: Project, since: 
   const left = tiers.filter((tier) => tier !== "test" && !run.includes(tier));
   const include = run.flatMap((tier) => (project.test?.include ?? []).map((glob) => globOf(glob, tier)));
   const exclude = [...(project.test?.exclude ?? []), ...left.map((tier) => `**/*.${tier}.test.*`)];
+  const cwd = project.test?.root ?? project.root ?? process.cwd();
+  if (globSync(include, { cwd, exclude: ["**/node_modules/**", ...exclude] }).length === 0) return [];
   return [{ ...project, test: { ...project.test, include, exclude } }];
 }
 

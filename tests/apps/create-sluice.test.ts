@@ -5,7 +5,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, describe, expect, test } from "vitest";
 
-/* Folders as the built command leaves them. `new-apps.ci.test.ts` installs and runs them. */
+/* Folders as the built command leaves them. `new-apps.nightly.test.ts` installs and runs them. */
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 const command = join(root, "packages/create-sluice/dist/cli.js");

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { readerOf } from "../../packages/worker-proxy/test/support/event-stream.ts";
 import { startMiniflare } from "../../packages/worker-proxy/test/support/miniflare.ts";
 import { chunk, done, finish, startUpstream } from "../../packages/worker-proxy/test/support/upstream.ts";
@@ -15,6 +15,8 @@ let gateway: Awaited<ReturnType<typeof startUpstream>>;
 const running: { dispose(): Promise<void> }[] = [];
 
 beforeEach(async () => {
+  // the Workers log each answer as an event
+  vi.spyOn(console, "log").mockImplementation(() => {});
   registry = await mkdtemp(join(tmpdir(), "sluice-registry-"));
   gateway = await startUpstream();
 });
@@ -22,6 +24,7 @@ afterEach(async () => {
   for (const one of running.splice(0)) await one.dispose();
   gateway.close();
   await rm(registry, { recursive: true });
+  vi.restoreAllMocks();
 });
 
 /** Starts one of the Workers, and returns its address. */

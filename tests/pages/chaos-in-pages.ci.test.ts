@@ -5,6 +5,7 @@ import { createProxy } from "@sluice/worker-proxy";
 import type { BrowserContext, Page } from "playwright";
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { stoppedClock } from "../../packages/core/test/support/gateway.js";
+import { expectLog } from "../../packages/worker-proxy/test/support/expected-log.ts";
 import { findChromium } from "../../scripts/chromium.ts";
 import { sharedBrowser } from "../support/browser.ts";
 import { builtPage } from "../support/built-page.js";
@@ -23,6 +24,7 @@ describe.skipIf(!findChromium())("pages without a reload (skipped where there is
   let context: BrowserContext;
   let world: Awaited<ReturnType<typeof openWorld>>;
 
+  expectLog("502 upstream_unreachable");
   beforeAll(async () => {
     html = { "/chat": await builtPage("chat-page.ts"), "/video": await builtPage("video-page.ts") };
   }, 120_000);
