@@ -64,13 +64,18 @@ export function installChromium(): string | undefined {
   const packages = ["chromium", "fonts-noto-color-emoji"];
   if (process.getuid?.() !== 0 || !existsSync("/usr/bin/apt-get")) {
     const line = `No Chromium: the browser tests do not run. Install one (apt install ${packages.join(" ")}), or set CHROMIUM to its path.`;
-    console.log(process.stdout.isTTY ? `\x1b[33m⚠ ${line}\x1b[39m` : `⚠ ${line}`);
+    console.log(yellow(`⚠ ${line}`));
     return undefined;
   }
   console.log(`No Chromium: apt-get install ${packages.join(" ")}`);
   apt("update", "-qq");
   apt("install", "-y", "-qq", "--no-install-recommends", ...packages);
   return findChromium();
+}
+
+/** Colors a line of a terminal. */
+export function yellow(line: string): string {
+  return process.stdout.isTTY ? `\x1b[33m${line}\x1b[39m` : line;
 }
 
 function apt(...args: string[]): void {

@@ -1,13 +1,14 @@
 import { appendFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
-import { installChromium } from "./chromium.ts";
+import { installChromium, yellow } from "./chromium.ts";
 import { readArguments } from "./test/arguments.ts";
 import { recordDurations } from "./test/durations.ts";
 import { repeatFiles } from "./test/repeat.ts";
 import {
   collectDurations,
   describeProjects,
+  describeSkips,
   describeSlowest,
   type FileResult,
   readResults,
@@ -140,7 +141,7 @@ function appendToCache(name: string, text: string): void {
 /** Prints the last lines, of which CI reads the last one. */
 function end(): never {
   const passed = files.reduce((sum, file) => sum + file.passed, 0);
-  const skipped = files.reduce((sum, file) => sum + file.skipped, 0);
+  const skipped = files.reduce((sum, file) => sum + file.skipped.length, 0);
   if (files.length > 0) {
     for (const line of describeProjects(files)) console.log(line);
     const slowest = describeSlowest(files);
@@ -148,6 +149,7 @@ function end(): never {
   }
   if (isRecording) recordDurations(collectDurations(files));
   if (times === undefined && passed === 0 && failures.length === 0) failures.push("no test ran");
+  for (const line of describeSkips(files)) console.log(yellow(line));
   for (const line of flaky) console.log(`flaky: ${line}`);
   if (flaky.length > 0) appendToCache("flaky.txt", `${new Date().toISOString()}\n${flaky.join("\n")}`);
   for (const line of failures) console.log(`✗ ${line}`);

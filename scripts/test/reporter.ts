@@ -30,7 +30,7 @@ export default class ResultReporter implements Reporter {
       file: relative(".", module.moduleId),
       seconds: readSeconds(module),
       passed: 0,
-      skipped: 0,
+      skipped: [],
       failures: module.errors().map((error) => this.failure(file, error, module)),
       slowest: [],
     };
@@ -63,7 +63,8 @@ export default class ResultReporter implements Reporter {
       for (const error of errors) result.failures.push(this.failure(title, error, test));
     } else if (output) result.failures.push(`${title}: ${output}`);
     else if (state === "passed") result.passed++;
-    else if (test.options.mode !== "skip" || !isFiltered(this.vitest)) result.skipped++;
+    else if (!isFiltered(this.vitest))
+      result.skipped.push(test.parent.type === "suite" ? test.parent.fullName : test.name);
     const seconds = (test.diagnostic()?.duration ?? 0) / 1000;
     if (seconds > 0.3) result.slowest.push({ title, seconds });
   }

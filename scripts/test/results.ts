@@ -7,7 +7,8 @@ export interface FileResult {
   readonly file: string;
   readonly seconds: number;
   passed: number;
-  skipped: number;
+  /** The suite, or the title, of each skipped test. */
+  readonly skipped: string[];
   /** A line for each failed test: project, file, title and the first line of its error. */
   readonly failures: string[];
   /** The ten slowest tests over 300 ms. */
@@ -53,6 +54,14 @@ export function describeProjects(files: readonly FileResult[]): string[] {
     const counts = `${passed} passed${failed ? `, ${failed} failed` : ""}`;
     return `${failed ? "✗" : "✓"} ${project}: ${counts} in ${own.length} files, ${seconds} s`;
   });
+}
+
+/** Returns a line that says what was skipped, if anything was. */
+export function describeSkips(files: readonly FileResult[]): string[] {
+  const titles = files.flatMap(({ skipped }) => skipped);
+  const names = [...new Set(titles)];
+  const more = names.length > 4 ? ` and ${names.length - 4} more` : "";
+  return titles.length > 0 ? [`⚠ ${titles.length} skipped: ${names.slice(0, 4).join("; ")}${more}`] : [];
 }
 
 /** Returns a line for each of the ten slowest tests. */
