@@ -45,9 +45,19 @@ const scripts: Readonly<Record<"quick" | Tier, readonly (readonly string[])[]>> 
     ["simulate", "--put-back"],
     ["soak", "--minutes", "10"],
     ["mutate", "packages/core/src", "--sample", "40"],
-    ["test", "--repeat", "5"],
+    ["test", "--repeat", "3", "tests/together", "tests/pages"],
   ],
 };
+/** Random tests of the other tiers, which run longer at night. */
+const searches: readonly { readonly runs: string; readonly args: readonly string[] }[] = [
+  { runs: "2000", args: ["--project", "simulation", "properties", "any-json"] },
+  { runs: "2000", args: ["--project", "rules", "emulator-schemas", "json-schemas"] },
+  { runs: "2000", args: ["--project", "worker-proxy", "fuzz"] },
+  {
+    runs: "400",
+    args: ["--project", "simulation", "simulation.test", "device-simulation", "upload-simulation"],
+  },
+];
 /** Files above which a second run would prove nothing: something is broken. */
 const MAX_RERUNS = 10;
 /** Repeats of the test files that a change touches, in CI. */
@@ -68,6 +78,7 @@ if (failures.length > 0) end();
 if (times !== undefined) await repeat(times, rest);
 else {
   await runTier(mode === "ci" ? "test" : mode);
+  if (mode === "nightly" && rest.length === 0) await runSearches();
   if (mode === "ci" && failures.length === 0) await runTier("ci");
   if (mode === "ci" && failures.length === 0) await repeat(CHANGED_REPEATS, []);
 }
@@ -84,7 +95,7 @@ async function runTier(tier: "quick" | Tier): Promise<void> {
   const shards = Array.from({ length: count }, (_, nth) =>
     runVitest([...args, "--shard", `${nth + 1}/${count}`, "--maxWorkers", "1"], runEnv),
   );
-  if (isWhole) await runScripts(tier);
+  if (isWhole && tier !== "nightly") await runScripts(tier);
   const runs = await Promise.all(shards);
   const read = readResults(results);
   const crashed = runs.filter(({ status }) => status !== 0);
@@ -111,6 +122,21 @@ async function runScripts(tier: "quick" | Tier): Promise<void> {
     console.log(line);
     if (failure) failures.push(failure);
   }
+}
+
+/** Runs the random tests for longer, and then the scripts of the night, of which one changes the sources. */
+async function runSearches(): Promise<void> {
+  for (const [nth, { runs, args }] of searches.entries()) {
+    const results = join(folder, `search-${nth}.jsonl`);
+    writeFileSync(results, "");
+    const { output } = await runVitest(args, { SLUICE_RUNS: runs, ...env, SLUICE_RESULTS: results });
+    showOutput(output);
+    const read = readResults(results);
+    if (read.ended === 0) failures.push(`${args.join(" ")} ended without results`);
+    files.push(...read.files);
+    failures.push(...read.failures, ...read.files.flatMap((file) => file.failures));
+  }
+  await runScripts("nightly");
 }
 
 async function repeat(count: number, chosen: readonly string[]): Promise<void> {

@@ -1,4 +1,4 @@
-import { execFileSync, spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
@@ -51,11 +51,16 @@ export async function repeatFiles(
   return { line, failures: [...counts].map(([name, count]) => `${name}: failed ${count} of ${times}`) };
 }
 
-/** Lists the test files that the change touches: since the base branch of a pull request, else in the last commit. */
+/**
+ * Lists the test files that the change touches: since the base branch of a pull request, else in the last commit. A clone
+ * without that history has none.
+ */
 function listChangedTests(): string[] {
   const base = process.env["GITHUB_BASE_REF"];
   const since = base ? `origin/${base}...HEAD` : "HEAD^";
-  const names = execFileSync("git", ["diff", "--name-only", "--diff-filter=d", since], { encoding: "utf8" });
-  const tests = names.split("\n").filter((name) => /\.test\.tsx?$/.test(name));
+  const { stdout } = spawnSync("git", ["diff", "--name-only", "--diff-filter=d", since], {
+    encoding: "utf8",
+  });
+  const tests = stdout.split("\n").filter((name) => /\.test\.tsx?$/.test(name));
   return tests.filter((name) => !name.includes(".nightly.")).slice(0, MAX_CHANGED);
 }
