@@ -3,49 +3,58 @@ import type { AddressInfo, Server, Socket } from "node:net";
 import { afterAll, beforeEach, onTestFinished } from "vitest";
 
 /*
- * Setup file of every project that runs in Node. A test that ends with a running interval, or with a timer of more than
- * two seconds, fails. A test that opened a server, socket, watcher, worker or child process which is still open after the last hook of its file fails the file,
- * with the test's name: a file may share what its first test opened.
+ * Setup file of every project that runs in Node. It fails a file in which a server, socket, watcher, worker, child process,
+ * interval or timer of more than two seconds is still there after the last hook, and names the test that started it. The
+ * file is looked at and not each test: tests may share a server, and a store takes a second to leave its gateway.
  */
 
-/** Time for closed sockets and ended processes to disappear. */
+/** Time for closed sockets, ended processes and stores that were left. */
 const GRACE_MS = 2000;
 
-/** Tests that opened the handles of this file; "a hook" for those that no test opened. */
+/** The running test, or "a hook". */
+let opener = "a hook";
+/** Tests that opened the handles of this file. */
 const openers = new Map<object, string>();
 const known = new Set<object>([...readHandles(), ...readShared()]);
-/** Timers that the running test started, with the place in the code. */
-const timers = new Map<NodeJS.Timeout, Error>();
+/** Timers of this file, with the place in the code and the test that started them. */
+const timers = new Map<NodeJS.Timeout, { readonly started: Error; readonly opener: string }>();
 const realSetTimeout = watchTimers("setTimeout");
 watchTimers("setInterval");
 
 beforeEach(({ task }) => {
-  noteHandles("a hook");
-  timers.clear();
-  // The first hook that a test registers runs last.
-  onTestFinished(async () => {
-    noteHandles(task.name);
-    const readRunning = () => [...timers].filter(([timer]) => isRunning(timer));
-    if (task.concurrent || (await isGone(() => readRunning().length === 0))) return;
-    const places = new Set(readRunning().map(([, started]) => findPlace(started)));
-    throw new Error(`Timers still run after the test, started at ${[...places].join(", ")}. Clear them.`);
+  noteHandles();
+  opener = task.name;
+  // the first hook that a test registers runs last
+  onTestFinished(() => {
+    noteHandles();
+    opener = "a hook";
   });
 });
 
 afterAll(async () => {
-  noteHandles("a hook");
-  const readLeaks = () => readHandles().filter((handle) => openers.has(handle) && !readShared().has(handle));
+  noteHandles();
   if (await isGone(() => readLeaks().length === 0)) return;
-  const lines = readLeaks().map((handle) => `${describeHandle(handle)}, opened in "${openers.get(handle)}"`);
-  throw new Error(`Still open after the file: ${lines.join("; ")}. Close it in the test or in afterAll.`);
+  throw new Error(
+    `Still open after the file: ${readLeaks().join("; ")}. Close it in the test or in afterAll.`,
+  );
 });
+
+/** Returns a line for each handle and timer that is left. */
+function readLeaks(): string[] {
+  const handles = readHandles().filter((handle) => openers.has(handle) && !readShared().has(handle));
+  const running = [...timers].filter(([timer]) => isRunning(timer));
+  return [
+    ...handles.map((handle) => `${describeHandle(handle)}, opened in "${openers.get(handle)}"`),
+    ...running.map(([, { started, opener }]) => `timer of ${findPlace(started)}, started in "${opener}"`),
+  ];
+}
 
 /** Keeps what is open now out of the check, for a process or server that several files share. */
 export function shareOpenHandles(): void {
   for (const handle of readHandles()) readShared().add(handle);
 }
 
-function noteHandles(opener: string): void {
+function noteHandles(): void {
   for (const handle of readHandles())
     if (!known.has(handle)) {
       known.add(handle);
@@ -82,7 +91,8 @@ function watchTimers(name: "setTimeout" | "setInterval"): typeof setTimeout {
     const timer = platform(...given);
     // a short wait ends by itself, before it costs another test anything
     const isShort = name === "setTimeout" && (given[1] ?? 0) <= GRACE_MS;
-    if (typeof timer === "object" && !isShort) timers.set(timer, new Error("This timer still runs."));
+    if (typeof timer === "object" && !isShort)
+      timers.set(timer, { started: new Error("started here"), opener });
     return timer;
   };
   Object.defineProperties(watched, Object.getOwnPropertyDescriptors(platform));
