@@ -9,7 +9,7 @@ import { archivedMedia } from "@sluice/core/media";
 import { createEmulator } from "@sluice/emulator";
 import { serve } from "@sluice/emulator/serve";
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
-import { startMediaProxy } from "../../packages/durable/test/support/media.js";
+import { startMediaProxy, statusOf } from "../../packages/durable/test/support/media.js";
 import { KEY } from "../../packages/worker-proxy/test/support/key.js";
 
 /* A film's whole way: from the emulator through a real workerd into miniflare's R2, and days later to a page. */
@@ -44,7 +44,6 @@ async function pass(ms: number): Promise<void> {
 
 /** A page of `user-1` that was just loaded. */
 const openPage = () => createClient({ baseURL: proxy.url.origin, headers: { authorization: "user-1" } });
-const statusOf = async (url: string) => (await fetch(url)).status;
 const sizeOf = async (url: string) => (await (await fetch(url)).arrayBuffer()).byteLength;
 const requestsOf = (like: RegExp) => emulator.requests.filter(({ path }) => like.test(path)).length;
 

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from "vitest";
-import { shareWorkerd } from "./support/media.js";
+import { shareWorkerd, statusOf } from "./support/media.js";
 import { film, picture, sends, startArchive } from "./support/media-gateway.js";
 
 shareWorkerd(13);
@@ -94,7 +94,7 @@ test("a file whose owner deletes it while the bucket fails is deleted when the b
   await proxy.poll(next);
   await expect.poll(() => proxy.archived({ tasks: [next] })).toHaveLength(1);
   await expect.poll(() => proxy.keys()).toHaveLength(1);
-  expect((await fetch(copy?.url ?? "")).status).toBe(404);
+  expect(await statusOf(copy?.url ?? "")).toBe(404);
 });
 
 test("a film is copied anew when its time is over, though the bucket can't delete the old copy yet", async () => {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
-import { fileOf, shareWorkerd, starts } from "./support/media.js";
+import { fileOf, shareWorkerd, starts, statusOf } from "./support/media.js";
 import { film, leadsTo, picture, sends, startArchive, startFileHost } from "./support/media-gateway.js";
 
 shareWorkerd(10);
@@ -225,7 +225,7 @@ describe("case 79: the copy of one user", () => {
   test("is asked for with a sign-in, in JSON, and by no more than 100 names", async () => {
     const headers = { "content-type": "application/json" };
     const init = { method: "POST", body: '{"tasks":["t"]}' };
-    expect((await fetch(new URL("/v1/archive", proxy.url), { ...init, headers })).status).toBe(401);
+    expect(await statusOf(new URL("/v1/archive", proxy.url), { ...init, headers })).toBe(401);
     const text = { "content-type": "text/plain" };
     expect((await proxy.ask("/v1/archive", { ...init, headers: text })).status).toBe(400);
     for (const body of [{ tasks: Array(101).fill("t") }, { tasks: [1] }, { urls: "https://a" }]) {
@@ -289,7 +289,7 @@ test("case 79: a copy that its owner deleted does not come back, however often i
   await expect.poll(() => own.archived({ tasks: [id] })).toHaveLength(1);
   const [copy] = await own.archived({ tasks: [id] });
   expect((await own.ask(`/v1/uploads/${copy?.id}`, { method: "DELETE" })).status).toBe(204);
-  expect((await fetch(copy?.url ?? "")).status).toBe(404);
+  expect(await statusOf(copy?.url ?? "")).toBe(404);
   await Promise.all([1, 2, 3].map(() => own.poll(id)));
   // jobs are done in their order: this one is the last
   own.files.serves("/last.mp4", sends(film));

@@ -1,6 +1,6 @@
 import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
-import { shareWorkerd } from "./support/media.js";
+import { shareWorkerd, statusOf } from "./support/media.js";
 import { film, picture, sends, startArchive } from "./support/media-gateway.js";
 
 shareWorkerd(2);
@@ -112,7 +112,7 @@ test("an image is copied from its answer, also without a length, and found by it
   expect(copy).toMatchObject({ name: url, type: "image/png", bytes: picture.length });
   await proxy.pass(3 * 86_400_000);
   onTestFinished(() => void proxy.pass(-3 * 86_400_000));
-  expect((await fetch(copy?.url ?? "")).status).toBe(404);
+  expect(await statusOf(copy?.url ?? "")).toBe(404);
   const [renewed] = await proxy.archived({ urls: [copy?.url ?? ""] });
   expect(await bytesOf(renewed?.url ?? "")).toEqual(new Uint8Array(picture));
 });

@@ -1,5 +1,5 @@
 import { describe, expect, onTestFinished, test } from "vitest";
-import { fileOf, PART, shareWorkerd, startMediaProxy, starts } from "./support/media.js";
+import { fileOf, PART, shareWorkerd, startMediaProxy, starts, statusOf } from "./support/media.js";
 import { film, sends, startArchive } from "./support/media-gateway.js";
 
 shareWorkerd(8);
@@ -89,9 +89,9 @@ describe("case 123: a list of files", () => {
     const copy = files.find(({ taskId }) => taskId !== undefined);
     // the id of the task is the one that its user knows
     expect(copy).toMatchObject({ taskId: task, bytes: film.length, type: "video/mp4" });
-    expect((await fetch(copy?.url ?? "")).status).toBe(200);
+    expect(await statusOf(copy?.url ?? "")).toBe(200);
     expect((await listed(proxy, "user-2")).files).toHaveLength(1);
-    expect((await fetch(new URL("/v1/uploads", proxy.url))).status).toBe(401);
+    expect(await statusOf(new URL("/v1/uploads", proxy.url))).toBe(401);
   });
 
   test("has each of 230 files once, over its pages, and takes no other query than its cursor", async () => {
@@ -135,7 +135,7 @@ describe("case 123: a list of files", () => {
     expect(files.find(({ isCopy }) => isCopy)).toMatchObject({ taskId: "film", received: film.length });
     expect(await proxy.operate("remove", id, "user-2")).toBe(false);
     expect(await proxy.operate("remove", id)).toBe(true);
-    expect([(await fetch(url)).status, await proxy.operate("remove", id)]).toEqual([404, false]);
+    expect([await statusOf(url), await proxy.operate("remove", id)]).toEqual([404, false]);
     expect(await proxy.keys()).toHaveLength(1);
   });
 });
@@ -159,7 +159,7 @@ describe("case 123: a user who is erased", () => {
     expect(JSON.stringify(exported)).not.toMatch(/http|user-2/);
     expect(await proxy.operate("erase")).toEqual({});
     expect(await proxy.operate("export")).toEqual({ files: [], copies: [] });
-    expect([(await fetch(url)).status, (await fetch(other)).status]).toEqual([404, 200]);
+    expect([await statusOf(url), await statusOf(other)]).toEqual([404, 200]);
     expect([await proxy.keys(), (await proxy.uploads()).open]).toEqual([[expect.any(String)], 0]);
     const headers = { "upload-offset": String(PART) };
     const path = `/v1/uploads/${begun}`;

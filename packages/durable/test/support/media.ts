@@ -306,3 +306,10 @@ export const starts = {
   png: [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a],
   mp4: [0, 0, 0, 0x20, 0x66, 0x74, 0x79, 0x70, 0x69, 0x73, 0x6f, 0x6d],
 };
+
+/** Returns the status of an answer. Its body is not read, and would keep the connection open. */
+export async function statusOf(url: string | URL, init?: RequestInit): Promise<number> {
+  const { status, body } = await fetch(url, init);
+  await body?.cancel();
+  return status;
+}
