@@ -71,6 +71,7 @@ process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
 const failures: string[] = [];
 const flaky: string[] = [];
 const files: FileResult[] = [];
+let repeatedPasses = 0;
 
 if (mode !== "quick" && !installChromium() && process.env["CI"])
   failures.push("Under CI a browser is required.");
@@ -142,6 +143,7 @@ async function runSearches(): Promise<void> {
 async function repeat(count: number, chosen: readonly string[]): Promise<void> {
   const report = await repeatFiles(count, chosen, env, folder);
   console.log(report.line);
+  repeatedPasses += report.passed;
   failures.push(...report.failures);
 }
 
@@ -179,6 +181,8 @@ function end(): never {
   for (const line of flaky) console.log(`flaky: ${line}`);
   if (flaky.length > 0) appendToCache("flaky.txt", `${new Date().toISOString()}\n${flaky.join("\n")}`);
   for (const line of failures) console.log(`✗ ${line}`);
-  console.log(`${passed} passed, ${failures.length} failed${skipped ? `, ${skipped} skipped` : ""}`);
+  console.log(
+    `${passed + repeatedPasses} passed, ${failures.length} failed${skipped ? `, ${skipped} skipped` : ""}`,
+  );
   process.exit(failures.length > 0 ? 1 : 0);
 }

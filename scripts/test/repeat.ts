@@ -23,9 +23,9 @@ export async function repeatFiles(
   files: readonly string[],
   env: Readonly<Record<string, string>>,
   folder: string,
-): Promise<{ readonly line: string; readonly failures: readonly string[] }> {
+): Promise<{ readonly line: string; readonly passed: number; readonly failures: readonly string[] }> {
   const chosen = files.length > 0 ? files : listChangedTests();
-  if (chosen.length === 0) return { line: "no test file changed", failures: [] };
+  if (chosen.length === 0) return { line: "no test file changed", passed: 0, failures: [] };
   const loops = Array.from({ length: availableParallelism() }, () =>
     spawn(process.execPath, ["-e", busyLoop], { stdio: ["ignore", "ignore", "ignore", "ipc"] }),
   );
@@ -48,7 +48,11 @@ export async function repeatFiles(
     for (const loop of loops) loop.kill();
   }
   const line = `${times} runs of ${chosen.length} files: ${passed} passes`;
-  return { line, failures: [...counts].map(([name, count]) => `${name}: failed ${count} of ${times}`) };
+  return {
+    line,
+    passed,
+    failures: [...counts].map(([name, count]) => `${name}: failed ${count} of ${times}`),
+  };
 }
 
 /**
