@@ -1,7 +1,7 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { hashOf } from "@sluice/worker-proxy/internal";
-import { afterEach, beforeEach, describe, expect, type MockInstance, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, vi } from "vitest";
 import { expectNoKey } from "../../worker-proxy/test/support/key.js";
 import { workerdTest } from "./support/platform.js";
 import type { Rows } from "./support/rows.js";
@@ -11,13 +11,12 @@ const { RUN_CONVERSATIONS } = env;
 
 let users = 0;
 let user = "";
-let _log: MockInstance<typeof console.error>;
 
 beforeEach(() => {
   user = `run-${++users}`;
   runs.reset();
   isKeeping.value = true;
-  _log = vi.spyOn(console, "error").mockImplementation(() => {});
+  vi.spyOn(console, "error").mockImplementation(() => {});
   script(() => says("Hello"));
 });
 afterEach(() => {
