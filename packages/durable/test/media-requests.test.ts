@@ -1,6 +1,6 @@
 import { connect } from "node:net";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
-import { fileOf, PART, shareWorkerd, startMediaProxy, starts } from "./support/media.js";
+import { fileOf, holdPart, PART, shareWorkerd, startMediaProxy, starts } from "./support/media.js";
 import { startArchive } from "./support/media-gateway.js";
 
 shareWorkerd(4);
@@ -202,46 +202,17 @@ test.each([
   });
   const path = `/v1/uploads/${((await first.json()) as { id: string }).id}`;
   const last = whole.slice(PART);
-  let finish = () => {};
-  let noteRead = () => {};
-  const isRead = new Promise<void>((resolve) => {
-    noteRead = resolve;
-  });
-  const body = new ReadableStream<Uint8Array>({
-    start(controller) {
-      controller.enqueue(last.slice(0, -1));
-      finish = () => {
-        controller.enqueue(last.slice(-1));
-        controller.close();
-      };
-    },
-    // once the first bytes are taken
-    pull: () => noteRead(),
-  });
-  const headers = { "content-type": "application/octet-stream", "upload-offset": String(PART) };
-  const late = own.ask(path, {
-    method: "PATCH",
-    body,
-    duplex: "half",
-    headers: { ...headers, "content-length": String(last.length) },
-  } as object);
-  const isClaimed = async () =>
-    (
-      (await (await own.upload(png, { path, method: "PATCH", headers })).json()) as {
-        error: { code: string };
-      }
-    ).error.code;
-  // the part would be that of the one who asks first
-  await isRead;
-  await expect.poll(isClaimed).toBe("upload_in_flight");
+  const late = await holdPart(own, path, last, PART).held();
   if (status === 404) expect((await own.ask(path, { method: "DELETE" })).status).toBe(204);
   else {
     // the claim of a sender without a word ends
     await own.pass(6 * MINUTE_MS + 1);
-    expect((await own.upload(last, { path, method: "PATCH", headers })).status).toBe(200);
+    expect(
+      (await own.upload(last, { path, method: "PATCH", headers: { "upload-offset": String(PART) } })).status,
+    ).toBe(200);
   }
-  finish();
-  const answer = await late;
+  late.finish();
+  const answer = await late.answer;
   const { error } = (await answer.json()) as { error: { code: string } };
   expect([answer.status, error.code], end).toEqual([status, code]);
   expect(own.logs.filter((line) => line.includes("sluice proxy"))).toEqual([]);

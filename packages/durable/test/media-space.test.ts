@@ -1,5 +1,5 @@
 import { describe, expect, onTestFinished, test } from "vitest";
-import { fileOf, PART, shareWorkerd, startMediaProxy, starts } from "./support/media.js";
+import { fileOf, holdPart, PART, shareWorkerd, startMediaProxy, starts } from "./support/media.js";
 import { film, sends, startArchive } from "./support/media-gateway.js";
 
 shareWorkerd(12);
@@ -172,53 +172,9 @@ describe("case 113: a part", () => {
     onTestFinished(() => proxy.close());
     const first = await proxy.upload(whole.slice(0, PART), { headers: length });
     const path = `/v1/uploads/${((await first.json()) as { id: string }).id}`;
-    const headers = { "content-type": "application/octet-stream", "upload-offset": String(PART) };
-    const second = whole.slice(PART, 2 * PART);
-    /** Sends all of the second part but its last byte. */
-    const hold = () => {
-      const cut = new AbortController();
-      let finish = () => {};
-      const body = new ReadableStream<Uint8Array>({
-        start(controller) {
-          controller.enqueue(second.slice(0, -1));
-          finish = () => {
-            controller.enqueue(second.slice(-1));
-            controller.close();
-          };
-        },
-      });
-      const length = { "content-length": String(PART) };
-      const asked = { method: "PATCH", body, duplex: "half", signal: cut.signal };
-      const answer = proxy.ask(path, { ...asked, headers: { ...headers, ...length } } as object);
-      let isOver = false;
-      const end = () => {
-        isOver = true;
-      };
-      answer.then(end, end);
-      return { answer, isOver: () => isOver, finish: () => finish(), cut: () => cut.abort() };
-    };
-    /** Asks for the second part without its bytes: a request that has no claim is refused before they are read. */
-    const probe = async () => {
-      const response = await proxy.upload(second.slice(0, 1000), { path, method: "PATCH", headers });
-      const { error } = (await response.json()) as { error: { code: string } };
-      return [response.status, error.code, response.headers.get("retry-after")];
-    };
     return {
       ...proxy,
-      path,
-      /** Sends all of the second part but its last byte, and resolves when it is being taken. */
-      async held() {
-        let sent = hold();
-        await expect
-          .poll(async () => {
-            // a probe that came first had the claim
-            if (sent.isOver()) sent = hold();
-            return await probe();
-          })
-          .toEqual([409, "upload_in_flight", "5"]);
-        return sent;
-      },
-      probe,
+      ...holdPart(proxy, path, whole.slice(PART, 2 * PART), PART),
       send: (nth: number) =>
         proxy.upload(whole.slice(nth * PART, (nth + 1) * PART), {
           path,

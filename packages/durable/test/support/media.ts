@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
-import { afterAll, beforeAll } from "vitest";
+import { afterAll, beforeAll, expect } from "vitest";
 import type { JobEvent } from "../../../worker-proxy/src/job-event.js";
 import { bundle } from "../../../worker-proxy/test/support/bundle.js";
 import { KEY } from "../../../worker-proxy/test/support/key.js";
@@ -299,6 +299,63 @@ export function fileOf(start: string | readonly number[], bytes: number): Uint8A
   for (let at = 0; at < bytes; at += 1) file[at] = at * 31 + (at >> 8);
   file.set(typeof start === "string" ? new TextEncoder().encode(start) : start);
   return file;
+}
+
+type Proxy = Pick<Awaited<ReturnType<typeof startMediaProxy>>, "ask" | "upload">;
+
+/**
+ * Holds the last byte of a part back.
+ *
+ * @param path The upload, as `/v1/uploads/…`.
+ * @param part The whole part.
+ * @param from Offset of the part.
+ */
+export function holdPart(proxy: Proxy, path: string, part: Uint8Array<ArrayBuffer>, from: number) {
+  const method = "PATCH";
+  const headers = { "content-type": "application/octet-stream", "upload-offset": String(from) };
+  function send() {
+    const cut = new AbortController();
+    let finish = () => {};
+    const body = new ReadableStream<Uint8Array>({
+      start(controller) {
+        controller.enqueue(part.slice(0, -1));
+        finish = () => {
+          controller.enqueue(part.slice(-1));
+          controller.close();
+        };
+      },
+    });
+    const length = { "content-length": String(part.length) };
+    const asked = { method, body, duplex: "half", signal: cut.signal, headers: { ...headers, ...length } };
+    const answer = proxy.ask(path, asked as object);
+    let isOver = false;
+    const end = () => {
+      isOver = true;
+    };
+    answer.then(end, end);
+    return { answer, isOver: () => isOver, finish: () => finish(), cut: () => cut.abort() };
+  }
+  /** Asks with too few bytes: where a request has the claim, it is refused before they are read. */
+  async function probe() {
+    const response = await proxy.upload(part.slice(0, 1000), { path, method, headers });
+    const { error } = (await response.json()) as { error: { code: string } };
+    return [response.status, error.code, response.headers.get("retry-after")];
+  }
+  return {
+    probe,
+    /** Sends all but the last byte, and resolves when the request has the claim. */
+    async held() {
+      let sent = send();
+      await expect
+        .poll(async () => {
+          // a probe that came first had the claim
+          if (sent.isOver()) sent = send();
+          return await probe();
+        })
+        .toEqual([409, "upload_in_flight", "5"]);
+      return sent;
+    },
+  };
 }
 
 /** The first bytes of files. */
