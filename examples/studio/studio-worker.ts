@@ -143,9 +143,7 @@ const kept: ConversationsOptions<DevicesEnv> = {
     proxy: () => devicesProxy,
     model: "delta-5.3",
     tools: ({ client }) => [imageTool(client, { model: "gamma-image-5-0-260128", needsApproval: true })],
-    schedules: {},
   }),
-  sharing: {},
 };
 
 /** Keeps the conversations of the room "Devices", and does their turns. */

@@ -1,4 +1,4 @@
-import type { Browser, BrowserContext, FrameLocator, Page } from "playwright";
+import type { Browser, FrameLocator, Page } from "playwright";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { findChromium } from "../../scripts/chromium.ts";
 import { problemsOf } from "../support/axe.ts";
@@ -19,8 +19,6 @@ describe.skipIf(!findChromium())(
     let page: Page;
     let laptop: FrameLocator;
     let phone: FrameLocator;
-    /** Browsers of guests. */
-    let contexts: BrowserContext[] = [];
 
     beforeAll(async () => {
       const picture = Uint8Array.from(Buffer.from(PNG, "base64"));
@@ -39,8 +37,6 @@ describe.skipIf(!findChromium())(
       phone = page.frameLocator("iframe[title=Phone]");
     });
     afterEach(async () => {
-      for (const context of contexts) await context.close();
-      contexts = [];
       await studio.close();
       expect(studio.problems).toEqual([]);
     });
@@ -57,37 +53,6 @@ describe.skipIf(!findChromium())(
       device.getByRole("list", { name: "Messages" }).getByRole("listitem").last();
     const settled = (device: FrameLocator) =>
       device.getByRole("button", { name: "Stop" }).waitFor({ state: "detached" });
-    /** The pictures of schedules that the gateway was asked for in this test. */
-    const madePictures = () =>
-      server
-        .created("/v1/images/generations")
-        .filter((body) => (body as { prompt: string }).prompt.startsWith("Misty mountains"));
-    /** Asks something, and plans a picture on the phone. */
-    async function plan(time: string): Promise<void> {
-      await ask(phone, "Tell me about rivers");
-      await settled(phone);
-      await phone.getByRole("button", { name: "Schedules" }).click();
-      await phone.getByText("No schedules.").waitFor();
-      await phone.getByRole("button", { name: time }).click();
-    }
-    /** Makes a link on the laptop, and follows it in another browser by another name. */
-    async function join(access: "read" | "write", name: string): Promise<Page> {
-      await laptop.getByRole("button", { name: "Share" }).click();
-      await laptop.getByRole("button", { name: `Link to ${access}` }).click();
-      const guest = await openLink();
-      await guest.getByRole("textbox", { name: "Name" }).fill(name);
-      await guest.getByRole("button", { name: "Join the chat" }).click();
-      await guest.getByRole("textbox", { name: "Message" }).waitFor();
-      return guest;
-    }
-    async function openLink(): Promise<Page> {
-      const address = await laptop.getByRole("link", { name: /^Join/ }).getAttribute("href");
-      const context = await browser.newContext();
-      contexts.push(context);
-      const guest = await context.newPage();
-      await guest.goto(address ?? "");
-      return guest;
-    }
     const button = (name: string) => page.getByRole("button", { name, exact: true });
 
     test("An answer that the laptop asked for streams on the phone, which stops it", async () => {
@@ -149,76 +114,6 @@ describe.skipIf(!findChromium())(
       await laptop.getByRole("button", { name: /server-sent/ }).waitFor();
     });
 
-    test("A picture that the phone plans is made with both closed, and is on both", async () => {
-      await signIn("edsger");
-      await plan("In 5 seconds");
-      await phone.getByText(/^Once at /).waitFor();
-      await button("Close the laptop").click();
-      await button("Close the phone").click();
-      await expect.poll(madePictures, { timeout: 60_000 }).toHaveLength(1);
-      for (const [device, name] of [
-        [laptop, "laptop"],
-        [phone, "phone"],
-      ] as const) {
-        await button(`Open the ${name}`).click();
-        await device.getByRole("img", { name: "Made on the server" }).waitFor();
-        await device.getByText(/^Misty mountains at dawn/).waitFor();
-      }
-      await phone.getByRole("button", { name: "Schedules" }).click();
-      await phone.getByText("No schedules.").waitFor();
-      expect(madePictures()).toHaveLength(1);
-    });
-
-    test("A schedule of each morning is in the list of both, and either removes it", async () => {
-      await signIn("barbara");
-      await plan("Each morning at 08:00");
-      await laptop.getByRole("button", { name: "Schedules" }).click();
-      await laptop.getByText("Each day at 08:00").waitFor();
-      await phone.getByRole("button", { name: "Remove: Each day at 08:00" }).click();
-      await phone.getByText("No schedules.").waitFor();
-      await laptop.getByRole("button", { name: "Schedules" }).click();
-      await laptop.getByRole("button", { name: "Schedules" }).click();
-      await laptop.getByText("No schedules.").waitFor();
-    });
-
-    test("A guest with a link to read sees the chat live with its authors, and can't write", async () => {
-      await signIn("alan");
-      await laptop.getByRole("button", { name: "Share" }).click();
-      await laptop.getByText("Ask something first.").waitFor();
-      await laptop.getByRole("button", { name: "Share" }).click();
-      await ask(laptop, "Tell me about rivers");
-      const guest = await join("read", "bob");
-      await guest.getByText("Tell me about rivers").last().waitFor();
-      await guest.getByText("alan", { exact: true }).waitFor();
-      await guest.getByText("You can read this chat, not write in it.").waitFor();
-      await expect.poll(() => guest.getByRole("textbox", { name: "Message" }).isDisabled()).toBe(true);
-      await expect.poll(() => guest.getByRole("button", { name: "Send" }).isDisabled()).toBe(true);
-      await expect.poll(() => guest.getByRole("button", { name: "Share" }).count()).toBe(0);
-      await settled(laptop);
-      await ask(phone, "Tell me about lakes");
-      await guest.getByText("Tell me about lakes").waitFor();
-      await settled(phone);
-    });
-
-    test("A guest with a link to write asks, and the link that is taken back lets nobody in", async () => {
-      await signIn("donald");
-      await ask(laptop, "Tell me about rivers");
-      await settled(laptop);
-      const guest = await join("write", "eve");
-      await guest.getByRole("textbox", { name: "Message" }).fill("Tell me about lakes");
-      await guest.getByRole("button", { name: "Send" }).click();
-      await phone.getByText("Tell me about lakes").waitFor();
-      await phone.getByText("eve", { exact: true }).waitFor();
-      await settled(phone);
-      await guest.getByRole("button", { name: "Sign out eve" }).click();
-      await guest.getByRole("heading", { name: "Devices" }).waitFor();
-      const late = await openLink();
-      await laptop.getByRole("button", { name: "Take back" }).click();
-      await laptop.getByRole("link", { name: "Join to write" }).waitFor({ state: "detached" });
-      await late.getByRole("button", { name: "Join the chat" }).click();
-      await late.getByRole("alert").waitFor();
-    });
-
     test.each(["light", "dark"] as const)(
       "Axe finds nothing in the %s room and on a device",
       async (colorScheme) => {
@@ -228,13 +123,6 @@ describe.skipIf(!findChromium())(
         await signIn(`axe-${colorScheme}`);
         await ask(laptop, 'Use the tool make_image for "a reef"');
         await phone.getByRole("button", { name: "Approve" }).waitFor();
-        await phone.getByRole("button", { name: "Schedules" }).click();
-        await phone.getByRole("button", { name: "Each morning at 08:00" }).click();
-        await phone.getByText("Each day at 08:00").waitFor();
-        const guest = await join("read", "bob");
-        await guest.emulateMedia({ colorScheme });
-        await guest.getByText("You can read this chat, not write in it.").waitFor();
-        expect(await problemsOf(guest, undefined)).toEqual([]);
         for (const width of [1440, 390]) {
           await page.setViewportSize({ width, height: 844 });
           expect(await problemsOf(page, undefined)).toEqual([]);

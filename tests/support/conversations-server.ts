@@ -8,8 +8,7 @@ import {
 import { type RemoteStorage, type RemoteStorageOptions, remoteStorage } from "@sluice/core/remote";
 import { conversations, conversationsObject, type ObjectNamespace } from "@sluice/durable";
 import { openObjects } from "@sluice/durable/node";
-import { runner } from "@sluice/durable/runner";
-import { createProxy, type GatewayProxy } from "@sluice/worker-proxy";
+import { createProxy } from "@sluice/worker-proxy";
 import { createTestClock } from "./test-clock.ts";
 
 interface Env {
@@ -18,30 +17,21 @@ interface Env {
 
 const ORIGIN = "https://app.example.com";
 
-/** Options of the proxy, and `hasSchedules` for one that does turns by itself. */
-type ServerOptions = Partial<Parameters<typeof createProxy<Env>>[0]> & { readonly hasSchedules?: boolean };
+/** Options of the proxy. */
+type ServerOptions = Partial<Parameters<typeof createProxy<Env>>[0]>;
 
 /** A proxy that keeps conversations, in this process, and devices that use it: those of Ada, unless a device names its user. */
-export function openServer({ hasSchedules = false, ...extra }: ServerOptions = {}) {
-  const kept = {
-    namespace: (env: Env) => env.CONVERSATIONS,
-    sharing: {},
-    ...(hasSchedules && {
-      runner: runner<Env>({ proxy: () => proxy, model: "delta-5.3", schedules: { most: 3 } }),
-    }),
-  };
+export function openServer(extra: ServerOptions = {}) {
+  const kept = { namespace: (env: Env) => env.CONVERSATIONS };
   const objects = openObjects({
     file: ":memory:",
     env: {},
     objects: { CONVERSATIONS: conversationsObject<Env>(kept) },
   });
-  const proxy: GatewayProxy<Env> = createProxy<Env>({
+  const proxy = createProxy<Env>({
     baseURL: "https://gateway.example.com",
     apiKey: () => "key-of-the-gateway",
-    authenticate: ({ headers }) => {
-      const id = headers.get("x-user") ?? "ada";
-      return { id, name: `Name of ${id}` };
-    },
+    authenticate: ({ headers }) => ({ id: headers.get("x-user") ?? "ada" }),
     origins: [ORIGIN],
     models: ["delta-5.3"],
     routes: ["chat", "conversations"],

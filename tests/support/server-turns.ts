@@ -62,7 +62,7 @@ export async function open(chat: NonNullable<EmulatorOptions["chat"]>) {
   });
   const kept: ConversationsOptions<Env> = {
     namespace: (env) => env.CONVERSATIONS,
-    runner: runner<Env>({ proxy: () => proxy, model: "delta-5.3", tools: [order, walk], schedules: {} }),
+    runner: runner<Env>({ proxy: () => proxy, model: "delta-5.3", tools: [order, walk] }),
   };
   const objects = openObjects({
     file: ":memory:",

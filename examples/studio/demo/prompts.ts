@@ -180,6 +180,3 @@ export const demoPrompts: readonly DemoPrompt[] = [
 
 /** Questions of the room "Devices". */
 export const devicePrompts = ["What are server-sent events?", 'Use the tool make_image for "a reef at dawn"'];
-
-/** Picture that a device of this room has the server make each morning. */
-export const morningPrompt = "Misty mountains at dawn, with a lake in the valley";

@@ -1,5 +1,4 @@
 import type { ThreadMessage } from "@sluice/core";
-import type { ConversationAccess, ScheduleTime } from "@sluice/core/remote";
 import type { VideoState } from "../../registry/components/sluice/video-progress.js";
 import type { Words } from "./words.js";
 
@@ -103,12 +102,7 @@ export function lostFilesWords(names: readonly string[]): string {
 export const TOO_LARGE: Words = { title: "Too large", hint: "Use a smaller file, or fewer." };
 
 /** Says who wrote a message. */
-export function authorWords({
-  role,
-  origin,
-  author,
-}: Pick<ThreadMessage, "role" | "origin" | "author">): string {
-  if (author && role === "user") return author.name ?? "A former member";
+export function authorWords({ origin }: Pick<ThreadMessage, "origin">): string {
   if (origin === "server") return "Server";
   return origin === "another-device" ? "Other device" : "This device";
 }
@@ -137,46 +131,6 @@ export const NO_PASSWORD = "There is no password: each name is believed. Your ap
 export function networkWords(isOffline: boolean): string {
   return isOffline ? "Go online" : "Go offline";
 }
-
-/** Title of the picture that a device plans. */
-export const MORNING_PICTURE = "Morning picture";
-
-/** The panel with the schedules of a chat. */
-export const scheduleWords = {
-  daily: "Each morning at 08:00",
-  soon: "In 5 seconds",
-  none: "No schedules. The server makes the picture, also with all devices closed.",
-} as const;
-
-/** Says when a schedule starts. */
-export function startWords(time: ScheduleTime): string {
-  if ("time" in time) return `Each day at ${time.time}`;
-  return `Once at ${new Date(time.at).toLocaleTimeString("en", { timeStyle: "medium" })}`;
-}
-
-/** The panel with the link to a chat. */
-export const shareWords = {
-  read: "Link to read",
-  write: "Link to write",
-  join: "Join the chat",
-  intro: "Someone shares a chat with you.",
-} as const;
-
-/** Says where a link can be opened: a hosted page has its server in this browser alone. */
-export function linkWords(isHosted: boolean): string {
-  return isHosted ? "Open it in this browser." : "Open it in another browser or a private window.";
-}
-
-/** Names a link that was made. */
-export function openWords(access: ConversationAccess): string {
-  return access === "read" ? "Join to read" : "Join to write";
-}
-
-/** Says of a chat without a question that no other device can find it. */
-export const ASK_FIRST = "Ask something first.";
-
-/** Says why the composer of a reader is disabled. */
-export const READ_ONLY = "You can read this chat, not write in it.";
 
 /** Says before the sign-in what the devices show. */
 export const DEVICES_INTRO = "One conversation on a laptop and a phone. It goes on when both are closed.";

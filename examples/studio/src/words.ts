@@ -6,7 +6,6 @@ import type { Keeping } from "./client.js";
 
 /*
  * Every sentence of the studio that claims something about a state: each is a function of the state that makes it true.
- * tests/text/studio-words.check.ts lists them with their conditions.
  */
 
 /** Words of a problem: the title says what happened, the hint what to do. */

@@ -23,7 +23,6 @@ export { type StreamLogOptions, streamLog, streamLogObject } from "./kept-answer
 
 export { conversations, conversationsObject } from "./conversations/conversations.js";
 export type { ConversationsOptions } from "./conversations/options.js";
-export type { SharingOptions } from "./conversations/sharing/options.js";
 
 // Exactly once
 

@@ -84,17 +84,4 @@ describe("case 258: the process that has a conversation is killed, and another o
       expect([runs.chats().length, runs.toolRuns("pay").length]).toEqual([2, 1]);
     },
   );
-
-  test("Before a schedule is due: the other one starts it, once", LONG, async () => {
-    runs.answers(says("Good morning"));
-    const at = Date.now() + 4_000;
-    expect((await runs.schedule({ id: "s-1", message: { content: "Wake me" }, at })).status).toBe(200);
-    await killOwner();
-    await runs.ended();
-    expect(await runs.thread()).toMatchObject([
-      { id: `s-1.${at}`, content: "Wake me" },
-      { content: "Good morning", outcome: "complete" },
-    ]);
-    expect(runs.chats()).toHaveLength(1);
-  });
 });

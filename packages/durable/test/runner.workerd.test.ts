@@ -195,24 +195,6 @@ describe("a turn that a page hands over", () => {
   });
 });
 
-test("Rows of a conversation from before there were turns get their table with the first turn", async () => {
-  await turn("q-1");
-  await ended();
-  const downgrade = [
-    ...["turns", "schedules", "notices", "links", "members"].map((table) => `DROP TABLE ${table}`),
-    ...["share", "news", "newsBy", "newsBefore"].map((name) => `ALTER TABLE state DROP COLUMN ${name}`),
-    "UPDATE version SET number = 1",
-  ];
-  await runInDurableObject(await object(), (_, { storage }) => {
-    for (const statement of downgrade) storage.sql.exec(statement);
-  });
-  await evictDurableObject(await object());
-  expect(Object.keys(await records())).toContain("q-1");
-  await turn("q-2", "q-1", "Again");
-  await ended(2);
-  expect(runs.events).toMatchObject([{ outcome: "complete" }, { id: "q-2", outcome: "complete" }]);
-});
-
 describe("case 241: secrets of tools", () => {
   test("No record, event, answer of a tool to the model or line of the log has a secret of the Worker", async () => {
     const leaks = [

@@ -10,11 +10,6 @@ export interface User {
    * 64 bits. @default `cf-connecting-ip`, which only Cloudflare's network sets and protects
    */
   readonly address?: string;
-  /**
-   * Name that the members of a shared conversation see, up to 100 letters; never take an address or an id for it.
-   * @default none: a member is shown without a name
-   */
-  readonly name?: string;
 }
 
 /** A part of the proxy's setup that can check what it needs from `env` without a request. */

@@ -37,10 +37,8 @@ export interface JobEvent {
    * - `watch`: a video task that `videoWatch` polls.
    * - `upload`, `copy`: a file of a user, and a file of the gateway's that the archive copies.
    * - `run`: a turn that a conversation on the server did without a page.
-   * - `schedule`: a start that a schedule of a conversation had planned, and that does not happen.
    * - `webhook`, `push`: a notice for the app, and one for a browser.
-   * - `conversation`: a record that `conversations` refuses, a conversation that is removed because its time is over, and
-   *   what happens to links and members of a shared one.
+   * - `conversation`: a record that `conversations` refuses, and a conversation that is removed because its time is over.
    */
   readonly kind:
     | "answer"
@@ -51,19 +49,12 @@ export interface JobEvent {
     | "webhook"
     | "push"
     | "conversation"
-    | "run"
-    | "schedule";
-  /** The id of the stream, the request, the task, the file, the notice, the conversation, the turn or the schedule. */
+    | "run";
+  /** The id of the stream, the request, the task, the file, the notice, the conversation or the turn. */
   readonly id: string;
   readonly outcome: JobOutcome;
   /** The id that `authenticate` returned. */
   readonly user?: string | undefined;
-  /** The user whose conversation it is, where another one has sent the request. */
-  readonly owner?: string | undefined;
-  /** The user that is no member of a conversation any more. */
-  readonly member?: string | undefined;
-  /** The user who pays for a turn, where that is not `user`. */
-  readonly payer?: string | undefined;
   /** The `x-request-id` of the request that began the job. */
   readonly requestId?: string | undefined;
   /** The gateway's id of the video task. */

@@ -3,10 +3,10 @@ import { useChatStream } from "@sluice/react";
 import { describeError } from "@sluice/react/app";
 import clsx from "clsx";
 import { ArrowUp, Square } from "lucide-react";
-import type { ReactNode, SubmitEvent } from "react";
+import type { SubmitEvent } from "react";
 import { Badge, Button, Chip, IconButton } from "@/components/sluice/button";
 import { devicePrompts } from "../../demo/prompts.js";
-import { authorWords, deviceWords, READ_ONLY } from "../room-words.js";
+import { authorWords, deviceWords } from "../room-words.js";
 import { later } from "../ui/later.js";
 import { toolWords } from "../words.js";
 
@@ -14,26 +14,21 @@ const Markdown = later(async () => (await import("../chat/diagram.js")).Markdown
 // without a network it could not be loaded any more
 void Markdown.preload();
 
-/** Id of the text that says why a reader can't write. */
-const READER = "reader";
-
 interface DeviceChatProps {
   readonly id: string;
   readonly storage: RecordStorage;
   readonly isOffline: boolean;
-  /** Controls above the messages. @default none */
-  readonly panel?: ((count: number) => ReactNode) | undefined;
 }
 
 /** One conversation on one device. The server does its turns, so that the page may close. */
-export function DeviceChat({ id, storage, isOffline, panel }: DeviceChatProps) {
+export function DeviceChat({ id, storage, isOffline }: DeviceChatProps) {
   const chat = useChatStream({ id, model: "delta-5.3", storage, runsOn: "server" });
-  const { messages, pendingActions, status, syncError, isRunningElsewhere, isReadOnly } = chat;
+  const { messages, pendingActions, status, syncError, isRunningElsewhere } = chat;
   const isSyncing = chat.isSyncing || syncError !== undefined;
   const isWorking = status === "submitted" || status === "streaming" || isRunningElsewhere;
   const last = messages.at(-1);
   const error = isOffline ? undefined : (chat.error ?? last?.error);
-  const canRetry = !isWorking && !isOffline && !isReadOnly && last?.role === "user";
+  const canRetry = !isWorking && !isOffline && last?.role === "user";
   function submit(event: SubmitEvent<HTMLFormElement>) {
     event.preventDefault();
     void chat.send(String(new FormData(event.currentTarget).get("text")));
@@ -41,7 +36,6 @@ export function DeviceChat({ id, storage, isOffline, panel }: DeviceChatProps) {
   }
   return (
     <>
-      {panel?.(messages.length)}
       <div className="flex min-h-0 grow flex-col-reverse overflow-y-auto p-4">
         <ol aria-label="Messages" className="flex flex-col gap-4">
           {messages.map((message) => (
@@ -54,17 +48,14 @@ export function DeviceChat({ id, storage, isOffline, panel }: DeviceChatProps) {
             >
               <span className="grow">{String((input as { prompt?: string })?.prompt ?? "")}</span>
               <span className="flex gap-2">
-                <Button look="primary" disabled={isReadOnly} onClick={() => chat.approve(toolCallId)}>
+                <Button look="primary" onClick={() => chat.approve(toolCallId)}>
                   Approve
                 </Button>
-                <Button disabled={isReadOnly} onClick={() => chat.deny(toolCallId)}>
-                  Deny
-                </Button>
+                <Button onClick={() => chat.deny(toolCallId)}>Deny</Button>
               </span>
             </li>
           ))}
           {messages.length === 0 &&
-            !isReadOnly &&
             devicePrompts.map((prompt) => (
               <li key={prompt}>
                 <Chip onClick={() => chat.send(prompt)}>{prompt}</Chip>
@@ -79,26 +70,19 @@ export function DeviceChat({ id, storage, isOffline, panel }: DeviceChatProps) {
         {error && <p role="alert">{describeError(error).title}</p>}
         {canRetry && <Button onClick={() => chat.retry()}>Try again</Button>}
       </div>
-      {isReadOnly && (
-        <p id={READER} className="px-4 pb-2 text-sm">
-          {READ_ONLY}
-        </p>
-      )}
       <form key={id} onSubmit={submit} className="flex shrink-0 items-center gap-2 border-t bg-surface p-2">
         <input
           name="text"
           aria-label="Message"
-          aria-describedby={isReadOnly ? READER : undefined}
           required
-          disabled={isReadOnly}
           autoComplete="off"
           placeholder="Ask something"
-          className="control min-w-0 grow rounded-lg border border-input bg-card px-3 disabled:opacity-50"
+          className="control min-w-0 grow rounded-lg border border-input bg-card px-3"
         />
-        <IconButton label="Send" type="submit" look="primary" disabled={isWorking || isReadOnly}>
+        <IconButton label="Send" type="submit" look="primary" disabled={isWorking}>
           <ArrowUp aria-hidden />
         </IconButton>
-        {isWorking && !isReadOnly && (
+        {isWorking && (
           <IconButton label="Stop" onClick={chat.stop}>
             <Square aria-hidden />
           </IconButton>

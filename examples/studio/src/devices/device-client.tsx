@@ -5,8 +5,8 @@ import { Field, TextInput } from "@/components/sluice/fields";
 import { NO_PASSWORD } from "../room-words.js";
 import { assertStarted, serverURL } from "../server.js";
 
-/** Names of the devices, as addresses have them. The guest's is that of a user who came by a link. */
-export const deviceNames = ["laptop", "phone", "guest"] as const;
+/** Names of the devices, as addresses have them. */
+export const deviceNames = ["laptop", "phone"] as const;
 export type DeviceName = (typeof deviceNames)[number];
 
 /**
@@ -51,14 +51,9 @@ export async function forgetDevices(user: string): Promise<void> {
   for (const device of deviceNames) await deviceClient(user, device).forget();
 }
 
-/** Writes the address of a device's page, beside this one. @param chat the chat that it opens. @default the newest */
-export function addressOf(user: string, device: DeviceName, chat?: string): string {
-  return `./?${new URLSearchParams({ user, device, ...(chat !== undefined && { chat }) })}#/device`;
-}
-
-/** Writes the address of a link to a chat. No server sees what is behind its `#`. */
-export function linkAddressOf(token: string): string {
-  return new URL(`./?device=guest#${token}`, document.baseURI).href;
+/** Writes the address of a device's page, beside this one. */
+export function addressOf(user: string, device: DeviceName): string {
+  return `./?${new URLSearchParams({ user, device })}#/device`;
 }
 
 /** The name of a user, who is believed. */

@@ -93,7 +93,6 @@ export type { ChatStore, SendOptions } from "../chat/conversation/chat-store.js"
 export type { InitialMessage } from "../chat/conversation/initial-messages.js";
 export type {
   MessageOutcome,
-  ThreadAuthor,
   ThreadFile,
   ThreadMessage,
   ThreadNode,

@@ -16,15 +16,6 @@ export interface RecordsPage {
   readonly isWhole: boolean;
   /** Cursor of the next page; undefined on the last one. */
   readonly next: string | undefined;
-  /** Absent where the conversation was never shared. */
-  readonly viewer: Viewer | undefined;
-}
-
-/** This user as a member of a shared conversation. */
-export interface Viewer {
-  /** Id by which the members know this user. */
-  readonly me: string;
-  readonly access: "owner" | "write" | "read";
 }
 
 /** Answer to changes. */
@@ -35,7 +26,6 @@ export interface ChangesAnswer {
   readonly kept: ReadonlyMap<string, ServerRecord>;
   /** Records that the server does not take, with its words. */
   readonly refused: ReadonlyMap<string, string>;
-  readonly viewer: Viewer | undefined;
 }
 
 /** Answer to the request of a lease. */
@@ -58,8 +48,7 @@ export function pageIn(text: string): RecordsPage {
   if (Array.isArray(removed))
     for (const key of removed) if (typeof key === "string") all.set(key, { version, value: undefined });
   for (const [key, record] of recordsIn(records)) all.set(key, record);
-  const more = { next: isText(next) ? next : undefined, viewer: viewerIn(json.viewer) };
-  return { version, records: all, isWhole: isWhole === true, ...more };
+  return { version, records: all, isWhole: isWhole === true, next: isText(next) ? next : undefined };
 }
 
 /** @throws {ResponseError} for what is no answer to changes */
@@ -73,15 +62,7 @@ export function changesIn(text: string): ChangesAnswer {
     refused: new Map(
       Object.entries(isRecord(refused) ? refused : {}).map(([key, reason]) => [key, wordsOf(reason)]),
     ),
-    viewer: viewerIn(json.viewer),
   };
-}
-
-/** Reads a member; undefined where there is none. An access that is unknown may only read. */
-export function viewerIn(value: unknown): Viewer | undefined {
-  if (!isRecord(value) || !isText(value.me)) return undefined;
-  const { me, access } = value;
-  return { me, access: access === "owner" || access === "write" ? access : "read" };
 }
 
 /** @throws {ResponseError} for what is no answer about a lease */

@@ -3,7 +3,7 @@ import { reportStorageFailure } from "../base/platform-limits.js";
 import { scoped } from "../base/scope.js";
 import type { DeviceLock, SyncStatus } from "../storage/devices.js";
 import { isLocked, withLock } from "../tabs/locks.js";
-import type { ServerRecord, Viewer } from "./answers.js";
+import type { ServerRecord } from "./answers.js";
 import { createGate, readCollection } from "./first-read.js";
 import { takeLock } from "./locks.js";
 import { createPassing } from "./passing.js";
@@ -14,7 +14,6 @@ import { createSettling } from "./settling.js";
 import { mayFollow, type Shared } from "./shared.js";
 import { createStatus, type StatusControl } from "./status.js";
 import { STATE, stateIn } from "./sync-state.js";
-import { createViewing } from "./viewing.js";
 import { whileShown } from "./while-shown.js";
 
 type Records = ReadonlyMap<string, unknown>;
@@ -28,8 +27,6 @@ export interface Collection {
   readonly status: StatusControl;
   read(): Promise<Records>;
   write(changes: Records): Promise<void>;
-  /** Takes over what an answer says of this user. */
-  noteViewer(viewer: Viewer | undefined): void;
   /** Takes records of the server, and follows what they say. */
   take(records: ReadonlyMap<string, ServerRecord>): Promise<void>;
   pass(changes: Records): void;
@@ -57,10 +54,7 @@ export function createCollection(shared: Shared, place: Place): Collection {
   let isGone = false;
   let open = new AbortController();
   let first = createGate();
-  const viewing = createViewing({ client, local, place, onChange: () => status.changed() });
-  const status = createStatus(() =>
-    statusOf(shared, collection, { isReading, readError, isReadOnly: viewing.isReadOnly() }),
-  );
+  const status = createStatus(() => statusOf(shared, collection, { isReading, readError }));
   const onUnsure = createSettling(
     () => session,
     () => open.signal,
@@ -78,9 +72,7 @@ export function createCollection(shared: Shared, place: Place): Collection {
       if (error) first.open();
       status.changed();
     },
-    onViewer: viewing.note,
-    onPassed(passed) {
-      const records = viewing.viewPassed(passed);
+    onPassed(records) {
       replica.show(records);
       local.pass?.(name, records);
     },
@@ -94,12 +86,10 @@ export function createCollection(shared: Shared, place: Place): Collection {
     replica,
     status,
     read: () => readCollection(shared, replica, first, elsewhere),
-    write: (changes) =>
-      replica.write(changes, viewing.isReadOnly() ? "none" : line.isLocal || isGone ? "removals" : "all"),
-    noteViewer: viewing.note,
+    write: (changes) => replica.write(changes, line.isLocal || isGone ? "removals" : "all"),
     take,
     pass: (changes) => {
-      if (!isGone && !viewing.isReadOnly()) passOn(changes);
+      if (!isGone) passOn(changes);
     },
     lock,
     watchLocks(listener) {
@@ -131,11 +121,9 @@ export function createCollection(shared: Shared, place: Place): Collection {
     else await first.opened;
   }
 
-  async function take(given: ReadonlyMap<string, ServerRecord>, asked?: Asked): Promise<void> {
-    const records = viewing.view(given);
+  async function take(records: ReadonlyMap<string, ServerRecord>, asked?: Asked): Promise<void> {
     await replica.take(records, asked);
     status.changed();
-    if (viewing.hasNames(records)) await replica.keep(viewing.renamed(await replica.load()));
     if (collection !== CONVERSATIONS) return;
     for (const [key, { value }] of records) if (value === undefined) await shared.forgetChat(key);
   }
@@ -143,9 +131,7 @@ export function createCollection(shared: Shared, place: Place): Collection {
   /** Begins the sync with the first watcher. */
   function begin(): () => void {
     watched.add(collection);
-    void viewing.load(replica.load);
     const stopState = local.watch(stateName, (news) => {
-      viewing.watch(news);
       if (news.has(STATE) || news.has(LEASES)) first.open();
       replica.noteFollowed(stateIn(news)).catch(() => {});
       if (isFreed(news.get(LEASES))) lockNews.notify();
@@ -174,8 +160,6 @@ export function createCollection(shared: Shared, place: Place): Collection {
   }
 
   function lock(lockOf: string): Promise<DeviceLock | undefined> {
-    // a reader ends nothing that others have begun
-    if (viewing.isReadOnly()) return Promise.resolve(undefined);
     return takeLock(
       {
         ...shared,
@@ -220,11 +204,7 @@ async function inOneTab(
 function statusOf(
   { line, outbox, sender }: Shared,
   collection: string,
-  {
-    isReading,
-    readError,
-    isReadOnly,
-  }: { isReading: boolean; readError: Error | undefined; isReadOnly: boolean },
+  { isReading, readError }: { isReading: boolean; readError: Error | undefined },
 ): SyncStatus {
   const entries = [...outbox.of(collection)];
   const refusal = entries.find(([, entry]) => entry.refusal)?.[1].refusal;
@@ -234,7 +214,6 @@ function statusOf(
     isSyncing: !line.isLocal && !line.error && isBusy,
     unsent: line.isLocal ? 0 : entries.filter(([key]) => key !== LEAF).length,
     ...(error && { error }),
-    ...(isReadOnly && { isReadOnly }),
   };
 }
 

@@ -70,7 +70,6 @@ export function createCollections(
     outbox,
     references,
     placeOf: byName,
-    onViewer: (place, viewer) => of(place).noteViewer(viewer),
     onTaken: (place, taken) => of(place).replica.noteTaken(taken),
     onKept: (place, kept) => of(place).take(kept),
     onGone: (place) => of(place).gone(),

@@ -137,7 +137,7 @@ export function createLine(client: Client, wire: Wire): Line {
 /** Statuses that say something of the server or the user, and not of one request. */
 const FOR_ALL = [401, 403, 408, 410, 425, 429, 502, 503, 504];
 /** Codes of bounds and rights of one conversation. */
-const OF_ONE = ["too_many_leases", "too_many_readers", "conversation_gone", "read_only"];
+const OF_ONE = ["too_many_leases", "too_many_readers", "conversation_gone"];
 
 function isForAll(error: unknown): boolean {
   if (!(error instanceof APIError)) return !(error instanceof ResponseError);

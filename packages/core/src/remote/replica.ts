@@ -20,9 +20,9 @@ export interface Replica extends CopyPart {
   /**
    * Writes records, and puts them into the outbox.
    *
-   * @param noted changes that go to the server: only removals where it keeps no conversations, and none of a reader
+   * @param noted changes that go to the server: only removals where it keeps no conversations
    */
-  write(changes: Records, noted: "all" | "removals" | "none"): Promise<void>;
+  write(changes: Records, noted: "all" | "removals"): Promise<void>;
   /**
    * Takes the server's records, and writes what they change into the local storage.
    *
@@ -154,7 +154,7 @@ export function createReplica({ local, outbox, place, onDue, onUse, onUnsure }: 
     borrowed.clear();
   }
 
-  async function write(changes: Records, noted: "all" | "removals" | "none"): Promise<void> {
+  async function write(changes: Records, noted: "all" | "removals"): Promise<void> {
     const given = recordsOf(textsOf(changes));
     const entries = new Map<string, OutboxEntry>();
     const corrected = new Map<string, unknown>();
@@ -164,7 +164,7 @@ export function createReplica({ local, outbox, place, onDue, onUse, onUnsure }: 
       given.set(key, joined);
       const { base = copy.get(key) } = outbox.of(collection).get(key) ?? {};
       copy.set(key, joined);
-      if (noted === "all" || (noted === "removals" && joined === undefined))
+      if (noted === "all" || joined === undefined)
         entries.set(key, { value: joined, seen: seenOf(key), base });
     }
     // in one task: a page that is closed now writes both

@@ -1,13 +1,13 @@
 import { after, idle } from "../base/clock.js";
 import type { Client } from "../client.js";
 import { APIError, asError, isGatewayError } from "../vocabulary/errors.js";
-import type { ChangesAnswer, ServerRecord, Viewer } from "./answers.js";
+import type { ChangesAnswer, ServerRecord } from "./answers.js";
 import { createLanes, type Lane, MOST_RECORDS } from "./lanes.js";
 import type { Line } from "./line.js";
 import type { Outbox, OutboxEntry } from "./outbox.js";
 import { CONVERSATIONS, type Place } from "./place.js";
 import type { References } from "./references.js";
-import { isGone, isReadOnlyRefusal, type SentChange, type Wire } from "./wire.js";
+import { isGone, type SentChange, type Wire } from "./wire.js";
 
 /** Most characters of the JSON of one request: the server takes 8 MiB. */
 const MOST_LENGTH = 2_000_000;
@@ -38,7 +38,6 @@ interface SenderOptions {
   readonly references: References;
   readonly placeOf: (collection: string) => Place | undefined;
   /** Takes the server's copies of records, after an answer. */
-  readonly onViewer: (place: Place, viewer: Viewer | undefined) => void;
   readonly onTaken: (place: Place, taken: ReadonlyMap<string, number>) => void;
   readonly onKept: (place: Place, kept: ReadonlyMap<string, ServerRecord>) => Promise<void>;
   /** The conversation was removed for good. */
@@ -189,7 +188,6 @@ export function createSender(options: SenderOptions): Sender {
 
   async function take({ place }: Lane, batch: Batch, answer: ChangesAnswer): Promise<void> {
     const { collection } = place;
-    options.onViewer(place, answer.viewer);
     const taken = [...batch].filter(([key]) => answer.taken.has(key));
     const forgotten = outbox.sent(collection, new Map(taken.map(([key, { entry }]) => [key, entry])));
     // what is left of them in the outbox is newer
@@ -217,8 +215,7 @@ export function createSender(options: SenderOptions): Sender {
     if (isGone(error)) return options.onGone(place);
     const isSmaller = isTooMuch(error) && batch.size > 1;
     if (isSmaller) lane.most = Math.ceil(batch.size / 2);
-    else if (isReadOnlyRefusal(error) || (isTooMuch(error) && batch.size === 1))
-      for (const key of batch.keys()) refuse(place, key, error);
+    else if (isTooMuch(error) && batch.size === 1) for (const key of batch.keys()) refuse(place, key, error);
     else if (!(await line.failed(error))) lanes.wait(lane, error, wake);
   }
 }

@@ -11,7 +11,6 @@ import {
   passedIn,
   type RecordsPage,
   type ServerRecord,
-  type Viewer,
 } from "./answers.js";
 import { follow } from "./follow.js";
 import type { Line } from "./line.js";
@@ -48,7 +47,6 @@ export interface SessionOptions {
   /** Called with `true` while records are read, and with the error that stopped it. */
   readonly onState: (isReading: boolean, error?: Error) => void;
   /** Called with this user as a member, before the records of the same answer. */
-  readonly onViewer: (viewer: Viewer | undefined) => void;
   readonly onPassed: (records: ReadonlyMap<string, unknown>) => void;
   readonly onLeases: (leases: LeaseNews) => void;
   readonly onGone: () => Promise<void>;
@@ -283,7 +281,6 @@ async function followFrom(
     if (event !== "records") return;
     const page = pageIn(data);
     // a difference by a request finds out what this means
-    options.onViewer(page.viewer);
     if ((page.isWhole && at > 0) || page.next !== undefined || page.version < at) return catchUpAgain();
     await take(options, page.records, ended.signal);
     if (page.version > at) onProgress();
@@ -300,13 +297,11 @@ async function followFrom(
 
 /** Reads a page. What the session does not wait for any more holds its lock no longer. */
 async function readPage(
-  { wire, replica, onViewer }: SessionOptions,
+  { wire, replica }: SessionOptions,
   from: Parameters<Wire["read"]>[1],
   signal: AbortSignal,
 ): Promise<RecordsPage> {
-  const page = await unlessAborted(wire.read(replica.place.id, from), signal);
-  onViewer(page.viewer);
-  return page;
+  return unlessAborted(wire.read(replica.place.id, from), signal);
 }
 
 /** Takes records, unless the session has ended: what is forgotten must not come back. */

@@ -156,10 +156,5 @@ export function isGone(error: unknown): boolean {
   return error instanceof APIError && error.apiCode === "conversation_gone";
 }
 
-/** True for the refusal of a write by a user that may only read. */
-export function isReadOnlyRefusal(error: unknown): boolean {
-  return error instanceof APIError && error.apiCode === "read_only";
-}
-
 /** Name of the part in `x-sluice-offers`. */
 export const OFFER = "conversations";

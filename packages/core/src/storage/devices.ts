@@ -6,8 +6,6 @@ export interface SyncStatus {
   readonly unsent: number;
   /** Reason why the last attempt to send or to read failed, until one succeeds; absent while all goes well. */
   readonly error?: Error;
-  /** True for a conversation of another user that this one may only read; absent otherwise. */
-  readonly isReadOnly?: boolean;
 }
 
 /** A lock that the pages of all devices see. It ends by itself where its page is gone, frozen or cut off for 30 s. */

@@ -4,7 +4,7 @@ import type { FollowAsked } from "./followers.js";
 import { MOST_LEASES } from "./leases.js";
 import { MOST_LISTED, PAGE_BYTES, type PageAsked, USUALLY_LISTED } from "./reading.js";
 import { conversationRefusal } from "./refusals.js";
-import { INDEX_ID, isShare } from "./wire.js";
+import { INDEX_ID } from "./wire.js";
 import { bytesOf, type Change } from "./writing.js";
 
 /* What a device sends, checked before it reaches an object. */
@@ -17,14 +17,10 @@ const LEASE_MS = { least: 1_000, most: 60_000, wait: 30_000 };
 const QUESTION = { letters: 200, matches: 100 };
 const USUAL_MATCHES = 20;
 
-/**
- * Reads the app's id of a conversation from a path, or that of a shared one.
- *
- * @throws {Refusal} 400
- */
-export function conversationIn({ id = "" }: Pick<Admitted, "id">, isSharing: boolean): string {
+/** Reads the app's id of a conversation from a path. @throws {Refusal} 400 */
+export function conversationIn({ id = "" }: Pick<Admitted, "id">): string {
   const named = decoded(id);
-  if (named === INDEX_ID || (isSharing && named !== undefined && isShare(named))) return named;
+  if (named === INDEX_ID) return named;
   // neither control characters nor spaces: what looks alike is alike
   if (named === undefined || named.length > 128 || !/^[^\p{C}\p{Z}~][^\p{C}\p{Z}]*$/u.test(named))
     throw conversationRefusal("id_invalid");

@@ -7,8 +7,7 @@ import { type Lease, openLeases } from "./leases.js";
 import { type PageAsked, readPage } from "./reading.js";
 import { type CollectionState, type Owner, readState } from "./record-tables.js";
 import { conversationRefusal, type RecordRefusal, recordRefusals } from "./refusals.js";
-import { deviceOf, type Viewer, withViewer } from "./sharing/viewer.js";
-import { type Change, type Seal, type Taken, writeRecords } from "./writing.js";
+import { type Change, type Taken, writeRecords } from "./writing.js";
 
 /** Bodies of the requests, which the proxy has checked. */
 export interface WriteAsked {
@@ -42,10 +41,8 @@ export interface CollectionParts {
    * that the records may have: it is called in the turn of the write.
    */
   makeRoom(owner: Owner, bytes: number): Promise<() => number>;
-  /** Makes the check of what a viewer writes or passes. */
-  sealFor(viewer: Viewer | undefined): Seal;
-  /** Checks after a wait that the viewer still may. @throws {Refusal} @default there is nothing to check */
-  readonly confirm?: ((viewer: Viewer | undefined) => void) | undefined;
+  /** Returns the code of a record that no device may write. @default all are taken */
+  readonly refuse?: ((key: string) => RecordRefusal | undefined) | undefined;
   /** Called with what has changed before the state is written. @default nothing */
   readonly note?: ((state: CollectionState, changed: readonly Taken[]) => void) | undefined;
   /** Called in the turn of a write, with what has changed. */
@@ -56,7 +53,7 @@ export interface CollectionParts {
 
 /** Opens what an index and a conversation share: records with versions, those that follow them, and leases. */
 export function openCollection(parts: CollectionParts) {
-  const { state, tables, mostRecords, makeRoom, sealFor, confirm, note, changed, refused } = parts;
+  const { state, tables, mostRecords, makeRoom, refuse, note, changed, refused } = parts;
   const { sql } = state.storage;
   const followers = openFollowers(state, () => tables.exist());
   const leases = openLeases(sql);
@@ -72,11 +69,8 @@ export function openCollection(parts: CollectionParts) {
     release,
     exportAll,
     end,
-    endOf,
-    restart: followers.restart,
     current,
     wake: followers.wake,
-    passOn: followers.pass,
     isFollowed: followers.are,
     message: followers.message,
   };
@@ -86,20 +80,19 @@ export function openCollection(parts: CollectionParts) {
     return tables.exist() ? readState(sql) : undefined;
   }
 
-  function read(asked: PageAsked, viewer?: Viewer): Response {
-    return json(withViewer(readPage(sql, tables.exist(), asked).json, viewer));
+  function read(asked: PageAsked): Response {
+    return json(readPage(sql, tables.exist(), asked).json);
   }
 
-  async function write(asked: WriteAsked, owner: Owner, viewer?: Viewer): Promise<Response> {
+  async function write(asked: WriteAsked, owner: Owner): Promise<Response> {
     const room = await makeRoom(owner, asked.bytes);
     // nothing is awaited from here to the end of the write
     const now = Date.now();
     const mostBytes = room();
-    confirm?.(viewer);
     const { lease, device } = asked;
     if (lease !== undefined && !leases.isHeld(lease, device, now))
       throw conversationRefusal("lease_lost", { what: lease });
-    const bounds = { mostRecords, mostBytes, seal: sealFor(viewer), note };
+    const bounds = { mostRecords, mostBytes, refuse, note };
     const written = writeRecords(sql, asked.changes, bounds, now);
     if (written.changed.length > 0) changed(written.changed, owner);
     for (const [key, code] of written.refused) refused(key, code, owner);
@@ -113,42 +106,30 @@ export function openCollection(parts: CollectionParts) {
     );
     const why = written.refused.map(([key, code]) => [key, { code, message: recordRefusals[code] }]);
     const more = why.length > 0 ? `,"refused":${JSON.stringify(Object.fromEntries(why))}` : "";
-    const answer = `{"version":${version},"taken":${JSON.stringify(Object.fromEntries(taken))},"kept":{${told}}${more}}`;
-    return json(withViewer(answer, viewer));
+    return json(
+      `{"version":${version},"taken":${JSON.stringify(Object.fromEntries(taken))},"kept":{${told}}${more}}`,
+    );
   }
 
   function follow(asked: FollowAsked, request: Request): Response {
     return followers.follow(asked, tables.exist() ? leases.all(Date.now()) : new Map(), request);
   }
 
-  /** Passes records. Of a shared conversation they are checked as those that are written, and what is refused is dropped. */
-  function pass({ device, records }: PassAsked, viewer?: Viewer): Response {
-    const shown = viewer ? checked(records as Readonly<Record<string, unknown>>, sealFor(viewer)) : records;
-    followers.pass(device, JSON.stringify(shown));
+  function pass({ device, records }: PassAsked): Response {
+    followers.pass(device, JSON.stringify(records));
     return new Response(null, { status: 204 });
-  }
-
-  function checked(records: Readonly<Record<string, unknown>>, seal: Seal): object {
-    const all = Object.entries(records).flatMap(([key, value]) => {
-      const [known] = sql.exec("SELECT value FROM records WHERE key = ?", key).toArray();
-      const sealed = seal(key, value, known ? String(known["value"]) : null);
-      return sealed.code ? [] : [[key, sealed.value]];
-    });
-    return Object.fromEntries(all);
   }
 
   async function take(
     { device, name, ms, wait }: LeaseAsked,
     owner: Owner,
     signal: AbortSignal,
-    viewer?: Viewer,
   ): Promise<Response> {
     const endsAt = Date.now() + wait;
     for (;;) {
       const room = await makeRoom(owner, 0);
       const now = Date.now();
       room();
-      confirm?.(viewer);
       const other = leases.take(name, device, ms, now);
       if (!other) {
         tellOf(name, { device, endsAt: now + ms });
@@ -201,14 +182,6 @@ export function openCollection(parts: CollectionParts) {
     );
   }
 
-  /** Ends the streams of a member, and gives its leases back. */
-  function endOf(me: string): void {
-    const held = tables.exist() ? leases.releaseAll(deviceOf("", { me, access: "read" })) : [];
-    for (const name of held) tellOf(name, null);
-    // last: nothing comes after the end
-    followers.endOf(me);
-  }
-
   /** Ends all streams, because everything is gone. */
   function end(): void {
     for (const timer of timers.values()) clearTimeout(timer);
@@ -233,25 +206,21 @@ export async function answerFrom(
   { read, write, follow, pass, take, release, exportAll }: ReturnType<typeof openCollection>,
   request: Request,
   owner: Owner,
-  viewer?: Viewer,
 ): Promise<Response> {
   const { pathname } = new URL(request.url);
-  const asked = request.method === "GET" ? undefined : ofViewer(await request.json(), viewer);
-  const question = ofViewer(
-    JSON.parse(decodeURIComponent(new URL(request.url).search.slice(1) || "{}")),
-    viewer,
-  );
+  const asked = request.method === "GET" ? undefined : ((await request.json()) as unknown);
+  const question = JSON.parse(decodeURIComponent(new URL(request.url).search.slice(1) || "{}")) as unknown;
   switch (`${request.method} ${pathname}`) {
     case "GET /records":
-      return read(question as PageAsked, viewer);
+      return read(question as PageAsked);
     case "POST /records":
-      return await write(asked as WriteAsked, owner, viewer);
+      return await write(asked as WriteAsked, owner);
     case "GET /follow":
-      return follow({ ...(question as FollowAsked), viewer }, request);
+      return follow(question as FollowAsked, request);
     case "POST /pass":
-      return pass(asked as PassAsked, viewer);
+      return pass(asked as PassAsked);
     case "POST /leases":
-      return await take(asked as LeaseAsked, owner, request.signal, viewer);
+      return await take(asked as LeaseAsked, owner, request.signal);
     case "DELETE /leases":
       return release(asked as LeaseAsked);
     case "GET /export":
@@ -259,9 +228,4 @@ export async function answerFrom(
     default:
       throw new Refusal("not_found");
   }
-}
-
-/** Names the device of a member so that it is no other member's. */
-function ofViewer(asked: { readonly device?: string }, viewer: Viewer | undefined): object {
-  return asked.device === undefined ? asked : { ...asked, device: deviceOf(asked.device, viewer) };
 }

@@ -16,7 +16,6 @@ import type { ConversationsSetup } from "./options.js";
 import {
   beginState,
   type CollectionState,
-  NEWS_COLUMNS,
   type Owner,
   RECORD_TABLES,
   STATE_TABLE,
@@ -25,24 +24,14 @@ import {
 import { openRoom } from "./room.js";
 import { NOTICE_TABLES } from "./runner/notice-rows.js";
 import { TURN_TABLES } from "./runner/rows.js";
-import { countSchedules, SCHEDULE_TABLES } from "./runner/schedule/schedule-rows.js";
 import { openRunning } from "./running.js";
-import { sealedBy } from "./sharing/authors.js";
-import { openSharing } from "./sharing/sharing.js";
-import { SHARING_TABLES } from "./sharing/tables.js";
 import { closed } from "./sockets.js";
 import { askIndex, type IndexAnswer, type IndexRequest, ownerOf } from "./wire.js";
 
 const CONVERSATION_TABLES = {
   first: "records",
   isShared: true,
-  steps: [
-    [...RECORD_TABLES, STATE_TABLE],
-    TURN_TABLES,
-    [...NEWS_COLUMNS, ...SHARING_TABLES],
-    SCHEDULE_TABLES,
-    NOTICE_TABLES,
-  ],
+  steps: [[...RECORD_TABLES, STATE_TABLE, ...TURN_TABLES, ...NOTICE_TABLES]],
 } as const;
 
 /** Header of a removal by the index: it holds unless the conversation was changed after this time, in Unix milliseconds. */
@@ -68,8 +57,6 @@ export function openConversation<Env>(
     tables,
     mostRecords: setup.recordsPerConversation,
     makeRoom,
-    sealFor: sealedBy,
-    confirm: (viewer) => sharing.confirm(viewer),
     note: noteNews,
     changed(taken) {
       noteSoon();
@@ -78,14 +65,9 @@ export function openConversation<Env>(
     refused: (_, code, owner) => reportRefused(code, owner),
   });
   const { current } = collection;
-  const sharing = openSharing({
-    ...{ state, env, setup, collection, makeRoom, wakeBy, ask },
-    stopTurnOf: (user) => running.stopTurnOf(user),
-  });
-  const { memberOf, confirm } = sharing;
-  const notes = openIndexNotes({ sql, current, ask, empty, tellMembers: sharing.tell });
+  const notes = openIndexNotes({ sql, current, ask, empty });
   const running = openRunning({
-    ...{ state, env, setup, collection, makeRoom, claimSchedules, wakeBy, memberOf, confirm },
+    ...{ state, env, setup, collection, makeRoom, wakeBy },
     titleOf: async (owner) => (await ask(owner, { do: "title", id: owner.conversation })).title,
     changed: noteSoon,
   });
@@ -104,18 +86,10 @@ export function openConversation<Env>(
       const owner = ownerOf(request);
       if (setup.runner) await bell.ready();
       running.runs?.resume();
-      const viewer = sharing.viewerOf(request, owner);
       const { pathname } = new URL(request.url);
-      if (request.method === "DELETE" && pathname === "/")
-        return viewer && viewer.access !== "owner"
-          ? sharing.leave(owner, viewer)
-          : await remove(request, owner);
-      if (pathname === "/turns") return await running.answer(request, owner, viewer);
-      if (pathname === "/schedules") return await running.answerSchedules(request, owner, viewer);
-      return (
-        (await sharing.answer(request, owner, viewer)) ??
-        (await answerFrom(collection, request, owner, viewer))
-      );
+      if (request.method === "DELETE" && pathname === "/") return await remove(request, owner);
+      if (pathname === "/turns") return await running.answer(request, owner);
+      return await answerFrom(collection, request, owner);
     } catch (error) {
       return refusedBy(error);
     }
@@ -138,17 +112,8 @@ export function openConversation<Env>(
     };
   }
 
-  /** Has the index count the schedules of this conversation. Returns false where the user has as many as `most`. */
-  async function claimSchedules(owner: Owner, number: number, most: number): Promise<boolean> {
-    const checkErasure = watchErasure();
-    const { isFull } = await ask(owner, { do: "schedules", id: owner.conversation, number, most });
-    checkErasure();
-    return !isFull;
-  }
-
-  function reportRefused(code: string, { user, conversation: id, by }: Owner): void {
-    const about = { user: by?.user ?? user, ...(by && by.user !== user && { owner: user }) };
-    notifyOf(setup.onEvent, { kind: "conversation", id, outcome: "refused", code, ...about }, env);
+  function reportRefused(code: string, { user, conversation: id }: Owner): void {
+    notifyOf(setup.onEvent, { kind: "conversation", id, outcome: "refused", code, user }, env);
   }
 
   async function ask(owner: Pick<Owner, "user" | "userName">, asked: IndexRequest): Promise<IndexAnswer> {
@@ -162,9 +127,6 @@ export function openConversation<Env>(
     const known = current();
     if (untouched !== null && known && known.touchedAt > Number(untouched))
       return Response.json({ touchedAt: known.touchedAt });
-    // what is to be written later is no conversation that nobody writes to
-    if (untouched !== null && known?.goneAt === null && countSchedules(sql) > 0)
-      return Response.json({ touchedAt: Date.now() });
     if (known && known.goneAt !== null && known.noted !== UNTOLD) return Response.json({});
     if (!known) {
       const { isKnown } = await ask(owner, { do: "gone", id: owner.conversation });
@@ -181,7 +143,6 @@ export function openConversation<Env>(
   function empty(known: CollectionState): void {
     if (known.goneAt !== null) return;
     running.runs?.drop();
-    sharing.end();
     emptyTables(sql, known);
     collection.end();
   }
@@ -191,10 +152,6 @@ export function openConversation<Env>(
     running.runs?.drop();
     bell.forget();
     collection.end();
-    const known = current();
-    // members lose it first: what can't be told now is told by the next erasure
-    if (known?.share) empty(known);
-    await sharing.erase();
     await tables.deleteAll();
     return new Response(null, { status: 204 });
   }
@@ -221,7 +178,7 @@ async function toldIndex(tell: () => Promise<number | undefined>): Promise<numbe
 
 /** Leaves nothing but a mark. The tables are made anew, which costs the same however many rows there were. */
 function emptyTables(sql: ObjectSQL, known: CollectionState): void {
-  for (const table of ["turns", "schedules", "notices"]) sql.exec(`DELETE FROM ${table}`);
+  for (const table of ["turns", "notices"]) sql.exec(`DELETE FROM ${table}`);
   for (const table of ["records", "removed", "leases"]) sql.exec(`DROP TABLE ${table}`);
   for (const statement of RECORD_TABLES) sql.exec(statement);
   const nothing = { bytes: 0, records: 0, removals: 0, granted: 0, noted: UNTOLD };

@@ -6,7 +6,6 @@ import { BEAT_MS, openEventStream, PASSED } from "./event-stream.js";
 import type { Lease } from "./leases.js";
 import { readPage, USUALLY_LISTED } from "./reading.js";
 import { readState } from "./record-tables.js";
-import { type Viewer, withViewer } from "./sharing/viewer.js";
 import { attempt, GONE } from "./sockets.js";
 
 /** A device that follows a conversation, and where it begins. */
@@ -15,14 +14,11 @@ export interface FollowAsked {
   readonly since: number;
   /** The device, which does not get what it passes itself. */
   readonly device?: string | undefined;
-  /** The reader, in a shared conversation. */
-  readonly viewer?: Viewer | undefined;
 }
 
 /** The place of a device in the changes. */
 interface Place {
   readonly device: string | undefined;
-  readonly viewer: Viewer | undefined;
   /** The version up to which it was told everything. */
   readonly at: number;
   /** True while it has taken everything, and waits. */
@@ -37,9 +33,8 @@ interface Follower {
   end(): void;
 }
 
-/** Most streams of one conversation, and of one member beside its owner: none keeps the others out. */
+/** Most streams of one conversation. */
 const MOST = 100;
-const MOST_OF_MEMBER = 10;
 /** Most records of one event, in bytes. */
 const EVENT_BYTES = 1024 * 1024;
 
@@ -52,23 +47,19 @@ export function openFollowers(state: ObjectState, hasTables: () => boolean) {
   const { sql } = state.storage;
   const readers = openReaders(MOST, BEAT_MS);
   const here = new Set<Follower>();
-  return { follow, pass, tell, wake, end, endOf, restart, message, are: () => all().length > 0 };
+  return { follow, pass, tell, wake, end, message, are: () => all().length > 0 };
 
   /** @throws {Refusal} 429 `too_many_readers` */
   function follow(asked: FollowAsked, leases: ReadonlyMap<string, Lease>, request: Request): Response {
-    const { viewer } = asked;
-    const isOfMember = viewer !== undefined && viewer.access !== "owner";
-    const most = isOfMember ? MOST_OF_MEMBER : MOST;
-    const open = all().filter((one) => !isOfMember || one.place().viewer?.me === viewer.me);
-    if (open.length >= most || all().length >= MOST)
-      throw objectRefusal("too_many_readers", { what: most, headers: { "retry-after": "60" } });
+    if (all().length >= MOST)
+      throw objectRefusal("too_many_readers", { what: MOST, headers: { "retry-after": "60" } });
     const { response, follower } = connect(asked, leaseEvent(leases), request);
     if (hasTables() && readState(sql)?.goneAt != null) endOne(follower);
     return response;
   }
 
-  function connect({ since, device, viewer }: FollowAsked, first: string, request: Request) {
-    let place: Place = { device, viewer, at: since, isWaiting: false };
+  function connect({ since, device }: FollowAsked, first: string, request: Request) {
+    let place: Place = { device, at: since, isWaiting: false };
     const pair = request.headers.has("upgrade") && state.acceptWebSocket ? openPair() : undefined;
     if (pair) {
       state.acceptWebSocket?.(pair.socket);
@@ -117,8 +108,7 @@ export function openFollowers(state: ObjectState, hasTables: () => boolean) {
     }
     const page = readPage(sql, hasAny, { since: place.at, limit: USUALLY_LISTED, bytes: EVENT_BYTES });
     follower.move({ ...place, at: page.version, isWaiting: false });
-    const json = withViewer(page.json, place.viewer);
-    follower.push(`event: records\nid: ${page.version}\ndata: ${json}\n\n`);
+    follower.push(`event: records\nid: ${page.version}\ndata: ${page.json}\n\n`);
   }
 
   /** Sends what is new to the devices that wait. */
@@ -135,16 +125,6 @@ export function openFollowers(state: ObjectState, hasTables: () => boolean) {
   /** Tells all devices of a lease; null for one that is over. */
   function tell(name: string, lease: Lease | null): void {
     for (const follower of all()) follower.push(leaseEvent(new Map([[name, lease]])));
-  }
-
-  /** Ends the streams of a member: to that user the conversation is gone. */
-  function endOf(me: string): void {
-    for (const follower of all()) if (follower.place().viewer?.me === me) endOne(follower);
-  }
-
-  /** Ends streams whose readers have other rights now: they come back. */
-  function restart(me?: string): void {
-    for (const follower of all()) if (me === undefined || follower.place().viewer?.me === me) follower.end();
   }
 
   /** Ends all streams of a conversation that is gone. */

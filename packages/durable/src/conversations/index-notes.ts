@@ -1,9 +1,6 @@
 import type { ObjectSQL } from "../objects/object.js";
-import { newsFor } from "./news.js";
 import { readPage } from "./reading.js";
 import { type CollectionState, type Owner, writeState } from "./record-tables.js";
-import { notedSchedules } from "./runner/schedule/schedule-rows.js";
-import { OWNER_ID } from "./sharing/viewer.js";
 import { textsIn } from "./texts.js";
 import type { IndexAnswer, IndexRequest } from "./wire.js";
 import { forgetRemoved } from "./writing.js";
@@ -23,12 +20,10 @@ interface IndexNotesParts {
   ask(owner: Owner, asked: IndexRequest): Promise<IndexAnswer>;
   /** Deletes all records of a conversation that the index knows to be gone. */
   empty(known: CollectionState): void;
-  /** Tells the indexes of members. @throws {Error} where one could not be told */
-  tellMembers(known: CollectionState): Promise<void>;
 }
 
 /** Opens what a conversation tells the index of its user, by its alarms. */
-export function openIndexNotes({ sql, current, ask, empty, tellMembers }: IndexNotesParts) {
+export function openIndexNotes({ sql, current, ask, empty }: IndexNotesParts) {
   return { tell, tellGone };
 
   /** Tells the index what is new, and forgets what was removed long ago. Returns the time of the next alarm. */
@@ -41,8 +36,6 @@ export function openIndexNotes({ sql, current, ask, empty, tellMembers }: IndexN
   /** Tells the index that the conversation is gone; an alarm does where that fails. */
   async function tellGone(owner: Owner): Promise<void> {
     await ask(owner, { do: "gone", id: owner.conversation });
-    const gone = current();
-    if (gone) await tellMembers(gone);
     const known = current();
     if (known?.noted === UNTOLD) writeState(sql, { ...known, noted: 0 });
   }
@@ -52,8 +45,6 @@ export function openIndexNotes({ sql, current, ask, empty, tellMembers }: IndexN
     forgetRemoved(sql, noted, BATCH, now - REMEMBER_MS);
     if (noted.removals !== known.removals) writeState(sql, noted);
     if (noted.noted < noted.version) await note(noted);
-    const told = current();
-    if (told && told.goneAt === null) await tellMembers(told);
     const after = current();
     if (!after || after.goneAt !== null) return undefined;
     if (after.noted < after.version) return Date.now();
@@ -63,11 +54,10 @@ export function openIndexNotes({ sql, current, ask, empty, tellMembers }: IndexN
 
   /** Sends the index the next texts. It is repeated until the index has them; sent twice they change nothing. */
   async function note(known: CollectionState): Promise<void> {
-    const { bytes, touchedAt, conversation: id } = known;
-    const about = { id, bytes, touchedAt, news: newsFor(OWNER_ID, known) };
+    const { bytes, touchedAt, news, conversation: id } = known;
+    const about = { id, bytes, touchedAt, news: { at: news, time: touchedAt } };
     const page = readPage(sql, true, { since: Math.max(known.noted, known.floor), ...NOTE });
-    const noted = { ...about, ...notedSchedules(sql), ...textsIn(page.json) };
-    const answer = await ask(known, { do: "note", ...noted });
+    const answer = await ask(known, { do: "note", ...about, ...textsIn(page.json) });
     const now = current();
     if (!now || now.goneAt !== null) return;
     if (answer.isGone) return empty(now);

@@ -1,12 +1,11 @@
 import type { TableSteps } from "../objects/tables.js";
-import { NEWS_COLUMNS, RECORD_TABLES, STATE_TABLE } from "./record-tables.js";
+import { RECORD_TABLES, STATE_TABLE } from "./record-tables.js";
 import { SEARCH_TABLES } from "./search.js";
-import { SHARED_TABLES } from "./sharing/shared-with-me.js";
 
 /**
  * All conversations of one user: `threads` are those that keep something, and those that are gone for good; `leaving` are
  * those in the bin, since the time at which this object heard of it; `leftovers` are those whose texts are still to be
- * deleted; `scheduled` are those with schedules. The records are those of the list that the app shows.
+ * deleted. The records are those of the list that the app shows.
  */
 export const INDEX_TABLES: TableSteps = {
   first: "threads",
@@ -22,7 +21,5 @@ export const INDEX_TABLES: TableSteps = {
       STATE_TABLE,
       ...SEARCH_TABLES,
     ],
-    [...NEWS_COLUMNS, ...SHARED_TABLES],
-    ["CREATE TABLE scheduled (id TEXT PRIMARY KEY, number INTEGER) WITHOUT ROWID"],
   ],
 };

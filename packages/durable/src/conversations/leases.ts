@@ -12,7 +12,7 @@ export const MOST_LEASES = 100;
 
 /** Opens the leases of an object whose tables are there: each name belongs to one device, until its time is over. */
 export function openLeases(sql: ObjectSQL) {
-  return { take, release, releaseAll, isHeld, all };
+  return { take, release, isHeld, all };
 
   /**
    * Takes a lease, or renews it.
@@ -35,16 +35,6 @@ export function openLeases(sql: ObjectSQL) {
     if (!isHeld(name, device, now)) return false;
     sql.exec("DELETE FROM leases WHERE name = ?", name);
     return true;
-  }
-
-  /** Gives all leases of the devices back whose names begin with a text. Returns their names. */
-  function releaseAll(start: string): readonly string[] {
-    const held = sql.exec("SELECT name, device FROM leases").toArray();
-    const names = held
-      .filter(({ device }) => String(device).startsWith(start))
-      .map(({ name }) => String(name));
-    for (const name of names) sql.exec("DELETE FROM leases WHERE name = ?", name);
-    return names;
   }
 
   function isHeld(name: string, device: string, now: number): boolean {

@@ -1,31 +1,21 @@
 import type { CollectionState } from "./record-tables.js";
-import { authorIn } from "./sharing/authors.js";
 import { fieldsOf } from "./texts.js";
 import type { News } from "./wire.js";
 import type { Taken } from "./writing.js";
 
-/* Finished messages that a user may not have seen: the newest one is enough to say that there is one. */
+/* Finished answers that a user may not have seen: the newest one is enough to say that there is one. */
 
 /** Keys of the records in an index that say how new a conversation is, and up to where the user has been shown it. */
 export const NEWS = "~news/";
 const SEEN = "~seen/";
 
-/** Notes the newest finished message among changes, in the state that is about to be written. */
+/** Notes the newest finished answer among changes, in the state that is about to be written. */
 export function noteNews(state: CollectionState, changed: readonly Taken[]): void {
-  for (const { value } of changed) {
+  const isAnswer = changed.some(({ value }) => {
     const message = fieldsOf(fieldsOf(value)["message"]);
-    const isAnswer = message["role"] === "assistant" && message["outcome"] !== undefined;
-    if (!isAnswer && message["role"] !== "user") continue;
-    const by = isAnswer ? null : authorIn(message);
-    if (by !== state.newsBy) state.newsBefore = state.news;
-    state.newsBy = by;
-    state.news = state.version;
-  }
-}
-
-/** Returns the newest message that is news for a member. */
-export function newsFor(me: string, { news, newsBy, newsBefore, touchedAt }: CollectionState): News {
-  return { at: newsBy === me ? newsBefore : news, time: touchedAt };
+    return message["role"] === "assistant" && message["outcome"] !== undefined;
+  });
+  if (isAnswer) state.news = state.version;
 }
 
 /** True for a key that is no conversation of the list. */

@@ -3,7 +3,6 @@ import { ensure } from "@sluice/worker-proxy/internal";
 import type { ObjectNamespace } from "../objects/object.js";
 
 import type { Runner } from "./runner/place.js";
-import { checkedSharing, type SharingOptions, type SharingSetup } from "./sharing/options.js";
 
 /** Options of `conversations` and `conversationsObject`: give both the same. */
 export interface ConversationsOptions<Env = unknown> {
@@ -19,7 +18,7 @@ export interface ConversationsOptions<Env = unknown> {
   readonly recordsPerConversation?: number;
   /**
    * Time for which a conversation is kept that nobody writes to, in milliseconds; at least an hour. Then it is removed for
-   * good, unless it has a schedule that has not ended. @default conversations stay until they are removed
+   * good. @default conversations stay until they are removed
    */
   readonly keepMs?: number;
   /**
@@ -29,14 +28,8 @@ export interface ConversationsOptions<Env = unknown> {
    */
   readonly runner?: Runner<Env> | undefined;
   /**
-   * Lets users share conversations by links: `sharing: {}` does, with the defaults. A name that `authenticate` returns with
-   * the user is shown to the other members.
-   * @default none: each conversation is its user's alone
-   */
-  readonly sharing?: SharingOptions | undefined;
-  /**
-   * Receives an event of kind `conversation` for each record that is refused, for each conversation that is removed
-   * because its time is over, and for what happens to links and members.
+   * Receives an event of kind `conversation` for each record that is refused, and for each conversation that is
+   * removed because its time is over.
    * @default none
    */
   readonly onEvent?: OnJobEvent<Env> | undefined;
@@ -49,7 +42,6 @@ export interface ConversationsSetup<Env> {
   readonly recordsPerConversation: number;
   readonly keepMs: number | undefined;
   readonly runner: Runner<Env> | undefined;
-  readonly sharing: SharingSetup | undefined;
   readonly onEvent: ((event: JobEvent, env: Env) => unknown) | undefined;
 }
 
@@ -63,7 +55,6 @@ export function checkedConversations<Env>({
   recordsPerConversation = 10_000,
   keepMs,
   runner,
-  sharing,
   onEvent,
 }: ConversationsOptions<Env>): ConversationsSetup<Env> {
   const isWhole = (value: number, least: number) => Number.isSafeInteger(value) && value >= least;
@@ -72,6 +63,5 @@ export function checkedConversations<Env>({
   ensure(isWhole(bytesPerUser, 1), "bytesPerUser: give a whole number of bytes from 1 up");
   ensure(isWhole(recordsPerConversation, 1), "recordsPerConversation: give a whole number from 1 up");
   ensure(keepMs === undefined || isWhole(keepMs, HOUR_MS), "keepMs: give at least an hour, 3_600_000");
-  const shared = checkedSharing(sharing);
-  return { namespace, bytesPerUser, recordsPerConversation, keepMs, runner, sharing: shared, onEvent };
+  return { namespace, bytesPerUser, recordsPerConversation, keepMs, runner, onEvent };
 }

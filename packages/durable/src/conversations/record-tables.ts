@@ -14,23 +14,8 @@ export const RECORD_TABLES: readonly string[] = [
 export const STATE_TABLE = `CREATE TABLE state (
   id INTEGER PRIMARY KEY CHECK (id = 1), user TEXT, userName TEXT, conversation TEXT,
   version INTEGER, floor INTEGER, bytes INTEGER, records INTEGER, removals INTEGER,
-  granted INTEGER, noted INTEGER, touchedAt INTEGER, goneAt INTEGER)`;
-
-/** Columns that came later: the id under which a conversation is shared, and its newest finished messages. */
-export const NEWS_COLUMNS: readonly string[] = [
-  "ALTER TABLE state ADD COLUMN share TEXT",
-  "ALTER TABLE state ADD COLUMN news INTEGER NOT NULL DEFAULT 0",
-  "ALTER TABLE state ADD COLUMN newsBy TEXT",
-  "ALTER TABLE state ADD COLUMN newsBefore INTEGER NOT NULL DEFAULT 0",
-];
-
-/** The sender of a request, where conversations can be shared. */
-export interface Sender {
-  readonly user: string;
-  readonly userName: string;
-  /** Name that the other members see. */
-  readonly name?: string | undefined;
-}
+  granted INTEGER, noted INTEGER, touchedAt INTEGER, goneAt INTEGER,
+  news INTEGER NOT NULL DEFAULT 0)`;
 
 /** The user and the conversation that an object is of. */
 export interface Owner {
@@ -40,8 +25,6 @@ export interface Owner {
   readonly userName: string;
   /** The app's id of the conversation; `~index` for the index of the user. */
   readonly conversation: string;
-  /** The sender of the request. @default the user, or the proxy in the name of the user */
-  readonly by?: Sender | undefined;
 }
 
 /** The only row of `state`. */
@@ -63,14 +46,8 @@ export interface CollectionState extends Owner {
   touchedAt: number;
   /** Time of the removal for good; null before. */
   goneAt: number | null;
-  /** Id under which members have the conversation; null for one that was never shared, and in an index. */
-  readonly share: string | null;
-  /** Version of the newest finished message; 0 for none. */
+  /** Version of the newest finished answer; 0 for none. */
   news: number;
-  /** Member that wrote it; null for an answer, which is news for all. */
-  newsBy: string | null;
-  /** Version of the newest one before it that was not by the same member. */
-  newsBefore: number;
 }
 
 const COLUMNS = [
@@ -83,10 +60,7 @@ const COLUMNS = [
   "noted",
   "touchedAt",
   "goneAt",
-  "share",
   "news",
-  "newsBy",
-  "newsBefore",
 ];
 
 /** Reads the state of an object whose tables are there; undefined for an empty one. */

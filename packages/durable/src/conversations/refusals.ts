@@ -8,11 +8,6 @@ const refusals = {
   conversation_gone: [410, "this conversation was removed"],
   space_exceeded: [413, "the space of this user is used up; remove conversations"],
   lease_lost: [409, "this device does not hold the lease {what}; read the newest records first"],
-  read_only: [403, "you may read this conversation, and not write to it"],
-  owner_only: [403, "only the owner of this conversation may do this"],
-  link_unknown: [404, "this link does not work any more; ask for a new one"],
-  too_many_links: [409, "this conversation has {what} links; take one back"],
-  too_many_members: [409, "this conversation has {what} members; its owner can remove some"],
   too_many_leases: [429, "this conversation has {what} leases; give one back, or try again in a minute"],
 } as const satisfies RefusalTable;
 
@@ -26,7 +21,6 @@ export const recordRefusals = {
   conversation_full: "this conversation has as many records as it may",
   space_exceeded: "the space of this user is used up; remove conversations",
   key_reserved: "only the server writes this record",
-  author_differs: "only its author can change the text of this message",
 } as const;
 
 /** The code of a refused record. */

@@ -6,7 +6,6 @@ import { REMEMBER_MS } from "./index-notes.js";
 import type { ConversationsSetup } from "./options.js";
 import { type CollectionState, type Owner, writeState } from "./record-tables.js";
 import type { openSearch } from "./search.js";
-import type { openSharedWithMe } from "./sharing/shared-with-me.js";
 import type { openThreads } from "./threads.js";
 import { objectOf, requestTo } from "./wire.js";
 import { forgetRemoved } from "./writing.js";
@@ -18,7 +17,6 @@ interface SweepParts<Env> {
   readonly env: Env;
   readonly threads: ReturnType<typeof openThreads>;
   readonly search: ReturnType<typeof openSearch>;
-  readonly withMe: ReturnType<typeof openSharedWithMe>;
   namespace(): Promise<ObjectNamespace>;
 }
 
@@ -30,7 +28,7 @@ const RETRY_MS = 3_600_000;
 
 /** Opens the work of an index that nobody waits for: each alarm does a few steps, and says when the next one is due. */
 export function openSweep<Env>(parts: SweepParts<Env>) {
-  const { sql, setup, env, threads, search, withMe, namespace } = parts;
+  const { sql, setup, env, threads, search, namespace } = parts;
   return { run };
 
   /** Returns the time of the next alarm; undefined where nothing is left to do. */
@@ -75,9 +73,7 @@ export function openSweep<Env>(parts: SweepParts<Env>) {
 
   /** Has a conversation removed for good. One that was changed meanwhile stays, unless it is in the bin. */
   async function remove({ user, userName }: Owner, id: string, code: string, now: number): Promise<void> {
-    // that of another user is left
-    const shared = withMe.find(id);
-    const owner = shared ? { ...shared, by: { user, userName } } : { user, userName, conversation: id };
+    const owner = { user, userName, conversation: id };
     const isOld = code === "expired";
     const headers: Record<string, string> = isOld ? { [UNTOUCHED]: String(threads.find(id)?.touchedAt) } : {};
     const report = (event: Pick<JobEvent, "outcome" | "code">) =>
@@ -85,7 +81,6 @@ export function openSweep<Env>(parts: SweepParts<Env>) {
     try {
       const request = requestTo(owner, "/", { method: "DELETE", headers });
       const answer = await objectOf(await namespace(), owner).fetch(request);
-      if (shared && [200, 410].includes(answer.status)) return withMe.remove(id);
       if (!answer.ok) throw new Error(`it answered with ${answer.status}`);
       const { touchedAt } = (await answer.json()) as { touchedAt?: number };
       if (touchedAt !== undefined) return threads.postpone(id, touchedAt);

@@ -20,7 +20,7 @@ interface Thread {
 
 /** Opens the list of a user's conversations, in an index whose tables are there. `state.granted` is the sum of their space. */
 export function openThreads(sql: ObjectSQL, bytesPerUser: number) {
-  return { claim, note, schedule, bury, list, forget, find, postpone };
+  return { claim, note, bury, list, forget, find, postpone };
 
   function find(id: string): Thread | undefined {
     const query = "SELECT granted, claims, touchedAt, isGone FROM threads WHERE id = ?";
@@ -58,22 +58,9 @@ export function openThreads(sql: ObjectSQL, bytesPerUser: number) {
     return { granted };
   }
 
-  /** Notes the number of schedules of a conversation, unless the user had more than `most` then. */
-  function schedule(id: string, number: number, most = Number.POSITIVE_INFINITY): IndexAnswer {
-    if (number === 0) {
-      sql.exec("DELETE FROM scheduled WHERE id = ?", id);
-      return {};
-    }
-    const [others] = sql.exec("SELECT sum(number) AS number FROM scheduled WHERE id != ?", id).toArray();
-    if (Number(others?.["number"] ?? 0) + number > most) return { isFull: true };
-    sql.exec("INSERT OR REPLACE INTO scheduled VALUES (?, ?)", id, number);
-    return {};
-  }
-
   /** Notes that a conversation is gone. Its mark stays, so that a device that was away does not bring it back. */
   function bury(id: string, now: number): void {
     const known = find(id);
-    schedule(id, 0);
     sql.exec(
       "INSERT OR REPLACE INTO threads VALUES (?, ?, ?, ?, 1)",
       id,
@@ -97,7 +84,6 @@ export function openThreads(sql: ObjectSQL, bytesPerUser: number) {
       const known = find(id);
       if (known?.claims !== claims) continue;
       sql.exec("DELETE FROM threads WHERE id = ?", id);
-      schedule(id, 0);
       const state = readState(sql) as CollectionState;
       writeState(sql, { ...state, granted: state.granted - known.granted });
     }

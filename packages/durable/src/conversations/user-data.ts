@@ -4,10 +4,7 @@ import type { ObjectNamespace } from "../objects/object.js";
 import { ERASE } from "../objects/user-objects.js";
 import { MOST_LISTED, PAGE_BYTES } from "./reading.js";
 import type { Owner } from "./record-tables.js";
-import { authorIn } from "./sharing/authors.js";
-import type { Viewer } from "./sharing/viewer.js";
-import { fieldsOf } from "./texts.js";
-import { askIndex, INDEX_ID, type Listed, objectOf, requestTo, type Share } from "./wire.js";
+import { askIndex, INDEX_ID, type Listed, objectOf, requestTo } from "./wire.js";
 
 /** Most of one export, in letters: the conversations after it are in it without their records. */
 const EXPORTED = 7 * 1024 * 1024;
@@ -39,8 +36,6 @@ export function createUserData<Env>(bound: (env: Env) => Promise<ObjectNamespace
           );
         await askIndex(namespace, user, { do: "forget", listed: erased });
       }
-      for await (const shares of sharesOf(namespace, user))
-        for (const share of shares) await leave(namespace, user, share).catch(() => failed.add(share.id));
       // what began meanwhile is erased by the next round
       if (failed.size > 0) throw new Error(`${failed.size} conversations could not be erased`);
     }
@@ -51,42 +46,25 @@ export function createUserData<Env>(bound: (env: Env) => Promise<ObjectNamespace
     if (!answer.ok) throw new Error(`it answered with ${answer.status}`);
   }
 
-  /** Ends the membership of a user: what others see of the user goes with it. */
-  async function leave(namespace: ObjectNamespace, user: Owner, { id, owner }: Share): Promise<void> {
-    const request = requestTo({ ...owner, by: user }, "/", { method: "DELETE" });
-    const answer = await objectOf(namespace, owner).fetch(request);
-    if (!answer.ok && answer.status !== 410) throw new Error(`it answered with ${answer.status}`);
-    await askIndex(namespace, user, { do: "unshared", id });
-  }
-
   async function exportUser(env: Env, userId: string): Promise<unknown> {
     const namespace = await bound(env);
     const user = await ownerFor(userId);
     const all: Exported[] = [];
     let left = EXPORTED;
     for await (const id of idsOf(namespace, user)) await add(id, { ...user, conversation: id });
-    for await (const shares of sharesOf(namespace, user))
-      for (const { id, owner } of shares) await add(id, { ...owner, by: user });
     return all;
 
-    /** Adds all records of an own conversation, and the user's messages in one of another user. */
+    /** Adds all records of a conversation. */
     async function add(id: string, owner: Owner): Promise<void> {
       const records: Record<string, unknown> = {};
       for await (const page of recordsOf(namespace, owner)) {
         if (left > 0) left -= page.length;
         if (left <= 0) break;
-        const { records: found, viewer } = parsedPage(page);
-        for (const [key, { value }] of Object.entries(found))
-          if (!owner.by || isBy(viewer?.me, value)) records[key] = value;
+        for (const [key, { value }] of Object.entries(parsedPage(page).records)) records[key] = value;
       }
       all.push(left > 0 ? { id, records } : { id });
     }
   }
-}
-
-function isBy(me: string | undefined, value: unknown): boolean {
-  const message = fieldsOf(value)["message"];
-  return message !== undefined && authorIn(fieldsOf(message)) === me;
 }
 
 async function ownerFor(user: string): Promise<Owner> {
@@ -108,24 +86,12 @@ async function* idsOf(namespace: ObjectNamespace, user: Owner): AsyncGenerator<s
   for await (const listed of pagesOf(namespace, user)) yield* listed.map(({ id }) => id);
 }
 
-async function* sharesOf(namespace: ObjectNamespace, user: Owner): AsyncGenerator<readonly Share[]> {
-  for (let after = ""; ; ) {
-    const { shares = [] } = await askIndex(namespace, user, { do: "shares", after });
-    const last = shares.at(-1);
-    if (!last) return;
-    yield shares;
-    after = last.id;
-  }
-}
-
 async function* recordsOf(namespace: ObjectNamespace, owner: Owner): AsyncGenerator<string> {
   let cursor: string | undefined;
   do {
     const question = { since: 0, limit: MOST_LISTED, bytes: PAGE_BYTES, cursor };
     const address = `/records?${encodeURIComponent(JSON.stringify(question))}`;
     const answer = await objectOf(namespace, owner).fetch(requestTo(owner, address));
-    // the user is no member of it any more
-    if (owner.by && answer.status === 410) return;
     if (!answer.ok) throw new Error(`the conversation ${owner.conversation} answered with ${answer.status}`);
     const page = await answer.text();
     yield page;
@@ -137,6 +103,5 @@ function parsedPage(json: string) {
   return JSON.parse(json) as {
     readonly records: Readonly<Record<string, { value: unknown }>>;
     readonly next?: string;
-    readonly viewer?: Viewer;
   };
 }

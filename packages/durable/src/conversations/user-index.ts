@@ -14,13 +14,12 @@ import { isNewsKey, NEWS, openNews } from "./news.js";
 import type { ConversationsSetup } from "./options.js";
 import { beginState, type CollectionState, type Owner, readState } from "./record-tables.js";
 import { openSearch } from "./search.js";
-import { openSharedWithMe } from "./sharing/shared-with-me.js";
 import { closed } from "./sockets.js";
 import { openSweep } from "./sweep.js";
 import { fieldsOf } from "./texts.js";
 import { openThreads } from "./threads.js";
 import { type IndexAnswer, type IndexRequest, ownerOf } from "./wire.js";
-import { type Seal, type Taken, writeRecords } from "./writing.js";
+import { type Taken, writeRecords } from "./writing.js";
 
 /** Most records of the list of a user: three for each conversation, of which two say what is new. */
 const MOST_RECORDS = 300_000;
@@ -43,14 +42,13 @@ export function openUserIndex<Env>(
     tables,
     mostRecords: MOST_RECORDS,
     makeRoom,
-    sealFor: () => sealedInIndex,
+    refuse: (key) => (key.startsWith(NEWS) ? "key_reserved" : undefined),
     changed,
     refused: (id, code, { user }) =>
       notifyOf(setup.onEvent, { kind: "conversation", id, outcome: "refused", code, user }, env),
   });
   const news = openNews(put);
-  const withMe = openSharedWithMe({ sql, put, news });
-  const sweep = openSweep({ sql, setup, env, threads, search, withMe, namespace: () => bound(env) });
+  const sweep = openSweep({ sql, setup, env, threads, search, namespace: () => bound(env) });
   const handlers = { fetch, alarm, webSocketMessage: collection.message, webSocketClose: closed };
   return { ...handlers, exists: () => tables.exist() };
 
@@ -94,10 +92,6 @@ export function openUserIndex<Env>(
   async function enter(asked: IndexRequest, owner: Owner): Promise<IndexAnswer> {
     await bell.ready();
     const now = Date.now();
-    if (asked.do === "shared") {
-      begin(owner);
-      return withMe.enter(asked, now);
-    }
     if (asked.do === "claim") {
       begin(owner);
       if (setup.keepMs !== undefined) await wakeBy(now + setup.keepMs);
@@ -107,24 +101,19 @@ export function openUserIndex<Env>(
     if (asked.do === "erase") return await erase();
     if (asked.do === "note") return note(asked);
     if (asked.do === "title") return titleOf(sql, asked.id);
-    if (asked.do === "schedules") return threads.schedule(asked.id, asked.number, asked.most);
     if (asked.do === "list") return { listed: threads.list(asked.after) };
     if (asked.do === "gone") return await bury(asked.id);
-    if (asked.do === "forget") threads.forget(asked.listed);
-    return withMe.answer(asked);
+    threads.forget(asked.listed);
+    return {};
   }
 
   function note(asked: IndexRequest & { do: "note" }): IndexAnswer {
-    const { id, texts, removed, bytes, touchedAt, schedules, title } = asked;
+    const { id, texts, removed, bytes, touchedAt } = asked;
     const answer = threads.note(id, bytes, touchedAt);
     if (answer.granted === undefined) return answer;
-    threads.schedule(id, schedules);
     for (const { key, text, at } of texts) search.put({ id, key, title: "", text, at });
     for (const key of removed) search.remove(id, key);
     news.note(id, asked.news);
-    // the lowest revision: what a device writes is newer
-    if (title !== undefined && !isListed(id))
-      put(id, { title, createdAt: touchedAt, updatedAt: touchedAt, revision: 0 });
     return answer;
   }
 
@@ -176,8 +165,7 @@ export function openUserIndex<Env>(
   }
 
   async function erase(): Promise<IndexAnswer> {
-    const isEmpty = threads.list("").length === 0 && withMe.list("").length === 0;
-    if (!isEmpty) return { isKnown: true };
+    if (threads.list("").length > 0) return { isKnown: true };
     bell.forget();
     collection.end();
     await tables.deleteAll();
@@ -197,6 +185,3 @@ function titleOf(sql: ObjectSQL, id: string): IndexAnswer {
   const { title } = row ? fieldsOf(JSON.parse(String(row["value"]))) : {};
   return typeof title === "string" ? { title } : {};
 }
-
-/** Lets devices write what their user has seen, and not what is new. */
-const sealedInIndex: Seal = (key, value) => (key.startsWith(NEWS) ? { code: "key_reserved" } : { value });

@@ -31,23 +31,9 @@ export type IndexRequest =
       readonly removed: readonly string[];
       readonly bytes: number;
       readonly touchedAt: number;
-      /** The newest message that is news for this user. */
+      /** The newest finished answer. */
       readonly news: News;
-      /** Number of schedules that have not ended. */
-      readonly schedules: number;
-      /** Title for the list, unless a device has listed it; absent for a conversation without schedules. */
-      readonly title?: string | undefined;
     }
-  /** Counts the schedules of a conversation; it is full where the user has more than `most` then. */
-  | { readonly do: "schedules"; readonly id: string; readonly number: number; readonly most: number }
-  /** Takes over that a conversation of another user has a new message. */
-  | { readonly do: "news"; readonly id: string; readonly news: News }
-  /** Lists a conversation that another user shares. */
-  | { readonly do: "shared"; readonly id: string; readonly owner: Owner; readonly record: SharedRecord }
-  /** Takes it off the list. */
-  | { readonly do: "unshared"; readonly id: string }
-  /** Lists up to 100 conversations of other users behind an id. */
-  | { readonly do: "shares"; readonly after: string }
   /** Forgets what is known of a conversation that is gone. */
   | { readonly do: "gone"; readonly id: string }
   /** Lists up to 100 conversations behind an id, those that are gone too. */
@@ -56,26 +42,10 @@ export type IndexRequest =
   | { readonly do: "forget"; readonly listed: readonly Listed[] }
   | { readonly do: "erase" };
 
-/** A new message: its version, 0 for none, and the time of the write in Unix milliseconds. */
+/** A new answer: its version, 0 for none, and the time of the write in Unix milliseconds. */
 export interface News {
   readonly at: number;
   readonly time: number;
-}
-
-/** The part of a list's record that says with whom the user shares the conversation. */
-interface SharedRecord {
-  readonly title: string;
-  readonly shared: {
-    readonly access: "read" | "write";
-    /** The owner's name, where there is one. */
-    readonly owner?: string | undefined;
-  };
-}
-
-/** A conversation of another user, by its id in the list of this one. */
-export interface Share {
-  readonly id: string;
-  readonly owner: Owner;
 }
 
 /** A conversation of a user, and how often it has asked for space. */
@@ -88,13 +58,12 @@ export interface Listed {
 export interface IndexAnswer {
   /** Bytes that the conversation may use. */
   readonly granted?: number;
-  /** True where there is no space for one more conversation, or schedule. */
+  /** True where there is no space for one more conversation. */
   readonly isFull?: boolean;
   readonly isGone?: boolean;
   /** False where the index knows no such conversation. */
   readonly isKnown?: boolean;
   readonly listed?: readonly Listed[];
-  readonly shares?: readonly Share[];
   readonly title?: string;
 }
 
@@ -114,11 +83,6 @@ export function requestTo(
 /** Reads whose conversation a request is about. */
 export function ownerOf(request: Request): Owner {
   return JSON.parse(decodeURIComponent(request.headers.get(OWNER) ?? "null")) as Owner;
-}
-
-/** True for the id of a conversation that another user shares: 128 random bits behind a `~`. */
-export function isShare(id: string): boolean {
-  return /^~[\w-]{22}$/.test(id);
 }
 
 /** Returns the object of a conversation, or the index of its user. */

@@ -28,24 +28,12 @@ export interface Taken {
   readonly value: unknown;
 }
 
-/**
- * Checks a record before it is written, and completes it.
- *
- * @param known JSON of the record that is there; null for none
- */
-export type Seal = (key: string, value: unknown, known: string | null) => Sealed;
-
-/** A record as it is written, or the code of its refusal. */
-interface Sealed {
-  readonly value?: unknown;
-  readonly code?: RecordRefusal;
-}
-
 /** The bounds of one write. */
 interface Bounds {
   readonly mostRecords: number;
   readonly mostBytes: number;
-  readonly seal?: Seal | undefined;
+  /** Returns the code of a record that is refused by its key. */
+  readonly refuse?: ((key: string) => RecordRefusal | undefined) | undefined;
   /** Called with what has changed before the state is written. */
   readonly note?: ((state: CollectionState, changed: readonly Taken[]) => void) | undefined;
 }
@@ -77,7 +65,7 @@ export const bytesOf = (text: string) => encoder.encode(text).byteLength;
 export function writeRecords(
   sql: ObjectSQL,
   changes: Readonly<Record<string, Change>>,
-  { mostRecords, mostBytes, seal, note }: Bounds,
+  { mostRecords, mostBytes, refuse, note }: Bounds,
   now: number,
 ): Written {
   const state = readState(sql) as CollectionState;
@@ -86,11 +74,11 @@ export function writeRecords(
   const refused: [string, RecordRefusal][] = [];
   const changed: Taken[] = [];
   let keptBytes = 0;
-  for (const [key, { value: given, seen, sent }] of Object.entries(changes).slice(0, MOST_CHANGES)) {
+  for (const [key, { value, seen, sent }] of Object.entries(changes).slice(0, MOST_CHANGES)) {
     const known = find(sql, key);
-    const { value = null, code: unfit } = sealed(key, given, known);
+    const unfit = refuse?.(key);
     const text = textOf(value);
-    const isSeen = () => sent !== undefined && textOf(sealed(key, sent, known).value) === known.value;
+    const isSeen = () => sent !== undefined && textOf(sent) === known.value;
     if (!unfit && known.value === text) taken.push([key, known.version]);
     else if (known.version > seen && !isSeen()) {
       keptBytes += known.bytes;
@@ -112,10 +100,6 @@ export function writeRecords(
     writeState(sql, { ...state, touchedAt: now });
   }
   return { version: state.version, taken, kept, refused, changed };
-
-  function sealed(key: string, given: unknown, known: Known): Sealed {
-    return seal?.(key, given, known.value) ?? { value: given };
-  }
 
   function refusalOf(
     key: string,

@@ -25,7 +25,7 @@ export interface KeptJob {
 
 /** The end of a job, as far as it is known. */
 export interface JobEnd
-  extends Pick<JobEvent, "code" | "upstreamStatus" | "attempts" | "bytes" | "requestId" | "payer"> {
+  extends Pick<JobEvent, "code" | "upstreamStatus" | "attempts" | "bytes" | "requestId"> {
   readonly outcome: JobOutcome;
   readonly usage?: Usage | undefined;
   readonly reserved?: number | undefined;

@@ -42,6 +42,5 @@ export const keptConversations: ConversationsOptions<unknown> = {
   bytesPerUser: 12 * 1024 * 1024,
   recordsPerConversation: 1_500,
   keepMs: 90 * 86_400_000,
-  sharing: { mostMembers: 3, mostLinks: 3 },
   onEvent: (event) => void told.push(event),
 };

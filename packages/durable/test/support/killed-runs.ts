@@ -66,7 +66,6 @@ export async function openKilledRuns() {
     },
     send: () => post("turns", { device: "phone", message: { id: "q-1", content: "Hi" }, parent: null }),
     write: (changes: object) => post("records", { device: "phone", changes }),
-    schedule: (asked: object) => post("schedules", asked),
     thread,
     ended: () => expect.poll(() => ends().length, patience).toBe(1),
     last: (seen: object) => expect.poll(async () => (await thread()).at(-1), patience).toMatchObject(seen),

@@ -1,6 +1,5 @@
 import { evictDurableObject, runDurableObjectAlarm } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import type { Schedule } from "@sluice/durable/runner";
 import { hashOf } from "@sluice/worker-proxy/internal";
 import { expect } from "vitest";
 import { expectNoKey } from "../../../worker-proxy/test/support/key.js";
@@ -28,7 +27,7 @@ interface Kept {
 
 /** Opens a user of the proxy of the runs, with one conversation. */
 export function openRunUser(user: string, conversation = "c-1") {
-  return { user, ask, schedule, schedules, records, thread, object, ring, lose, ended };
+  return { user, ask, records, thread, object, ring, lose, ended };
 
   async function ask(method: string, part: string, body?: object, query = "") {
     const init = {
@@ -41,17 +40,6 @@ export function openRunUser(user: string, conversation = "c-1") {
     const text = await response.text();
     expectNoKey(text);
     return { status: response.status, json: text ? JSON.parse(text) : undefined };
-  }
-
-  /** Makes a schedule, which has to be taken. */
-  async function schedule(asked: object): Promise<Schedule> {
-    const { status, json } = await ask("POST", "/schedules", asked);
-    expect([status, json?.error]).toEqual([200, undefined]);
-    return json.schedule;
-  }
-
-  async function schedules(): Promise<readonly Schedule[]> {
-    return (await ask("GET", "/schedules")).json.schedules;
   }
 
   async function records(): Promise<Record<string, Kept>> {

@@ -8,7 +8,7 @@ import {
   once,
   streamLog,
 } from "@sluice/durable";
-import { type EndedRun, type RunContext, runner, type StartAsked } from "@sluice/durable/runner";
+import { type EndedRun, type RunContext, runner } from "@sluice/durable/runner";
 import { createProxy, type JobEvent, type ProxyEvent } from "@sluice/worker-proxy";
 import { KEY } from "../../../worker-proxy/test/support/key.js";
 import { gateway } from "./durable-gateway.js";
@@ -40,8 +40,6 @@ export interface RunEnv {
 export const runs = {
   tools: [] as ChatTool[],
   instructions: undefined as ((run: RunContext<RunEnv>) => string | Promise<string>) | undefined,
-  /** Decision about the starts of schedules. */
-  mayStart: undefined as ((start: StartAsked) => boolean | Promise<boolean>) | undefined,
   /** True while each start of a turn fails at once. */
   isBroken: false,
   /** The ways in which ends are told. */
@@ -56,7 +54,6 @@ export const runs = {
     runs.tools = [];
     runs.instructions = undefined;
     runs.budget = undefined;
-    runs.mayStart = undefined;
     runs.isBroken = false;
     runs.send.length = 0;
     runs.events.length = 0;
@@ -65,8 +62,6 @@ export const runs = {
   },
 };
 
-/** Longest delay of a start, in milliseconds. */
-export const LATE_MS = 3_600_000;
 /** Time for which a conversation is kept that nobody writes to, in milliseconds. */
 export const KEEP_MS = 60 * 86_400_000;
 
@@ -75,7 +70,6 @@ const kept: ConversationsOptions<RunEnv> = {
   recordsPerConversation: 11_000,
   bytesPerUser: 64 * 1024 * 1024,
   keepMs: KEEP_MS,
-  sharing: {},
   runner: runner<RunEnv>({
     proxy: () => {
       if (runs.isBroken) throw new Error("no proxy");
@@ -89,7 +83,6 @@ const kept: ConversationsOptions<RunEnv> = {
     stallMs: 120_000,
     pageToolMs: 60_000,
     notices: { send: runs.send, title: true, textCharacters: 10 },
-    schedules: { most: 3, lateMs: LATE_MS, mayStart: (start) => runs.mayStart?.(start) ?? true },
     secrets: () => [CANARY],
     onEvent: (event) => void runs.events.push(event),
     onEnd: (end) => void runs.ends.push(end),
@@ -125,9 +118,6 @@ const plainProxy = createProxy<RunEnv>({ ...options, extensions: [conversations(
 /** The proxy of the devices. */
 export const proxy = keepingProxy;
 export const keptRuns = kept;
-
-/** True while objects that open have the owner pay for members. */
-export const paysOwner = { value: false };
 
 interface Delta {
   readonly content?: string;

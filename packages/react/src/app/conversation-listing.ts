@@ -54,16 +54,13 @@ export function createListing(
   };
 
   function shownAs(id: string, record: ConversationRecord): Conversation {
-    const { title, createdAt, updatedAt, isPinned = false, folder, shared } = record;
+    const { title, createdAt, updatedAt, isPinned = false, folder } = record;
     const now = { status: statusOf(id), isUnread: news.isUnread(id) };
     const known = shown.get(id);
-    const isAsBefore = JSON.stringify(known?.shared) === JSON.stringify(shared);
-    const rights = shared && { shared: isAsBefore ? (known?.shared ?? shared) : shared };
     const next: Conversation = {
       ...{ id, title, createdAt, updatedAt, isPinned },
       ...(folder !== undefined && { folder }),
       ...now,
-      ...rights,
     };
     return known && isSame(known, next) ? known : next;
   }

@@ -24,8 +24,6 @@ export async function purgeLater(context: PurgeContext, id: string, ms: number):
  * as it is there, the next page load deletes what is left.
  */
 async function purge({ client, storage, records, chatOf }: PurgeContext, id: string): Promise<void> {
-  // the messages are the others', too: the server ends the membership, and the copy here goes with it
-  if (records.all.get(id)?.shared) return records.remove(id);
   const collection = `chat/${id}`;
   const onFailure = (error: unknown) => reportStorageFailure(client, error);
   chatOf(id)?.reset();

@@ -17,20 +17,10 @@ export interface Conversation {
   /** Status of the conversation in this tab, or that another tab answers. */
   readonly status: ConversationStatus;
   /**
-   * True while it has an answer, or a question of another member, that was shown on no device of this user. False where the
+   * True while it has an answer that was shown on no device of this user. False where the
    * storage is this browser's alone. It comes up to ten seconds after the message.
    */
   readonly isUnread: boolean;
-  /** Rights in a conversation that another user shares; absent for an own one. */
-  readonly shared?: SharedConversation;
-}
-
-/** A conversation of another user. */
-export interface SharedConversation {
-  /** Rights of this user: with `read` the chat has `isReadOnly`. */
-  readonly access: "read" | "write";
-  /** Name of the owner, where the proxy knows one. */
-  readonly owner?: string;
 }
 
 /** Stored part of a conversation. The messages are kept by the chat with the same id. */
@@ -44,8 +34,6 @@ export interface ConversationRecord {
   readonly isAnswering?: boolean;
   /** Time of the removal, while it can be taken back; Unix milliseconds. */
   readonly removedAt?: number;
-  /** Written by the server alone, for a conversation of another user. */
-  readonly shared?: SharedConversation;
   /** Number of the change, so that an older copy never wins. */
   readonly revision: number;
 }
@@ -54,7 +42,7 @@ export interface ConversationRecord {
 export function recordIn(value: unknown): ConversationRecord | undefined {
   if (typeof value !== "object" || value === null) return undefined;
   const record = value as Record<string, unknown>;
-  const { title, createdAt, updatedAt, isPinned, folder, isAnswering, removedAt, shared, revision } = record;
+  const { title, createdAt, updatedAt, isPinned, folder, isAnswering, removedAt, revision } = record;
   if (typeof title !== "string" || !isTime(createdAt) || !isTime(updatedAt)) return undefined;
   return {
     title,
@@ -64,7 +52,6 @@ export function recordIn(value: unknown): ConversationRecord | undefined {
     ...folderIn(folder),
     ...(isAnswering === true && { isAnswering }),
     ...(isTime(removedAt) && { removedAt }),
-    ...sharedIn(shared),
     revision: Number.isSafeInteger(revision) ? (revision as number) : 0,
   };
 }
@@ -77,13 +64,6 @@ export function folderOf(name: string): string | undefined {
 function folderIn(value: unknown): Pick<ConversationRecord, "folder"> {
   const folder = typeof value === "string" ? folderOf(value) : undefined;
   return folder === undefined ? {} : { folder };
-}
-
-function sharedIn(value: unknown): Pick<ConversationRecord, "shared"> {
-  if (typeof value !== "object" || value === null) return {};
-  const { access, owner } = value as Record<string, unknown>;
-  const named = typeof owner === "string" && { owner };
-  return { shared: { access: access === "write" ? access : "read", ...named } };
 }
 
 function isTime(value: unknown): value is number {

@@ -73,12 +73,6 @@ const actions: Readonly<Record<ErrorKind, ErrorAction>> = {
   serverFull: "none",
   recordTooLarge: "none",
   elsewhere: "none",
-  readOnly: "none",
-  ownerOnly: "none",
-  linkOver: "none",
-  tooManyLinks: "none",
-  tooManyMembers: "none",
-  conversationGone: "none",
   stopped: "none",
   unexpected: "retry",
 };
@@ -102,12 +96,6 @@ const unbilled: ReadonlySet<ErrorKind> = new Set([
   "serverFull",
   "recordTooLarge",
   "elsewhere",
-  "readOnly",
-  "ownerOnly",
-  "linkOver",
-  "tooManyLinks",
-  "tooManyMembers",
-  "conversationGone",
   "unexpected",
 ]);
 

@@ -44,8 +44,6 @@ export function kindOf(facts: ErrorFacts): ErrorKind {
       return "stopped";
     case "ElsewhereError":
       return "elsewhere";
-    case "ReadOnlyError":
-      return "readOnly";
     case "QuotaExceededError":
       return "storageFull";
     case undefined:
@@ -64,12 +62,6 @@ const kindsOfCode: Readonly<Record<string, ErrorKind>> = {
   space_exceeded: "serverFull",
   record_too_large: "recordTooLarge",
   lease_lost: "elsewhere",
-  read_only: "readOnly",
-  owner_only: "ownerOnly",
-  link_unknown: "linkOver",
-  too_many_links: "tooManyLinks",
-  too_many_members: "tooManyMembers",
-  conversation_gone: "conversationGone",
   misconfigured: "setup",
   upstream_auth: "setup",
   upstream_cut: "cutOff",

@@ -41,12 +41,6 @@ export type ErrorKind =
   | "serverFull"
   | "recordTooLarge"
   | "elsewhere"
-  | "readOnly"
-  | "ownerOnly"
-  | "linkOver"
-  | "tooManyLinks"
-  | "tooManyMembers"
-  | "conversationGone"
   | "stopped"
   | "unexpected";
 
@@ -102,12 +96,6 @@ export const errorWords: ErrorWords = {
   serverFull: { title: "No room at the server", hint: "Delete old chats to make room." },
   recordTooLarge: { title: "Too large to share", hint: "It stays on this device." },
   elsewhere: { title: "Continued on another device", hint: "Its answer shows here, too." },
-  readOnly: { title: "You can only read", hint: "Ask the owner for more." },
-  ownerOnly: { title: "Only the owner can", hint: "Ask the owner of this chat." },
-  linkOver: { title: "This link has ended", hint: "Ask for a new one." },
-  tooManyLinks: { title: "Too many links", hint: "Take one back, then try again." },
-  tooManyMembers: { title: "This chat is full", hint: "Its owner can remove members." },
-  conversationGone: { title: "This chat is gone", hint: "It was removed, or unshared." },
   stopped: { title: "Stopped", hint: "" },
   unexpected: { title: "Something went wrong", hint: "Try again, or report it." },
   mayBeBilled: "You may have been charged.",

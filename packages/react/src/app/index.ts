@@ -10,7 +10,7 @@ export {
 export { type ChatModelInfo, chatModelInfo, chatTargetOf } from "./chat-form.js";
 export type { ConversationStatus } from "./conversation-activity.js";
 export type { ConversationListState } from "./conversation-listing.js";
-export type { Conversation, SharedConversation } from "./conversation-record.js";
+export type { Conversation } from "./conversation-record.js";
 export type { ConversationMatch, SearchOptions } from "./conversation-search.js";
 export {
   type DescribeErrorOptions,

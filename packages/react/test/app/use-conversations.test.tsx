@@ -1131,21 +1131,4 @@ describe("what is unread", () => {
     expect(page.list().total).toBe(1);
     page.unmount();
   });
-
-  test("Removing a conversation of another user deletes no message, and the record alone goes", async () => {
-    const storage = memoryStorage();
-    const shared = { access: "write", owner: "Ada" };
-    await storage.write(list, new Map([["a", { ...record, shared }]]));
-    const message = { message: { role: "user", content: "Hi" }, parent: null, revision: 0 };
-    await storage.write("chat/a", new Map([["m", message]]));
-    const page = tab({ storage, restoreMs: 0 });
-    await waitFor(() => expect(page.list().conversations[0]?.shared).toEqual(shared));
-    act(() => page.list().pin("a"));
-    expect(page.list().conversations[0]).toMatchObject({ isPinned: true, shared });
-    act(() => page.list().remove("a"));
-    await act(() => page.clock.advance(10));
-    await waitFor(async () => expect((await storage.read(list)).has("a")).toBe(false));
-    expect((await storage.read("chat/a")).get("m")).toEqual(message);
-    page.unmount();
-  });
 });

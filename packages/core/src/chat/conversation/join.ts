@@ -1,4 +1,3 @@
-import { isSame } from "../../base/same.js";
 import { isOpen, type ThreadToolCall } from "./message.js";
 import type { JoinCopies } from "./message-tree.js";
 import { isServers, type PlacedMessage } from "./placement.js";
@@ -14,14 +13,8 @@ export function joinCopies(
   copy: PlacedMessage,
   device?: string,
 ): ReturnType<JoinCopies> {
-  const joined = withAuthorOf(copy, join(local, copy, device));
+  const joined = join(local, copy, device);
   return { joined, isAhead: stateOf(joined, device) !== stateOf(copy, device) && !isServersPart(joined) };
-}
-
-/** Takes the author as the storage has it now: a member may have another name. */
-function withAuthorOf({ message: { author } }: PlacedMessage, joined: PlacedMessage): PlacedMessage {
-  if (author === undefined || isSame(author, joined.message.author)) return joined;
-  return { ...joined, message: { ...joined.message, author } };
 }
 
 function join(local: PlacedMessage, copy: PlacedMessage, device: string | undefined): PlacedMessage {

@@ -64,14 +64,6 @@ export interface ThreadFile {
   readonly url: string;
 }
 
-/** A member of a shared conversation. */
-export interface ThreadAuthor {
-  /** Id of the member in this conversation alone; `owner` for its owner. */
-  readonly id: string;
-  /** Name of the member; absent where the proxy knows none, and once the user is no member any more. */
-  readonly name?: string;
-}
-
 /** One message of a thread. A message that has not changed stays the same object. */
 export interface ThreadMessage {
   /** Id of the message, unique in its thread. */
@@ -116,15 +108,9 @@ export interface ThreadMessage {
   /** Time of the message; Unix milliseconds. */
   readonly createdAt?: number;
   /**
-   * Place where a message was added that this device did not add: another device, of this user or of another member, or a
-   * server. Absent on messages of this device, and where the storage is this device's alone.
+   * Place where a message was added that this device did not add: another device, or a server. Absent on messages of this device, and where the storage is this device's alone.
    */
   readonly origin?: "another-device" | "server";
-  /**
-   * Member of a shared conversation that wrote the message, or asked for the answer. Absent where that is this user, and in
-   * a conversation that is not shared. The server sets it; a page can't.
-   */
-  readonly author?: ThreadAuthor;
   /** The ids of all versions of this message, its own among them, oldest first; absent where it is the only one. */
   readonly branches?: readonly string[];
 }

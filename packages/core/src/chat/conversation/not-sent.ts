@@ -20,11 +20,6 @@ export function unlessRefused<T>(
   return continueTurn(checked);
 }
 
-/** Makes the error of a verb that would change what this user may only read. */
-export function readOnly(): Error {
-  return new DOMException("you may read this conversation, and not write to it", "ReadOnlyError");
-}
-
 /** Makes the turn of a queued message that another device has sent: it is in the thread, and its answer may be billed. */
 export function sentElsewhere(): ThreadTurn {
   return { messages: [], outcome: "interrupted", error: elsewhere() };

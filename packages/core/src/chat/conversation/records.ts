@@ -92,8 +92,6 @@ const fields: Readonly<Record<string, (value: unknown) => boolean>> = {
   usage: isRecord,
   timing: isRecord,
   object: (value) => value !== undefined,
-  author: (value) =>
-    isRecord(value) && isText(value["id"]) && ["string", "undefined"].includes(typeof value["name"]),
 };
 
 const states: readonly unknown[] = [

@@ -31,7 +31,6 @@ export function snapshotOf(chat: Omit<Chat, "store">): ChatState {
     isRestoring: isRestoring(phase),
     isRunningElsewhere: !run && keeper !== undefined && isAtWork(messages.at(-1)),
     isSyncing: sync?.isSyncing ?? false,
-    isReadOnly: storage.isReadOnly,
     syncError: sync?.error,
   };
 }

@@ -72,11 +72,6 @@ export interface ChatState<Output = unknown> {
    * for a storage of this device alone.
    */
   readonly isSyncing: boolean;
-  /**
-   * True in a conversation of another user that this one may only read: each verb that would change it is `not-sent`. False
-   * until the server or the copy of this device has said so.
-   */
-  readonly isReadOnly: boolean;
   /** Reason why the server has not got the messages of this device; undefined while it has, or gets them. */
   readonly syncError: Error | undefined;
 }

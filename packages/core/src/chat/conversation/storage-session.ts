@@ -6,7 +6,7 @@ import type { RecordStorage } from "../../storage/storage.js";
 import { waitForStorage } from "../../storage/wait.js";
 import { asError } from "../../vocabulary/errors.js";
 import type { ThreadTurn } from "./message.js";
-import { notSent, readOnly } from "./not-sent.js";
+import { notSent } from "./not-sent.js";
 import type { ThreadKeeper } from "./persistence/keeper.js";
 
 /**
@@ -31,11 +31,9 @@ export interface StorageSession {
   readonly phase: Phase;
   /** Undefined before the storage is open, and without one. */
   readonly keeper: ThreadKeeper | undefined;
-  /** True in a conversation that this user may only read. */
-  readonly isReadOnly: boolean;
   /** Acts in the same tick if possible, so that the next frame shows the effect of a click. */
   whenRestored<T>(act: () => T | Promise<T>): Promise<T>;
-  /** Acts when the chat is restored, unless it is stopped before, or may only be read. */
+  /** Acts when the chat is restored, unless it is stopped before. */
   whenReady(act: () => ThreadTurn | Promise<ThreadTurn>): Promise<ThreadTurn>;
   /** Acts when no other tab works on a message, unless the chat is stopped before. */
   withLockOf(messageId: string, act: () => ThreadTurn | Promise<ThreadTurn>): Promise<ThreadTurn>;
@@ -71,17 +69,13 @@ export function createStorageSession(
     get keeper() {
       return keeper;
     },
-    get isReadOnly() {
-      return isReadOnly();
-    },
     whenRestored,
     whenReady(act) {
-      const unlessReader = () => (isReadOnly() ? notSent(readOnly()) : act());
-      if (!isRestoring(phase)) return whenRestored(unlessReader);
+      if (!isRestoring(phase)) return whenRestored(act);
       return unlessAborted(
         whenRestored(() => {}),
         waiting.signal,
-      ).then(unlessReader, notSent);
+      ).then(act, notSent);
     },
     withLockOf(messageId, act) {
       if (!keeper) return Promise.resolve(act());
@@ -95,10 +89,6 @@ export function createStorageSession(
     },
     close,
   };
-
-  function isReadOnly(): boolean {
-    return keeper?.sync()?.isReadOnly === true;
-  }
 
   function whenRestored<T>(act: () => T | Promise<T>): Promise<T> {
     const next = onUse[phase];

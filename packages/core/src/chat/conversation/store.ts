@@ -143,7 +143,6 @@ function verbsOf(chat: Chat, read: ReadOptions): ChatStore {
     },
     stop() {
       const last = lastMessage(chat);
-      if (storage.isReadOnly) return stop(chat, true);
       if (last && !chat.run) storage.keeper?.stopElsewhere?.(last.id);
       stop(chat);
     },
@@ -177,9 +176,9 @@ function verbsOf(chat: Chat, read: ReadOptions): ChatStore {
       react(toolCallId, "needs-result", (call) => withOutput(call, output)),
     setMessages(messages) {
       const given = threadMessagesOf(messages, "messages");
-      void storage.whenRestored(() => storage.isReadOnly || replaceAll(chat, given));
+      void storage.whenRestored(() => replaceAll(chat, given));
     },
-    reset: () => void storage.whenRestored(() => storage.isReadOnly || replaceAll(chat, [])),
+    reset: () => void storage.whenRestored(() => replaceAll(chat, [])),
     close() {
       if (storage.phase !== "none")
         queue.close(new DOMException("The chat was closed; its messages stay queued", "AbortError"));
@@ -215,7 +214,6 @@ function serverVerbsOf(chat: Chat, read: ReadOptions, verbs: ChatStore): Partial
     deny: (id, denied = "the user did not allow the call") => handOver(({ react }) => react(id, { denied })),
     addToolResult: (id, output) => handOver(({ react }) => react(id, { output })),
     stop() {
-      if (chat.storage.isReadOnly) return;
       // gives what waits back at once, also where the code is still loading
       chat.stopping?.abort(stopped());
       chat.stopping = undefined;
@@ -250,7 +248,7 @@ function showMerged(chat: Chat): void {
   // or stopped the answer, on another device
   if (run?.workedOn !== undefined && (!worked || worked.isStopped)) stopTurn(run);
   refresh(chat);
-  if (chat.isOnServer && !chat.storage.isReadOnly && chat.own().tools?.length)
+  if (chat.isOnServer && chat.own().tools?.length)
     import("./page-tools.js").then(({ runPageTools }) => runPageTools(chat)).catch(() => {});
 }
 

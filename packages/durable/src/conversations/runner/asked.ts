@@ -16,7 +16,7 @@ export interface AskedTurn {
 const ID = /^(?!\/)[\x21-\x7e]{1,128}$/;
 
 /** True for the address of an image, as a message may have it. */
-export function isPicture(url: unknown): url is string {
+function isPicture(url: unknown): url is string {
   return typeof url === "string" && /^(?:https?:\/\/|data:image\/)/i.test(url);
 }
 

@@ -63,7 +63,7 @@ export function endOfTurn({ outcome, error }: Pick<ThreadTurn, "outcome" | "erro
 }
 
 /** Returns an error as a record has it. */
-export function errorRecordOf(error: unknown): Readonly<Record<string, string | number>> {
+function errorRecordOf(error: unknown): Readonly<Record<string, string | number>> {
   const { status, ...facts } = factsOf(error);
   const outcome = (error as { readonly outcome?: unknown } | undefined)?.outcome;
   return {

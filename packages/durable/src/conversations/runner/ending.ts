@@ -86,10 +86,9 @@ export function openEnding<Env>(
   }
 
   function reportEnd(turn: OpenTurn, end: Omit<TurnEnd, "error">): void {
-    const { id, user, payer, requestId, startedAt, made } = turn;
-    const model = made?.model ?? setup.model;
-    const job = { id, user: user.id, userName: "", requestId, model, startedAt };
-    report(setup.onEvent, "run", job, { ...end, payer: payer?.id }, place.env);
+    const { id, user, requestId, startedAt } = turn;
+    const job = { id, user: user.id, userName: "", requestId, model: setup.model, startedAt };
+    report(setup.onEvent, "run", job, end, place.env);
   }
 
   /** Removes the reactions and claims of a turn that is over. */

@@ -23,8 +23,8 @@ export function openNotices<Env>(place: RunPlace<Env>, setup: RunnerSetup<Env>) 
   /** Notes an end, in the turn of its last write. */
   function add(turn: OpenTurn, { outcome, code }: TurnEnd): void {
     if (!options?.send.length || outcome === "stopped") return;
-    const { id: turnId, user, tip: messageId, requestId, made } = turn;
-    const model = made?.model ?? setup.model;
+    const { id: turnId, user, tip: messageId, requestId } = turn;
+    const { model } = setup;
     const facts = { turnId, conversation, messageId, userId: user.id, model, outcome, code };
     const ended: KeptEnd = { ...facts, endedAt: Date.now(), isShown: place.isFollowed(), requestId };
     if (rows.count() >= MOST) return report(ended, "too_many_notices");

@@ -2,7 +2,6 @@ import type { ChatRequestMessage, ChatTarget, ChatTool, Client } from "@sluice/c
 import type { GatewayProxy, OnJobEvent, User } from "@sluice/worker-proxy";
 import type { FollowUp } from "../../notices/after-end.js";
 import type { EndedTurn } from "../../notices/ended-turn.js";
-import type { SchedulesOptions } from "./schedule/shape.js";
 
 /** Notices of the end of turns. */
 export interface RunNotices<Env = unknown> {
@@ -18,7 +17,7 @@ export interface RunNotices<Env = unknown> {
 export interface RunContext<Env = unknown> {
   /** Variables, secrets and bindings of the Worker. */
   readonly env: Env;
-  /** The user that sent the turn, as `authenticate` returned it: in a shared conversation its owner or a member. */
+  /** The user that sent the turn, as `authenticate` returned it. */
   readonly user: User;
   /** The app's id of the conversation. */
   readonly conversation: string;
@@ -61,12 +60,6 @@ interface RunnerBehaviour<Env> {
    */
   readonly pageToolMs?: number | undefined;
   /**
-   * Lets turns, images and videos start later, once or each day: `{}` turns it on. It opens `GET`, `POST` and `DELETE` of
-   * `/v1/conversations/{id}/schedules`, and {@link scheduler} for the app's own code.
-   * @default there are none
-   */
-  readonly schedules?: SchedulesOptions<Env> | undefined;
-  /**
    * Values that no record, no answer of a tool and no event may hold. They are replaced by `[hidden]`.
    * @default all texts of `env` of eight and more characters whose name has KEY, SECRET, TOKEN, PASSWORD or CREDENTIAL in it
    */
@@ -106,11 +99,7 @@ export type RunnerOptions<Env = unknown> = ChatTarget & RunnerBehaviour<Env>;
 export type RunnerSetup<Env> = RunnerOptions<Env> &
   Required<Record<"maxSteps" | "mostMessages" | "stallMs" | "pageToolMs", number>> & {
     readonly secrets: (env: Env) => readonly string[];
-    readonly schedules: CheckedSchedules<Env> | undefined;
   };
-
-/** The options of schedules with their defaults. */
-type CheckedSchedules<Env> = SchedulesOptions<Env> & Readonly<Record<"most" | "lateMs", number>>;
 
 type Ranges = Readonly<Record<string, readonly [least: number, most: number, usual: number]>>;
 
@@ -121,7 +110,6 @@ const RANGES = {
   pageToolMs: [1_000, 86_400_000, 120_000],
 } as const;
 const NOTICE_RANGES = { textCharacters: [0, 1_000, 0] } as const;
-const SCHEDULE_RANGES = { most: [1, 1_000, 20], lateMs: [60_000, 86_400_000, 21_600_000] } as const;
 
 /** @throws {TypeError} for an option that is missing or can't work */
 export function checkedRunner<Env>(options: RunnerOptions<Env>): RunnerSetup<Env> {
@@ -129,18 +117,14 @@ export function checkedRunner<Env>(options: RunnerOptions<Env>): RunnerSetup<Env
     throw new TypeError("proxy: give a function that returns the proxy, () => proxy");
   if (typeof options.model !== "string" || options.model === "")
     throw new TypeError('model: give the model that answers, "delta-5.3"');
-  const { secrets = namedSecrets, schedules, notices } = options;
+  const { secrets = namedSecrets, notices } = options;
   if (notices && !Array.isArray(notices.send))
     throw new TypeError("notices.send: give a list, [webhook(…), webPush(…)]");
-  const { mayStart } = schedules ?? {};
-  if (mayStart !== undefined && typeof mayStart !== "function")
-    throw new TypeError("schedules.mayStart: give a function that returns true or false");
   return {
     ...options,
     ...numbersIn(options, RANGES),
     secrets,
     notices: notices && { ...notices, ...numbersIn(notices, NOTICE_RANGES, "notices.") },
-    schedules: schedules && { ...schedules, ...numbersIn(schedules, SCHEDULE_RANGES, "schedules.") },
   } as RunnerSetup<Env>;
 }
 

@@ -1,5 +1,4 @@
 import type { ObjectState } from "../../objects/object.js";
-import type { Schedule } from "./schedule/shape.js";
 
 /** Records by key; `undefined` removes one. */
 export type Changes = ReadonlyMap<string, unknown>;
@@ -22,13 +21,6 @@ export interface RunPlace<Env = unknown> {
   write(changes: Changes): string | undefined;
   /** Passes records to those who follow, and keeps none. */
   pass(changes: Changes): void;
-  /**
-   * Counts schedules at the index of the user, before they are stored. A count that is not used is corrected by the next
-   * note of this conversation.
-   *
-   * @returns false where the user has as many as `most`
-   */
-  claimSchedules(more: number, most: number): Promise<boolean>;
   /** True while a device follows the conversation. */
   isFollowed(): boolean;
   /** Returns the name of the conversation in the user's list. Rejects where the list can't be reached. */
@@ -45,8 +37,6 @@ export interface Runs {
    * @throws {Refusal} 400 for a wrong body, 409 while another turn runs or where a message is not there yet
    */
   begin(body: Readonly<Record<string, unknown>> | undefined, caller: RunCaller): Promise<BegunTurn>;
-  /** The schedules of the conversation. */
-  readonly schedules: ScheduleBook;
   /** Stops the turn that runs or waits, if there is one. */
   stop(): void;
   /** Reports what devices have written: reactions to calls, and messages that were removed. */
@@ -59,20 +49,9 @@ export interface Runs {
   drop(): void;
 }
 
-/** The schedules of one conversation, as its routes reach them. */
-interface ScheduleBook {
-  /** Makes or changes one. @throws {Refusal} */
-  ask(body: Readonly<Record<string, unknown>> | undefined, user: string): Promise<Schedule>;
-  list(): readonly Schedule[];
-  /** Removes one, if there is one with this id. @throws {Refusal} 400 */
-  remove(id: unknown): void;
-}
-
 /** The sender of a turn. */
 export interface RunCaller {
   readonly user: KeptUser;
-  /** The user who pays, where that is another one. */
-  readonly payer?: KeptUser | undefined;
   readonly requestId?: string | undefined;
 }
 
@@ -92,7 +71,5 @@ export interface BegunTurn {
 
 /** Opens the runs of a conversation. Made by `runner`. */
 export interface Runner<Env = unknown> {
-  /** True where it has the option `schedules`. */
-  readonly hasSchedules: boolean;
   open(place: RunPlace<Env>): Runs;
 }

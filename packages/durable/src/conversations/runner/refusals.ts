@@ -1,19 +1,12 @@
 import { type RefusalTable, refusalsOf } from "../../objects/refusals.js";
 
-/** The refusals of turns and schedules: status, message, and the code where that is not the name. */
+/** The refusals of turns: status, message, and the code where that is not the name. */
 const refusals = {
   turn_invalid: [400, "{what}", "invalid_request"],
   turn_in_progress: [409, "an answer is under way on the server: wait for it, or stop it"],
   message_unknown: [409, "parent: this message is not here yet; send its record first"],
-  schedules_off: [
-    404,
-    "the runner of this server has no schedules; give it the option schedules",
-    "not_found",
-  ],
-  schedule_removed: [410, "this schedule was removed; make one with a new id"],
-  too_many_schedules: [429, "there are {what} schedules already; remove one"],
   turn_not_kept: [507, "the message could not be kept ({what}); nothing was sent"],
 } as const satisfies RefusalTable;
 
-/** Makes a refusal of a turn or a schedule. */
+/** Makes a refusal of a turn. */
 export const turnRefusal = refusalsOf(refusals);

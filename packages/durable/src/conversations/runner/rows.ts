@@ -1,23 +1,11 @@
 import type { ObjectSQL } from "../../objects/object.js";
 import type { KeptUser } from "./place.js";
 
-/** An image or a video that a turn makes, as it is stored with the turn. */
-export interface MadeMedia {
-  readonly kind: "image" | "video";
-  readonly model: string;
-  readonly prompt: string;
-  readonly params?: Readonly<Record<string, unknown>>;
-  /** Progress of the request, by which another process goes on with it. */
-  readonly kept?: unknown;
-}
-
 /** A turn that has not ended, as it is stored. */
 export interface OpenTurn {
   /** Id of the turn: that of its question, or of the repetition that a page asked for. */
   readonly id: string;
   readonly user: KeptUser;
-  /** The user who pays, where that is another one. */
-  readonly payer?: KeptUser | undefined;
   readonly requestId?: string | undefined;
   /** The message that the turn began below. */
   readonly below: string;
@@ -29,8 +17,6 @@ export interface OpenTurn {
   readonly tries: number;
   /** Times at which pages took calls, by the key of the record. */
   readonly claims: Readonly<Record<string, number>>;
-  /** The image or video that is made in the place of an answer. */
-  readonly made?: MadeMedia;
 }
 
 /** The table of turns. `run` is the JSON of an open turn, and null for one that has ended. Only the last one can be open. */

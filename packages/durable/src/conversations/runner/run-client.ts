@@ -21,11 +21,11 @@ export interface RunClient {
 export function openRunClient<Env>(
   { state, env }: Pick<RunPlace<Env>, "state" | "env">,
   setup: RunnerSetup<Env>,
-  { user, payer = user }: OpenTurn,
+  { user }: OpenTurn,
   before: (request: Request) => Response | undefined,
 ): RunClient {
   const context = { waitUntil: (promise: Promise<unknown>) => state.waitUntil(promise) };
-  const way = innerWay(setup.proxy(), payer, env, context);
+  const way = innerWay(setup.proxy(), user, env, context);
   const client = createClient({
     baseURL: way.baseURL,
     // of this run alone: the chat makes the keys of its requests from it, and has not seen the answers of other runs

@@ -8,8 +8,6 @@ import type { BegunTurn, Changes, RunCaller, Runner, RunPlace, Runs } from "./pl
 import { changedRecord, LEAF, messageIn } from "./records.js";
 import { turnRefusal } from "./refusals.js";
 import { type OpenTurn, openTurnRows } from "./rows.js";
-import { startMedia } from "./schedule/media.js";
-import { openSchedules } from "./schedule/schedules.js";
 import { startWork, type Work } from "./work.js";
 
 /** Interval of the checks of a turn, in milliseconds: an object that gets no events is evicted after a minute or two. */
@@ -41,23 +39,19 @@ const WENT_ON = "the user went on without the call";
  */
 export function runner<Env = unknown>(options: RunnerOptions<Env>): Runner<Env> {
   const setup = checkedRunner(options);
-  return { hasSchedules: setup.schedules !== undefined, open: (place) => openRuns(place, setup) };
+  return { open: (place) => openRuns(place, setup) };
 }
 
 function openRuns<Env>(place: RunPlace<Env>, setup: RunnerSetup<Env>): Runs {
   const rows = openTurnRows(place.state.storage.sql);
-  const schedules = openSchedules(place, setup, { turns: rows, enter });
   const notices = openNotices(place, setup);
-  const { finish, finishAs, finishLost, finishDropped } = openEnding(place, setup, rows, (turn, end) => {
-    notices.add(turn, end);
-    schedules.turnEnded();
-  });
+  const { finish, finishAs, finishLost, finishDropped } = openEnding(place, setup, rows, notices.add);
   const devices = openDevices(place, setup, rows);
   let work: Work | undefined;
   let isStalled = false;
   /** Number of times that everything was deleted. */
   let drops = 0;
-  return { schedules, begin, stop, changed, resume, alarm, drop };
+  return { begin, stop, changed, resume, alarm, drop };
 
   async function begin(body: Parameters<Runs["begin"]>[0], caller: RunCaller): Promise<BegunTurn> {
     const { id, message, parent, by } = askedTurn(body);
@@ -73,18 +67,12 @@ function openRuns<Env>(place: RunPlace<Env>, setup: RunnerSetup<Env>): Runs {
     // nothing is awaited up to the start: of two devices with one turn, one begins it
     if (open) finishAs(open, WENT_ON, { outcome: "stopped" }, parent === open.tip);
     const turn: OpenTurn = { id, ...caller, below, tip: below, startedAt: Date.now(), tries: 0, claims: {} };
-    const refused = enter(turn, message && { message, parent, revision: 0, ...(by && { by }) });
+    const question = message && { message, parent, revision: 0, ...(by && { by }) };
+    const refused = place.write(beginning(below, question));
     if (refused !== undefined) throw turnRefusal("turn_not_kept", { what: refused });
-    return { messageId: below };
-  }
-
-  /** Writes the question of a turn, and begins it. Returns the code of a question that could not be kept. */
-  function enter(turn: OpenTurn, question: object | undefined): string | undefined {
-    const refused = place.write(beginning(turn.below, question));
-    if (refused !== undefined) return refused;
     rows.begin(turn);
     start(turn);
-    return undefined;
+    return { messageId: below };
   }
 
   /** Makes the records of a turn that begins; a question that could not be sent before loses its error. */
@@ -104,9 +92,7 @@ function openRuns<Env>(place: RunPlace<Env>, setup: RunnerSetup<Env>): Runs {
     place.wakeBy(Date.now() + BEAT_MS);
     isStalled = false;
     try {
-      const { made } = turn;
-      const options = { place, setup, turn, onTip };
-      work = made ? startMedia({ ...options, rows, made }) : startWork(options);
+      work = startWork({ place, setup, turn, onTip });
       place.state.waitUntil(work.done.then(ended, failed));
     } catch {
       failed();
@@ -140,7 +126,6 @@ function openRuns<Env>(place: RunPlace<Env>, setup: RunnerSetup<Env>): Runs {
   }
 
   function changed(changes: Changes): void {
-    schedules.putBack(changes);
     const turn = rows.open();
     const hasReaction = devices.take(turn, changes);
     if (!turn) return;
@@ -163,10 +148,8 @@ function openRuns<Env>(place: RunPlace<Env>, setup: RunnerSetup<Env>): Runs {
 
   async function alarm(): Promise<void> {
     const before = drops;
-    const isGone = () => drops !== before;
     goOn();
-    await schedules.alarm(isGone);
-    await notices.alarm(isGone);
+    await notices.alarm(() => drops !== before);
   }
 
   /** Does what is due for the turn. */
