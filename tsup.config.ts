@@ -8,6 +8,5 @@ export default defineConfig({
   format: "esm",
   target: "es2022",
   platform: "neutral",
-  sourcemap: true,
   clean: true,
 });

@@ -34,10 +34,10 @@ const checks: Readonly<Record<string, readonly (readonly string[])[]>> = {
     [...packages, "exec", "publint", "--strict"],
     [...packages, "exec", "attw", "--pack", ".", "--profile", "esm-only", "--no-emoji"],
   ],
-  /** Writes the page of all rules that are checked before sending, packages/core/COVERAGE.md. */
-  rules: [
+  /** Writes the table of models into packages/core/AGENTS.md. */
+  models: [
     ["pnpm", "--filter", "@sluice/core", "run", "build"],
-    ["node", "scripts/coverage.ts"],
+    ["node", "scripts/model-facts.ts"],
   ],
   /** All of a release but publishing. `--only <text>` runs some steps. */
   release: [["node", "scripts/release-check.ts"]],

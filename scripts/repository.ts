@@ -1,40 +1,36 @@
-import { execFileSync } from "node:child_process";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { join, posix } from "node:path";
 
 /*
- * Puts the repository's account and name into all files: `node scripts/repository.ts <account>/<repository>`. The root's
- * package.json says where the repository was before. Without an argument it only copies that into each package's manifest,
- * where the registry and the signed provenance of a release read it.
+ * Writes the repository's address into the manifests and the READMEs of the packages, where registries read it:
+ *
+ *   node scripts/repository.ts [account/repository]
+ *
+ * GitHub Actions gives the argument as GITHUB_REPOSITORY. A release runs this; the files of main have no address.
  */
 
 const root = join(import.meta.dirname, "..");
-const read = (path: string) => readFileSync(join(root, path), "utf8");
-const write = (path: string, text: string) => writeFileSync(join(root, path), text);
-const rootManifest = () => JSON.parse(read("package.json"));
+const [name = process.env["GITHUB_REPOSITORY"]] = process.argv.slice(2);
+if (!name || !/^[\w.-]+\/[\w.-]+$/.test(name))
+  throw new Error("Name the repository: node scripts/repository.ts <account>/<repository>");
 
-const [next] = process.argv.slice(2);
-if (next !== undefined) rename(next);
-const { repository, bugs, homepage } = rootManifest();
-const [page] = homepage.split("#");
-for (const name of readdirSync(join(root, "packages"))) {
-  const path = `packages/${name}/package.json`;
-  const manifest = {
-    ...JSON.parse(read(path)),
-    homepage: `${page}/tree/main/packages/${name}#readme`,
-    repository: { ...repository, directory: `packages/${name}` },
-    bugs,
-  };
-  write(path, `${JSON.stringify(manifest, undefined, 2)}\n`);
+const page = `https://github.com/${name}`;
+const repository = { type: "git", url: `git+${page}.git` };
+write("package.json", { homepage: `${page}#readme`, repository, bugs: { url: `${page}/issues` } });
+for (const folder of readdirSync(join(root, "packages"))) {
+  const at = `packages/${folder}`;
+  write(`${at}/package.json`, {
+    homepage: `${page}/tree/main/${at}#readme`,
+    repository: { ...repository, directory: at },
+    bugs: { url: `${page}/issues` },
+  });
+  // a registry shows the README without the files beside it
+  const readme = join(root, at, "README.md");
+  const absolute = (_: string, path: string) => `](${page}/blob/main/${posix.join(at, path)})`;
+  writeFileSync(readme, readFileSync(readme, "utf8").replace(/\]\((\.\.?\/[^)\s]+)\)/g, absolute));
 }
 
-function rename(next: string): void {
-  if (!/^[\w.-]+\/[\w.-]+$/.test(next))
-    throw new Error(`"${next}" is no repository: give <account>/<repository>`);
-  const [, before = ""] = /github\.com\/([^/]+\/[^/]+)\.git$/.exec(rootManifest().repository.url) ?? [];
-  const files = execFileSync("git", ["grep", "-lzI", "--fixed-strings", before], {
-    cwd: root,
-    encoding: "utf8",
-  });
-  for (const path of files.split("\0").filter(Boolean)) write(path, read(path).replaceAll(before, next));
+function write(path: string, fields: object): void {
+  const manifest = { ...JSON.parse(readFileSync(join(root, path), "utf8")), ...fields };
+  writeFileSync(join(root, path), `${JSON.stringify(manifest, undefined, 2)}\n`);
 }

@@ -35,8 +35,10 @@ export default defineConfig({
     externalLinkIcon: true,
     sidebar: sidebar(),
     nav: nav(),
-    socialLinks: [{ icon: "github", link: repository }],
-    editLink: { pattern: `${repository}/edit/main/docs/:path`, text: "Edit this page" },
+    ...(repository && {
+      socialLinks: [{ icon: "github", link: repository }],
+      editLink: { pattern: `${repository}/edit/main/docs/:path`, text: "Edit this page" },
+    }),
   },
 });
 

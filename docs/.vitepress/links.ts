@@ -3,23 +3,37 @@ import { dirname, join, relative } from "node:path";
 import type { MarkdownRenderer } from "vitepress";
 import { repository } from "./repository.ts";
 
-/** Leads relative links where they lead on GitHub: out of `docs/` to the repository's page, and `README.md` to its folder. */
+/**
+ * Points relative links out of `docs/` to the repository's page, and those to a `README.md` to its folder. Without the
+ * repository's address a link out of `docs/` becomes plain text.
+ */
 export function linksToRepository(md: MarkdownRenderer, docs: string): void {
   md.core.ruler.push("links-to-repository", ({ tokens, env }) => {
-    for (const token of tokens.flatMap(({ children }) => children ?? [])) {
-      if (token.type !== "link_open") continue;
-      const href = token.attrGet("href") ?? "";
-      if (/^[\w.]/.test(href) && !/^\w+:/.test(href))
-        token.attrSet("href", addressOf(href, dirname(env.realPath ?? env.path)));
+    for (const { children } of tokens) {
+      let isPlain = false;
+      for (const token of children ?? []) {
+        if (token.type === "link_open") {
+          const href = token.attrGet("href") ?? "";
+          if (!/^[\w.]/.test(href) || /^\w+:/.test(href)) continue;
+          const address = addressOf(href, dirname(env.realPath ?? env.path));
+          isPlain = address === undefined;
+          if (address !== undefined) token.attrSet("href", address);
+        }
+        if (!isPlain || !token.type.startsWith("link_")) continue;
+        token.tag = "span";
+        token.attrs = null;
+        if (token.type === "link_close") isPlain = false;
+      }
     }
   });
 
-  function addressOf(href: string, folder: string): string {
+  /** Returns the address on the site or on the repository's page; undefined where that has no address. */
+  function addressOf(href: string, folder: string): string | undefined {
     const [path = "", anchor] = href.split("#");
     const target = join(folder, decodeURI(path));
     if (!relative(docs, target).startsWith("..")) return href.replace(/README\.md(?=#|$)/, "index.md");
     if (!existsSync(target)) throw new Error(`${folder} links to ${href}, which does not exist.`);
     const page = relative(dirname(docs), target);
-    return `${repository}/blob/main/${page}${anchor ? `#${anchor}` : ""}`;
+    return repository && `${repository}/blob/main/${page}${anchor ? `#${anchor}` : ""}`;
   }
 }

@@ -28,4 +28,4 @@ export function writeForPrograms(folder: string): void {
 }
 
 const head =
-  "# Sluice\n\n> Chat, images and video tasks from a multi-model gateway, for pages, Workers and servers: a client, React hooks, a Worker that keeps the key, and an emulator of the gateway.\n\nEach package has an `AGENTS.md` with the rules of its use.";
+  "# Sluice\n\n> Chat, images and video tasks from a multi-model gateway, for pages, Workers and servers: a client, React hooks, a Worker that keeps the key, and an emulator of the gateway.";

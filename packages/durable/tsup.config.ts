@@ -25,7 +25,6 @@ export default defineConfig({
     "aws4fetch",
     "postgres",
   ],
-  sourcemap: true,
   clean: true,
   plugins: [
     {

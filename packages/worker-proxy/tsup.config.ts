@@ -16,7 +16,6 @@ export default defineConfig({
   // Deno and Workers know them by this name alone
   removeNodeProtocol: false,
   external: [/^node:/, "jose"],
-  sourcemap: true,
   clean: true,
   plugins: [
     {

@@ -1,18 +1,14 @@
-import { execFileSync } from "node:child_process";
-import { existsSync, globSync, readFileSync } from "node:fs";
-import { dirname, join } from "node:path";
-import { beforeAll, describe, expect, test } from "vitest";
+import { globSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { beforeAll, expect, test } from "vitest";
 import { anchorsOfSite, buildSite, deadLinks, readSite } from "../support/docs-site.ts";
 import { entries } from "../support/entries.ts";
 import { namesOf } from "../support/examples.ts";
-import { temporaryFolder } from "../support/temporary.ts";
 
 /* The documentation as it is published: built once, for all tests of this file. */
 
 const root = join(import.meta.dirname, "../..");
 const read = (path: string) => readFileSync(join(root, path), "utf8");
-
-const packagePages = temporaryFolder("package-pages");
 
 beforeAll(buildSite, 600_000);
 
@@ -60,44 +56,6 @@ test("a word of a page that is only searched is not shown in its excerpt", () =>
   const page = readSite("recipes/german.html");
   expect(page).toContain("Errors, forms and attachments");
   expect(page).not.toContain("⟦");
-});
-
-/** The pages in all packages. */
-const packed: string[] = [];
-
-describe.each(["core", "react", "worker-proxy", "durable", "ai-sdk", "emulator", "mcp", "otel"])(
-  "the package %s",
-  (name) => {
-    test("is packed with pages about it, without pictures and dead links", () => {
-      const folder = join(packagePages, name);
-      execFileSync(process.execPath, [join(root, "docs/.vitepress/package-pages.ts"), name, folder]);
-      const pages = globSync("**/*", { cwd: folder }).filter((path) => path.includes("."));
-      expect(pages.length).toBeGreaterThan(0);
-      packed.push(...pages);
-      expect(pages.filter((path) => !path.endsWith(".md"))).toEqual([]);
-      const dead = pages.flatMap((path) => {
-        const links = readFileSync(join(folder, path), "utf8").matchAll(/\]\(((?!\w+:|#)[^)\n#]+\.md)/g);
-        return [...links].filter(([, link = ""]) => !existsSync(join(folder, dirname(path), link)));
-      });
-      expect(dead).toEqual([]);
-    });
-
-    test("tells coding agents its rules in less than 150 lines", () => {
-      const text = read(`packages/${name}/AGENTS.md`);
-      expect(text.split("\n").length).toBeLessThan(150);
-      expect(text).toContain("## Never");
-      expect(JSON.parse(read(`packages/${name}/package.json`)).files).toEqual(
-        expect.arrayContaining(["docs", "AGENTS.md"]),
-      );
-    });
-  },
-);
-
-test("Each guide is packed once, in one of the packages", () => {
-  const guides = globSync("{start,guides,recipes}/*.md", { cwd: join(root, "docs") }).map((path) =>
-    path.replaceAll("\\", "/"),
-  );
-  expect(packed.filter((path) => /^(start|guides|recipes)\//.test(path)).sort()).toEqual(guides.sort());
 });
 
 /** Names of the fields of exported interfaces whose name ends in `Options`. */

@@ -20,7 +20,6 @@ import { fieldsWithoutRule } from "./fields.ts";
  * Every row of the spec's tables and every rule: accepted and refused on both sides of the wire, the client before
  * sending and the emulator after, with the same path. Both use the same schemas, so the independent reading of the spec
  * is in tests/rules: its values, at each bound and just beyond, are transcribed by hand and not taken from the tables.
- * `pnpm check rules` writes packages/core/COVERAGE.md from the same.
  */
 
 const checks: Readonly<Record<string, (request: unknown) => ReturnType<typeof checkChatRequest>>> = {

@@ -3,15 +3,20 @@ import { ArrowUpRight, Hand, Sparkles, Unplug } from "lucide-react";
 import type { ReactNode } from "react";
 import { Button, Chip, onPressOnce } from "@/components/sluice/button";
 import { CopyButton } from "@/components/sluice/copy-button";
-import { repository } from "../../../../package.json";
+import manifest from "../../../../package.json";
 import { isDemo } from "../server.js";
 import { overlay } from "../shell/commands.js";
 import { UNRELEASED, welcomeWords } from "../words.js";
 import { ask, failures, offered, promptOf } from "./asks.js";
 
-/** Address of the repository. */
-const source = repository.url.replace(/^git\+|\.git$/g, "");
-const docs = import.meta.env.VITE_DOCS || `${source}/tree/main/docs`;
+/** Address of the repository; undefined until a release has written it. */
+const source = (manifest as { repository?: { url: string } }).repository?.url.replace(/^git\+|\.git$/g, "");
+const docs = import.meta.env.VITE_DOCS || (source && `${source}/tree/main/docs`);
+/** Pages elsewhere. */
+const links = [
+  ["Docs", docs],
+  ["Source", source],
+] as const;
 
 /** Questions below the cards, in one row. */
 const questions = ["debounce", "quadratic", "canal-lock", "sql-nosql", "small-steps"];
@@ -84,12 +89,21 @@ function Links() {
       <Button look="link" onClick={() => overlay.set("readme")}>
         README
       </Button>
-      {Object.entries({ Docs: docs, Source: source }).map(([label, href]) => (
-        <a key={label} href={href} target="_blank" rel="noreferrer" className={clsx(look, "hover:bg-hover")}>
-          {label}
-          <ArrowUpRight aria-hidden className="size-4" />
-        </a>
-      ))}
+      {links.map(
+        ([label, href]) =>
+          href && (
+            <a
+              key={label}
+              href={href}
+              target="_blank"
+              rel="noreferrer"
+              className={clsx(look, "hover:bg-hover")}
+            >
+              {label}
+              <ArrowUpRight aria-hidden className="size-4" />
+            </a>
+          ),
+      )}
     </div>
   );
 }

@@ -55,8 +55,6 @@ const PATH = "/v1/conversations/{id}";
  * - `DELETE /v1/conversations/{id}` removes a conversation for good, `GET …/export` gives all its records.
  * - `GET /v1/conversations/~index/search` finds titles and texts.
  *
- * The guide is [Conversations](https://github.com/YOUR-ACCOUNT/YOUR-REPOSITORY/blob/main/docs/guides/conversations.md).
- *
  * @throws {TypeError} when an option can't work; the message says what to give
  * @example
  * ```ts

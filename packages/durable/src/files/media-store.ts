@@ -66,8 +66,6 @@ export interface MediaStore<Env = unknown> {
  * - `GET /v1/media/{id}` is a link: the file, or a range of it, for everyone who has the link.
  * - `POST /v1/archive` gives new links to copies of the gateway's files, with `archive`.
  *
- * The guide is [Files for the gateway](https://github.com/YOUR-ACCOUNT/YOUR-REPOSITORY/blob/main/docs/guides/proxy-files.md).
- *
  * @throws {TypeError} when an option can't work; the message says what to give
  * @example
  * ```ts

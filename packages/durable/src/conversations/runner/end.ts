@@ -62,17 +62,6 @@ export function endOfTurn({ outcome, error }: Pick<ThreadTurn, "outcome" | "erro
   };
 }
 
-/** Returns an error as a record has it. */
-function errorRecordOf(error: unknown): Readonly<Record<string, string | number>> {
-  const { status, ...facts } = factsOf(error);
-  const outcome = (error as { readonly outcome?: unknown } | undefined)?.outcome;
-  return {
-    ...facts,
-    ...(status !== undefined && { status: Number(status) }),
-    ...(typeof outcome === "string" && { outcome }),
-  };
-}
-
 /** The fields of an error that a record has. */
 function factsOf(error: unknown): Record<string, string> {
   const names = ["name", "message", "code", "status", "reason", "phase", "type", "apiCode"];
