@@ -10,6 +10,7 @@ import mcp from "./packages/mcp/vitest.config.ts";
 import otel from "./packages/otel/vitest.config.ts";
 import proxy from "./packages/worker-proxy/vitest.config.ts";
 import { chromiumFlags, findChromium } from "./scripts/chromium.ts";
+import { aliases } from "./scripts/sources.ts";
 import Sequencer from "./scripts/test/sequencer.ts";
 import { inTier, isLaterTier, isNightly, needsBuild, type Tier } from "./scripts/test/tiers.ts";
 import { frameworkPlugins } from "./tests/recipes/plugins.ts";
@@ -23,55 +24,14 @@ const support = (name: string) => fileURLToPath(new URL(`./tests/support/${name}
 /** Tests import what a user imports, and run on the sources. */
 const alias = [
   { find: /^@\/(?=components\/sluice\/|lib\/)/, replacement: source("../examples/registry/") },
-  { find: "@sluice/core/sse", replacement: source("core/src/entries/sse.ts") },
-  { find: "@sluice/core/media", replacement: source("core/src/entries/media.ts") },
-  { find: "@sluice/core/mediabunny", replacement: source("core/src/entries/mediabunny.ts") },
-  { find: "@sluice/core/schemas", replacement: source("core/src/entries/schemas.ts") },
-  { find: "@sluice/core/prices", replacement: source("core/src/entries/prices.ts") },
-  { find: "@sluice/core/partial-json", replacement: source("core/src/entries/partial-json.ts") },
-  { find: "@sluice/core/remote", replacement: source("core/src/entries/remote.ts") },
-  { find: "@sluice/core/node", replacement: source("core/src/entries/node.ts") },
-  { find: "@sluice/core/testing", replacement: source("core/src/entries/testing.ts") },
-  { find: "@sluice/core/internal", replacement: source("core/src/entries/internal.ts") },
-  { find: "@sluice/core", replacement: source("core/src/entries/index.ts") },
-  { find: "@sluice/react/app/de", replacement: source("react/src/app/de.ts") },
-  { find: "@sluice/react/app", replacement: source("react/src/app/index.ts") },
-  { find: "@sluice/react/devtools", replacement: source("react/src/devtools/index.ts") },
-  { find: "@sluice/react/notifications", replacement: source("react/src/notifications/index.ts") },
-  { find: "@sluice/react", replacement: source("react/src/index.ts") },
-  { find: "@sluice/ai-sdk/transport", replacement: source("ai-sdk/src/transport/index.ts") },
-  { find: "@sluice/ai-sdk", replacement: source("ai-sdk/src/index.ts") },
-  { find: "@sluice/emulator/serve", replacement: source("emulator/src/serve.ts") },
-  { find: "@sluice/emulator/tapes", replacement: source("emulator/src/tapes/index.ts") },
-  { find: "@sluice/emulator", replacement: source("emulator/src/index.ts") },
-  { find: "@sluice/mcp/tools", replacement: source("mcp/src/tools-from-mcp.ts") },
-  { find: "@sluice/mcp", replacement: source("mcp/src/index.ts") },
-  { find: "@sluice/otel/proxy", replacement: source("otel/src/proxy/index.ts") },
-  { find: "@sluice/otel", replacement: source("otel/src/index.ts") },
-  { find: "@sluice/worker-proxy/auth", replacement: source("worker-proxy/src/auth/index.ts") },
-  {
-    find: "@sluice/worker-proxy/analytics-engine",
-    replacement: source("worker-proxy/src/analytics-engine.ts"),
-  },
-  { find: "@sluice/worker-proxy/metrics", replacement: source("worker-proxy/src/metrics/index.ts") },
-  { find: "@sluice/worker-proxy/node", replacement: source("worker-proxy/src/node.ts") },
-  { find: "@sluice/worker-proxy/internal", replacement: source("worker-proxy/src/internal.ts") },
-  { find: "@sluice/worker-proxy", replacement: source("worker-proxy/src/index.ts") },
-  { find: "@sluice/durable/node", replacement: source("durable/src/hosts/node/index.ts") },
-  { find: "@sluice/durable/postgres", replacement: source("durable/src/hosts/postgres/index.ts") },
-  { find: "@sluice/durable/indexed-db", replacement: source("durable/src/hosts/indexed-db/index.ts") },
-  { find: "@sluice/durable/s3", replacement: source("durable/src/hosts/s3/index.ts") },
-  { find: "@sluice/durable/testing", replacement: source("durable/src/testing/index.ts") },
-  { find: "@sluice/durable/push", replacement: source("durable/src/notices/push/index.ts") },
-  { find: "@sluice/durable/runner", replacement: source("durable/src/conversations/runner/index.ts") },
-  { find: "@sluice/durable", replacement: source("durable/src/index.ts") },
+  ...aliases,
 ];
 const bundledMediabunny = source("core/node_modules/mediabunny/dist/bundles/mediabunny.mjs");
 const shared = { resolve: { alias }, plugins: [conformanceData()] };
 /** Tests share no state, so that a worker keeps its modules from one file to the next. A shard has one worker. */
 const sharedWorkers = { isolate: false, maxWorkers: "100%" };
 /** Projects whose tests move a clock of their own and start no process. */
-const onClock = ["core in node", "react", "react 18", "ai-sdk", "mcp", "otel", "together"];
+const onClock = ["core in node", "prices", "react", "react 18", "ai-sdk", "mcp", "otel", "together"];
 
 /** Sets the time after which a test counts as hanging, and a poll, which is shorter. Later tiers have heavier tests. */
 function limitTime(project: ViteUserConfig): ViteUserConfig {
@@ -148,6 +108,15 @@ const projects: ViteUserConfig[] = [
     resolve: { alias: [{ find: /^mediabunny$/, replacement: bundledMediabunny }, ...alias] },
     plugins: [conformanceData(), cloudflareTest({ miniflare: { compatibilityDate: "2026-10-01" } })],
     test: { ...sharedWorkers, name: "core in workerd", include: coreOnPlatforms },
+  },
+  {
+    ...shared,
+    test: {
+      ...sharedWorkers,
+      name: "prices",
+      environment: "node",
+      include: ["packages/prices/test/*.test.ts"],
+    },
   },
   {
     ...shared,

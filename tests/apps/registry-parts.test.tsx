@@ -1,5 +1,5 @@
 import { createClient } from "@sluice/core";
-import { definePrices, requestTokens } from "@sluice/core/prices";
+import { definePrices, requestTokens } from "@sluice/prices";
 import { GatewayProvider, useChatStream } from "@sluice/react";
 import type { ComponentProps } from "react";
 import { renderToStaticMarkup } from "react-dom/server";

@@ -7,8 +7,8 @@ import {
   generateImages,
   streamChat,
 } from "@sluice/core";
-import type { Prices } from "@sluice/core/prices";
 import { createEmulator, type Emulator, type EmulatorOptions } from "@sluice/emulator";
+import type { Prices } from "@sluice/prices";
 import { GatewayProvider, useChatStream } from "@sluice/react";
 import { devtoolsFetch, SluiceDevtools } from "@sluice/react/devtools";
 import { act, cleanup, fireEvent, render, waitFor, within } from "@testing-library/react";

@@ -1,6 +1,6 @@
 "use client";
 
-import { costOf } from "@sluice/core/prices";
+import { costOf } from "@sluice/prices";
 import { useChatStream } from "@sluice/react";
 import { useConversations } from "@sluice/react/app";
 import { Plus } from "lucide-react";

@@ -1,7 +1,7 @@
 "use client";
 
 import type { ImageResult } from "@sluice/core";
-import { estimate } from "@sluice/core/prices";
+import { estimate } from "@sluice/prices";
 import { useImages } from "@sluice/react";
 import { downloadMedia, shareMedia, useDraft } from "@sluice/react/app";
 import { Copy, Download, Share, Trash2 } from "lucide-react";

@@ -1,4 +1,4 @@
-import { definePrices } from "@sluice/core/prices";
+import { definePrices } from "@sluice/prices";
 
 /** Prices of a million tokens, of an image and of a second. These are examples: write those of your contract. */
 export const prices = definePrices({

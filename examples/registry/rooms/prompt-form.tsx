@@ -1,6 +1,6 @@
 "use client";
 
-import type { Estimate as EstimateOf } from "@sluice/core/prices";
+import type { Estimate as EstimateOf } from "@sluice/prices";
 import { describeError } from "@sluice/react/app";
 import { Sparkles } from "lucide-react";
 import type { FormEvent } from "react";

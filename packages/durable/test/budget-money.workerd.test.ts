@@ -1,7 +1,7 @@
 import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { definePrices } from "@sluice/core/prices";
 import { Budget, type BudgetOptions, budget, inMoney } from "@sluice/durable";
+import { definePrices } from "@sluice/prices";
 import { createProxy, type Payable, type ProxyContext } from "@sluice/worker-proxy";
 import { hashOf } from "@sluice/worker-proxy/internal";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";

@@ -1,6 +1,6 @@
 import { costWords } from "@/components/sluice/words";
 
-/** A cost, of which a part may be missing: `costOf` of `@sluice/core/prices`. */
+/** A cost, of which a part may be missing: `costOf` of `@sluice/prices`. */
 export interface ShownCost {
   readonly amount: number;
   readonly currency: string;
@@ -8,7 +8,7 @@ export interface ShownCost {
   readonly missing: readonly unknown[];
 }
 
-/** A cost that is not there yet: `estimate` of `@sluice/core/prices`. */
+/** A cost that is not there yet: `estimate` of `@sluice/prices`. */
 export interface ShownEstimate extends ShownCost {
   /** The least that it may be. */
   readonly least: number;

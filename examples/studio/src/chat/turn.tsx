@@ -1,5 +1,5 @@
 import type { ThreadMessage } from "@sluice/core";
-import { costOf } from "@sluice/core/prices";
+import { costOf } from "@sluice/prices";
 import clsx from "clsx";
 import { RefreshCw } from "lucide-react";
 import { memo, useEffect, useRef, useState } from "react";

@@ -1,9 +1,8 @@
-import { costOfUsage, millionthsOf } from "@sluice/core/internal";
-import { type Cost, definePrices, estimate, type Prices } from "@sluice/core/prices";
+import { type Cost, costOfUsage, definePrices, estimate, millionthsOf, type Prices } from "@sluice/prices";
 import type { Payable, Usage } from "@sluice/worker-proxy";
 
 /**
- * Prices of models, as `definePrices` of `@sluice/core/prices` returns them. A page and its proxy may have the same table.
+ * Prices of models, as `definePrices` of `@sluice/prices` returns them. A page and its proxy may have the same table.
  */
 export interface PriceTable {
   /** Currency of all prices, `"EUR"`. */

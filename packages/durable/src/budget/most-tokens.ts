@@ -1,4 +1,4 @@
-import { requestTokens } from "@sluice/core/internal";
+import { requestTokens } from "@sluice/prices";
 import type { Payable } from "@sluice/worker-proxy";
 
 /** Options of {@link mostTokens}. */

@@ -1,5 +1,5 @@
 import type { Client } from "@sluice/core";
-import type { Prices } from "@sluice/core/prices";
+import type { Prices } from "@sluice/prices";
 import { useState } from "react";
 import { describeError } from "../app/describe-error.js";
 import { billOf, billText, knownText } from "./bill.js";

@@ -1,4 +1,4 @@
-import { costOf, type MissingReason, type Prices } from "@sluice/core/prices";
+import { costOf, type MissingReason, type Prices } from "@sluice/prices";
 import type { CallRecord } from "./recording.js";
 import { counted } from "./texts.js";
 

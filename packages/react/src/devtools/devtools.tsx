@@ -1,5 +1,5 @@
 import { type Client, ConfigurationError } from "@sluice/core";
-import type { Prices } from "@sluice/core/prices";
+import type { Prices } from "@sluice/prices";
 import { lazy, Suspense, useEffect, useRef, useState, useSyncExternalStore } from "react";
 import { createPortal } from "react-dom";
 import { useClientIfAny } from "../provider.js";

@@ -1,5 +1,5 @@
 import type { Client } from "@sluice/core";
-import type { Prices } from "@sluice/core/prices";
+import type { Prices } from "@sluice/prices";
 import { type KeyboardEvent, useState, useSyncExternalStore } from "react";
 import { CallsView } from "./calls-view.js";
 import { FaultsView } from "./faults-view.js";

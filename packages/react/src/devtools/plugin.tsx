@@ -1,5 +1,5 @@
 import type { Client } from "@sluice/core";
-import type { Prices } from "@sluice/core/prices";
+import type { Prices } from "@sluice/prices";
 import { type ReactElement, Suspense, useRef } from "react";
 import { createPortal } from "react-dom";
 import { Panel } from "./devtools.js";

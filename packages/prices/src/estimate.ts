@@ -1,9 +1,12 @@
-import type { ChatRequest } from "../chat/protocol/schema.js";
-import type { ImageRequest } from "../images/schema.js";
-import { isRecord } from "../transport/error-response.js";
-import type { VideoRequest } from "../videos/schema/request.js";
-import { chatModelOf } from "../vocabulary/chat-models.js";
-import { imageModelOf, videoModelOf } from "../vocabulary/media-models.js";
+import {
+  type ChatRequest,
+  chatModelOf,
+  type ImageRequest,
+  imageModelOf,
+  type VideoRequest,
+  videoModelOf,
+} from "@sluice/core/schemas";
+import { isRecord } from "./is-record.js";
 import { ofPieces, ofTokens, writeAmount } from "./money.js";
 import { type Prices, type Rates, rateTableOf } from "./prices.js";
 import { requestTokens } from "./request-tokens.js";

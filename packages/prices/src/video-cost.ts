@@ -1,5 +1,5 @@
-import { isRecord } from "../transport/error-response.js";
-import { videoModelOf } from "../vocabulary/media-models.js";
+import { videoModelOf } from "@sluice/core/schemas";
+import { isRecord } from "./is-record.js";
 import { ofSeconds, ofTokens } from "./money.js";
 import type { Rates } from "./prices.js";
 import { type Known, rateOf } from "./tally.js";

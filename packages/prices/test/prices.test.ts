@@ -1,5 +1,5 @@
 import type { ClientEvent, ImageResult, ThreadMessage, VideoTask } from "@sluice/core";
-import { type Cost, costOf, definePrices, estimate, type Prices } from "@sluice/core/prices";
+import { type Cost, costOf, definePrices, estimate, type Prices } from "@sluice/prices";
 import { describe, expect, test } from "vitest";
 
 /* Imaginary prices, in an imaginary currency. */

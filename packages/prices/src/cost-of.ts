@@ -1,9 +1,5 @@
-import type { ThreadMessage } from "../chat/conversation/message.js";
-import type { ChatTurn } from "../chat/protocol/answer-reader.js";
-import type { ImageResult } from "../images/generate.js";
-import { isRecord } from "../transport/error-response.js";
-import type { ClientEvent } from "../vocabulary/events.js";
-import type { VideoTask } from "../vocabulary/video-task.js";
+import type { ChatTurn, ClientEvent, ImageResult, ThreadMessage, VideoTask } from "@sluice/core";
+import { isRecord } from "./is-record.js";
 import { ofPieces } from "./money.js";
 import { type Prices, type Rates, rateTableOf } from "./prices.js";
 import { type Cost, createTally, type Known, type Tally } from "./tally.js";
