@@ -442,16 +442,7 @@ const rows: Readonly<Record<string, readonly Row[]>> = {
     ],
     ["a link can be made to read", words.shareWords.read, "Link to read"],
     ["a link can be made to write", words.shareWords.write, "Link to write"],
-    [
-      "a link can be made, and the server is another machine's",
-      words.linkWords(false),
-      "Open it in another browser or a private window.",
-    ],
-    [
-      "a link can be made, and the server is in this browser",
-      words.linkWords(true),
-      "Open it in this browser.",
-    ],
+    ["a link can be made", words.OPEN_ELSEWHERE, "Open it in another browser or a private window."],
     ["a link to read was made", words.openWords("read"), "Join to read"],
     ["a link to write was made", words.openWords("write"), "Join to write"],
     ["a panel is open beside a chat without a question", words.ASK_FIRST, "Ask something first."],

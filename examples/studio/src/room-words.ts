@@ -162,10 +162,8 @@ export const shareWords = {
   intro: "Someone shares a chat with you.",
 } as const;
 
-/** Says where a link can be opened: a hosted page has its server in this browser alone. */
-export function linkWords(isHosted: boolean): string {
-  return isHosted ? "Open it in this browser." : "Open it in another browser or a private window.";
-}
+/** Says where a link can be opened. */
+export const OPEN_ELSEWHERE = "Open it in another browser or a private window.";
 
 /** Names a link that was made. */
 export function openWords(access: ConversationAccess): string {

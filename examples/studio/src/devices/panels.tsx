@@ -17,14 +17,13 @@ import { Button, Chip, IconButton } from "@/components/sluice/button";
 import { CopyButton } from "@/components/sluice/copy-button";
 import { morningPrompt } from "../../demo/prompts.js";
 import {
-  linkWords,
   MORNING_PICTURE,
+  OPEN_ELSEWHERE,
   openWords,
   scheduleWords,
   shareWords,
   startWords,
 } from "../room-words.js";
-import { isHosted } from "../server.js";
 import { linkAddressOf } from "./device-client.js";
 
 /** The schedules of a chat: the server makes a picture later, or each morning, with no page open. */
@@ -105,7 +104,7 @@ export function Share({ id }: Pick<PanelParts, "id">) {
           {shareWords.write}
         </Chip>
       </p>
-      <p className="text-muted">{linkWords(isHosted)}</p>
+      <p className="text-muted">{OPEN_ELSEWHERE}</p>
       {link && (
         <p className="flex items-center gap-1">
           <a
