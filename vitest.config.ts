@@ -59,7 +59,6 @@ const alias = [
   { find: "@sluice/worker-proxy", replacement: source("worker-proxy/src/index.ts") },
   { find: "@sluice/durable/node", replacement: source("durable/src/hosts/node/index.ts") },
   { find: "@sluice/durable/postgres", replacement: source("durable/src/hosts/postgres/index.ts") },
-  { find: "@sluice/durable/indexed-db", replacement: source("durable/src/hosts/indexed-db/index.ts") },
   { find: "@sluice/durable/s3", replacement: source("durable/src/hosts/s3/index.ts") },
   { find: "@sluice/durable/testing", replacement: source("durable/src/testing/index.ts") },
   { find: "@sluice/durable/push", replacement: source("durable/src/notices/push/index.ts") },
@@ -260,18 +259,6 @@ const projects: ViteUserConfig[] = [
             ...sharedWorkers,
             name: "core in chromium",
             include: [...coreOnPlatforms, ...coreInBrowsers],
-            browser: inChromium(chromium),
-          },
-        },
-        {
-          ...shared,
-          // finds its WebAssembly beside itself
-          optimizeDeps: { exclude: ["@sqlite.org/sqlite-wasm"] },
-          test: {
-            ...sharedWorkers,
-            name: "durable in chromium",
-            root: "packages/durable",
-            include: ["test/**/*.browser.test.ts"],
             browser: inChromium(chromium),
           },
         },

@@ -16,7 +16,6 @@ export const sources = {
   "@sluice/worker-proxy/internal": source("worker-proxy/src/internal.ts"),
   "@sluice/worker-proxy": source("worker-proxy/src/index.ts"),
   "@sluice/durable/node": source("durable/src/hosts/node/index.ts"),
-  "@sluice/durable/indexed-db": source("durable/src/hosts/indexed-db/index.ts"),
   "@sluice/durable/s3": source("durable/src/hosts/s3/index.ts"),
   "@sluice/durable/postgres": source("durable/src/hosts/postgres/index.ts"),
   "@sluice/durable/testing": source("durable/src/testing/index.ts"),
