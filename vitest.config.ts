@@ -234,18 +234,6 @@ const projects: ViteUserConfig[] = [
         },
         {
           ...shared,
-          // finds its WebAssembly beside itself
-          optimizeDeps: { exclude: ["@sqlite.org/sqlite-wasm"] },
-          test: {
-            ...sharedWorkers,
-            name: "durable in chromium",
-            root: "packages/durable",
-            include: ["test/**/*.browser.test.ts"],
-            browser: inChromium(chromium),
-          },
-        },
-        {
-          ...shared,
           // found only when a test asks for them, they would make the page load again under it
           optimizeDeps: { include: ["react", "react/jsx-dev-runtime", "react-dom/client"] },
           test: {

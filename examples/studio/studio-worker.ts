@@ -17,43 +17,8 @@ import {
 } from "@sluice/durable";
 import { webPush } from "@sluice/durable/push";
 import { runner } from "@sluice/durable/runner";
-import { createProxy, type GatewayProxy, type ProxyOptions } from "@sluice/worker-proxy";
-
-/** Variables and secrets of all proxies of the studio. */
-export interface ProxyEnv {
-  readonly GATEWAY_URL: string;
-  readonly GATEWAY_API_KEY: string;
-  /** The page's own address, and others that may call, separated by spaces. */
-  readonly ORIGINS: string;
-}
-
-/** Options of all proxies of the studio, whether or not Durable Objects stand behind them. */
-export const options = {
-  baseURL: (env) => env.GATEWAY_URL,
-  apiKey: (env) => env.GATEWAY_API_KEY,
-  // the studio runs on one's own machine, against the emulator: put a real check here before it goes elsewhere
-  authenticate: "public",
-  origins: (env) => env.ORIGINS.split(" "),
-  routes: ["chat", "images", "videos", "assets", "health"],
-  assetLookup: "/gamma/asset/GetAsset",
-  // the emulator's own files, on this machine, are given as references
-  media: "any",
-  models: {
-    "alpha-v4.1-flash": {},
-    "gamma-chat-1-6-251015": {},
-    "delta-5.3": {},
-    "gamma-image-4-0-250828": {},
-    "gamma-image-5-0-260128": {},
-    "beta3.0-video": {},
-    "beta3.0-video-prime": {},
-    "gamma-video-1-5-pro-251215": {},
-    "gamma-video-1-0-pro-fast-251015": {},
-    "gamma-video-2.0": {},
-    "gamma-video-fast": {},
-    // the groups that the form may name; the emulator takes any
-    "gamma-asset": { GroupId: ["studio", "heroes"] },
-  },
-} satisfies ProxyOptions<ProxyEnv>;
+import { createProxy, type GatewayProxy } from "@sluice/worker-proxy";
+import { options, type ProxyEnv } from "./proxy-options.ts";
 
 /** Bindings, variables and secrets of the studio's Worker. */
 export interface Env extends ProxyEnv {
@@ -72,23 +37,14 @@ export interface Env extends ProxyEnv {
   readonly VIDEO_INTERVAL_MS?: string;
 }
 
-/** Place at which a Worker of the studio stands. */
-interface Place {
-  /** Address of the page, where it is no root of a host: links to files are below it. @default the root */
-  readonly publicURL?: string;
-  /** Host of the gateway's files. @default that of the gateway */
-  readonly filesHost?: string;
-}
-
 /** Creates the Worker of the studio: the classes of its objects, and the proxy that they stand behind. */
-export function createStudioWorker({ publicURL, filesHost }: Place = {}) {
+export function createStudioWorker() {
   const media: MediaStoreOptions<Env> = {
     bucket: (env) => env.MEDIA,
     index: (env) => env.MEDIA_INDEX,
     secret: (env) => env.FILES_SECRET,
     // films and images outlive the gateway's links; the emulator's are on this machine
-    archive: { hosts: (env) => [filesHost ?? new URL(env.GATEWAY_URL).host] },
-    ...(publicURL && { publicURL }),
+    archive: { hosts: (env) => [new URL(env.GATEWAY_URL).host] },
   };
   const files = mediaStore<Env>(media);
   const push = webPush<Env>({

@@ -5,7 +5,6 @@ export default defineConfig({
   entry: [
     "src/index.ts",
     "src/hosts/node/index.ts",
-    "src/hosts/indexed-db/index.ts",
     "src/hosts/s3/index.ts",
     "src/hosts/postgres/index.ts",
     "src/notices/push/index.ts",

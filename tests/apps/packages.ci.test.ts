@@ -149,7 +149,6 @@ describe("the types compile with every check on", { timeout: 600_000 }, () => {
     "durable/node",
     "durable/push",
     "durable/runner",
-    "durable/indexed-db",
     "durable/s3",
     "durable/testing",
     "otel",

@@ -10,7 +10,6 @@ const types: Readonly<Record<string, string>> = {
   ".html": "text/html; charset=utf-8",
   ".js": "text/javascript",
   ".svg": "image/svg+xml",
-  ".wasm": "application/wasm",
   ".webp": "image/webp",
   ".woff2": "font/woff2",
   ".bcmap": "application/octet-stream",

@@ -5,12 +5,8 @@ import { type Objects, openObjects } from "@sluice/durable/node";
 import { createEmulator, type Emulator, type EmulatorOptions } from "@sluice/emulator";
 import { serve } from "@sluice/emulator/serve";
 import { createProxy } from "@sluice/worker-proxy";
-import {
-  devicesProxy,
-  nameIn,
-  type ProxyEnv,
-  options as proxyOptions,
-} from "../../examples/studio/studio-worker.ts";
+import { type ProxyEnv, options as proxyOptions } from "../../examples/studio/proxy-options.ts";
+import { devicesProxy, nameIn } from "../../examples/studio/studio-worker.ts";
 import { Conversations, StreamLog } from "../../examples/studio/worker.ts";
 
 const dist = fileURLToPath(new URL("../../examples/studio/dist/", import.meta.url));

@@ -1,7 +1,7 @@
 import { createEmulator } from "@sluice/emulator";
 import { asAServerSees } from "../../../examples/studio/demo/hosted/as-a-server-sees.ts";
+import { keepAnswers } from "../../../examples/studio/demo/hosted/kept-answers.ts";
 import { answerStarts, scope } from "../../../examples/studio/demo/hosted/scope.ts";
-import { keepAnswers } from "./kept-answers.ts";
 
 /* The gateway of the live examples: answers all requests below `live/` of this site. */
 

@@ -7,7 +7,7 @@ import { ErrorBoundary } from "react-error-boundary";
 import { Button } from "@/components/sluice/button";
 import { HostedGate } from "../demo/hosted/gate.js";
 import { client } from "./client.js";
-import { preloadRoom, RouteContext, routeOf, useRooms } from "./rooms.js";
+import { hasRoom, preloadRoom, RouteContext, routeOf, useRooms } from "./rooms.js";
 import { Shell } from "./shell/shell.js";
 import { roomWords } from "./words.js";
 
@@ -36,7 +36,7 @@ else
 
 /** Says if this is the page of a device in the room "Devices", and not the studio. */
 function isDevice(): boolean {
-  return new URLSearchParams(location.search).has("device");
+  return hasRoom("devices") && new URLSearchParams(location.search).has("device");
 }
 
 /** The rooms of the studio, in their frame. A room that is left keeps its state and its place. */

@@ -10,10 +10,20 @@ import {
 } from "react";
 import { navigate, useHashLocation } from "wouter/use-hash-location";
 import { isAnswering } from "./inspector/feed.js";
+import { isHosted } from "./server.js";
 
-/** The rooms, as the address names them. */
-const roomNames = ["chat", "images", "videos", "assets", "devices"] as const;
-export type RoomName = (typeof roomNames)[number];
+export type RoomName = "chat" | "images" | "videos" | "assets" | "devices";
+
+/** The rooms, as the address names them. The devices need a server where they meet, which a hosted page does not have. */
+const roomNames: readonly RoomName[] = [
+  ...(["chat", "images", "videos", "assets"] as const),
+  ...(isHosted ? [] : (["devices"] as const)),
+];
+
+/** Says if this page has a room. */
+export function hasRoom(room: RoomName): boolean {
+  return roomNames.includes(room);
+}
 
 /** A place in the studio. */
 export interface Route {

@@ -44,7 +44,7 @@ async function reachesServer(): Promise<boolean> {
 const NOT_SENT = "Failed to fetch: ENETUNREACH";
 
 /** Starts the server of a hosted page. Throws where it can't: then no request has left this page. */
-export async function assertStarted(): Promise<void> {
+async function assertStarted(): Promise<void> {
   if (!isHosted) return;
   await startService().catch((cause: unknown) => {
     throw new TypeError(NOT_SENT, { cause });

@@ -12,7 +12,7 @@ describe("an S3 API", () => {
   });
   afterAll(() => server.close());
   testBucket({
-    open: () => s3Bucket({ ...server.options, pageEndpoint: server.options.endpoint }),
+    open: () => s3Bucket(server.options),
     test,
   });
 });

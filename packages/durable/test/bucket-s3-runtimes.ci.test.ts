@@ -24,10 +24,7 @@ describe.each(names)("an S3 API in %s", (name) => {
     open: () => expect.unreachable("the test runs in the other process"),
     test: (title) =>
       test(title, async () => {
-        const body = JSON.stringify({
-          title,
-          options: { ...server.options, pageEndpoint: server.options.endpoint },
-        });
+        const body = JSON.stringify({ title, options: server.options });
         const answer = await fetch(runtime.url, { method: "POST", body });
         expect(await answer.text()).toBe("passed");
       }),

@@ -4,7 +4,6 @@ import { expect, onTestFinished, test, vi } from "vitest";
 import { OwnerAbsent, openLiveObjects } from "../src/hosts/process/live-objects.js";
 import { type DoorOptions, openDoor } from "../src/hosts/process/neighbours/door.js";
 import { openForwarding } from "../src/hosts/process/neighbours/forward.js";
-import { openNodeSQLite } from "../src/hosts/process/node-sqlite.js";
 import { openShelf } from "./support/shared-keeper.js";
 
 type Serve = (request: Request, state: ObjectState) => Response | Promise<Response>;
@@ -24,7 +23,6 @@ async function openProcess(shelf: ReturnType<typeof openShelf>, serve: Serve, op
   const door = await openDoor((name, request) => objects.answer(name, request), options);
   const forward = vi.fn(forwarding.forward);
   const objects = openLiveObjects(shelf.keeperOf(door.address), { THING: Thing }, {} as never, {
-    openSQLite: openNodeSQLite,
     forward,
   });
   const close = async () => {
@@ -393,7 +391,6 @@ test("case 192: the key of a process is in no error and no answer", async () => 
       },
     },
     {} as never,
-    { openSQLite: openNodeSQLite },
   );
   onTestFinished(() => lost.close(0));
   const lostError = await failureOnStoppedClock(() =>
@@ -424,7 +421,7 @@ test("case 193: an object that no process has is looked for, for a while, and fo
       },
     },
     {} as never,
-    { openSQLite: openNodeSQLite, forward },
+    { forward },
   );
   onTestFinished(() => lost.close(0));
   const error = await failureOnStoppedClock(() =>

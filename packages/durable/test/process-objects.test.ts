@@ -2,7 +2,6 @@ import type { DurableObjectHandlers, ObjectState } from "@sluice/durable";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { openSQLiteKeeper } from "../src/hosts/node/sqlite-keeper.js";
 import { openLiveObjects } from "../src/hosts/process/live-objects.js";
-import { openNodeSQLite } from "../src/hosts/process/node-sqlite.js";
 import { keeperWith } from "./support/keepers.js";
 
 /** Opens objects whose writes fail for as long as `isFull` says so. */
@@ -15,9 +14,7 @@ function openObjects(ThingClass: new (state: ObjectState) => DurableObjectHandle
     if (disk.isFull) throw new Error("the disk is full");
     await write(changes);
   });
-  const objects = openLiveObjects(failing, { THING: ThingClass as never }, {} as never, {
-    openSQLite: openNodeSQLite,
-  });
+  const objects = openLiveObjects(failing, { THING: ThingClass as never }, {} as never);
   onTestFinished(() => objects.close(0));
   const ask = (step: string) =>
     objects

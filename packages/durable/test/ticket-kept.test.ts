@@ -12,7 +12,6 @@ import { expect, onTestFinished, test, vi } from "vitest";
 import { openSQLiteKeeper } from "../src/hosts/node/sqlite-keeper.js";
 import type { Changes } from "../src/hosts/process/keeper.js";
 import { openLiveObjects } from "../src/hosts/process/live-objects.js";
-import { openNodeSQLite } from "../src/hosts/process/node-sqlite.js";
 import { keeperWith } from "./support/keepers.js";
 
 interface Env {
@@ -50,9 +49,7 @@ function openProxy(isKept: (changes: Changes) => boolean) {
     ONCE: onceObject<Env>({ ...gateway, meter, namespace: (env) => env.ONCE }),
   };
   const env: Record<string, unknown> = {};
-  const objects = openLiveObjects(choosing, classes as never, env as never, {
-    openSQLite: openNodeSQLite,
-  });
+  const objects = openLiveObjects(choosing, classes as never, env as never);
   onTestFinished(() => objects.close(0));
   for (const binding of Object.keys(classes)) env[binding] = objects.namespace(binding);
   const proxy = createProxy<Env>({

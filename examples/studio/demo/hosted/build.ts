@@ -1,14 +1,11 @@
-import { createHash } from "node:crypto";
-import { copyFileSync, globSync, readFileSync } from "node:fs";
-import { createRequire } from "node:module";
+import { globSync } from "node:fs";
 import { join } from "node:path";
-import { build, type InlineConfig, type Plugin, type Rollup } from "vite";
+import { build, type Rollup } from "vite";
 
 const studio = join(import.meta.dirname, "../..");
 
 /**
- * Builds the hosted studio: the page, for any path of any host, and a Service Worker with the studio's Worker and the
- * emulator.
+ * Builds the hosted studio: the page, for any path of any host, and a Service Worker with the proxy and the emulator.
  *
  * @param outDir folder of the files, which is emptied first
  * @param docs address of the docs, seen from the page. @default that of the repository
@@ -22,33 +19,21 @@ export async function buildHostedStudio(outDir: string, docs = ""): Promise<void
     build: { outDir, emptyOutDir: true },
   } as const;
   const built = (await build(page)) as Rollup.RollupOutput;
-  const sqlite = copySQLite(outDir);
-  const define = { SQLITE: JSON.stringify(sqlite) };
-  await buildScript("gateway", outDir, { define, plugins: [withoutOtherFiles()] });
-  const files = {
+  await buildScript("gateway", outDir);
+  await buildScript("service-worker", outDir, {
     FILES: JSON.stringify(["", ...filesIn(outDir)]),
-    CORE: JSON.stringify(["", sqlite, ...coreOf(built)]),
-  };
-  await buildScript("service-worker", outDir, { define: files });
-}
-
-/** Copies SQLite under a name that changes with it, and returns its path. */
-function copySQLite(outDir: string): string {
-  const wasm = createRequire(import.meta.url).resolve("@sqlite.org/sqlite-wasm/sqlite3.wasm");
-  const hash = createHash("sha256").update(readFileSync(wasm)).digest("hex").slice(0, 8);
-  const path = `assets/sqlite3-${hash}.wasm`;
-  copyFileSync(wasm, join(outDir, path));
-  return path;
+    CORE: JSON.stringify(["", ...coreOf(built)]),
+  });
 }
 
 /** Builds a script that is one file: a Service Worker loads no modules later. */
-async function buildScript(name: string, outDir: string, config: InlineConfig): Promise<void> {
+async function buildScript(name: string, outDir: string, define: Record<string, string> = {}): Promise<void> {
   await build({
     configFile: false,
     root: studio,
     publicDir: false,
     logLevel: "error",
-    ...config,
+    define,
     build: {
       outDir,
       emptyOutDir: false,
@@ -61,19 +46,6 @@ async function buildScript(name: string, outDir: string, config: InlineConfig): 
       rolldownOptions: { output: { codeSplitting: false } },
     },
   });
-}
-
-/** Takes the addresses of files out of SQLite's script that only its own workers would load. */
-function withoutOtherFiles(): Plugin {
-  return {
-    name: "without-other-files",
-    transform: (code, id) =>
-      id.includes("sqlite-wasm")
-        ? code
-            .replace(/new URL\("[\w.-]+", import\.meta\.url\)(?:\.href)?/g, '""')
-            .replaceAll("import.meta.url", '""')
-        : null,
-  };
 }
 
 function filesIn(outDir: string): readonly string[] {

@@ -49,5 +49,5 @@ function gateway(): Promise<Gateway> {
 async function open(): Promise<Gateway> {
   if (!globalThis.openGateway) scope.importScripts("gateway.js");
   if (!globalThis.openGateway) throw new Error("the script of the gateway is not there");
-  return globalThis.openGateway({ base, fileAt: (path) => pageFiles.answer(new Request(base + path)) });
+  return globalThis.openGateway(base);
 }

@@ -1,6 +1,6 @@
 import type { Started } from "./scope.ts";
 
-/** Longest time that each step of the start may take, in milliseconds: the studio's worker loads about a megabyte. */
+/** Longest time that each step of the start may take, in milliseconds: a slow line takes long to load the gateway. */
 const LONGEST_STEP_MS = 120_000;
 
 /**

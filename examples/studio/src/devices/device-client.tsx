@@ -3,7 +3,7 @@ import { remoteStorage } from "@sluice/core/remote";
 import { atom } from "nanostores";
 import { Field, TextInput } from "@/components/sluice/fields";
 import { NO_PASSWORD } from "../room-words.js";
-import { assertStarted, serverURL } from "../server.js";
+import { serverURL } from "../server.js";
 
 /** Names of the devices, as addresses have them. */
 export const deviceNames = ["laptop", "phone"] as const;
@@ -32,7 +32,6 @@ export function openDevice(user: string, device: DeviceName) {
   let cable = new AbortController();
   const client = deviceClient(user, device, async (request) => {
     if (isOffline.get()) throw new TypeError("Failed to fetch");
-    await assertStarted();
     return fetch(request, { signal: AbortSignal.any([request.signal, cable.signal]) });
   });
   return { client, storage: remoteStorage(client), isOffline, setIsOffline };

@@ -15,7 +15,7 @@ import {
 } from "lucide-react";
 import type { ReactNode } from "react";
 import { IconButton } from "@/components/sluice/button";
-import { hrefOf, isSettled, preloadRoom, type RoomName, useRoute } from "../rooms.js";
+import { hasRoom, hrefOf, isSettled, preloadRoom, type RoomName, useRoute } from "../rooms.js";
 import { later } from "../ui/later.js";
 import {
   inspectorIsOpen,
@@ -74,20 +74,22 @@ export function Rail() {
         </button>
       </div>
       <div className="border-t pt-2">
-        {rooms.map(({ room: name, label, Icon }) => (
-          <a
-            key={name}
-            className={row}
-            href={hrefOf({ room: name })}
-            aria-current={name === room && !id ? "page" : undefined}
-            onClick={close}
-            onPointerEnter={() => void preloadRoom(name)}
-            onFocus={() => void preloadRoom(name)}
-          >
-            <Icon aria-hidden />
-            {label}
-          </a>
-        ))}
+        {rooms
+          .filter(({ room: name }) => hasRoom(name))
+          .map(({ room: name, label, Icon }) => (
+            <a
+              key={name}
+              className={row}
+              href={hrefOf({ room: name })}
+              aria-current={name === room && !id ? "page" : undefined}
+              onClick={close}
+              onPointerEnter={() => void preloadRoom(name)}
+              onFocus={() => void preloadRoom(name)}
+            >
+              <Icon aria-hidden />
+              {label}
+            </a>
+          ))}
       </div>
       <section aria-label="Chats" className="min-h-24 grow overflow-y-auto border-t pt-2">
         <History />

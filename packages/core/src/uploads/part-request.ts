@@ -31,19 +31,14 @@ const LOST =
 
 /** One request of an upload. */
 export interface UploadRequest {
-  /**
-   * `begin`: the first part. `part`: the next one. `look-up`: the question how far the upload is. `sign`: the wish for an
-   * address of the bucket for the next part. `stored`: the word that this part is in the bucket.
-   */
-  readonly phase: "begin" | "part" | "look-up" | "sign" | "stored";
+  /** `begin`: the first part. `part`: the next one. `look-up`: the question how far the upload is. */
+  readonly phase: "begin" | "part" | "look-up";
   /** Id of the upload; absent before the proxy has given one. */
   readonly id?: string | undefined;
   /** First byte of the part. */
   readonly from: number;
   /** Byte behind the part; `from` for no bytes. */
   readonly to: number;
-  /** Reason why the bucket has not taken a part, for the operator of the proxy. */
-  readonly refusal?: string | undefined;
 }
 
 /** The parts that all requests of an upload share. */
@@ -85,17 +80,15 @@ export async function sendPart(
 /** Makes a request. Everything that fails here fails before it is sent, and says so. */
 async function requestOf(
   { client, exchange, file, headers }: UploadContext,
-  { phase, id, from, to, refusal }: UploadRequest,
+  { phase, id, from, to }: UploadRequest,
   signal: AbortSignal,
 ): Promise<Request> {
   try {
     const all = await unlessAborted(client.headers(identityOf(exchange)), signal);
     for (const [name, value] of readHeaders(headers)) all.set(name, value);
-    const hasBody = phase === "begin" || phase === "part";
-    const isDirect = phase === "sign" || phase === "stored";
+    const hasBody = phase !== "look-up";
     if (hasBody) all.set("content-type", "application/octet-stream");
-    if (phase === "part" || isDirect) all.set("upload-offset", String(from));
-    if (isDirect || refusal) all.set("upload-direct", isDirect ? phase : String(refusal));
+    if (phase === "part") all.set("upload-offset", String(from));
     if (phase === "begin" && to < file.size) all.set("upload-length", String(file.size));
     return new Request(addressOf(client, id === undefined ? PATH : `${PATH}/${id}`), {
       method: METHODS[phase],
@@ -113,10 +106,10 @@ async function requestOf(
   }
 }
 
-const METHODS = { begin: "POST", part: "PATCH", "look-up": "GET", sign: "PATCH", stored: "PATCH" } as const;
+const METHODS = { begin: "POST", part: "PATCH", "look-up": "GET" } as const;
 
 /** Sends a request, and emits it and its answer. */
-export async function answerTo(
+async function answerTo(
   { client, exchange }: UploadContext,
   request: Request,
   signal: AbortSignal,

@@ -2,7 +2,6 @@ import { type Backoff, createBackoff } from "../base/backoff.js";
 import { isClosedRoute, isTransient } from "../transport/failure.js";
 import { emitStep } from "../transport/send.js";
 import { APIError, ConnectionError, ResponseError, TimeoutError } from "../vocabulary/errors.js";
-import { type BucketRefusal, putDirect, refusalIssue } from "./direct-part.js";
 import { PART_BYTES, sendPart, type UploadContext, type UploadRequest } from "./part-request.js";
 import type { UploadAtProxy } from "./upload-at-proxy.js";
 
@@ -37,10 +36,6 @@ interface Sending {
   isMissing: boolean;
   /** True after an answer that makes no sense: the second one in a row is final. */
   isDoubtful: boolean;
-  /** Reason why the bucket has not taken a part from here: all others go through the proxy. */
-  refusal: BucketRefusal | undefined;
-  /** True once the proxy has been told of that. */
-  wasRefusalSent: boolean;
   /** The last failure. */
   failure: unknown;
 }
@@ -62,7 +57,7 @@ export async function sendFile(
     handlers.onProgress(sending.state?.offset ?? 0);
     const part = nextPart(context, sending);
     try {
-      const next = await sendNext(context, part, sending);
+      const next = await sendPart(context, part, sending.attempt);
       advance(sending, part, next, handlers);
       if (next.url !== undefined) return next;
     } catch (error) {
@@ -87,8 +82,6 @@ function openSending({ client, exchange }: UploadContext, known: UploadAtProxy |
     attempt: 0,
     isMissing: false,
     isDoubtful: false,
-    refusal: undefined,
-    wasRefusalSent: false,
     failure: undefined,
   };
 }
@@ -109,29 +102,6 @@ function nextPart({ file: { size } }: UploadContext, sending: Sending): UploadRe
   sending.sentBytes += to - from;
   sending.attempt += 1;
   return { phase, id: state?.id, from, to };
-}
-
-/** Sends a part straight to the bucket, where the proxy offers it and the bucket takes it; else, as all requests, to the proxy. */
-async function sendNext(
-  context: UploadContext,
-  part: UploadRequest,
-  sending: Sending,
-): Promise<UploadAtProxy> {
-  const { attempt, state } = sending;
-  const isForBucket = part.phase === "part" && part.from < part.to;
-  if (isForBucket && state?.isDirect && !sending.refusal) {
-    const next = await putDirect(context, part, attempt);
-    if (typeof next !== "string") return next;
-    const { client, exchange } = context;
-    client.warn(refusalIssue(next), exchange.callId);
-    sending.refusal = next;
-    sending.sentBytes += part.to - part.from;
-  }
-  if (!isForBucket || !sending.refusal || sending.wasRefusalSent)
-    return await sendPart(context, part, attempt);
-  const next = await sendPart(context, { ...part, refusal: sending.refusal }, attempt);
-  sending.wasRefusalSent = true;
-  return next;
 }
 
 /**

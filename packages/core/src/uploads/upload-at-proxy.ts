@@ -12,10 +12,6 @@ export interface UploadAtProxy {
   readonly expiresAt?: number;
   /** MIME type of a whole file. */
   readonly type?: string;
-  /** True where further parts may go straight to the bucket. */
-  readonly isDirect?: boolean;
-  /** Address of the bucket for the next part, where it was asked for. */
-  readonly partURL?: string;
 }
 
 /**
@@ -28,7 +24,7 @@ export function readUpload(text: string, size: number): UploadAtProxy {
   const misfit = (problem: string, path: string) =>
     new ResponseError(`the answer to the upload ${problem}`, { path, body: excerpt(text) });
   if (!isRecord(json) || !isUploadId(json.id)) throw misfit("has no id", "id");
-  const { id, offset, url, expiresAt, type, direct, partURL } = json;
+  const { id, offset, url, expiresAt, type } = json;
   if (!isOffset(offset, size))
     throw misfit(`has the offset ${JSON.stringify(offset)}, and the file has ${size} bytes`, "offset");
   return {
@@ -37,18 +33,12 @@ export function readUpload(text: string, size: number): UploadAtProxy {
     ...(typeof url === "string" && url !== "" && { url }),
     ...(Number.isFinite(expiresAt) && { expiresAt: expiresAt as number }),
     ...(typeof type === "string" && { type }),
-    ...(direct === true && { isDirect: true }),
-    ...(isAddress(partURL) && { partURL }),
   };
 }
 
 /** Checks an id, which becomes a part of an address: no dots that lead out of the path. */
 export function isUploadId(id: unknown): id is string {
   return typeof id === "string" && /^[\w-][\w.~-]{0,199}$/.test(id);
-}
-
-function isAddress(given: unknown): given is string {
-  return typeof given === "string" && /^https?:\/\//.test(given) && URL.canParse(given);
 }
 
 function isOffset(offset: unknown, size: number): offset is number {

@@ -22,31 +22,6 @@ export interface MultipartUpload {
   abort(): Promise<void>;
 }
 
-/** A part of an upload as the bucket has it. */
-export interface StoredPart extends UploadedPart {
-  /** In bytes. */
-  readonly size: number;
-}
-
-/** A part that somebody else puts into the bucket. */
-interface SignedPart {
-  readonly partNumber: number;
-  /** The exact size: the bucket takes no other. */
-  readonly bytes: number;
-  /** The time in which the upload of the part has to begin, in milliseconds. */
-  readonly validMs: number;
-}
-
-/** Parts that a page puts into the bucket itself, past the proxy. */
-export interface DirectParts {
-  /** Signs the address for one part of one upload: a `PUT` of its bytes, with no header of its own, stores it. */
-  sign(key: string, uploadId: string, part: SignedPart): Promise<string>;
-  /** Finds a part of an upload; undefined where the bucket does not have it. */
-  find(key: string, uploadId: string, partNumber: number): Promise<StoredPart | undefined>;
-  /** Lists all parts of an upload, in their order. */
-  list(key: string, uploadId: string): Promise<readonly StoredPart[]>;
-}
-
 /** A file in the bucket; `body` is absent in the answer of `head`. */
 export interface StoredFile {
   readonly size: number;
@@ -66,8 +41,6 @@ export interface MediaBucket {
   delete(keys: string[]): Promise<void>;
   createMultipartUpload(key: string, options: StoreOptions): Promise<MultipartUpload>;
   resumeMultipartUpload(key: string, uploadId: string): MultipartUpload;
-  /** Uploads past the proxy, where the bucket can sign addresses. @default every byte goes through the proxy */
-  readonly direct?: DirectParts | undefined;
 }
 
 /** A page of the files in a bucket. It may have fewer files than were asked for, or none, where more follow. */

@@ -76,10 +76,7 @@ export function openRemoval<Env>(sql: ObjectSQL, settings: MediaSettings<Env>, e
     const gone = old.filter((file) => !left.has(file));
     const { forget } = openSpace(await readBinding("mediaStore: index", settings.index, env), settings);
     await forget(gone.map(({ id }) => id));
-    // an address that was signed for a part may still be in use
-    const isDirect = settings.bucket(env)?.direct !== undefined;
-    for (const file of gone)
-      end(isDirect && isOpen(file) ? { ...file, claimedUntil: now + storesMs } : file, now);
+    for (const file of gone) end(file, now);
     for (const file of left) postpone(file, now);
     if (left.size > 0)
       logError(`mediaStore: the bucket did not delete ${left.size} files; it is tried again`);

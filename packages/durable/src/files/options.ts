@@ -86,10 +86,7 @@ export interface MediaStoreOptions<Env = unknown> {
    * Receives the end of each upload and each copy, and each attempt at a copy that another one follows: `kind` is `upload`
    * or `copy`, `id` that of the file. It is called in the Worker and in the objects of `mediaIndex`.
    *
-   * - `upload`: `complete`, `failed`, `stopped` by its user, or `dropped` with the code `upload_unfinished`. Also `waiting`
-   *   where a page could not put a part straight into the bucket, and the rest goes through the proxy: `code` is
-   *   `direct_refused` with the bucket's status in `upstreamStatus`, `direct_unreachable` (no CORS rule, no network),
-   *   `direct_missing` or `direct_unsigned`, as the page says.
+   * - `upload`: `complete`, `failed`, `stopped` by its user, or `dropped` with the code `upload_unfinished`.
    * - Both: `waiting` with the code `not_deleted`, where the bucket did not delete a file. It counts until `nextAt` at least.
    * - `copy`: `complete`, `waiting` until `nextAt`, `failed`, `stopped`, or `dropped` with the code `too_many_copies`, where
    *   `userFiles` copies of the user are waiting.

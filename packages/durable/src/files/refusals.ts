@@ -11,8 +11,6 @@ const refusals = {
   bytes_header: [400, "{what}: send a whole number of bytes", "invalid_request"],
   part_size: [400, "send exactly {what} bytes"],
   upload_offset: [409, "go on at upload-offset: {what}"],
-  part_missing: [409, "the bucket does not have the part; send it through the proxy"],
-  no_direct_parts: [400, "send this part through the proxy"],
   upload_in_flight: [409, "another request sends this part; look up how far the upload is, and go on there"],
   upload_cut: [400, "the file broke off before its end; go on where the upload stands"],
   file_type: [415, "files of this type are not taken: {what}"],

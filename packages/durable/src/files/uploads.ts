@@ -1,14 +1,6 @@
 import type { JobEvent, JobOutcome, User } from "@sluice/worker-proxy";
 import { notifyOf, refusalIn, textOf } from "@sluice/worker-proxy/internal";
-import { type DirectParts, keyOf, type MediaBucket } from "./bucket.js";
-import {
-  allParts,
-  directRefusalIn,
-  putPart as findPart,
-  nextPartOf,
-  PART_BYTES,
-  signedPart,
-} from "./direct-parts.js";
+import { keyOf, type MediaBucket, type UploadedPart } from "./bucket.js";
 import { type FileBody, openUpload } from "./file-body.js";
 import type { FileRow } from "./file-rows.js";
 import { typeOf } from "./file-type.js";
@@ -18,6 +10,9 @@ import { MARGIN_MS, type MediaSettings, partMsOf } from "./options.js";
 import { change, discard, putPaid } from "./paid-file.js";
 import { mediaRefusal, stored } from "./refusals.js";
 import type { NewFile, Space } from "./space.js";
+
+/** Size of each part of an upload but the last, in bytes: R2 wants at least 5 MiB, and all alike. */
+const PART_BYTES = 8_388_608;
 
 /** Pause after which a part that another request sends is worth another look. */
 const IN_FLIGHT = { "retry-after": "5" };
@@ -61,68 +56,31 @@ export function createUploads<Env>(
         throw error;
       });
       if (isWhole) report(env, user, row, "complete");
-      return Response.json(await answerOf(asked, links, row, bucket), { status: 201 });
+      return Response.json(await answerOf(asked, links, row), { status: 201 });
     } finally {
       body.cancel();
     }
   }
 
-  /**
-   * Stores the next part; the last one completes the file. With `upload-direct: sign` it signs an address of the bucket for
-   * the part, with `upload-direct: stored` the part is there. Any other value is the reason of a page whose bucket has not
-   * taken the part.
-   */
+  /** Stores the next part; the last one completes the file. */
   async function goOn(asked: FileRequest<Env>): Promise<Response> {
     const user = await asked.signIn();
     const { bucket, links, space } = await partsOf(asked);
     const offset = bytesIn(asked.request, "upload-offset", 0);
-    const way = asked.request.headers.get("upload-direct");
-    const refusal = way === null ? undefined : directRefusalIn(way);
-    // a reason is for an instance that signs nothing, too
-    if (way !== null && !refusal && !(bucket.direct && (way === "sign" || way === "stored")))
-      throw mediaRefusal("no_direct_parts");
-    if (way === "sign") return await sign(asked, { user, bucket, space, links }, offset);
     const row = await claimed(asked, user, links, space, offset);
-    if (refusal) report(asked.env, user, row, "waiting", refusal);
     const place = { user, bucket, space };
     try {
-      const put = () => (way === "stored" ? noteStored(place, row) : putPart(place, asked.request, row));
-      const now = offset < row.bytes ? await put() : row;
+      const now = offset < row.bytes ? await putPart(place, asked.request, row) : row;
       const isLast = now.received === now.bytes && !now.isWhole;
       const whole = isLast ? await complete(place, now) : now;
       if (isLast) report(asked.env, user, whole, "complete");
-      return Response.json(await answerOf(asked, links, whole, bucket));
+      return Response.json(await answerOf(asked, links, whole));
     } catch (error) {
       // where this fails, too, the claim ends by itself
       const release = { do: "release", id: row.id, claim: row.claimed } as const;
       await space.ask(user.id, release).catch(() => {});
       throw error;
     }
-  }
-
-  /**
-   * Signs an address for the next part. It claims nothing: a page that is closed with it would hold up the next one for
-   * minutes, and whoever uses it twice replaces that part by one of the same size.
-   */
-  async function sign(asked: FileRequest<Env>, { user, bucket, space, links }: SignPlace, from: number) {
-    const row = await rowOf(asked, user, links, space);
-    const { received, bytes, uploadId, claimedUntil } = row;
-    if (row.isWhole || received !== from) throw mediaRefusal("upload_offset", { what: received });
-    if (claimedUntil > Date.now()) throw mediaRefusal("upload_in_flight", { headers: IN_FLIGHT });
-    // the first part decides the type: the proxy reads it
-    if (received === 0 || received === bytes || uploadId === null) throw mediaRefusal("no_direct_parts");
-    const partURL = await signedPart(bucket.direct as DirectParts, row, settings);
-    return Response.json({ ...(await answerOf(asked, links, row, bucket)), partURL });
-  }
-
-  /** Notes a part that is in the bucket. */
-  async function noteStored({ user, bucket, space }: Place, row: FileRow): Promise<FileRow> {
-    const { id, received: from, claimed: claim } = row;
-    const uploadId = row.uploadId as string;
-    const found = findPart(bucket.direct as DirectParts, row);
-    const part = await stored(() => found.catch((error: unknown) => overtaken({ user, space }, id, error)));
-    const to = Math.min(row.bytes, from + PART_BYTES);
-    return await change(user, space, { do: "part", id, claim, part, uploadId, from, to });
   }
 
   /** Stores the part that a request has claimed. */
@@ -134,7 +92,9 @@ export function createUploads<Env>(
     try {
       if (body.length !== to - from) throw mediaRefusal("part_size", { what: to - from });
       const upload = bucket.resumeMultipartUpload(keyOf(id), uploadId);
-      const next = nextPartOf(row).partNumber;
+      const known = JSON.parse(row.parts) as readonly UploadedPart[];
+      // a part that is stored, and could not be noted, is replaced by the next attempt
+      const next = (known.at(-1)?.partNumber ?? 0) + 1;
       const { partNumber, etag } = await body.through((content) =>
         upload.uploadPart(next, content).catch((error: unknown) => overtaken({ user, space }, id, error)),
       );
@@ -148,8 +108,8 @@ export function createUploads<Env>(
   /** Reports how far an upload is; a whole file gets a new link. */
   async function read(asked: FileRequest<Env>): Promise<Response> {
     const user = await asked.signIn();
-    const { bucket, links, space } = await partsOf(asked);
-    return Response.json(await answerOf(asked, links, await rowOf(asked, user, links, space), bucket));
+    const { links, space } = await partsOf(asked);
+    return Response.json(await answerOf(asked, links, await rowOf(asked, user, links, space)));
   }
 
   /** Deletes a file, or an upload that is not whole. */
@@ -168,24 +128,22 @@ export function createUploads<Env>(
     { id: user }: User,
     { id, bytes }: Pick<FileRow, "id" | "bytes">,
     outcome: JobOutcome,
-    why: Pick<JobEvent, "code" | "upstreamStatus"> = {},
+    why: Pick<JobEvent, "code"> = {},
   ): void {
     notifyOf(settings.onEvent, { kind: "upload", id, outcome, user, bytes, ...why }, env);
   }
 
   /** Returns the state of an upload as the client sees it. */
-  async function answerOf(asked: FileRequest<Env>, links: Links, row: FileRow, bucket?: MediaBucket) {
+  async function answerOf(asked: FileRequest<Env>, links: Links, row: FileRow) {
     const { id, bytes, received, type } = row;
     const state = { id, bytes, offset: received, partBytes: PART_BYTES };
-    const direct = bucket?.direct && { direct: true };
-    if (!row.isWhole) return { ...state, expiresAt: row.expiresAt, ...direct };
+    if (!row.isWhole) return { ...state, expiresAt: row.expiresAt };
     const link = await linkTo(row, links, settings, asked);
     return { ...state, type, ...link };
   }
 }
 
 type Place = Pick<StoreParts, "bucket" | "space"> & { readonly user: Pick<User, "id"> };
-type SignPlace = Place & Pick<StoreParts, "links">;
 type Begun = Pick<NewFile, "id" | "type">;
 
 /** Stores a file whose whole body is there. */
@@ -218,7 +176,7 @@ async function complete({ user, bucket, space }: Place, row: FileRow): Promise<F
   const upload = bucket.resumeMultipartUpload(keyOf(row.id), row.uploadId as string);
   await stored(async () => {
     try {
-      await upload.complete(bucket.direct ? await allParts(bucket.direct, row) : JSON.parse(row.parts));
+      await upload.complete(JSON.parse(row.parts));
     } catch (error) {
       const file = await bucket.head(keyOf(row.id));
       if (file?.size !== row.bytes) await overtaken({ user, space }, row.id, error);

@@ -27,7 +27,7 @@ const NO_RANGE = { range: new Headers() };
  * ```
  */
 export function testBucket({ open, test }: BucketTests): void {
-  for (const [title, run] of Object.entries({ ...FILES, ...UPLOADS, ...DIRECT, ...LISTS }))
+  for (const [title, run] of Object.entries({ ...FILES, ...UPLOADS, ...LISTS }))
     test(`The bucket ${title}`, async () => {
       const names: string[] = [];
       const bucket = await open();
@@ -223,48 +223,6 @@ const UPLOADS: Readonly<Record<string, Case>> = {
     await one.upload.abort();
     await other.upload.complete(other.parts);
     same((await bucket.head(key))?.size, 1000, "the size");
-  },
-};
-
-const DIRECT: Readonly<Record<string, Case>> = {
-  async "takes a part of the signed size at a signed address, and finds it, where it signs any"(
-    bucket,
-    name,
-  ) {
-    const { direct } = bucket;
-    if (!direct) return;
-    const key = name();
-    const { upload, parts } = await begun(bucket, key);
-    const other = await bucket.createMultipartUpload(key, PNG);
-    const sign = (partNumber: number, bytes: number) =>
-      direct.sign(key, upload.uploadId, { partNumber, bytes, validMs: 60_000 });
-    const put = async (url: string, bytes: number) => {
-      const answer = await fetch(url, { method: "PUT", body: fileOf(bytes) });
-      await answer.body?.cancel();
-      return answer.ok;
-    };
-    const url = await sign(2, 2000);
-    same(await direct.find(key, upload.uploadId, 2), undefined, "a part");
-    same([await put(url, 2001), await put(url, 1999)], [false, false], "parts of another size");
-    same(await put(url.replace("partNumber=2", "partNumber=3"), 2000), false, "a part of another number");
-    same(await put(url.replace(upload.uploadId, other.uploadId), 2000), false, "a part of another upload");
-    same(await put(url, 2000), true, "the part");
-    const found = await direct.find(key, upload.uploadId, 2);
-    const listed = await direct.list(key, upload.uploadId);
-    same(
-      listed.map(({ partNumber, size }) => [partNumber, size]),
-      [
-        [1, 1000],
-        [2, 2000],
-      ],
-      "parts",
-    );
-    same([listed[0]?.etag, listed[1]], [parts[0]?.etag, found], "their etags");
-    same([(await direct.list(key, other.uploadId)).length, await bucket.head(key)], [0, null], "other files");
-    await upload.abort();
-    await other.abort();
-    same(await put(url, 2000), false, "a part of an upload that was ended");
-    await fails(direct.list(key, upload.uploadId));
   },
 };
 

@@ -6,7 +6,6 @@ import { folderBucket } from "@sluice/durable/node";
 import { openSQLiteKeeper } from "../../src/hosts/node/sqlite-keeper.js";
 import { openPostgresKeeper } from "../../src/hosts/postgres/postgres-keeper.js";
 import { openLiveObjects } from "../../src/hosts/process/live-objects.js";
-import { openNodeSQLite } from "../../src/hosts/process/node-sqlite.js";
 import * as worker from "../fixture/durable-worker.js";
 import { env } from "./env-on-node.js";
 import { newSchema, url } from "./postgres.js";
@@ -48,9 +47,7 @@ const bindings = Object.entries(exported).map(([name, ObjectClass]) => {
 // tests stop clocks: the lease must not end meanwhile
 const inPostgres = { url, schema: newSchema(), address: "", leaseMs: 600_000 };
 const keeper = url ? await openPostgresKeeper(inPostgres) : openSQLiteKeeper(":memory:");
-const objects = openLiveObjects(keeper, Object.fromEntries(bindings), env as never, {
-  openSQLite: openNodeSQLite,
-});
+const objects = openLiveObjects(keeper, Object.fromEntries(bindings), env as never);
 for (const [binding] of bindings) {
   const namespace = objects.namespace(binding);
   const names = new Set<string>();

@@ -1,6 +1,6 @@
 /// <reference path="./s3rver.d.ts" />
 import crypto from "node:crypto";
-import { access, mkdtemp, readdir, readFile, rm, stat } from "node:fs/promises";
+import { access, mkdtemp, rm } from "node:fs/promises";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -33,34 +33,22 @@ interface Range {
 
 interface Context {
   readonly method: string;
-  readonly query: {
-    readonly uploadId?: string;
-    readonly "part-number-marker"?: string;
-    readonly "max-parts"?: string;
-  };
+  readonly query: { readonly uploadId?: string };
   status: number;
-  type: string;
-  body: string;
-}
-
-/** A bucket as its owner has set it up. */
-interface Setting {
-  /** The origin of pages that may put files into it. @default none */
-  readonly origin?: string;
 }
 
 /** A server of the S3 API in this process, over HTTP. It checks signatures. */
-export async function startS3({ origin }: Setting = {}) {
+export async function startS3() {
   const directory = await mkdtemp(join(tmpdir(), "sluice-s3-"));
   const server = new S3rver({
     address: "127.0.0.1",
     port: 0,
     silent: true,
     directory,
-    configureBuckets: [{ name: "media", configs: origin === undefined ? [] : [corsOf(origin)] }],
+    configureBuckets: [{ name: "media", configs: [] }],
   });
   completeStore(server.store);
-  server.middleware.unshift(listsParts(server.store), endsUploads(server.store));
+  server.middleware.unshift(endsUploads(server.store));
   const { port } = await server.run();
   const options: S3BucketOptions = {
     endpoint: `http://127.0.0.1:${port}`,
@@ -72,14 +60,6 @@ export async function startS3({ origin }: Setting = {}) {
   return {
     options,
     bucket: s3Bucket(options),
-    /** The bytes of all parts of uploads that are not whole. */
-    async openBytes(): Promise<number> {
-      const folder = server.store.getResourcePath("media", undefined, "uploads");
-      const files = await readdir(folder, { recursive: true }).catch(() => [] as string[]);
-      const parts = files.filter((file) => /(?:^|[\\/])\d+$/.test(file));
-      const sizes = await Promise.all(parts.map(async (file) => (await stat(join(folder, file))).size));
-      return sizes.reduce((all, size) => all + size, 0);
-    },
     async close() {
       server.httpServer.closeAllConnections();
       await server.close();
@@ -142,39 +122,6 @@ function endsUploads(store: Store): Server["middleware"][number] {
     }
   };
 }
-
-/** Lists the parts of an upload, which s3rver refuses as it does their end. */
-function listsParts(store: Store): Server["middleware"][number] {
-  return async (context, next) => {
-    try {
-      await next();
-    } catch (error) {
-      const { uploadId, "part-number-marker": after = "0", "max-parts": most = "1000" } = context.query;
-      const isList = context.method === "GET" && uploadId !== undefined;
-      if (!isList || (error as { code?: string }).code !== "MethodNotAllowed") throw error;
-      await checkUpload(store, uploadId);
-      const numbers = (await readdir(folderOf(store, uploadId)))
-        .filter((name) => /^\d+$/.test(name))
-        .map(Number);
-      const rest = numbers.filter((number) => number > Number(after)).sort((a, b) => a - b);
-      const page = rest.slice(0, Number(most));
-      const parts = await Promise.all(page.map((number) => partOf(folderOf(store, uploadId), number)));
-      const isMore = page.length < rest.length;
-      context.status = 200;
-      context.type = "application/xml";
-      context.body = `<?xml version="1.0"?><ListPartsResult><IsTruncated>${isMore}</IsTruncated><NextPartNumberMarker>${page.at(-1) ?? 0}</NextPartNumberMarker>${parts.join("")}</ListPartsResult>`;
-    }
-  };
-}
-
-async function partOf(folder: string, number: number): Promise<string> {
-  const { size } = await stat(join(folder, `${number}`));
-  const etag = await readFile(join(folder, `${number}.md5`), "utf8");
-  return `<Part><PartNumber>${number}</PartNumber><ETag>&quot;${etag}&quot;</ETag><Size>${size}</Size></Part>`;
-}
-
-const corsOf = (origin: string) =>
-  `<CORSConfiguration><CORSRule><AllowedOrigin>${origin}</AllowedOrigin><AllowedMethod>PUT</AllowedMethod></CORSRule></CORSConfiguration>`;
 
 /** The cipher of s3rver's cursors by the name that OpenSSL 3 still has: three equal keys are one. */
 for (const name of ["createCipheriv", "createDecipheriv"]) {

@@ -13,7 +13,6 @@ import { KEY } from "../../../worker-proxy/test/support/key.js";
 import type { Random } from "../../../worker-proxy/test/support/random.js";
 import type { ObjectName } from "../../src/hosts/process/keeper.js";
 import { type LiveObjects, OwnerAbsent, openLiveObjects } from "../../src/hosts/process/live-objects.js";
-import { openNodeSQLite } from "../../src/hosts/process/node-sqlite.js";
 import { type KeeperCall, openShelf } from "./shared-keeper.js";
 
 /*
@@ -116,7 +115,6 @@ export function openWorld(random: Random, gateway: (request: Request) => Promise
     const env = { PROCESS: own } as unknown as Record<string, unknown>;
     const keeper = shelf.keeperOf(address, (call, act) => through(own, call, act));
     const live = openLiveObjects(keeper, classes, env as never, {
-      openSQLite: openNodeSQLite,
       forward: (...asked) => forward(own, ...asked),
     });
     for (const binding of Object.keys(classes)) env[binding] = live.namespace(binding);

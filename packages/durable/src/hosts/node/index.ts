@@ -1,6 +1,5 @@
 import type { DurableObjectClass } from "../../objects/object.js";
 import { DRAIN_MS, type Objects, openBound } from "../process/bound-objects.js";
-import { openNodeSQLite } from "../process/node-sqlite.js";
 import { openSQLiteKeeper } from "./sqlite-keeper.js";
 
 export type { Objects } from "../process/bound-objects.js";
@@ -60,8 +59,6 @@ export function openObjects<Env extends object, Names extends string>({
   objects,
   env,
 }: ObjectsOptions<Env, Names>): Objects<Env, Names> {
-  const { live, env: bound } = openBound(openSQLiteKeeper(file), objects, env, {
-    openSQLite: openNodeSQLite,
-  });
+  const { live, env: bound } = openBound(openSQLiteKeeper(file), objects, env);
   return { env: bound, close: (withinMs = DRAIN_MS) => live.close(withinMs) };
 }

@@ -2,7 +2,6 @@ import type { DurableObjectClass } from "../../objects/object.js";
 import { DRAIN_MS, type Objects, openBound } from "../process/bound-objects.js";
 import { type DoorOptions, openDoor } from "../process/neighbours/door.js";
 import { openForwarding } from "../process/neighbours/forward.js";
-import { openNodeSQLite } from "../process/node-sqlite.js";
 import type { ConnectionOptions } from "./connections.js";
 import { openPostgresKeeper } from "./postgres-keeper.js";
 
@@ -96,7 +95,6 @@ export async function openObjects<Env extends object, Names extends string>({
     },
   );
   const { live, env: bound } = openBound(keeper, objects, env, {
-    openSQLite: openNodeSQLite,
     forward: forwarding.forward,
   });
   return {

@@ -56,8 +56,7 @@ export function openAlarms(keeper: Keeper, run: (object: ObjectName) => Promise<
     timerAt = at;
     const delay = Math.min(Math.max(at - Date.now(), 0), LONGEST_TIMER_MS);
     timer = setTimeout(() => void ringDue(), delay);
-    // a browser's timer is a number
-    timer.unref?.();
+    timer.unref();
   }
 
   /** Runs the alarms that are due, and sets the timer for the next one. */
@@ -99,7 +98,7 @@ export function openAlarms(keeper: Keeper, run: (object: ObjectName) => Promise<
   async function rest(tries: number): Promise<void> {
     resting += 1;
     await new Promise<void>((resolve) => {
-      setTimeout(resolve, pauseAfter(tries)).unref?.();
+      setTimeout(resolve, pauseAfter(tries)).unref();
     });
     resting -= 1;
   }

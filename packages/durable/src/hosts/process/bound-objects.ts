@@ -25,7 +25,7 @@ export function openBound<Env extends object, Names extends string>(
   keeper: Keeper,
   classes: Readonly<Record<Names, DurableObjectClass<never>>>,
   env: Env,
-  options: LiveObjectsOptions,
+  options?: LiveObjectsOptions,
 ): { readonly live: LiveObjects; readonly env: Objects<Env, Names>["env"] } {
   const all = { ...env } as Record<string, unknown>;
   const live = openLiveObjects(keeper, classes, all as never, options);

@@ -1,7 +1,7 @@
+import { DatabaseSync, type StatementSync } from "node:sqlite";
 import type { ObjectSQL } from "../../objects/object.js";
 import { type ChangedRows, changedRows } from "./changeset.js";
 import type { Changes, RowValue, StoredObject, StoredRow } from "./keeper.js";
-import type { OpenSQLite, SQLiteStatement } from "./sqlite.js";
 
 /** The database of one object, in memory, which notes what changes. */
 export interface Database {
@@ -20,13 +20,10 @@ const SEQUENCE = "sqlite_sequence";
 const CACHE_KIB = 64;
 
 /** Opens a database with what was stored. */
-export function openDatabase(
-  { schema, rows }: Pick<StoredObject, "schema" | "rows">,
-  openSQLite: OpenSQLite,
-): Database {
-  const database = openSQLite();
+export function openDatabase({ schema, rows }: Pick<StoredObject, "schema" | "rows">): Database {
+  const database = new DatabaseSync(":memory:");
   database.exec(`PRAGMA cache_size = -${CACHE_KIB}`);
-  const statements = new Map<string, SQLiteStatement>();
+  const statements = new Map<string, StatementSync>();
   /** Places of the bindings of each query that numbers them: `?2`. */
   const placesIn = new Map<string, readonly number[]>();
   fill();
@@ -83,7 +80,7 @@ export function openDatabase(
     return { toArray: () => [] };
   }
 
-  function prepared(query: string): SQLiteStatement {
+  function prepared(query: string): StatementSync {
     let statement = statements.get(query);
     if (!statement) {
       if (/\?\d/.test(query)) placesIn.set(query, placesOf(query));

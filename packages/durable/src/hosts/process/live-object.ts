@@ -2,7 +2,6 @@ import { logError } from "@sluice/worker-proxy/internal";
 import type { DurableObjectClass, DurableObjectHandlers, ObjectState } from "../../objects/object.js";
 import { openDatabase } from "./database.js";
 import type { KeptObject, ObjectName } from "./keeper.js";
-import type { OpenSQLite } from "./sqlite.js";
 import { openUses } from "./uses.js";
 
 /** An object that lives in this process. */
@@ -27,7 +26,6 @@ export interface LiveObject {
 export interface LiveObjectParts<Env> {
   readonly class: DurableObjectClass<Env>;
   readonly env: Env;
-  readonly openSQLite: OpenSQLite;
   /** Called when the alarm is due, which is kept by then. */
   readonly onDue: () => void;
 }
@@ -48,9 +46,9 @@ const VALUES = "_values";
 export function openLiveObject<Env>(
   name: ObjectName,
   kept: KeptObject,
-  { class: ObjectClass, env, openSQLite, onDue }: LiveObjectParts<Env>,
+  { class: ObjectClass, env, onDue }: LiveObjectParts<Env>,
 ): LiveObject {
-  const database = openDatabase(kept.stored, openSQLite);
+  const database = openDatabase(kept.stored);
   const uses = openUses();
   let alarmAt = kept.stored.alarm;
   /** The alarm that is not kept yet; undefined for none. */
@@ -136,8 +134,7 @@ export function openLiveObject<Env>(
     if (alarmAt === null || isClosed) return;
     const delay = Math.min(Math.max(alarmAt - Date.now(), 0), LONGEST_TIMER_MS);
     ringer = setTimeout(() => (Date.now() < (alarmAt ?? 0) ? setRinger() : onDue()), delay);
-    // a browser's timer is a number
-    ringer.unref?.();
+    ringer.unref();
   }
 
   /** Notes that this turn writes. All that is noted is kept together as soon as anybody waits for it, or a little later. */

@@ -3,14 +3,12 @@ import type { DurableObjectClass, ObjectNamespace } from "../../objects/object.j
 import { openAlarms } from "./alarms.js";
 import { type Keeper, type KeptElsewhere, keyOf, type ObjectName } from "./keeper.js";
 import { type LiveObject, openLiveObject } from "./live-object.js";
-import type { OpenSQLite } from "./sqlite.js";
 
 /** Classes of objects by the names of their bindings. */
 type ObjectClasses = Readonly<Record<string, DurableObjectClass<never>>>;
 
 /** Options of {@link openLiveObjects}. */
 export interface LiveObjectsOptions {
-  readonly openSQLite: OpenSQLite;
   /**
    * Hands a request to the process that has the object, and resolves to its answer.
    *
@@ -61,7 +59,7 @@ export function openLiveObjects(
   keeper: Keeper,
   classes: ObjectClasses,
   env: never,
-  { openSQLite, forward = toNobody }: LiveObjectsOptions,
+  { forward = toNobody }: LiveObjectsOptions = {},
 ): LiveObjects {
   const live = new Map<string, Promise<LiveObject | KeptElsewhere>>();
   /** Objects that are being given up. */
@@ -70,8 +68,7 @@ export function openLiveObjects(
   let isClosed = false;
   let closing: Promise<void> | undefined;
   const sweeper = setInterval(() => void sweep(), SWEEP_MS);
-  // a browser's timer is a number
-  sweeper.unref?.();
+  sweeper.unref();
   const alarms = openAlarms(keeper, runAlarm);
   return { namespace, answer, drop, start: alarms.start, close: (withinMs) => (closing ??= close(withinMs)) };
 
@@ -132,7 +129,7 @@ export function openLiveObjects(
       if ("owner" in kept) return kept;
       try {
         const onDue = () => void alarms.ring(name);
-        return openLiveObject(name, kept, { class: ObjectClass, env, openSQLite, onDue });
+        return openLiveObject(name, kept, { class: ObjectClass, env, onDue });
       } catch (error) {
         await kept.close();
         throw error;

@@ -39,10 +39,9 @@ const MOST_AT_ONCE = 8;
  * ```
  */
 export function s3Bucket(options: S3BucketOptions): ListedBucket {
-  const requests = openRequests(checkedOptions(options));
-  const { ask } = requests;
-  const { createMultipartUpload, resumeMultipartUpload, sendPart, direct } = openMultipart(requests);
-  return { put, get, head, delete: remove, list, createMultipartUpload, resumeMultipartUpload, direct };
+  const ask = openRequests(checkedOptions(options));
+  const { createMultipartUpload, resumeMultipartUpload, sendPart } = openMultipart(ask);
+  return { put, get, head, delete: remove, list, createMultipartUpload, resumeMultipartUpload };
 
   async function put(
     key: string,

@@ -11,14 +11,6 @@ export interface S3BucketOptions {
   /** Key of an account that may get, put, delete and list in this bucket alone. */
   readonly accessKeyId: string;
   readonly secretAccessKey: string;
-  /**
-   * Address of the service as pages reach it, mostly the same as `endpoint`. With it, each part of an upload but the first
-   * goes from the page straight to the bucket, by an address that is signed for that part, its size and five minutes. The
-   * bucket has to allow the `PUT` of your origins (CORS); a page that does not get through sends its parts through the proxy.
-   *
-   * @default none: all bytes go through the proxy
-   */
-  readonly pageEndpoint?: string | undefined;
   /** Token of a key that ends. @default none */
   readonly sessionToken?: string | undefined;
 }
@@ -28,8 +20,6 @@ export function checkedOptions(options: S3BucketOptions): S3BucketOptions {
   const { endpoint, bucket, region, accessKeyId, secretAccessKey, sessionToken } = options;
   const url = addressIn(endpoint);
   ensure(url, "s3Bucket: endpoint: give the address of the service, https://s3.example.com");
-  const page = options.pageEndpoint === undefined ? undefined : addressIn(options.pageEndpoint);
-  ensure(page !== null, "s3Bucket: pageEndpoint: give the address of the service, https://s3.example.com");
   ensure(/^[\w.-]{3,63}$/.test(bucket ?? ""), "s3Bucket: bucket: give the name of the bucket alone");
   ensure(/^[\w-]+$/.test(region ?? ""), "s3Bucket: region: give that of the bucket, or auto");
   const isKey = (key: unknown) => typeof key === "string" && /^[\x21-\x7e]+$/.test(key);
@@ -39,8 +29,7 @@ export function checkedOptions(options: S3BucketOptions): S3BucketOptions {
     sessionToken === undefined || isKey(sessionToken),
     "s3Bucket: sessionToken: give the token of a key",
   );
-  const account = { accessKeyId, secretAccessKey, sessionToken };
-  return { endpoint: url.href, bucket, region, pageEndpoint: page?.href, ...account };
+  return { endpoint: url.href, bucket, region, accessKeyId, secretAccessKey, sessionToken };
 }
 
 function addressIn(given: unknown): URL | null {

@@ -1,5 +1,5 @@
 import { limited } from "@sluice/worker-proxy/internal";
-import { AwsClient, AwsV4Signer } from "aws4fetch";
+import { AwsClient } from "aws4fetch";
 import type { S3BucketOptions } from "./options.js";
 import { startOf } from "./pieces.js";
 import { S3Error } from "./s3-error.js";
@@ -13,8 +13,6 @@ export interface S3Request {
   readonly query?: Readonly<Record<string, string>>;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: Uint8Array | string;
-  /** True for a GET with a key that gives no file, but a text about it. @default false */
-  readonly isText?: boolean;
   /** False where a second one does more than one: it is repeated only if the first one did nothing. @default true */
   readonly isRepeatable?: boolean;
 }
@@ -39,24 +37,10 @@ const MOST_TEXT = 4_194_304;
 
 /** Opens the way to a bucket. Each request is signed with the hash of its bytes, so that the bucket takes no others. */
 export function openRequests(options: S3BucketOptions) {
-  const { endpoint, pageEndpoint, bucket, region, accessKeyId, secretAccessKey, sessionToken } = options;
+  const { endpoint, bucket, region, accessKeyId, secretAccessKey, sessionToken } = options;
   const keys = { accessKeyId, secretAccessKey, ...(sessionToken && { sessionToken }) };
-  const account = { ...keys, region, service: "s3" };
-  const aws = new AwsClient(account);
-  return { ask, sign: pageEndpoint === undefined ? undefined : sign };
-
-  /**
-   * Signs an address for a `PUT` by somebody else. The size of its body is signed, and its bytes are not.
-   *
-   * @param bytes the only size that the bucket takes
-   */
-  async function sign(request: Pick<S3Request, "key" | "query">, bytes: number, validMs: number) {
-    const query = { ...request.query, "X-Amz-Expires": String(Math.floor(validMs / 1000)) };
-    const url = addressOf({ ...request, query }, pageEndpoint);
-    const headers = { "content-length": String(bytes) };
-    const as = { ...account, method: "PUT", headers, signQuery: true, allHeaders: true };
-    return (await new AwsV4Signer({ url, ...as }).sign()).url.href;
-  }
+  const aws = new AwsClient({ ...keys, region, service: "s3" });
+  return ask;
 
   /**
    * Sends a request, and again where that is safe and may help.
@@ -78,12 +62,12 @@ export function openRequests(options: S3BucketOptions) {
 
   /** Makes one attempt. A redirect is not followed: the signature is for this address. */
   async function sent(request: S3Request, signal: AbortSignal): Promise<S3Answer | S3Error> {
-    const { method, body = null, headers: own, key, isText } = request;
+    const { method, body = null, headers: own, key } = request;
     const headers = { ...own, "x-amz-content-sha256": await hashOf(body ?? "") };
     const init = { method, headers, body: body as BodyInit | null, redirect: "manual", signal } as const;
     const answer = await fetch(await aws.sign(addressOf(request), init));
     const { status } = answer;
-    const isFile = method === "GET" && key !== undefined && !isText && (status === 200 || status === 206);
+    const isFile = method === "GET" && key !== undefined && (status === 200 || status === 206);
     if (isFile) return { status, headers: answer.headers, text: "", body: answer.body ?? undefined };
     const text = await startOf(answer.body, MOST_TEXT);
     // one that took long began as a success and may be none
@@ -93,8 +77,8 @@ export function openRequests(options: S3BucketOptions) {
     return new S3Error(method, { status, code: textIn(text, "Code"), retryAfterMs });
   }
 
-  function addressOf({ key, query = {} }: Pick<S3Request, "key" | "query">, at = endpoint): string {
-    const base = `${at.replace(/\/+$/, "")}/${bucket}`;
+  function addressOf({ key, query = {} }: Pick<S3Request, "key" | "query">): string {
+    const base = `${endpoint.replace(/\/+$/, "")}/${bucket}`;
     const path = key === undefined ? "" : `/${key.split("/").map(encodeURIComponent).join("/")}`;
     const pairs = Object.entries(query).map((pair) => pair.map(encodeURIComponent).join("="));
     return `${base}${path}${pairs.length > 0 ? `?${pairs.join("&")}` : ""}`;

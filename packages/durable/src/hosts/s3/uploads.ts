@@ -1,30 +1,15 @@
-import {
-  checkKey,
-  type DirectParts,
-  type MediaBucket,
-  type MultipartUpload,
-  type StoredPart,
-  type UploadedPart,
-} from "../../files/bucket.js";
+import { checkKey, type MediaBucket, type MultipartUpload, type UploadedPart } from "../../files/bucket.js";
 import { bytesOf } from "./pieces.js";
 import type { openRequests } from "./requests.js";
 import { S3Error } from "./s3-error.js";
-import { asText, elementsIn, textIn } from "./xml.js";
+import { asText, textIn } from "./xml.js";
 
 /** Size of the parts of a longer file, in bytes: S3 wants at least 5 MiB. */
 export const PART_BYTES = 8_388_608;
 
 /** Opens the uploads in parts of a bucket. */
-export function openMultipart({ ask, sign }: ReturnType<typeof openRequests>) {
-  const direct: DirectParts | undefined = sign && {
-    find,
-    list,
-    sign(key, uploadId, { partNumber, bytes, validMs }) {
-      checkKey(key);
-      return sign({ key, query: { partNumber: String(partNumber), uploadId } }, bytes, validMs);
-    },
-  };
-  return { createMultipartUpload, resumeMultipartUpload, sendPart, direct };
+export function openMultipart(ask: ReturnType<typeof openRequests>) {
+  return { createMultipartUpload, resumeMultipartUpload, sendPart };
 
   async function createMultipartUpload(
     key: string,
@@ -66,32 +51,6 @@ export function openMultipart({ ask, sign }: ReturnType<typeof openRequests>) {
     return { partNumber, etag };
   }
 
-  async function find(key: string, uploadId: string, partNumber: number): Promise<StoredPart | undefined> {
-    const { parts } = await pageOf(key, uploadId, partNumber - 1, 1);
-    return parts.find((part) => part.partNumber === partNumber);
-  }
-
-  async function list(key: string, uploadId: string): Promise<readonly StoredPart[]> {
-    const all: StoredPart[] = [];
-    for (let after: number | undefined = 0; after !== undefined; ) {
-      const { parts, next } = await pageOf(key, uploadId, after, 1000);
-      all.push(...parts);
-      after = next;
-    }
-    return all;
-  }
-
-  /** Reads a page of the parts behind a number. */
-  async function pageOf(key: string, uploadId: string, after: number, most: number) {
-    const query = { uploadId, "part-number-marker": String(after), "max-parts": String(most) };
-    const { text } = await ask({ method: "GET", query, key, isText: true });
-    const isMore = textIn(text, "IsTruncated") === "true";
-    const next = Number(textIn(text, "NextPartNumberMarker"));
-    if (!text.includes("<ListPartsResult") || (isMore && !(next > after)))
-      throw new Error("s3Bucket: the answer is no list of the parts");
-    return { parts: elementsIn(text, "Part").map(partIn), next: isMore ? next : undefined };
-  }
-
   /** Puts the parts together. A success is one only by its words: it may be 200 with an error, or a page. */
   async function complete(key: string, uploadId: string, parts: readonly UploadedPart[]): Promise<void> {
     const list = parts.map(
@@ -104,9 +63,4 @@ export function openMultipart({ ask, sign }: ReturnType<typeof openRequests>) {
     if (!text.includes("<CompleteMultipartUploadResult"))
       throw new Error("s3Bucket: the answer does not say that the file is whole");
   }
-}
-
-function partIn(xml: string): StoredPart {
-  const etag = (textIn(xml, "ETag") ?? "").replace(/^"|"$/g, "");
-  return { partNumber: Number(textIn(xml, "PartNumber")), etag, size: Number(textIn(xml, "Size")) };
 }

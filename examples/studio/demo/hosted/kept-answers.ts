@@ -1,14 +1,14 @@
 /*
- * The part of the Worker that makes answers resumable, in the page's Service Worker: each answer has an id, each of its
- * events too, and a reader can begin behind any event. `@sluice/durable` does it on Workers.
+ * Makes answers resumable in a Service Worker, for as long as it runs: each answer has an id, each of its events too, and
+ * a reader can begin behind any event. `@sluice/durable` does it on a server.
  */
 
 /** An answer of the model, as far as it has come. */
 interface Kept {
   readonly events: string[];
   isOver: boolean;
-  /** Settles when there is another event, or none will come. */
-  next: PromiseWithResolvers<void>;
+  /** Called when there is another event, or none will come. */
+  readonly waiting: Set<() => void>;
 }
 
 type Fetch = (request: Request) => Promise<Response>;
@@ -29,7 +29,7 @@ export function keepAnswers(fetch: Fetch): Fetch {
   };
 
   function begin(body: ReadableStream<Uint8Array>, isCut: boolean): Response {
-    const answer: Kept = { events: [], isOver: false, next: Promise.withResolvers() };
+    const answer: Kept = { events: [], isOver: false, waiting: new Set() };
     const id = crypto.randomUUID();
     kept.set(id, answer);
     void record(body, answer);
@@ -61,9 +61,9 @@ async function record(body: ReadableStream<Uint8Array>, answer: Kept): Promise<v
 }
 
 function notify(answer: Kept): void {
-  const { resolve } = answer.next;
-  answer.next = Promise.withResolvers();
-  resolve();
+  const waiting = [...answer.waiting];
+  answer.waiting.clear();
+  for (const goOn of waiting) goOn();
 }
 
 function streamOf(answer: Kept, from: number, headers: HeadersInit, cutAfter?: number): Response {
@@ -72,7 +72,8 @@ function streamOf(answer: Kept, from: number, headers: HeadersInit, cutAfter?: n
   const body = new ReadableStream<Uint8Array>({
     async pull(controller) {
       if (at === cutAfter) return controller.error(new TypeError("the connection broke"));
-      while (at >= answer.events.length && !answer.isOver) await answer.next.promise;
+      while (at >= answer.events.length && !answer.isOver)
+        await new Promise<void>((goOn) => answer.waiting.add(goOn));
       const event = answer.events[at];
       if (event === undefined) return controller.close();
       at += 1;

@@ -1,0 +1,57 @@
+/*
+ * Files that the user chose, in the browser's cache: a file stays until the browser deletes the page's data.
+ * `mediaStore` of `@sluice/durable` does it on a server.
+ */
+
+/** The time for which a link is said to work, in milliseconds. */
+const VALID_MS = 30 * 86_400_000;
+/** Headers of an upload that has not ended. */
+const LENGTH = "x-upload-length";
+
+/**
+ * Opens the uploads of the page.
+ *
+ * @param base address of the page, with a slash at its end
+ * @returns a function that answers requests for uploads and their files; undefined for all others
+ */
+export function openUploads(base: string): (request: Request) => Promise<Response | undefined> {
+  const opening = () => caches.open(`${base} uploads`);
+  return async (request) => {
+    const [, kind, id] = /^v1\/(uploads|media)(?:\/([\w-]+))?$/.exec(request.url.slice(base.length)) ?? [];
+    if (kind === "media") return (await (await opening()).match(request.url)) ?? missing();
+    if (kind !== "uploads") return undefined;
+    if (request.method === "POST") return store(crypto.randomUUID(), [], request);
+    const known = id && (await (await opening()).match(addressOf(id)));
+    if (!known) return missing();
+    const stored = await known.blob();
+    const bytes = Number(known.headers.get(LENGTH));
+    if (request.method !== "PATCH") return stateOf(id, stored.size, bytes);
+    const offset = Number(request.headers.get("upload-offset"));
+    if (offset !== stored.size) return refused(409, `go on at upload-offset: ${stored.size}`);
+    return store(id, [stored], request, bytes);
+  };
+
+  async function store(id: string, before: readonly Blob[], request: Request, bytes?: number) {
+    const content = new Blob([...before, await request.blob()]);
+    const length = bytes ?? Number(request.headers.get("upload-length") ?? content.size);
+    const headers = { [LENGTH]: String(length) };
+    await (await opening()).put(addressOf(id), new Response(content, { headers }));
+    return stateOf(id, content.size, length, bytes === undefined ? 201 : 200);
+  }
+
+  function stateOf(id: string, offset: number, bytes: number, status = 200): Response {
+    const expiresAt = Date.now() + VALID_MS;
+    const file = offset === bytes ? { url: addressOf(id) } : {};
+    return Response.json({ id, bytes, offset, expiresAt, ...file }, { status });
+  }
+
+  function addressOf(id: string): string {
+    return `${base}v1/media/${id}`;
+  }
+}
+
+const missing = () => refused(404, "there is no such file");
+
+function refused(status: number, message: string): Response {
+  return Response.json({ error: { message } }, { status });
+}

@@ -1,0 +1,37 @@
+import type { ProxyOptions } from "@sluice/worker-proxy";
+
+/** Variables and secrets of all proxies of the studio. */
+export interface ProxyEnv {
+  readonly GATEWAY_URL: string;
+  readonly GATEWAY_API_KEY: string;
+  /** The page's own address, and others that may call, separated by spaces. */
+  readonly ORIGINS: string;
+}
+
+/** Options of all proxies of the studio, whether or not Durable Objects stand behind them. */
+export const options = {
+  baseURL: (env) => env.GATEWAY_URL,
+  apiKey: (env) => env.GATEWAY_API_KEY,
+  // the studio runs on one's own machine, against the emulator: put a real check here before it goes elsewhere
+  authenticate: "public",
+  origins: (env) => env.ORIGINS.split(" "),
+  routes: ["chat", "images", "videos", "assets", "health"],
+  assetLookup: "/gamma/asset/GetAsset",
+  // the emulator's own files, on this machine, are given as references
+  media: "any",
+  models: {
+    "alpha-v4.1-flash": {},
+    "gamma-chat-1-6-251015": {},
+    "delta-5.3": {},
+    "gamma-image-4-0-250828": {},
+    "gamma-image-5-0-260128": {},
+    "beta3.0-video": {},
+    "beta3.0-video-prime": {},
+    "gamma-video-1-5-pro-251215": {},
+    "gamma-video-1-0-pro-fast-251015": {},
+    "gamma-video-2.0": {},
+    "gamma-video-fast": {},
+    // the groups that the form may name; the emulator takes any
+    "gamma-asset": { GroupId: ["studio", "heroes"] },
+  },
+} satisfies ProxyOptions<ProxyEnv>;
