@@ -16,7 +16,6 @@ import type { FunctionComponent, ReactNode } from "react";
 declare global {
   interface Env {
     GATEWAY_API_KEY: string; PROXY_SECRET: string; RATE_LIMITER: RateLimitBinding; POLL_LIMITER: RateLimitBinding;
-    TURNSTILE_SECRET_KEY: string; SESSION_SECRET: string;
     AI_GATEWAY_TOKEN: string; SETTINGS: { get<T>(name: string, options: object): Promise<T | null> };
     VIDEO_WATCH: ObjectNamespace; BUDGET: ObjectNamespace; STREAM_LOG: ObjectNamespace; ONCE: ObjectNamespace;
     CONVERSATIONS: ObjectNamespace;
