@@ -66,8 +66,7 @@ describe.each(Object.entries(runtimes))("the server on %s", { timeout: 90_000 },
     expect(error?.message).toContain("the rest of this answer is lost; ask again");
     expect(asked()).toHaveLength(1);
 
-    const lost =
-      'sluice_jobs_total{kind="answer",model="delta-5.3",outcome="lost",code="stream_interrupted"}';
+    const lost = 'sluice_jobs_total{kind="answer",model="delta-5.3",outcome="lost"}';
     const spent = async () => (await metricsOf(await target()))['sluice_spent_total{model="delta-5.3"}'];
     await expect.poll(async () => metricsOf(await target()), PATIENCE).toMatchObject({ [lost]: "1" });
     const { budgets } = await (await ask("/api/v1/budget")).json();
