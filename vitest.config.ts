@@ -49,11 +49,6 @@ const alias = [
   { find: "@sluice/otel/proxy", replacement: source("otel/src/proxy/index.ts") },
   { find: "@sluice/otel", replacement: source("otel/src/index.ts") },
   { find: "@sluice/worker-proxy/auth", replacement: source("worker-proxy/src/auth/index.ts") },
-  {
-    find: "@sluice/worker-proxy/analytics-engine",
-    replacement: source("worker-proxy/src/analytics-engine.ts"),
-  },
-  { find: "@sluice/worker-proxy/metrics", replacement: source("worker-proxy/src/metrics/index.ts") },
   { find: "@sluice/worker-proxy/node", replacement: source("worker-proxy/src/node.ts") },
   { find: "@sluice/worker-proxy/internal", replacement: source("worker-proxy/src/internal.ts") },
   { find: "@sluice/worker-proxy", replacement: source("worker-proxy/src/index.ts") },

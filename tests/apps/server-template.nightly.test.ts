@@ -52,7 +52,7 @@ describe.each(Object.entries(runtimes))("the server on %s", { timeout: 90_000 },
 
   const asked = () => world.emulator.requests.filter(({ method }) => method === "POST");
 
-  test("case 201: An answer that a kill cuts off keeps what was shown, ends truthfully, and is paid once", async () => {
+  test("case 199: An answer that a kill cuts off keeps what was shown, ends truthfully, and is paid once", async () => {
     const { userOf, crash, target } = await open();
     const { client, ask } = await userOf("ada");
     const chat = createChatStore(client, { model: "delta-5.3" });
@@ -154,7 +154,7 @@ describe.each(Object.entries(runtimes))("the server on %s", { timeout: 90_000 },
     await expect(ask("/api/v1/budget")).rejects.toThrow();
   });
 
-  test("case 202: A second server over the same data is refused in one line, and the first one goes on", async () => {
+  test("case 200: A second server over the same data is refused in one line, and the first one goes on", async () => {
     const { start, target } = await open();
     await expect(start()).rejects.toThrow(
       /^it ended with 1: The server can't start: data\/sluice\.db: another process has this file; stop that one.*$/,

@@ -76,7 +76,7 @@ export interface Health {
   readonly asksGateway?: boolean;
 }
 
-/** Receives the event of each request when its answer is over: a function of your own, or `analyticsEngine(…)` of `/analytics-engine`. */
+/** Receives the event of each request when its answer is over. */
 export interface OnEvent<Env = unknown> extends Checked<Env> {
   (event: ProxyEvent, env: Env, context: ProxyContext | undefined): unknown;
 }

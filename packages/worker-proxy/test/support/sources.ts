@@ -10,8 +10,6 @@ export const sources = {
   "@sluice/core/internal": source("core/src/entries/internal.ts"),
   "@sluice/core": source("core/src/entries/index.ts"),
   "@sluice/worker-proxy/auth": source("worker-proxy/src/auth/index.ts"),
-  "@sluice/worker-proxy/analytics-engine": source("worker-proxy/src/analytics-engine.ts"),
-  "@sluice/worker-proxy/metrics": source("worker-proxy/src/metrics/index.ts"),
   "@sluice/worker-proxy/node": source("worker-proxy/src/node.ts"),
   "@sluice/worker-proxy/internal": source("worker-proxy/src/internal.ts"),
   "@sluice/worker-proxy": source("worker-proxy/src/index.ts"),
