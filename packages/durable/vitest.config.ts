@@ -31,8 +31,8 @@ const inWorkerdAlone = [
   "video-proxy.workerd",
   // rows that earlier releases wrote there, which knew no other host
   "written-rows.workerd",
-  // R2, and Analytics Engine
-  ...["bucket", "operator-analytics"].map((name) => `${name}.workerd`),
+  // R2
+  "bucket.workerd",
   // a process that gets no turn for seconds: Node runs timers before it reads what has come meanwhile
   "stream-busy",
   // peaks of workerd's memory

@@ -143,8 +143,6 @@ describe("the types compile with every check on", { timeout: 600_000 }, () => {
     "core/testing",
     "core/internal",
     "worker-proxy",
-    "worker-proxy/analytics-engine",
-    "worker-proxy/metrics",
     "durable",
     "durable/node",
     "durable/push",

@@ -9,19 +9,17 @@ import type { Emulator } from "@sluice/emulator";
 import type { Extension, GatewayProxy, Meter, ProxyOptions, RateLimitBinding, User } from "@sluice/worker-proxy";
 import type { ObjectNamespace } from "@sluice/durable";
 import type { SluiceProvider } from "@sluice/ai-sdk";
-import type { AnalyticsDataset } from "@sluice/worker-proxy/analytics-engine";
 import type { MediaBucket, MediaStore } from "@sluice/durable";
 import type { VAPID, WebPush } from "@sluice/durable/push";
 import type { FunctionComponent, ReactNode } from "react";
 declare global {
   interface Env {
     GATEWAY_API_KEY: string; PROXY_SECRET: string; RATE_LIMITER: RateLimitBinding; POLL_LIMITER: RateLimitBinding;
-    TURNSTILE_SECRET_KEY: string; SESSION_SECRET: string;
     AI_GATEWAY_TOKEN: string; SETTINGS: { get<T>(name: string, options: object): Promise<T | null> };
     VIDEO_WATCH: ObjectNamespace; BUDGET: ObjectNamespace; STREAM_LOG: ObjectNamespace; ONCE: ObjectNamespace;
     CONVERSATIONS: ObjectNamespace;
     MEDIA: MediaBucket; MEDIA_INDEX: ObjectNamespace;
-    PUSH_SUBSCRIPTIONS: ObjectNamespace; WEBHOOK_URL: string; WEBHOOK_SECRET: string; METRICS_TOKEN: string; EVENTS: AnalyticsDataset;
+    PUSH_SUBSCRIPTIONS: ObjectNamespace; WEBHOOK_URL: string; WEBHOOK_SECRET: string;
   }
   const options: ProxyOptions<Env>;
   const meter: Meter<Env>;

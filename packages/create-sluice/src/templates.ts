@@ -182,6 +182,7 @@ export const templates: Readonly<Record<TemplateName, Template>> = {
     deploy: onServer("Run `npm start`, or `docker compose up`,"),
     files: {
       "server/main.ts": "the HTTP server; `HOST` and `PORT` say where it listens",
+      "server/metrics.ts": "the counters of `/metrics`, for Prometheus",
       ...server,
       "scripts/admin.ts": "what an operator does: `npm run admin`",
     },

@@ -76,7 +76,7 @@ export interface Health {
   readonly asksGateway?: boolean;
 }
 
-/** Receives the event of each request when its answer is over: a function of your own, or `analyticsEngine(…)` of `/analytics-engine`. */
+/** Receives the event of each request when its answer is over. */
 export interface OnEvent<Env = unknown> extends Checked<Env> {
   (event: ProxyEvent, env: Env, context: ProxyContext | undefined): unknown;
 }
@@ -138,8 +138,7 @@ export interface ProxyOptions<Env = unknown> {
    */
   readonly apiKey: (env: Env) => Keys | Promise<Keys>;
   /**
-   * Finds the user: `jwt(…)`, `cloudflareAccess(…)` or `turnstileSession(…).authenticate` of `/auth`, or a function of
-   * your own. `"public"` lets every caller spend: only for a proxy that no stranger can reach.
+   * Finds the user: `jwt(…)` or `cloudflareAccess(…)` of `/auth`, or a function of your own. `"public"` lets every caller spend: only for a proxy that no stranger can reach.
    */
   readonly authenticate: Authenticate<Env> | "public";
   /** The pages that may call from a browser, exactly as browsers name them: `https://app.example.com`. */

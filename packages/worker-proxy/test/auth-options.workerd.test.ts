@@ -1,4 +1,4 @@
-import { cloudflareAccess, jwt, turnstileSession } from "@sluice/worker-proxy/auth";
+import { cloudflareAccess, jwt } from "@sluice/worker-proxy/auth";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { AUDIENCE, ISSUER, secretToken } from "./support/auth-issuer.js";
 import { expectNothingOf, listenToLog, openDoor, unknowable } from "./support/auth-visit.js";
@@ -61,38 +61,6 @@ describe("cloudflareAccess throws for an option that can't work:", () => {
     [/^serviceTokens: /, { teamDomain, audience: "tag", serviceTokens: [""] }],
   ])("%s for %j", (message, options) => {
     expect(() => cloudflareAccess(options as never)).toThrow(message);
-  });
-});
-
-describe("turnstileSession throws for an option that can't work:", () => {
-  const options = {
-    secretKey: secret,
-    sessionSecret: secret,
-    origins: ["https://app.example"],
-    action: "chat",
-  };
-  test.each([
-    [/^secretKey: /, { secretKey: SECRET }],
-    [/^sessionSecret: /, { sessionSecret: undefined }],
-    [/^origins: /, { origins: [] }],
-    [/^origins: /, { origins: ["*"] }],
-    [/^origins: /, { origins: ["https://app.example/"] }],
-    [/^hostnames: /, { hostnames: [] }],
-    [/^hostnames: /, { hostnames: [""] }],
-    [/^action: /, { action: undefined }],
-    [/^action: /, { action: "" }],
-    [/^action: /, { action: "a b" }],
-    [/^ttlSeconds: /, { ttlSeconds: 59 }],
-    [/^ttlSeconds: /, { ttlSeconds: 86_401 }],
-    [/^ttlSeconds: /, { ttlSeconds: Number.NaN }],
-    [/^ttlSeconds: /, { ttlSeconds: 90.5 }],
-    [/^maxAgeSeconds: /, { maxAgeSeconds: 0 }],
-    [/^maxAgeSeconds: /, { maxAgeSeconds: 301 }],
-  ])("%s for %j", (message, wrong) => {
-    const make = () => turnstileSession({ ...options, ...wrong } as never);
-    expect(make).toThrow(TypeError);
-    expect(make).toThrow(message);
-    expect(make).not.toThrow(SECRET);
   });
 });
 

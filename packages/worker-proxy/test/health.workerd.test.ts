@@ -8,7 +8,7 @@ import {
   webhook,
 } from "@sluice/durable";
 import { type ProxyOptions, workersRateLimit } from "@sluice/worker-proxy";
-import { jwt, turnstileSession } from "@sluice/worker-proxy/auth";
+import { jwt } from "@sluice/worker-proxy/auth";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { asked, type Env, openProxy } from "./support/in-process.js";
 import { KEY } from "./support/key.js";
@@ -27,12 +27,6 @@ afterEach(() => {
 const read = (env: Env, name: string) => (env as unknown as Record<string, string | undefined>)[name];
 const binding = (name: string) => (env: Env) => read(env, name) as never;
 const token = { issuer: "https://app.example", audience: "gateway-proxy" };
-const visitors = turnstileSession<Env>({
-  secretKey: (env) => read(env, "TURNSTILE_SECRET_KEY"),
-  sessionSecret: (env) => read(env, "SESSION_SECRET"),
-  origins: ["https://app.example"],
-  action: "chat",
-});
 
 test("is 200 without a sign-in when the proxy is set up, and sends nothing to the gateway", async () => {
   const { ask, reached, events } = openProxy({
@@ -77,8 +71,6 @@ const unset: readonly [line: string, options: Partial<ProxyOptions<Env>>][] = [
     "jwks: is no URL; env.JWKS",
     { authenticate: jwt<Env>({ ...token, jwks: (env) => read(env, "JWKS") as string }) },
   ],
-  ["turnstileSession: sessionSecret: is empty", { authenticate: visitors.authenticate }],
-  ["turnstileSession: secretKey: is empty", { authenticate: visitors.authenticate }],
   [
     "rateLimit: its binding is missing; env.RATE_LIMITER",
     { rateLimit: workersRateLimit(binding("RATE_LIMITER")) },

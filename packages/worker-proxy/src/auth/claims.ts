@@ -84,22 +84,17 @@ export type Secret<Env> = (env: Env) => string | undefined | Promise<string | un
  *
  * @throws {Refusal} 503 where it is missing or too short; the log says which, without its value
  */
-export async function secretOf<Env>(
-  name: string,
-  secret: Secret<Env>,
-  env: Env,
-  minBytes: number,
-): Promise<Uint8Array> {
+export async function secretOf<Env>(secret: Secret<Env>, env: Env, minBytes: number): Promise<Uint8Array> {
   try {
-    return await readOption(name, secret, env, bytesOf);
+    return await readOption("jwt: secret", secret, env, bytesOf);
   } catch (error) {
     throw unknowable((error as Refusal).details.problem, (error as Refusal).cause);
   }
 
   function bytesOf(value: unknown): Uint8Array {
-    ensure(typeof value === "string" && value !== "", `${name}: is empty; is the secret set?`);
+    ensure(typeof value === "string" && value !== "", "jwt: secret: is empty; is the secret set?");
     const bytes = new TextEncoder().encode(value);
-    ensure(bytes.byteLength >= minBytes, `${name}: is shorter than ${minBytes} bytes`);
+    ensure(bytes.byteLength >= minBytes, `jwt: secret: is shorter than ${minBytes} bytes`);
     return bytes;
   }
 }
@@ -132,14 +127,14 @@ const ANSWER_MS = 5000;
 const ANSWER_CHARACTERS = 262_144;
 
 /**
- * Sends a request to another server. Time and size of the answer are bounded, and a redirect is an answer, not followed.
+ * Fetches JSON. Time and size of the answer are bounded, and a redirect is an answer, not followed.
  *
  * @returns the answer; `json` is undefined where the body is no JSON, or too large
  * @throws the network's error, or that it took too long
  */
-export async function fetchJSON(url: string, init: RequestInit, fetch: Fetch) {
+async function fetchJSON(url: string, headers: Readonly<Record<string, string>>, fetch: Fetch) {
   const call = openCall(new AbortController().signal, ANSWER_MS);
-  const request = new Request(url, { ...init, redirect: "manual", signal: call.signal });
+  const request = new Request(url, { headers, redirect: "manual", signal: call.signal });
   const emptyIfLarge = (error: Refusal) => {
     if (error.reason !== "upstream_type") throw error;
     return "";
@@ -206,7 +201,7 @@ export function openKeySet(url: string, fetch: Fetch): JWTVerifyGetKey {
 
   async function read(): Promise<Keys> {
     const headers = { accept: "application/json, application/jwk-set+json" };
-    const answer = await fetchJSON(url, { headers }, fetch).catch((error: unknown) => {
+    const answer = await fetchJSON(url, headers, fetch).catch((error: unknown) => {
       throw unknowable("jwks: the keys could not be fetched", error);
     });
     if (answer.status !== 200) throw unknowable(`jwks: the keys were answered with ${answer.status}`);

@@ -1,7 +1,2 @@
 export type { Authenticate } from "../options.js";
 export { type CloudflareAccessOptions, cloudflareAccess, type JWTOptions, jwt } from "./jwt.js";
-export {
-  type TurnstileSession,
-  type TurnstileSessionOptions,
-  turnstileSession,
-} from "./turnstile-session.js";

@@ -98,15 +98,10 @@ const secretKinds = ["HS256", "HS384", "HS512"];
  * ```
  */
 export function jwt<Env = unknown>(options: JWTOptions<Env>): Authenticate<Env> {
-  return bearer(options, "jwt: secret");
-}
-
-/** As {@link jwt}, with the name of the secret in the log. */
-export function bearer<Env>(options: JWTOptions<Env>, secretName: string): Authenticate<Env> {
   const expected = checkedExpected(options);
   const { userId = ({ sub }) => sub } = options;
   ensure(typeof userId === "function", "userId: give a function, (claims) => claims.sub");
-  const keyOf = options.jwks === undefined ? secretKeys(options, expected, secretName) : publicKeys(options);
+  const keyOf = options.jwks === undefined ? secretKeys(options, expected) : publicKeys(options);
   return Object.assign(authenticate, { checks: [keyOf] });
 
   async function authenticate(request: Request, env: Env) {
@@ -163,11 +158,11 @@ function publicKeys<Env>({ jwks, fetch: ask = (request) => fetch(request) }: Key
   };
 }
 
-function secretKeys<Env>({ secret }: SecretOptions<Env>, { algorithms }: Expected, name: string): KeyOf<Env> {
+function secretKeys<Env>({ secret }: SecretOptions<Env>, { algorithms }: Expected): KeyOf<Env> {
   ensure(typeof secret === "function", "secret: give a function, (env) => env.JWT_SECRET");
   const bits = algorithms.map((algorithm) => Number(algorithm.slice(2)));
   return async (env) => {
-    const key = await secretOf(name, secret, env, Math.max(...bits) / 8);
+    const key = await secretOf(secret, env, Math.max(...bits) / 8);
     return async () => key;
   };
 }

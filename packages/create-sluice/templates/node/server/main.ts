@@ -7,7 +7,8 @@ import { setTimeout as pause } from "node:timers/promises";
 import { folderBucket, openObjects } from "@sluice/durable/node";
 import { toNodeHandler } from "@sluice/worker-proxy/node";
 import { answer } from "./answer.ts";
-import { measured, objects, type Settings } from "./proxy.ts";
+import { answerScraper } from "./metrics.ts";
+import { objects, type Settings } from "./proxy.ts";
 
 const port = Number(process.env.PORT || 8787);
 const host = process.env.HOST || "127.0.0.1";
@@ -39,7 +40,7 @@ function serve(request: Request): Response | Promise<Response> {
   const { pathname } = new URL(request.url);
   // for Docker and Kubernetes: the process lives, whatever the gateway does
   if (pathname === "/live") return new Response("ok\n");
-  if (pathname === "/metrics") return measured.fetch(request, kept.env);
+  if (pathname === "/metrics") return answerScraper(request, kept.env.METRICS_TOKEN);
   return answer(request, kept.env);
 }
 

@@ -20,7 +20,7 @@ import {
   webhook,
 } from "@sluice/durable";
 import type { AnyEvent, Payable, ProxyOptions } from "@sluice/worker-proxy";
-import { metrics } from "@sluice/worker-proxy/metrics";
+import { countEvents } from "./metrics.ts";
 import { models } from "./models.ts";
 import { rateLimit } from "./rate-limit.ts";
 import { authenticate } from "./sign-in.ts";
@@ -67,16 +67,12 @@ const media = {
   "gamma-video-2.0": { duration: 8, resolution: ["720p", "480p"] },
 };
 
-/** Counters for Prometheus: `/metrics`, closed until `METRICS_TOKEN` is set. */
-export const measured = metrics<Env>({
-  models: Object.keys({ ...models, ...media }),
-  token: (env) => env.METRICS_TOKEN,
-});
+const countEvent = countEvents(Object.keys({ ...models, ...media }));
 
 /** Writes one line for each request and each job: no text of a chat, no key, no token. */
 function onEvent(event: AnyEvent): void {
-  measured.onEvent(event);
   console.log(JSON.stringify(event));
+  countEvent(event);
 }
 
 /** Tokens that may be spent in a day; what is no chat has a price in them. */
