@@ -1,8 +1,6 @@
-import { memoryStorage } from "@sluice/core";
 import {
   GatewayProvider,
   useAsset,
-  useBatch,
   useChatMessage,
   useChatStatus,
   useChatStream,
@@ -56,7 +54,6 @@ function Studio() {
   const { tasks } = useVideoTasks();
   const asset = useAsset({ groupId: "group-1" });
   const upload = useUpload({ use: "reference_video" });
-  const batch = useBatch([], { id: "reefs", storage: memoryStorage() });
   const { isEnabled } = useTaskNotifications();
   const message = useChatMessage("chat", "message");
   const { baseURL } = useClient();
@@ -65,7 +62,7 @@ function Studio() {
     <output title={baseURL}>
       {images.data?.images.map((image) => image.url).join()}
       {video.task?.state === "succeeded" ? video.task.url : video.status}
-      {tasks.map(({ state }) => state).join()} {asset.uri} {upload.progress} {String(isEnabled)} {batch.done}
+      {tasks.map(({ state }) => state).join()} {asset.uri} {upload.progress} {String(isEnabled)}
       {message?.content} {useChatStatus("chat")}
       {fields.map((field) => (field.kind === "number" ? field.min : field.label)).join()}
     </output>

@@ -20,7 +20,6 @@ const functions = {
   "createVideoTaskStore or useVideoTask": `taskId enabled select storage checkMedia ${task}`,
   "createVideoTaskList or useVideoTasks": `storage ${watch}`,
   "createAssetStore or useAsset": `assetId groupId prepare ${task}`,
-  "createBatch or useBatch": "id storage limit onResult request watch",
   "createUploadStore or useUpload": "storage use headers",
   "a request": `${request} upload label intervalMs deadlineMs pollInBackground presence onPoll
     seenBefore unlessSent stopOnAbort`,
@@ -38,7 +37,6 @@ const nested: Readonly<Record<string, string>> = {
   timeouts: "headersMs firstChunkMs chunkMs totalMs",
   retry: "limit maxDelayMs",
   request: `${request} upload`,
-  watch: "intervalMs deadlineMs",
   durations: "imageMs videoMs",
 };
 

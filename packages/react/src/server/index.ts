@@ -2,12 +2,12 @@
 export {
   GatewayProvider,
   useAsset,
-  useBatch,
   useChatMessage,
   useChatStatus,
   useChatStream,
   useClient,
   useImages,
+  useStore,
   useUpload,
   useVideoTask,
   useVideoTasks,

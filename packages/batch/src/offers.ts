@@ -1,5 +1,5 @@
-import type { Client } from "../client.js";
-import { askOffers, isRemembered } from "../transport/ask-offers.js";
+import type { Client } from "@sluice/core";
+import { askOffers, isRemembered } from "@sluice/core/internal";
 import type { Entry } from "./ledger.js";
 
 /** Time for which a proxy surely remembers a streamed chat, in milliseconds: ten minutes after its end, less one. */

@@ -1,6 +1,4 @@
-import type { ChatTurn } from "../chat/protocol/answer-reader.js";
-import type { ImageResult } from "../images/generate.js";
-import type { SucceededVideoTask, VideoTaskReference } from "../vocabulary/video-task.js";
+import type { ChatTurn, ImageResult, SucceededVideoTask, VideoTaskReference } from "@sluice/core";
 import type { BatchKind } from "./request.js";
 
 /** Results by kind, as the ledger keeps them: without `raw`. */

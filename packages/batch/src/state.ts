@@ -1,4 +1,4 @@
-import type { Store } from "../base/store.js";
+import type { Store } from "@sluice/core";
 import type { BatchItem, BatchItemState } from "./item.js";
 
 /**

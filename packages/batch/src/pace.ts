@@ -1,5 +1,5 @@
-import { createBackoff } from "../base/backoff.js";
-import type { Client } from "../client.js";
+import type { Client } from "@sluice/core";
+import { createBackoff } from "@sluice/core/internal";
 
 /** Number of pauses in a row without any progress, after which a run ends. */
 const MOST_PAUSES = 12;
@@ -29,16 +29,9 @@ export interface Pace {
 }
 
 /**
- * Creates the pace of a run: additive increase, multiplicative decrease. `onPause` gets each pause in milliseconds,
- * `onChange` is called after each change.
+ * Creates the pace of a run: additive increase, multiplicative decrease. `onChange` is called after each change.
  */
-export function createPace(
-  client: Client,
-  limit: number,
-  signal: AbortSignal,
-  onPause: (delayMs: number, error: Error) => void,
-  onChange: () => void,
-): Pace {
+export function createPace(client: Client, limit: number, signal: AbortSignal, onChange: () => void): Pace {
   const backoff = createBackoff(client, {
     limit: MOST_PAUSES,
     firstMs: FIRST_PAUSE_MS,
@@ -65,7 +58,6 @@ export function createPace(
       if (pause) return;
       const onWait = ({ delayMs }: { readonly delayMs: number }) => {
         pause = { until: Date.now() + delayMs, error };
-        onPause(delayMs, error);
         onChange();
       };
       try {

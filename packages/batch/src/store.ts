@@ -1,10 +1,13 @@
-import { noteOptions } from "../base/note-options.js";
-import { reportStorageFailure } from "../base/platform-limits.js";
-import { createStore, readerOf } from "../base/store.js";
-import type { Client } from "../client.js";
-import { storageOf } from "../storage/client-storage.js";
-import { onForget } from "../storage/in-use.js";
-import { asError, ConfigurationError } from "../vocabulary/errors.js";
+import { type Client, ConfigurationError } from "@sluice/core";
+import {
+  asError,
+  assertClient,
+  createStore,
+  onForget,
+  readerOf,
+  reportStorageFailure,
+  storageOf,
+} from "@sluice/core/internal";
 import { type Decision, decideOn, givenUp, sentAgain } from "./decisions.js";
 import { createItemLists } from "./item-lists.js";
 import { assertSameRequests, createLedger, itemOf, type Ledger, type Write } from "./ledger.js";
@@ -56,7 +59,7 @@ export function createBatch(
   requests: readonly BatchRequest[] | (() => readonly BatchRequest[]),
   options: BatchOptions | (() => BatchOptions),
 ): Batch {
-  noteOptions("createBatch or useBatch", options, client);
+  assertClient(client);
   const readOptions = readerOf(options);
   const { id, storage: given } = checkedOptions(readOptions());
   const readList = () => listedOf(typeof requests === "function" ? requests() : requests);

@@ -1,6 +1,5 @@
-import { isRecord } from "../transport/error-response.js";
-import { isGatewayError, type Outcome } from "../vocabulary/errors.js";
-import type { VideoTaskReference } from "../vocabulary/video-task.js";
+import { isGatewayError, type Outcome, type VideoTaskReference } from "@sluice/core";
+import { isRecord } from "@sluice/core/internal";
 import type { BatchItemState, BatchResults } from "./item.js";
 import type { BatchKind } from "./request.js";
 

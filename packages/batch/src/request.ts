@@ -1,8 +1,10 @@
-import type { UncheckedRequest } from "../base/validate.js";
-import type { ChatRequest } from "../chat/protocol/schema.js";
-import type { ImageRequest } from "../images/schema.js";
-import type { VideoRequest } from "../videos/schema/request.js";
-import { ConfigurationError } from "../vocabulary/errors.js";
+import {
+  type ChatRequest,
+  ConfigurationError,
+  type ImageRequest,
+  type UncheckedRequest,
+  type VideoRequest,
+} from "@sluice/core";
 
 interface Named {
   /**

@@ -1,7 +1,5 @@
-import { scoped } from "../base/scope.js";
-import type { Client } from "../client.js";
-import type { RecordStorage } from "../storage/storage.js";
-import { isLocked, withLock } from "../tabs/locks.js";
+import type { Client, RecordStorage } from "@sluice/core";
+import { isLocked, scoped, withLock } from "@sluice/core/internal";
 import type { Write } from "./ledger.js";
 
 /** Time between two attempts at a lock of a storage, in milliseconds. */

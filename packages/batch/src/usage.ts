@@ -1,4 +1,4 @@
-import type { CallUsage } from "../vocabulary/events.js";
+import type { CallUsage } from "@sluice/core/internal";
 import type { BatchResults } from "./item.js";
 import type { BatchKind } from "./request.js";
 import type { BatchUsage } from "./state.js";

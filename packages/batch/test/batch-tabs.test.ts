@@ -1,7 +1,7 @@
 import { memoryStorage, type RecordStorage } from "@sluice/core";
 import { describe, expect, test } from "vitest";
+import { settled, shows, turnsUntil } from "../../core/test/support/gateway.js";
 import { opened, picture, reefs, refusal } from "./support/batches.js";
-import { settled, shows, turnsUntil } from "./support/gateway.js";
 
 const withoutLock = ({ lock: _, ...storage }: RecordStorage): RecordStorage => storage;
 

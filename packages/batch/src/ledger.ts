@@ -1,8 +1,5 @@
-import { within } from "../base/clock.js";
-import { fingerprintOf } from "../base/same.js";
-import type { Client } from "../client.js";
-import type { RecordStorage } from "../storage/storage.js";
-import { ConfigurationError } from "../vocabulary/errors.js";
+import { type Client, ConfigurationError, type RecordStorage } from "@sluice/core";
+import { fingerprintOf, within } from "@sluice/core/internal";
 import type { BatchItem, BatchItemState } from "./item.js";
 import { type BatchRecord, errorOf, recordIn, shownStates } from "./records.js";
 import type { Listed } from "./request.js";

@@ -1,6 +1,5 @@
-import type { Client } from "../client.js";
-import { waitForVideoTask } from "../videos/watch.js";
-import { asError, type Outcome } from "../vocabulary/errors.js";
+import { type Client, type Outcome, waitForVideoTask } from "@sluice/core";
+import { asError } from "@sluice/core/internal";
 import { type AttemptEnd, attempt, type RunContext } from "./attempt.js";
 import { endsRun, isForNow, isOverForTask, isSettledElsewhere } from "./failures.js";
 import type { BatchResult } from "./item.js";
@@ -30,10 +29,8 @@ export function contextOf(
   given: Pick<RunContext, "ledger" | "write" | "stopped" | "forgotten">,
   onPace: () => void,
 ): RunContext {
-  const { id: batchId, limit = 4 } = options();
-  const onPause = (delayMs: number, error: Error) =>
-    client.emit({ type: "batch-paused", batchId, delayMs, error });
-  const pace = createPace(client, limit, given.stopped, onPause, onPace);
+  const { limit = 4 } = options();
+  const pace = createPace(client, limit, given.stopped, onPace);
   return { client, options, pace, offers: createOffers(client), ...given };
 }
 

@@ -3,13 +3,10 @@ import {
   type BatchOptions,
   type BatchRequest,
   type BatchResult,
-  type ClientEvent,
-  type ClientOptions,
   createBatch,
-  memoryStorage,
-  type RecordStorage,
-} from "@sluice/core";
-import { clientOf, stoppedClock } from "./gateway.js";
+} from "@sluice/batch";
+import { type ClientEvent, type ClientOptions, memoryStorage, type RecordStorage } from "@sluice/core";
+import { clientOf, stoppedClock } from "../../../core/test/support/gateway.js";
 
 /** The answer to one request; `nth` counts the requests for the same prompt from 1. */
 type Answer = (prompt: string, nth: number, request: Request) => Response | Promise<Response>;

@@ -1,6 +1,4 @@
-import type { RecordStorage } from "../storage/storage.js";
-import type { RequestOptions } from "../transport/send.js";
-import type { VideoTaskWatchOptions } from "../videos/watch.js";
+import type { RecordStorage, RequestOptions, VideoTaskWatchOptions } from "@sluice/core";
 import type { BatchResult } from "./item.js";
 
 /** Options of `createBatch`. */

@@ -1,5 +1,5 @@
-import { isClosedRoute } from "../transport/failure.js";
-import { isGatewayError } from "../vocabulary/errors.js";
+import { isGatewayError } from "@sluice/core";
+import { isClosedRoute } from "@sluice/core/internal";
 
 /** Returns true for a failure that is over in a while: the request is sent again then. */
 export function isForNow(error: unknown): boolean {

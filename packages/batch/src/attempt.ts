@@ -1,15 +1,16 @@
-import { createBackoff } from "../base/backoff.js";
-import { randomId } from "../base/random-id.js";
-import type { UncheckedRequest } from "../base/validate.js";
-import type { ChatTurn } from "../chat/protocol/answer-reader.js";
-import { streamChat } from "../chat/stream.js";
-import type { Client } from "../client.js";
-import { generateImages, type ImageResult } from "../images/generate.js";
-import { endsUnlessSent } from "../transport/billing-outcome.js";
-import { keepsKey } from "../transport/failure.js";
-import type { RequestOptions } from "../transport/send.js";
-import { createVideoTask } from "../videos/create.js";
-import { isGatewayError, type Outcome } from "../vocabulary/errors.js";
+import {
+  type ChatTurn,
+  type Client,
+  createVideoTask,
+  generateImages,
+  type ImageResult,
+  isGatewayError,
+  type Outcome,
+  type RequestOptions,
+  streamChat,
+  type UncheckedRequest,
+} from "@sluice/core";
+import { createBackoff, endsUnlessSent, keepsKey, randomId } from "@sluice/core/internal";
 import type { Entry, Ledger, Write } from "./ledger.js";
 import type { Offers } from "./offers.js";
 import type { BatchOptions } from "./options.js";
