@@ -37,7 +37,6 @@ const alias = [
   { find: "@sluice/react/app/de", replacement: source("react/src/app/de.ts") },
   { find: "@sluice/react/app", replacement: source("react/src/app/index.ts") },
   { find: "@sluice/react/devtools", replacement: source("react/src/devtools/index.ts") },
-  { find: "@sluice/react/notifications", replacement: source("react/src/notifications/index.ts") },
   { find: "@sluice/react", replacement: source("react/src/index.ts") },
   { find: "@sluice/ai-sdk/transport", replacement: source("ai-sdk/src/transport/index.ts") },
   { find: "@sluice/ai-sdk", replacement: source("ai-sdk/src/index.ts") },
@@ -62,7 +61,6 @@ const alias = [
   { find: "@sluice/durable/indexed-db", replacement: source("durable/src/hosts/indexed-db/index.ts") },
   { find: "@sluice/durable/s3", replacement: source("durable/src/hosts/s3/index.ts") },
   { find: "@sluice/durable/testing", replacement: source("durable/src/testing/index.ts") },
-  { find: "@sluice/durable/push", replacement: source("durable/src/notices/push/index.ts") },
   { find: "@sluice/durable/runner", replacement: source("durable/src/conversations/runner/index.ts") },
   { find: "@sluice/durable", replacement: source("durable/src/index.ts") },
 ];

@@ -28,7 +28,7 @@ type Row = readonly [condition: string, actual: string | undefined, sentence: st
 const words = { ...pageWordLists, ...roomWordLists };
 const { unsentWords, bannerWords, endingWords, toolWords, chatWords, unsavedWords, roomWords } =
   pageWordLists;
-const { busyWords, videoNotice, notificationWords, assetWords } = roomWordLists;
+const { busyWords, videoNotice, assetWords } = roomWordLists;
 
 /** Rows of what has two texts. */
 const both = (
@@ -539,34 +539,6 @@ const rows: Readonly<Record<string, readonly Row[]>> = {
       words.lostFilesWords(["a.mp4", "b.mp4"]),
       "Choose “a.mp4”, “b.mp4” again. The page was reloaded.",
     ],
-  ],
-  notifications: [
-    [
-      "the browser has none",
-      notificationWords({ permission: "unsupported", isTurningOn: false, mode: undefined }),
-      "This browser has no notifications.",
-    ],
-    [
-      "the user forbade them",
-      notificationWords({ permission: "denied", isTurningOn: false, mode: undefined }),
-      "Notifications are blocked. Allow them in your browser.",
-    ],
-    [
-      "the browser is asked",
-      notificationWords({ permission: "default", isTurningOn: true, mode: undefined }),
-      "Turning on…",
-    ],
-    [
-      "the page shows them",
-      notificationWords({ permission: "granted", isTurningOn: false, mode: "page" }),
-      "Keep this tab open.",
-    ],
-    [
-      "the proxy pushes them",
-      notificationWords({ permission: "granted", isTurningOn: false, mode: "push" }),
-      "You can close this tab.",
-    ],
-    ["they are off", notificationWords({ permission: "default", isTurningOn: false, mode: undefined }), ""],
   ],
   // assets.test.ts, images.test.ts
   "an asset or an image": [

@@ -38,7 +38,7 @@ export interface JobEvent {
    * - `upload`, `copy`: a file of a user, and a file of the gateway's that the archive copies.
    * - `run`: a turn that a conversation on the server did without a page.
    * - `schedule`: a start that a schedule of a conversation had planned, and that does not happen.
-   * - `webhook`, `push`: a notice for the app, and one for a browser.
+   * - `webhook`: a notice for the app.
    * - `conversation`: a record that `conversations` refuses, a conversation that is removed because its time is over, and
    *   what happens to links and members of a shared one.
    */
@@ -49,7 +49,6 @@ export interface JobEvent {
     | "upload"
     | "copy"
     | "webhook"
-    | "push"
     | "conversation"
     | "run"
     | "schedule";
@@ -71,7 +70,7 @@ export interface JobEvent {
   readonly model?: string | undefined;
   /** The `error.code` that was sent, or that says why the job ended. */
   readonly code?: string | undefined;
-  /** The HTTP status of the gateway, the app or the push service; absent where none answered. */
+  /** The HTTP status of the gateway or the app; absent where none answered. */
   readonly upstreamStatus?: number | undefined;
   /** The gateway's own count. */
   readonly usage?: Usage | undefined;

@@ -13,7 +13,6 @@ import {
   useVideoTasks,
 } from "@sluice/react";
 import { describeError, imageForm, useAttachments, useConversations, useDraft } from "@sluice/react/app";
-import { useTaskNotifications } from "@sluice/react/notifications";
 import { client } from "./client.js";
 
 /* An app's use of the hooks. */
@@ -57,7 +56,6 @@ function Studio() {
   const asset = useAsset({ groupId: "group-1" });
   const upload = useUpload({ use: "reference_video" });
   const batch = useBatch([], { id: "reefs", storage: memoryStorage() });
-  const { isEnabled } = useTaskNotifications();
   const message = useChatMessage("chat", "message");
   const { baseURL } = useClient();
   const { fields } = imageForm("gamma-image-4-0-250828", {});
@@ -65,7 +63,7 @@ function Studio() {
     <output title={baseURL}>
       {images.data?.images.map((image) => image.url).join()}
       {video.task?.state === "succeeded" ? video.task.url : video.status}
-      {tasks.map(({ state }) => state).join()} {asset.uri} {upload.progress} {String(isEnabled)} {batch.done}
+      {tasks.map(({ state }) => state).join()} {asset.uri} {upload.progress} {batch.done}
       {message?.content} {useChatStatus("chat")}
       {fields.map((field) => (field.kind === "number" ? field.min : field.label)).join()}
     </output>

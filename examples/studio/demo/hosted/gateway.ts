@@ -62,7 +62,7 @@ globalThis.openGateway = async ({ base, fileAt }) => {
     fetchMedia: (url) => (url.startsWith(base) ? fetch(url) : undefined),
   });
   const worker = createStudioWorker({ publicURL: root, filesHost: new URL(base).host });
-  const { StreamLog, MediaIndex, VideoWatch, PushSubscriptions } = worker;
+  const { StreamLog, MediaIndex, VideoWatch } = worker;
   stayInside(async (request) => {
     if (request.url.startsWith(`${files}/`)) return emulate(await asAServerSees(request, files, GATEWAY));
     if (request.url.startsWith(`${GATEWAY}/`)) return emulate(request);
@@ -75,7 +75,6 @@ globalThis.openGateway = async ({ base, fileAt }) => {
       STREAM_LOG: StreamLog,
       MEDIA_INDEX: MediaIndex,
       VIDEO_WATCH: VideoWatch,
-      PUSH_SUBSCRIPTIONS: PushSubscriptions,
       CONVERSATIONS: Conversations,
     },
     env: {

@@ -77,7 +77,6 @@ export function openCollection(parts: CollectionParts) {
     current,
     wake: followers.wake,
     passOn: followers.pass,
-    isFollowed: followers.are,
     message: followers.message,
   };
 

@@ -127,7 +127,6 @@ export function openRunning<Env>(parts: RunningParts<Env>) {
         return row && JSON.parse(String(row["value"]));
       },
       room: (bytes) => room(owner, bytes),
-      isFollowed: collection.isFollowed,
       title: () => titleOf(owner),
       claimSchedules: (more, most) => claimSchedules(owner, countSchedules(sql) + more, most),
       write(changes) {

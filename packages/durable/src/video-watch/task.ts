@@ -67,8 +67,6 @@ export interface TaskEnd {
   readonly at: number;
   /** Time at which the end is forgotten. */
   readonly keepUntil: number;
-  /** True where a page with this task in view received the end. */
-  readonly isShown: boolean;
 }
 
 /** A task that was seen when it was created. */
@@ -270,7 +268,7 @@ export function isToldBefore({ end, told, ...task }: WatchedTask): boolean {
 
 function over(task: WatchedTask, { now, keepMs }: Moment, failure?: FailedAnswer): WatchedTask {
   const keepUntil = now + (failure && !task.created ? ERROR_KEPT_MS : keepMs);
-  const reached = { at: now, keepUntil, isShown: false };
+  const reached = { at: now, keepUntil };
   const end = failure ? { ...reached, error: failure.error, status: failure.status } : reached;
   const over = { ...task, end, nextAt: keepUntil };
   // the work after the same end goes on where it was

@@ -20,7 +20,6 @@ export const sources = {
   "@sluice/durable/s3": source("durable/src/hosts/s3/index.ts"),
   "@sluice/durable/postgres": source("durable/src/hosts/postgres/index.ts"),
   "@sluice/durable/testing": source("durable/src/testing/index.ts"),
-  "@sluice/durable/push": source("durable/src/notices/push/index.ts"),
   "@sluice/durable/runner": source("durable/src/conversations/runner/index.ts"),
   "@sluice/durable": source("durable/src/index.ts"),
 };

@@ -29,8 +29,6 @@ export interface RunPlace<Env = unknown> {
    * @returns false where the user has as many as `most`
    */
   claimSchedules(more: number, most: number): Promise<boolean>;
-  /** True while a device follows the conversation. */
-  isFollowed(): boolean;
   /** Returns the name of the conversation in the user's list. Rejects where the list can't be reached. */
   title(): Promise<string | undefined>;
   /** Has `alarm` called by then, in Unix milliseconds. */
