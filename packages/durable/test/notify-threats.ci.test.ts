@@ -9,7 +9,7 @@ beforeAll(async () => {
 });
 afterAll(() => proxy.close());
 
-test("case 84: a webhook that the app refuses with a secret in its answer: no log has a secret", async () => {
+test("case 83: a webhook that the app refuses with a secret in its answer: no log has a secret", async () => {
   const { app } = proxy;
   app.answers((response) => void response.writeHead(500).end(WEBHOOK_SECRET));
   proxy.taskIs("SUCCESS");

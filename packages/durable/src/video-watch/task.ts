@@ -19,7 +19,7 @@ export interface WatchedTask {
   readonly created?: CreatedTask;
   /** True where two polls are never less than the interval apart. */
   readonly isSteady: boolean;
-  /** True after its user has removed the task: the user is not notified of its end. */
+  /** True after its user has removed the task: its webhook says so. */
   readonly isRemoved?: boolean;
   readonly startedAt: number;
   /** Time at which there was last a reader. */
