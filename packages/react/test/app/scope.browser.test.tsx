@@ -228,7 +228,7 @@ test("A user who signs out leaves nothing on the page and nothing in the browser
   await show(ann, storage);
   await useEverything();
   await happens(() => Object.keys(localStorage).length > 0);
-  const turn = page.chat.send("Tell me more");
+  const turn = page.chat.send("Tell me more [[stall]]");
 
   expect(await ann.forget()).toEqual([]);
   expect((await turn).outcome).toBe("stopped");
