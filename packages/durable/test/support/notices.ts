@@ -106,8 +106,10 @@ export const operator = {
 };
 
 type Stub = Parameters<typeof runInDurableObject>[0];
-const { NOTICE_WATCH } = bindings;
-const objectOf = (name: string) => NOTICE_WATCH.get(NOTICE_WATCH.idFromName(name) as never) as Stub;
+function objectOf(name: string): Stub {
+  const { NOTICE_WATCH } = bindings;
+  return NOTICE_WATCH.get(NOTICE_WATCH.idFromName(name) as never) as Stub;
+}
 
 /** The objects behind the notices. */
 export const objects = {
