@@ -15,8 +15,8 @@ import {
   requestEpsilon,
   streamChat,
 } from "@sluice/core";
-import { requestOnce } from "@sluice/core/internal";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { requestOnce } from "../src/transport/request-once.js";
 import {
   clientOf,
   DONE,

@@ -26,5 +26,4 @@ export { pagePresence } from "../tabs/page-activity.js";
 export { hasOffer } from "../transport/ask-offers.js";
 export { isRecord, parseJSON } from "../transport/error-response.js";
 export { keepsKey } from "../transport/failure.js";
-export { requestOnce } from "../transport/request-once.js";
 export { normalizeVideoTask } from "../videos/read-task.js";
