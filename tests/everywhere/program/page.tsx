@@ -11,7 +11,6 @@ import {
   useVideoTasks,
 } from "@sluice/react";
 import { describeError, imageForm, useAttachments, useConversations, useDraft } from "@sluice/react/app";
-import { useTaskNotifications } from "@sluice/react/notifications";
 import { client } from "./client.js";
 
 /* An app's use of the hooks. */
@@ -54,7 +53,6 @@ function Studio() {
   const { tasks } = useVideoTasks();
   const asset = useAsset({ groupId: "group-1" });
   const upload = useUpload({ use: "reference_video" });
-  const { isEnabled } = useTaskNotifications();
   const message = useChatMessage("chat", "message");
   const { baseURL } = useClient();
   const { fields } = imageForm("gamma-image-4-0-250828", {});
@@ -62,7 +60,7 @@ function Studio() {
     <output title={baseURL}>
       {images.data?.images.map((image) => image.url).join()}
       {video.task?.state === "succeeded" ? video.task.url : video.status}
-      {tasks.map(({ state }) => state).join()} {asset.uri} {upload.progress} {String(isEnabled)}
+      {tasks.map(({ state }) => state).join()} {asset.uri} {upload.progress}
       {message?.content} {useChatStatus("chat")}
       {fields.map((field) => (field.kind === "number" ? field.min : field.label)).join()}
     </output>

@@ -8,9 +8,8 @@ import { type RefObject, useRef } from "react";
 import { Button, ProgressBar } from "@/components/sluice/button";
 import { fieldOf, ResolutionChips, ShapeChips, SwitchChips } from "@/components/sluice/form-chips";
 import { LengthSlider, MoreSettings } from "@/components/sluice/form-settings";
-import { TaskNotifications } from "@/components/sluice/notifications";
 import { usualTimeOf } from "@/components/sluice/video-progress";
-import { storage, videoOptions } from "../client.js";
+import { videoOptions } from "../client.js";
 import { WithEstimate } from "../costs.js";
 import { useInspected } from "../inspector/feed.js";
 import { AddMedia } from "../media/add-media.js";
@@ -135,9 +134,6 @@ export function VideosRoom() {
         />
       ) : (
         <>
-          <div className="-mb-2">
-            <TaskNotifications storage={storage} />
-          </div>
           <Drawing prompts={shown.map(({ label = "" }) => label)} />
           <ul
             ref={list}

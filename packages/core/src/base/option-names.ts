@@ -28,7 +28,6 @@ const functions = {
   useAttachments: "max maxBytes maxSide downscale words",
   useConversations: "storage activeId pageSize titleOf restoreMs",
   useDraft: "storage parse",
-  useTaskNotifications: "worker words storage",
   createEmulator: `apiKeys clock speed durations chat media script fetchMedia onEnd faults origin cors strict keepRequests state`,
 };
 

@@ -25,7 +25,6 @@ export { askOffers, hasOffer, isRemembered } from "../transport/ask-offers.js";
 export { endsUnlessSent } from "../transport/billing-outcome.js";
 export { isRecord, parseJSON } from "../transport/error-response.js";
 export { isClosedRoute, keepsKey } from "../transport/failure.js";
-export { requestOnce } from "../transport/request-once.js";
 export { normalizeVideoTask } from "../videos/read-task.js";
 export { asError } from "../vocabulary/errors.js";
 export type { CallUsage } from "../vocabulary/events.js";

@@ -105,7 +105,7 @@ export interface CallIdentity {
 
 /**
  * The request that `headers` of `createClient` is called for. `callId`, `kind` and the others are those of the events of
- * its call; a request beside the calls, such as a dismissal or a push subscription, has only its path.
+ * its call; a request beside the calls, such as a dismissal, has only its path.
  */
 export interface RequestIdentity extends Partial<CallIdentity> {
   /** Path of the request, `/v1/…`; that of a kept answer differs from the path in the events of its call. */
