@@ -4,7 +4,7 @@ import { pathToFileURL } from "node:url";
 import { Script } from "node:vm";
 import { Window } from "happy-dom";
 import { build, type InlineConfig } from "vite";
-import { entries } from "../support/entries.ts";
+import { aliases as sourceAliases } from "../../scripts/sources.ts";
 import type { Plan } from "./plan.js";
 import type { TreeCode } from "./tree-code.js";
 
@@ -60,7 +60,7 @@ const quieter: readonly SourceChange[] = [
     replace: "BEAT_MS = 300_000",
   },
   {
-    file: "packages/core/src/remote/follow.ts",
+    file: "labs/sync/src/client/remote/follow.ts",
     find: "SILENCE_MS = 45_000",
     replace: "SILENCE_MS = 900_000",
   },
@@ -164,14 +164,5 @@ function treeCodeOf(code: string): TreeCode {
 }
 
 function aliases() {
-  const packages = join(root, "packages");
-  const ours = Object.entries({
-    ...entries,
-    "@sluice/core/internal": "core/src/entries/internal.ts",
-    "@sluice/core/remote": "core/src/entries/remote.ts",
-    "@sluice/worker-proxy/internal": "worker-proxy/src/internal.ts",
-  })
-    .sort(([a], [b]) => b.length - a.length)
-    .map(([find, path]) => ({ find: new RegExp(`^${find}$`), replacement: join(packages, path) }));
-  return [...ours, { find: /^scheduler$/, replacement: join(import.meta.dirname, "scheduler.ts") }];
+  return [...sourceAliases, { find: /^scheduler$/, replacement: join(import.meta.dirname, "scheduler.ts") }];
 }
