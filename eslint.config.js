@@ -15,7 +15,7 @@ export default [
 function reactRulesFor(extension, plugins) {
   return {
     ...reactHooks.configs.flat["recommended-latest"],
-    files: ["packages/react/src", "examples/studio/src", "examples/studio/demo", "examples/registry"].map(
+    files: ["packages/react/src", "examples/studio/src", "examples/studio/demo", "labs/registry"].map(
       (folder) => `${folder}/**/*.${extension}`,
     ),
     languageOptions: {

@@ -23,7 +23,7 @@ const support = (name: string) => fileURLToPath(new URL(`./tests/support/${name}
 
 /** Tests import what a user imports, and run on the sources. */
 const alias = [
-  { find: /^@\/(?=components\/sluice\/|lib\/)/, replacement: source("../examples/registry/") },
+  { find: /^@\/(?=components\/sluice\/|lib\/)/, replacement: source("../labs/registry/") },
   ...aliases,
 ];
 const bundledMediabunny = source("core/node_modules/mediabunny/dist/bundles/mediabunny.mjs");

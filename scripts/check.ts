@@ -20,7 +20,7 @@ const checks: Readonly<Record<string, readonly (readonly string[])[]>> = {
       "packages/react/src",
       "examples/studio/src",
       "examples/studio/demo",
-      "examples/registry",
+      "labs/registry",
     ],
   ],
   /** Files, exports and dependencies that nothing uses. */

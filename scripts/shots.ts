@@ -105,7 +105,7 @@ async function devtools(): Promise<void> {
 async function components(): Promise<void> {
   const gateway = await serve(createEmulator({ speed: 5, apiKeys: ["sk-shots"] }), { port: 0 });
   const target = { target: gateway.url, headers: { authorization: "Bearer sk-shots" } };
-  const root = fileURLToPath(new URL("../examples/registry/", import.meta.url));
+  const root = fileURLToPath(new URL("../labs/registry/", import.meta.url));
   const server = { port: 0, host: "127.0.0.1", proxy: { "/v1": target } };
   const vite = await createServer({ root, logLevel: "error", server });
   await vite.listen();

@@ -7,7 +7,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 /* The list of components that shadcn's command reads. `registry-apps` installs them. */
 
 const root = join(import.meta.dirname, "../..");
-const folder = join(root, "examples/registry");
+const folder = join(root, "labs/registry");
 const command = join(folder, "node_modules/shadcn/dist/index.js");
 const HOME = "@/components/sluice/";
 

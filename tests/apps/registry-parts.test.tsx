@@ -4,8 +4,8 @@ import { GatewayProvider, useChatStream } from "@sluice/react";
 import type { ComponentProps } from "react";
 import { renderToStaticMarkup } from "react-dom/server";
 import { expect, test } from "vitest";
-import { Chat } from "../../examples/registry/components/sluice/chat.tsx";
-import { MessageCost } from "../../examples/registry/components/sluice/message-cost.tsx";
+import { Chat } from "../../labs/registry/components/sluice/chat.tsx";
+import { MessageCost } from "../../labs/registry/components/sluice/message-cost.tsx";
 import { createTestClock } from "../support/test-clock.ts";
 
 /* Components of the registry, as their HTML. `registry-apps.test.ts` shows them in a browser. */

@@ -14,7 +14,7 @@ import { hosts, imagined, imaginedFiles } from "./imagined.ts";
 const root = `${import.meta.dirname}/../../`;
 const packages = ["core", "react", "worker-proxy", "durable", "ai-sdk", "emulator", "mcp", "otel"];
 
-const pages = ["README.md", "packages/*/{README,AGENTS}.md", "examples/*/README.md", "docs/**/*.md"];
+const pages = ["README.md", "packages/*/{README,AGENTS}.md", "{examples,labs}/*/README.md", "docs/**/*.md"];
 
 /** All examples: of the READMEs, of the pages of the documentation, and of the doc comments. */
 export function allExamples(): Example[] {
@@ -37,7 +37,7 @@ const compilerOptions = {
   allowImportingTsExtensions: true,
   types: ["node"],
   // the components that an app has taken home
-  paths: { "@/*": [`${root}examples/registry/*`] },
+  paths: { "@/*": [`${root}labs/registry/*`] },
 };
 
 /** Names of the packages that examples of doc comments use without an import. */

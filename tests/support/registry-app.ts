@@ -12,7 +12,7 @@ import type { Workshop } from "./new-app.ts";
  * npm for the packages of this repository, which nobody has published.
  */
 
-const source = fileURLToPath(new URL("../../examples/registry/", import.meta.url));
+const source = fileURLToPath(new URL("../../labs/registry/", import.meta.url));
 const shadcn = join(source, "node_modules/shadcn/dist/index.js");
 
 /** The registry of this repository on this machine. */

@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 /* The guide and the studio have the components of the registry. */
 
 const root = join(import.meta.dirname, "../..");
-const folder = join(root, "examples/registry");
+const folder = join(root, "labs/registry");
 const read = (path: string) => readFileSync(join(folder, path), "utf8");
 
 interface Item {

@@ -1,5 +1,5 @@
 import type { ThreadMessage } from "@sluice/core";
-import type { VideoState } from "../../registry/components/sluice/video-progress.js";
+import type { VideoState } from "../../../labs/registry/components/sluice/video-progress.js";
 import type { Words } from "./words.js";
 
 /*
@@ -23,7 +23,7 @@ export function videoNotice(state: Exclude<VideoState, "running">, label: string
 }
 
 /** Says how notifications of videos come, or why they don't. */
-export { notificationText as notificationWords } from "../../registry/components/sluice/media-words.js";
+export { notificationText as notificationWords } from "../../../labs/registry/components/sluice/media-words.js";
 
 /** State of an asset: `unknown` where it can't be checked. */
 export type AssetState = "sending" | "unsent" | "preparing" | "ready" | "failed" | "unknown";

@@ -1,6 +1,6 @@
 import type { ChatStatus } from "@sluice/core";
-import { costText, type ShownCost } from "../../registry/components/sluice/cost-text.js";
-import { endingWords as ending } from "../../registry/components/sluice/words.js";
+import { costText, type ShownCost } from "../../../labs/registry/components/sluice/cost-text.js";
+import { endingWords as ending } from "../../../labs/registry/components/sluice/words.js";
 import type { PDFProblem } from "./chat/pdf.js";
 import type { Keeping } from "./client.js";
 
@@ -193,7 +193,7 @@ export function costWords(cost: ShownCost): string | undefined {
 }
 
 /** The state of a tool call. */
-export { toolStates as toolWords } from "../../registry/components/sluice/words.js";
+export { toolStates as toolWords } from "../../../labs/registry/components/sluice/words.js";
 
 /** Says that a room, or a part of one, is not there. */
 export const roomWords = {
