@@ -91,6 +91,9 @@ const since: Readonly<Record<string, Tier>> = {
   "durable-on-postgres nightly": "nightly",
   clients: "nightly",
   recipes: "nightly",
+  // no package needs a lab
+  "lab devtools": "ci",
+  "lab registry": "ci",
 };
 
 const projects: ViteUserConfig[] = [
@@ -211,6 +214,16 @@ const projects: ViteUserConfig[] = [
       server: { deps: { inline: [/async-storage/] } },
     },
   },
+  ...["devtools", "registry"].map((name) => ({
+    ...shared,
+    test: {
+      ...sharedWorkers,
+      name: `lab ${name}`,
+      setupFiles: ["packages/react/test/setup.ts"],
+      environment: "happy-dom",
+      include: [`labs/${name}/test/**/*.test.{ts,tsx}`],
+    },
+  })),
   {
     ...shared,
     test: {

@@ -21,6 +21,7 @@ const checks: Readonly<Record<string, readonly (readonly string[])[]>> = {
       "examples/studio/src",
       "examples/studio/demo",
       "labs/registry",
+      "labs/devtools/src",
     ],
   ],
   /** Files, exports and dependencies that nothing uses. */

@@ -10,8 +10,8 @@ import { chromiumFlags, findChromium } from "./chromium.ts";
 
 /*
  * The pictures of the README, made from the demo as it runs: an answer beside the inspector, and a short recording in
- * which the connection is cut, the page is reloaded, and the answer goes on. Two more show the developer tools and the
- * components to take home, for their guides. Build first: `pnpm build`.
+ * which the connection is cut, the page is reloaded, and the answer goes on. Two more show the panel of `labs/devtools`
+ * and the components to take home. Build first: `pnpm build`.
  */
 
 const folder = fileURLToPath(new URL("../docs/pictures/", import.meta.url));
@@ -81,7 +81,7 @@ async function recording(): Promise<void> {
   await page.context().close();
 }
 
-/** The developer tools, after an answer was cut and went on. They are on the development server alone. */
+/** The panel of `labs/devtools`, after an answer was cut and went on. The development server alone has it. */
 async function devtools(): Promise<void> {
   // the Worker lets in its own page alone
   const target = { target: demo.address, headers: { origin: demo.address } };
@@ -96,7 +96,7 @@ async function devtools(): Promise<void> {
   await page.getByRole("button", { name: "Stream and render" }).click();
   await page.getByText("complete", { exact: true }).waitFor({ timeout: 120_000 });
   const picture = await page.screenshot();
-  await save("devtools.webp", await sharp(picture).webp({ quality: 85 }).toBuffer());
+  await save("../../labs/devtools/devtools.webp", await sharp(picture).webp({ quality: 85 }).toBuffer());
   await page.context().close();
   await vite.close();
 }

@@ -22,6 +22,7 @@ export function allExamples(): Example[] {
   return [
     ...files.sort().flatMap((file) => examplesOfMarkdown(root, file)),
     ...packages.flatMap((name) => examplesOfComments(root, `packages/${name}/src`)),
+    ...examplesOfComments(root, "labs/devtools/src"),
   ];
 }
 
@@ -48,6 +49,7 @@ const exported: Readonly<Record<string, readonly string[]>> = {
       namesOf(readFileSync(`${root}packages/${file}`, "utf8")),
     ]),
   ),
+  "@sluice/devtools": namesOf(readFileSync(`${root}labs/devtools/src/index.ts`, "utf8")),
   react: ["memo", "useState"],
 };
 

@@ -1,5 +1,4 @@
-import { type RefObject, useEffect, useState } from "react";
-import { useIsHydrated } from "../use-is-hydrated.js";
+import { type RefObject, useEffect, useState, useSyncExternalStore } from "react";
 import { styles } from "./styles.js";
 
 /**
@@ -17,6 +16,17 @@ export function useShadowRoot(place?: RefObject<HTMLElement | null>): ShadowRoot
     return () => root.host.remove();
   }, [root, place]);
   return isHydrated ? root : undefined;
+}
+
+const noSubscription = () => () => {};
+
+/** Returns false on a server and during hydration, when both must render the same. */
+function useIsHydrated(): boolean {
+  return useSyncExternalStore(
+    noSubscription,
+    () => true,
+    () => false,
+  );
 }
 
 function createShadowRoot(): ShadowRoot | undefined {

@@ -1,7 +1,6 @@
 import type { ChatStore, Client, ImageStore } from "@sluice/core";
+import { getHookStores } from "@sluice/react";
 import { useEffect, useReducer, useSyncExternalStore } from "react";
-import { chats } from "../chats.js";
-import { images } from "../images.js";
 import type { Recorded } from "./recording.js";
 import { counted, milliseconds } from "./texts.js";
 
@@ -9,13 +8,15 @@ import { counted, milliseconds } from "./texts.js";
 export function StoresView({ client, recorded }: { readonly client: Client; readonly recorded: Recorded }) {
   const [, update] = useReducer((count: number) => count + 1, 0);
   useEffect(() => {
-    const ends = [chats.of(client).subscribe(update), images.of(client).subscribe(update)];
+    const { chats, images } = getHookStores(client);
+    const ends = [chats.subscribe(update), images.subscribe(update)];
     return () => {
       for (const end of ends) end();
     };
   }, [client]);
-  const allChats = [...chats.of(client).entries];
-  const allImages = [...images.of(client).entries];
+  const { chats, images } = getHookStores(client);
+  const allChats = [...chats.entries];
+  const allImages = [...images.entries];
   const isEmpty = allChats.length + allImages.length === 0;
   return (
     <>

@@ -1,8 +1,8 @@
-import { type Client, ConfigurationError } from "@sluice/core";
+import type { Client } from "@sluice/core";
 import type { Prices } from "@sluice/prices";
+import { useClient } from "@sluice/react";
 import { lazy, Suspense, useEffect, useRef, useState, useSyncExternalStore } from "react";
 import { createPortal } from "react-dom";
-import { useClientIfAny } from "../provider.js";
 import { recordingOf } from "./recording.js";
 import { useShadowRoot } from "./shadow-root.js";
 
@@ -37,21 +37,24 @@ export interface SluiceDevtoolsProps {
  * );
  * ```
  */
-export function SluiceDevtools({ client, prices, defaultOpen = false }: SluiceDevtoolsProps) {
-  const provided = useClientIfAny();
-  const shown = client ?? provided;
-  if (!shown)
-    throw new ConfigurationError("no client: give <SluiceDevtools client={…}>, or a GatewayProvider");
-  const root = useShadowRoot();
-  useEffect(() => recordingOf(shown).start(), [shown]);
-  return root ? createPortal(<Devtools client={shown} {...{ prices, defaultOpen }} />, root) : null;
+export function SluiceDevtools({ client, ...props }: SluiceDevtoolsProps) {
+  return client ? <Host client={client} {...props} /> : <HostOfProvider {...props} />;
 }
 
-function Devtools({
-  client,
-  prices,
-  defaultOpen,
-}: SluiceDevtoolsProps & { readonly client: Client; readonly defaultOpen: boolean }) {
+type HostProps = SluiceDevtoolsProps & { readonly client: Client };
+
+function HostOfProvider(props: Omit<HostProps, "client">) {
+  return <Host client={useClient()} {...props} />;
+}
+
+function Host(props: HostProps) {
+  const { client } = props;
+  const root = useShadowRoot();
+  useEffect(() => recordingOf(client).start(), [client]);
+  return root ? createPortal(<Devtools {...props} />, root) : null;
+}
+
+function Devtools({ client, prices, defaultOpen = false }: HostProps) {
   const [isOpen, setIsOpen] = useState(defaultOpen);
   const button = useRef<HTMLButtonElement>(null);
   const { subscribe, getSnapshot } = recordingOf(client);

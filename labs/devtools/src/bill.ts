@@ -1,4 +1,4 @@
-import { describeError } from "../app/describe-error.js";
+import { describeError } from "@sluice/react/app";
 import type { CallRecord } from "./recording.js";
 import { isPaidPath, type TappedRequest } from "./tap.js";
 import { counted } from "./texts.js";

@@ -1,6 +1,6 @@
 import { createClient, indexedDBStorage } from "@sluice/core";
+import { devtoolsFetch, SluiceDevtools, sluiceDevtoolsPlugin } from "@sluice/devtools";
 import { GatewayProvider, useChatStream, useVideoTask } from "@sluice/react";
-import { devtoolsFetch, SluiceDevtools, sluiceDevtoolsPlugin } from "@sluice/react/devtools";
 import { TanStackDevtools } from "@tanstack/react-devtools";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";

@@ -31,7 +31,7 @@ export interface SluiceDevtoolsPlugin {
  * @example
  * ```tsx
  * import { createClient } from "@sluice/core";
- * import { devtoolsFetch, sluiceDevtoolsPlugin } from "@sluice/react/devtools";
+ * import { devtoolsFetch, sluiceDevtoolsPlugin } from "@sluice/devtools";
  * import { TanStackDevtools } from "@tanstack/react-devtools";
  *
  * const client = createClient({ baseURL: "/api", fetch: devtoolsFetch() });

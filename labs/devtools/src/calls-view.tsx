@@ -1,7 +1,7 @@
 import type { Client } from "@sluice/core";
 import type { Prices } from "@sluice/prices";
+import { describeError } from "@sluice/react/app";
 import { useState } from "react";
-import { describeError } from "../app/describe-error.js";
 import { billOf, billText, knownText } from "./bill.js";
 import { costText } from "./cost.js";
 import { faultTexts } from "./faults.js";

@@ -1,3 +1,4 @@
+// @vitest-environment node
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { createEmulator } from "@sluice/emulator";
@@ -5,10 +6,10 @@ import { serve } from "@sluice/emulator/serve";
 import type { Browser, Page } from "playwright";
 import { build } from "vite";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { findChromium } from "../../scripts/chromium.js";
-import { problemsOf } from "../support/axe.ts";
-import { sharedBrowser } from "../support/browser.ts";
-import { temporaryFolder } from "../support/temporary.ts";
+import { findChromium } from "../../../scripts/chromium.js";
+import { problemsOf } from "../../../tests/support/axe.ts";
+import { sharedBrowser } from "../../../tests/support/browser.ts";
+import { temporaryFolder } from "../../../tests/support/temporary.ts";
 
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:";
 const html = `<!doctype html><html lang="en"><title>Reef</title><link rel="icon" href="data:,">
@@ -31,7 +32,7 @@ describe.skipIf(!findChromium())("the developer tools in Chromium (skipped where
         outDir: ".",
         emptyOutDir: false,
         rolldownOptions: {
-          input: join(import.meta.dirname, "../support/devtools-page.tsx"),
+          input: join(import.meta.dirname, "devtools-page.tsx"),
           output: { entryFileNames: "page.js" },
         },
       },

@@ -7,15 +7,15 @@ import {
   generateImages,
   streamChat,
 } from "@sluice/core";
+import { devtoolsFetch, SluiceDevtools } from "@sluice/devtools";
 import { createEmulator, type Emulator, type EmulatorOptions } from "@sluice/emulator";
 import type { Prices } from "@sluice/prices";
 import { GatewayProvider, useChatStream } from "@sluice/react";
-import { devtoolsFetch, SluiceDevtools } from "@sluice/react/devtools";
 import { act, cleanup, fireEvent, render, waitFor, within } from "@testing-library/react";
 import * as v from "valibot";
 import { afterEach, describe, expect, test } from "vitest";
-import { stoppedClock } from "../../packages/core/test/support/gateway.js";
-import { createTestClock } from "../support/test-clock.ts";
+import { stoppedClock } from "../../../packages/core/test/support/gateway.js";
+import { createTestClock } from "../../../tests/support/test-clock.ts";
 
 afterEach(cleanup);
 
@@ -285,17 +285,22 @@ test("The last 200 calls are kept, and the panel says how many are not", async (
   expect(text()).toContain("3 older calls are no longer kept.");
 });
 
+function Chat({ onRender }: { readonly onRender: (chat: ReturnType<typeof useChatStream>) => void }) {
+  onRender(useChatStream({ id: "reef", model: "delta-5.3" }));
+  return null;
+}
+
 test("The chats of the hooks are listed with their state, and none of their texts", async () => {
   const emulator = createEmulator({ speed: Number.POSITIVE_INFINITY });
   const client = createClient({ ...emulator.clientOptions, clock: createTestClock() });
   let chat: ReturnType<typeof useChatStream> | undefined;
-  function Chat() {
-    chat = useChatStream({ id: "reef", model: "delta-5.3" });
-    return null;
-  }
   render(
     <GatewayProvider client={client}>
-      <Chat />
+      <Chat
+        onRender={(rendered) => {
+          chat = rendered;
+        }}
+      />
       <SluiceDevtools defaultOpen />
     </GatewayProvider>,
   );
