@@ -11,7 +11,7 @@ import { chromiumFlags, findChromium } from "./chromium.ts";
 /*
  * The pictures of the README, made from the demo as it runs: an answer beside the inspector, and a short recording in
  * which the connection is cut, the page is reloaded, and the answer goes on. Two more show the panel of `labs/devtools`
- * and the components to take home. Build first: `pnpm build`.
+ * and the components of `labs/registry`. Build first: `pnpm build`.
  */
 
 const folder = fileURLToPath(new URL("../docs/pictures/", import.meta.url));
@@ -125,7 +125,7 @@ async function components(): Promise<void> {
   await page.mouse.move(0, 0);
   await page.waitForTimeout(1000);
   const picture = await page.screenshot();
-  await save("registry.webp", await sharp(picture).webp({ quality: 85 }).toBuffer());
+  await save("../../labs/registry/registry.webp", await sharp(picture).webp({ quality: 85 }).toBuffer());
   await context.close();
   await vite.close();
   await gateway.close();

@@ -14,6 +14,19 @@ import { hosts, imagined, imaginedFiles } from "./imagined.ts";
 const root = `${import.meta.dirname}/../../`;
 const packages = ["core", "react", "worker-proxy", "durable", "ai-sdk", "emulator", "mcp", "otel"];
 
+/** Files of the registry whose doc comments have examples. */
+const copied = [
+  "chat-form",
+  "download",
+  "field-labels",
+  "field-labels-de",
+  "form-fields",
+  "image-form",
+  "text-blocks",
+  "use-leave-warning",
+  "video-form",
+];
+
 const pages = ["README.md", "packages/*/{README,AGENTS}.md", "{examples,labs}/*/README.md", "docs/**/*.md"];
 
 /** All examples: of the READMEs, of the pages of the documentation, and of the doc comments. */
@@ -23,6 +36,7 @@ export function allExamples(): Example[] {
     ...files.sort().flatMap((file) => examplesOfMarkdown(root, file)),
     ...packages.flatMap((name) => examplesOfComments(root, `packages/${name}/src`)),
     ...examplesOfComments(root, "labs/devtools/src"),
+    ...examplesOfComments(root, "labs/registry/components/sluice"),
   ];
 }
 
@@ -47,6 +61,12 @@ const exported: Readonly<Record<string, readonly string[]>> = {
     Object.entries(entries).map(([name, file]) => [
       name,
       namesOf(readFileSync(`${root}packages/${file}`, "utf8")),
+    ]),
+  ),
+  ...Object.fromEntries(
+    copied.map((name) => [
+      `@/components/sluice/${name}`,
+      namesOf(readFileSync(`${root}labs/registry/components/sluice/${name}.ts`, "utf8")),
     ]),
   ),
   "@sluice/devtools": namesOf(readFileSync(`${root}labs/devtools/src/index.ts`, "utf8")),

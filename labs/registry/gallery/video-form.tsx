@@ -1,11 +1,12 @@
 "use client";
 
 import { checkVideoRequest } from "@sluice/core/schemas";
-import { type FormValues, videoForm, videoRequestOf } from "@sluice/react/app";
 import { useState } from "react";
 import { ResolutionChips, ShapeChips, type ShownForm, SwitchChips } from "@/components/sluice/form-chips";
+import type { FormValues } from "@/components/sluice/form-fields";
 import { problemsOf } from "@/components/sluice/form-problems";
 import { LengthSlider, MoreSettings } from "@/components/sluice/form-settings";
+import { videoForm, videoRequestOf } from "@/components/sluice/video-form";
 
 const MODEL = "beta3.0-video";
 

@@ -3,9 +3,10 @@
 import type { ImageResult } from "@sluice/core";
 import { estimate } from "@sluice/prices";
 import { useImages } from "@sluice/react";
-import { downloadMedia, shareMedia, useDraft } from "@sluice/react/app";
+import { useDraft } from "@sluice/react/app";
 import { Copy, Download, Share, Trash2 } from "lucide-react";
 import { useState } from "react";
+import { downloadMedia, shareMedia } from "@/components/sluice/download";
 import { modelName } from "@/components/sluice/format";
 import { ImageTile } from "@/components/sluice/image-tile";
 import { ImageWall, PendingImages } from "@/components/sluice/image-wall";

@@ -1,16 +1,16 @@
 "use client";
 
+import { Camera, Globe, Volume2, WandSparkles } from "lucide-react";
+import { Chip } from "@/components/sluice/button";
+import type { FieldName } from "@/components/sluice/field-labels";
 import type {
   ChoiceField,
   FieldChoice,
-  FieldName,
   FormField,
   FormValue,
   FormValues,
   SwitchField,
-} from "@sluice/react/app";
-import { Camera, Globe, Volume2, WandSparkles } from "lucide-react";
-import { Chip } from "@/components/sluice/button";
+} from "@/components/sluice/form-fields";
 import { formWords } from "@/components/sluice/form-words";
 
 /** The fields of `imageForm` or `videoForm`, and how they are filled in. */

@@ -1,5 +1,6 @@
 import type { Issue } from "@sluice/core";
-import type { FieldName, FormField } from "@sluice/react/app";
+import type { FieldName } from "@/components/sluice/field-labels";
+import type { FormField } from "@/components/sluice/form-fields";
 import { problemWords } from "@/components/sluice/form-words";
 
 /** The first problem of each field, for its user. */

@@ -1,10 +1,10 @@
 "use client";
 
-import type { NumberField as NumberParts } from "@sluice/react/app";
 import { SlidersHorizontal } from "lucide-react";
 import { Chip, IconButton } from "@/components/sluice/button";
 import { Field, NumberField, Slider, Switch } from "@/components/sluice/fields";
 import { type FormProps, fieldOf, isOnIn } from "@/components/sluice/form-chips";
+import type { NumberField as NumberParts } from "@/components/sluice/form-fields";
 import { formWords } from "@/components/sluice/form-words";
 import { Popover } from "@/components/sluice/popups";
 

@@ -21,7 +21,7 @@ interface ImageTileProps {
   readonly size: string | undefined;
   /** Shows it in the whole window. */
   readonly onOpen: () => void;
-  /** Saves it: `downloadMedia` of `@sluice/react/app`. Its link is told where the file is gone. */
+  /** Saves it: `downloadMedia`. Its link is told where the file is gone. */
   readonly onDownload: (link: MediaLink) => void;
   readonly onRemove: () => void;
   /** What can be done with it. */

@@ -1,4 +1,4 @@
-import type { DownloadResult, ShareResult } from "@sluice/react/app";
+import type { DownloadResult, ShareResult } from "@/components/sluice/download";
 
 /*
  * The words of the components for images and videos. Each component has a prop `words` for its part; an app in another

@@ -1,10 +1,10 @@
 "use client";
 
 import type { ChatModel } from "@sluice/core/schemas";
-import { chatModelInfo } from "@sluice/react/app";
 import { Brain, Check, ChevronDown, Eye, Sparkles, Wrench } from "lucide-react";
 import { type ReactNode, useId } from "react";
 import { Button } from "@/components/sluice/button";
+import { chatModelInfo } from "@/components/sluice/chat-form";
 import { modelWords } from "@/components/sluice/form-words";
 import { Popover } from "@/components/sluice/popups";
 import { cn } from "@/lib/utils";

@@ -1,9 +1,10 @@
 "use client";
 
 import type { ChatModel } from "@sluice/core/schemas";
-import { chatModelInfo, type FormField, type FormValue, type FormValues } from "@sluice/react/app";
 import { ChevronRight } from "lucide-react";
+import { chatModelInfo } from "@/components/sluice/chat-form";
 import { Field, NumberField, Slider, Switch, TextArea, TextInput } from "@/components/sluice/fields";
+import type { FormField, FormValue, FormValues } from "@/components/sluice/form-fields";
 import { settingsWords } from "@/components/sluice/form-words";
 import { Select } from "@/components/sluice/select";
 

@@ -1,10 +1,11 @@
 "use client";
 
 import { redact, type VideoTaskEntry } from "@sluice/core";
-import { describeError, downloadMedia, type ErrorDescription, shareMedia } from "@sluice/react/app";
+import { describeError, type ErrorDescription } from "@sluice/react/app";
 import { CircleAlert, Download, RotateCcw, Share } from "lucide-react";
 import type { ReactNode } from "react";
 import { Badge, Button, IconButton, ProgressBar } from "@/components/sluice/button";
+import { downloadMedia, shareMedia } from "@/components/sluice/download";
 import { modelName } from "@/components/sluice/format";
 import { MediaFrame } from "@/components/sluice/media-frame";
 import { useMediaLink } from "@/components/sluice/media-link";

@@ -5,14 +5,14 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { Workshop } from "./new-app.ts";
+import type { Workshop } from "../../../tests/support/new-app.ts";
 
 /*
  * What a stranger needs to take components home: the registry as static files, as the site has them, and a registry of
  * npm for the packages of this repository, which nobody has published.
  */
 
-const source = fileURLToPath(new URL("../../labs/registry/", import.meta.url));
+const source = fileURLToPath(new URL("..", import.meta.url));
 const shadcn = join(source, "node_modules/shadcn/dist/index.js");
 
 /** The registry of this repository on this machine. */

@@ -4,11 +4,11 @@ import { GatewayProvider, useChatStream } from "@sluice/react";
 import type { ComponentProps } from "react";
 import { renderToStaticMarkup } from "react-dom/server";
 import { expect, test } from "vitest";
-import { Chat } from "../../labs/registry/components/sluice/chat.tsx";
-import { MessageCost } from "../../labs/registry/components/sluice/message-cost.tsx";
-import { createTestClock } from "../support/test-clock.ts";
+import { createTestClock } from "../../../tests/support/test-clock.ts";
+import { Chat } from "../components/sluice/chat.tsx";
+import { MessageCost } from "../components/sluice/message-cost.tsx";
 
-/* Components of the registry, as their HTML. `registry-apps.test.ts` shows them in a browser. */
+/* Components of the registry, as their HTML. `apps.nightly.test.ts` shows them in a browser. */
 
 const prices = definePrices({ currency: "EUR", models: { "delta-5.3": { input: 1000, output: 2000 } } });
 

@@ -12,18 +12,12 @@ import {
   videoModels,
   videoRequests,
 } from "@sluice/core/schemas";
-import {
-  chatModelInfo,
-  chatTargetOf,
-  type FormField,
-  type FormValues,
-  formWords,
-  imageForm,
-  imageRequestOf,
-  videoForm,
-  videoRequestOf,
-} from "@sluice/react/app";
 import { describe, expect, test } from "vitest";
+import { chatModelInfo, chatTargetOf } from "@/components/sluice/chat-form";
+import { fieldLabels } from "@/components/sluice/field-labels";
+import type { FormField, FormValues } from "@/components/sluice/form-fields";
+import { imageForm, imageRequestOf } from "@/components/sluice/image-form";
+import { videoForm, videoRequestOf } from "@/components/sluice/video-form";
 
 const chats = Object.keys(chatModels) as ChatModel[];
 const painters = Object.keys(imageModels) as ImageModel[];
@@ -306,8 +300,8 @@ test("a chat model says what it sees, calls and thinks", () => {
   ]);
 });
 
-test("labels come from the words that are given", () => {
-  const german = { ...formWords, fields: { ...formWords.fields, size: { label: "Größe", hint: "" } } };
-  const labels = imageForm("gamma-image-5-0-260128", {}, { words: german }).fields.map(({ label }) => label);
+test("labels come from those that are given", () => {
+  const german = { ...fieldLabels, fields: { ...fieldLabels.fields, size: { label: "Größe", hint: "" } } };
+  const labels = imageForm("gamma-image-5-0-260128", {}, { labels: german }).fields.map(({ label }) => label);
   expect(labels).toContain("Größe");
 });

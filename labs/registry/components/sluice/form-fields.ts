@@ -1,4 +1,4 @@
-import type { FieldName, FormWords } from "./form-words.js";
+import type { FieldLabels, FieldName } from "@/components/sluice/field-labels";
 
 /** Parts that all kinds of fields have. */
 interface FieldParts<Kind extends string, Value> {
@@ -100,8 +100,8 @@ export type FormValues = Readonly<Partial<Record<FieldName, FormValue>>>;
 
 /** Options of the forms. */
 export interface FormOptions {
-  /** Words of the form, in any language. @default formWords */
-  readonly words?: FormWords | undefined;
+  /** Labels of the fields, in any language. @default fieldLabels */
+  readonly labels?: FieldLabels | undefined;
 }
 
 /** Place of a field: path in the request, and the flags that are not the usual ones. */
@@ -113,12 +113,12 @@ interface Place {
 
 /** Makes the parts that all kinds of fields have. */
 export function partsOf<Kind extends FormField["kind"]>(
-  words: FormWords,
+  labels: FieldLabels,
   kind: Kind,
   name: FieldName,
   { path = name, isAdvanced = false, isShown = true }: Place = {},
 ) {
-  return { kind, name, path, ...words.fields[name], isAdvanced, isShown } as const;
+  return { kind, name, path, ...labels.fields[name], isAdvanced, isShown } as const;
 }
 
 /** Returns `{ default: value }`, or nothing for undefined. */

@@ -1,13 +1,14 @@
+// @vitest-environment node
 import { spawnSync } from "node:child_process";
 import { createEmulator } from "@sluice/emulator";
 import { type Served, serve } from "@sluice/emulator/serve";
 import type { Page } from "playwright";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { findChromium } from "../../scripts/chromium.ts";
-import { problemsOf } from "../support/axe.ts";
-import { sharedBrowser } from "../support/browser.ts";
-import { made } from "../support/first-steps.ts";
-import { openWorkshop, type Started, type Workshop } from "../support/new-app.ts";
+import { findChromium } from "../../../scripts/chromium.ts";
+import { problemsOf } from "../../../tests/support/axe.ts";
+import { sharedBrowser } from "../../../tests/support/browser.ts";
+import { made } from "../../../tests/support/first-steps.ts";
+import { openWorkshop, type Started, type Workshop } from "../../../tests/support/new-app.ts";
 import {
   addComponents,
   asNPX,
@@ -16,7 +17,7 @@ import {
   prepare,
   type ServedRegistry,
   serveRegistry,
-} from "../support/registry-app.ts";
+} from "./registry-app.ts";
 
 /* The components of the registry as a stranger gets them: by shadcn's command, in what the frameworks' commands make. */
 

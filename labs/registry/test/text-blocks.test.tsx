@@ -1,5 +1,5 @@
-import { createTextBlocks } from "@sluice/react/app";
 import { expect, test } from "vitest";
+import { createTextBlocks } from "@/components/sluice/text-blocks";
 
 const textBlocks = (text: string) => createTextBlocks()(text);
 const lines = Array.from({ length: 400 }, (_, at) => `${at} ${"words ".repeat(at % 40)}\n`);

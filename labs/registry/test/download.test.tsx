@@ -1,6 +1,7 @@
-import { downloadMedia, shareFile, shareMedia, useLeaveWarning } from "@sluice/react/app";
 import { render } from "@testing-library/react";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { downloadMedia, shareFile, shareMedia } from "@/components/sluice/download";
+import { useLeaveWarning } from "@/components/sluice/use-leave-warning";
 
 /** Files that the page saved, by name. */
 const saved: string[] = [];

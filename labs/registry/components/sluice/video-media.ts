@@ -1,6 +1,12 @@
 import { type VideoModel, videoModels } from "@sluice/core/schemas";
-import { type FormField, type FormValue, type FormValues, type MediaField, partsOf } from "./form-fields.js";
-import type { FieldName, FormWords } from "./form-words.js";
+import type { FieldLabels, FieldName } from "@/components/sluice/field-labels";
+import {
+  type FormField,
+  type FormValue,
+  type FormValues,
+  type MediaField,
+  partsOf,
+} from "@/components/sluice/form-fields";
 
 /** Starting point of a video: a text alone, frames of the video, or things that it takes something from. */
 export type VideoMode = "text" | "frames" | "references";
@@ -25,10 +31,10 @@ export function modeOf(model: VideoModel, values: FormValues): VideoMode {
 }
 
 /** Describes the media that a model takes. */
-export function mediaFieldsOf(model: VideoModel, values: FormValues, words: FormWords): MediaField[] {
+export function mediaFieldsOf(model: VideoModel, values: FormValues, labels: FieldLabels): MediaField[] {
   const mode = modeOf(model, values);
   return rolesOf(model).map((role) => ({
-    ...partsOf(words, "media", role, {
+    ...partsOf(labels, "media", role, {
       path: isBeta(model) ? "input.media" : "content",
       isShown: !isBeta(model) || isAllowed(role, mode, values),
     }),

@@ -44,8 +44,8 @@ export interface FieldText {
   readonly hint: string;
 }
 
-/** All words of the forms. A missing name is a type error. */
-export interface FormWords {
+/** Labels of all fields and choices. A missing name is a type error. */
+export interface FieldLabels {
   /** Label and hint of each field. */
   readonly fields: Readonly<Record<FieldName, FieldText>>;
   /** Labels of the choices that are no number or size. */
@@ -55,15 +55,15 @@ export interface FormWords {
 const plain = (label: string, hint = ""): FieldText => ({ label, hint });
 
 /**
- * English words of the forms. Spread them to replace some.
+ * English labels. Spread them to replace some.
  *
  * @example
  * ```ts run
- * const fields = { ...formWords.fields, prompt: { label: "Beschreibung", hint: "Was soll zu sehen sein?" } };
- * const words = { ...formWords, fields };
+ * const fields = { ...fieldLabels.fields, prompt: { label: "Beschreibung", hint: "Was soll zu sehen sein?" } };
+ * const labels = { ...fieldLabels, fields };
  * ```
  */
-export const formWords: FormWords = {
+export const fieldLabels: FieldLabels = {
   fields: {
     prompt: plain("Prompt", "Describe what you want to see."),
     thinking: plain("Thinking", "The model thinks before it answers."),

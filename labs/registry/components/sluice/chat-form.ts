@@ -1,5 +1,6 @@
 import type { ChatTarget } from "@sluice/core";
 import { type ChatModel, chatModels } from "@sluice/core/schemas";
+import { fieldLabels } from "@/components/sluice/field-labels";
 import {
   defaultOf,
   type FormField,
@@ -8,8 +9,7 @@ import {
   partsOf,
   setAt,
   valuesIn,
-} from "./form-fields.js";
-import { formWords } from "./form-words.js";
+} from "@/components/sluice/form-fields";
 
 /** Abilities and settings of a chat model. */
 export interface ChatModelInfo {
@@ -82,7 +82,7 @@ export function chatTargetOf(model: ChatModel, values: FormValues): ChatTarget {
   return { model, params } as ChatTarget;
 }
 
-function fieldsOf(model: ChatModel, values: FormValues, { words = formWords }: FormOptions): FormField[] {
+function fieldsOf(model: ChatModel, values: FormValues, { labels = fieldLabels }: FormOptions): FormField[] {
   const row = chatModels[model];
   const efforts = (["low", "high", "max"] as const).filter((effort) =>
     (row.reasoningEffort as readonly string[]).includes(effort),
@@ -92,26 +92,26 @@ function fieldsOf(model: ChatModel, values: FormValues, { words = formWords }: F
   // thinking makes the model of this table that can turn it off ignore them
   const shown = { isAdvanced: true, isShown: !(isOptional && thinks) };
   const fields: FormField[] = [];
-  if (isOptional) fields.push({ ...partsOf(words, "switch", "thinking"), default: true });
+  if (isOptional) fields.push({ ...partsOf(labels, "switch", "thinking"), default: true });
   if (efforts.length > 0)
     fields.push({
-      ...partsOf(words, "choice", "reasoning_effort", { isShown: thinks }),
+      ...partsOf(labels, "choice", "reasoning_effort", { isShown: thinks }),
       ...defaultOf("reasoningEffortDefault" in row ? row.reasoningEffortDefault : undefined),
-      choices: efforts.map((value) => ({ value, label: words.choices[value] })),
+      choices: efforts.map((value) => ({ value, label: labels.choices[value] })),
     });
   fields.push(
     {
-      ...partsOf(words, "number", "max_tokens", { isAdvanced: true }),
+      ...partsOf(labels, "number", "max_tokens", { isAdvanced: true }),
       min: 1,
       max: row.maxTokens,
       step: 1,
     },
-    { ...partsOf(words, "number", "temperature", shown), min: 0, max: row.temperature, step: 0.1 },
-    { ...partsOf(words, "number", "top_p", shown), min: 0, max: 1, step: 0.05 },
+    { ...partsOf(labels, "number", "temperature", shown), min: 0, max: row.temperature, step: 0.1 },
+    { ...partsOf(labels, "number", "top_p", shown), min: 0, max: 1, step: 0.05 },
   );
   if (row.penalties)
     for (const name of ["frequency_penalty", "presence_penalty"] as const)
-      fields.push({ ...partsOf(words, "number", name, shown), min: -2, max: 2, step: 0.1 });
-  fields.push({ ...partsOf(words, "list", "stop", { isAdvanced: true }), max: row.stop });
+      fields.push({ ...partsOf(labels, "number", name, shown), min: -2, max: 2, step: 0.1 });
+  fields.push({ ...partsOf(labels, "list", "stop", { isAdvanced: true }), max: row.stop });
   return fields;
 }

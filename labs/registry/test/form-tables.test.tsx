@@ -1,15 +1,9 @@
 import { type ChatModel, type ImageModel, type VideoModel, videoModels } from "@sluice/core/schemas";
-import {
-  chatModelInfo,
-  chatTargetOf,
-  type FormField,
-  type FormValues,
-  imageForm,
-  imageRequestOf,
-  videoForm,
-  videoRequestOf,
-} from "@sluice/react/app";
 import { describe, expect, test } from "vitest";
+import { chatModelInfo, chatTargetOf } from "@/components/sluice/chat-form";
+import type { FormField, FormValues } from "@/components/sluice/form-fields";
+import { imageForm, imageRequestOf } from "@/components/sluice/image-form";
+import { videoForm, videoRequestOf } from "@/components/sluice/video-form";
 
 /* The fields of each form, written by hand from the spec. */
 

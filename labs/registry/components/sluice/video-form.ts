@@ -1,5 +1,6 @@
 import type { VideoRequest } from "@sluice/core";
 import { type VideoModel, videoModels } from "@sluice/core/schemas";
+import { type FieldLabels, fieldLabels } from "@/components/sluice/field-labels";
 import {
   defaultOf,
   type FormField,
@@ -8,9 +9,8 @@ import {
   partsOf,
   setAt,
   valuesIn,
-} from "./form-fields.js";
-import { type FormWords, formWords } from "./form-words.js";
-import { isBeta, mediaFieldsOf, mediaItemsOf, modeOf, type VideoMode } from "./video-media.js";
+} from "@/components/sluice/form-fields";
+import { isBeta, mediaFieldsOf, mediaItemsOf, modeOf, type VideoMode } from "@/components/sluice/video-media";
 
 /** Form of a video request. */
 export interface VideoForm {
@@ -40,7 +40,7 @@ const NO_VALUES: FormValues = {};
 export function videoForm(
   model: VideoModel,
   values: FormValues = NO_VALUES,
-  { words = formWords }: FormOptions = {},
+  { labels = fieldLabels }: FormOptions = {},
 ): VideoForm {
   const mode = modeOf(model, values);
   const maxLength = "promptMax" in videoModels[model] ? videoModels["beta3.0-video"].promptMax : undefined;
@@ -49,13 +49,13 @@ export function videoForm(
     mode,
     fields: [
       {
-        ...partsOf(words, "text", "prompt", { path: isBeta(model) ? "input.prompt" : "content" }),
+        ...partsOf(labels, "text", "prompt", { path: isBeta(model) ? "input.prompt" : "content" }),
         ...(maxLength !== undefined && { maxLength }),
       },
-      ...mediaFieldsOf(model, values, words),
-      ...sizesOf(model, mode, words),
-      ...switchesOf(model, mode, words),
-      ...seedOf(model, words),
+      ...mediaFieldsOf(model, values, labels),
+      ...sizesOf(model, mode, labels),
+      ...switchesOf(model, mode, labels),
+      ...seedOf(model, labels),
     ],
   };
 }
@@ -95,7 +95,7 @@ function pathOf(model: VideoModel, name: string): string {
   return isBeta(model) ? `parameters.${name}` : name;
 }
 
-function sizesOf(model: VideoModel, mode: VideoMode, words: FormWords): FormField[] {
+function sizesOf(model: VideoModel, mode: VideoMode, labels: FieldLabels): FormField[] {
   const row = videoModels[model];
   const isText = mode === "text";
   const ratios: readonly string[] = isText && "textRatios" in row ? row.textRatios : row.ratios;
@@ -104,16 +104,16 @@ function sizesOf(model: VideoModel, mode: VideoMode, words: FormWords): FormFiel
   const { min, max } = row.duration;
   return [
     {
-      ...partsOf(words, "choice", "ratio", { path: pathOf(model, "ratio") }),
+      ...partsOf(labels, "choice", "ratio", { path: pathOf(model, "ratio") }),
       ...defaultOf<string>(isText ? ofText : ofImages),
       choices: ratios.map((value) =>
         value === "adaptive"
-          ? { value, label: words.choices.adaptive }
+          ? { value, label: labels.choices.adaptive }
           : { value, label: value, ratio: value },
       ),
     },
     {
-      ...partsOf(words, "choice", "resolution", { path: pathOf(model, "resolution") }),
+      ...partsOf(labels, "choice", "resolution", { path: pathOf(model, "resolution") }),
       ...defaultOf<string>("resolutionDefault" in row ? row.resolutionDefault : undefined),
       choices: row.resolutions.map((value) => ({
         value,
@@ -121,7 +121,7 @@ function sizesOf(model: VideoModel, mode: VideoMode, words: FormWords): FormFiel
       })),
     },
     {
-      ...partsOf(words, "number", "duration", { path: pathOf(model, "duration") }),
+      ...partsOf(labels, "number", "duration", { path: pathOf(model, "duration") }),
       ...defaultOf<number>("durationDefault" in row ? row.durationDefault : undefined),
       min,
       max,
@@ -132,7 +132,7 @@ function sizesOf(model: VideoModel, mode: VideoMode, words: FormWords): FormFiel
   ];
 }
 
-function switchesOf(model: VideoModel, mode: VideoMode, words: FormWords): FormField[] {
+function switchesOf(model: VideoModel, mode: VideoMode, labels: FieldLabels): FormField[] {
   const row = videoModels[model];
   const isText = mode === "text";
   const on = (
@@ -140,7 +140,7 @@ function switchesOf(model: VideoModel, mode: VideoMode, words: FormWords): FormF
     value?: boolean,
     place: { isShown?: boolean; isAdvanced?: boolean } = {},
   ): FormField => ({
-    ...partsOf(words, "switch", name, { path: pathOf(model, name), ...place }),
+    ...partsOf(labels, "switch", name, { path: pathOf(model, name), ...place }),
     ...defaultOf(value),
   });
   const advanced = { isAdvanced: true };
@@ -163,7 +163,7 @@ function switchesOf(model: VideoModel, mode: VideoMode, words: FormWords): FormF
       return [
         on("generate_audio"),
         {
-          ...partsOf(words, "switch", "web_search", { path: "tools", isShown: isText }),
+          ...partsOf(labels, "switch", "web_search", { path: "tools", isShown: isText }),
           default: false,
         },
         ...(row.returnLastFrame ? [on("return_last_frame", undefined, advanced)] : []),
@@ -172,9 +172,9 @@ function switchesOf(model: VideoModel, mode: VideoMode, words: FormWords): FormF
   }
 }
 
-function seedOf(model: VideoModel, words: FormWords): FormField[] {
+function seedOf(model: VideoModel, labels: FieldLabels): FormField[] {
   const row = videoModels[model];
   if (!("seed" in row)) return [];
   const place = { path: pathOf(model, "seed"), isAdvanced: true };
-  return [{ ...partsOf(words, "number", "seed", place), min: row.seed.min, max: row.seed.max, step: 1 }];
+  return [{ ...partsOf(labels, "number", "seed", place), min: row.seed.min, max: row.seed.max, step: 1 }];
 }

@@ -1,5 +1,6 @@
 import type { ImageRequestOf } from "@sluice/core";
 import { type ImageModel, imageModels } from "@sluice/core/schemas";
+import { fieldLabels } from "@/components/sluice/field-labels";
 import {
   type FieldChoice,
   type FormField,
@@ -8,8 +9,7 @@ import {
   partsOf,
   setAt,
   valuesIn,
-} from "./form-fields.js";
-import { formWords } from "./form-words.js";
+} from "@/components/sluice/form-fields";
 
 /** Form of an image request. */
 export interface ImageForm {
@@ -35,7 +35,7 @@ const NO_VALUES: FormValues = {};
 export function imageForm(
   model: ImageModel,
   values: FormValues = NO_VALUES,
-  { words = formWords }: FormOptions = {},
+  { labels = fieldLabels }: FormOptions = {},
 ): ImageForm {
   const row = imageModels[model];
   const isSequence = values.sequential_image_generation === true;
@@ -43,17 +43,17 @@ export function imageForm(
   return {
     model,
     fields: [
-      partsOf(words, "text", "prompt"),
+      partsOf(labels, "text", "prompt"),
       {
-        ...partsOf(words, "media", "image"),
+        ...partsOf(labels, "media", "image"),
         media: "image",
         sources: ["file", "url"],
         accept: "image/png,image/jpeg,image/webp",
       },
-      { ...partsOf(words, "choice", "size"), choices: row.sizes.map(sizeOf) },
-      { ...partsOf(words, "switch", "sequential_image_generation"), default: false },
+      { ...partsOf(labels, "choice", "size"), choices: row.sizes.map(sizeOf) },
+      { ...partsOf(labels, "switch", "sequential_image_generation"), default: false },
       {
-        ...partsOf(words, "number", "max_images", {
+        ...partsOf(labels, "number", "max_images", {
           path: "sequential_image_generation_options.max_images",
           isShown: isSequence,
         }),
@@ -61,15 +61,15 @@ export function imageForm(
         step: 1,
       },
       {
-        ...partsOf(words, "switch", "watermark", { isAdvanced: true }),
+        ...partsOf(labels, "switch", "watermark", { isAdvanced: true }),
         default: row.watermarkDefault,
       },
-      { ...partsOf(words, "number", "seed", { isAdvanced: true }), step: 1 },
-      partsOf(words, "switch", "add_logo", { path: "logo_info.add_logo", isAdvanced: true }),
-      { ...partsOf(words, "number", "position", { path: "logo_info.position", ...logo }), step: 1 },
-      { ...partsOf(words, "number", "language", { path: "logo_info.language", ...logo }), step: 1 },
+      { ...partsOf(labels, "number", "seed", { isAdvanced: true }), step: 1 },
+      partsOf(labels, "switch", "add_logo", { path: "logo_info.add_logo", isAdvanced: true }),
+      { ...partsOf(labels, "number", "position", { path: "logo_info.position", ...logo }), step: 1 },
+      { ...partsOf(labels, "number", "language", { path: "logo_info.language", ...logo }), step: 1 },
       {
-        ...partsOf(words, "number", "opacity", { path: "logo_info.opacity", ...logo }),
+        ...partsOf(labels, "number", "opacity", { path: "logo_info.opacity", ...logo }),
         min: 0,
         max: 1,
         step: 0.05,

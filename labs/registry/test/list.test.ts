@@ -1,13 +1,13 @@
+// @vitest-environment node
 import { execFileSync } from "node:child_process";
 import { globSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 
-/* The list of components that shadcn's command reads. `registry-apps` installs them. */
+/* The list of components that shadcn's command reads. `apps.nightly.test.ts` installs them. */
 
-const root = join(import.meta.dirname, "../..");
-const folder = join(root, "labs/registry");
+const folder = join(import.meta.dirname, "..");
 const command = join(folder, "node_modules/shadcn/dist/index.js");
 const HOME = "@/components/sluice/";
 
