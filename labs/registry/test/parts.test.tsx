@@ -6,6 +6,7 @@ import { renderToStaticMarkup } from "react-dom/server";
 import { expect, test } from "vitest";
 import { createTestClock } from "../../../tests/support/test-clock.ts";
 import { Chat } from "../components/sluice/chat.tsx";
+import { describeSyncError } from "../components/sluice/devices.tsx";
 import { MessageCost } from "../components/sluice/message-cost.tsx";
 
 /* Components of the registry, as their HTML. `apps.nightly.test.ts` shows them in a browser. */
@@ -59,4 +60,17 @@ test("Chat takes words of its own", () => {
     </GatewayProvider>,
   );
   expect(html).toContain('aria-label="Nachrichten"');
+});
+
+test("An error of a chat on several devices has its own words, and any other those of describeError", () => {
+  const refused = (apiCode: string) => describeSyncError(Object.assign(new Error("no"), { apiCode })).title;
+  expect(["conversation_full", "space_exceeded", "record_too_large", "lease_lost"].map(refused)).toEqual([
+    "No room at the server",
+    "No room at the server",
+    "Too large to share",
+    "Continued on another device",
+  ]);
+  const other = new DOMException("another device went on with this", "ElsewhereError");
+  expect(describeSyncError(other).title).toBe("Continued on another device");
+  expect(describeSyncError(new Error("no")).title).toBe("Something went wrong");
 });

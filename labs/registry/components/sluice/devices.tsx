@@ -53,16 +53,25 @@ export function Elsewhere({ chat, message: { origin }, isLast, ...props }: Elsew
   return origin ? <AnswerSource text={words.origins[origin]} /> : null;
 }
 
+/** Describes an error of a chat on several devices. `describeError` describes the others. */
+export function describeSyncError(
+  error: Error & { readonly apiCode?: string },
+  words = deviceWords.errors,
+): Pick<ErrorDescription, "title" | "hint"> {
+  const key = error.apiCode ?? error.name;
+  return Object.hasOwn(words, key) ? words[key as keyof typeof words] : describeError(error);
+}
+
 interface SyncStatusProps {
   /** Return value of `useChatStream`. */
   readonly chat: Pick<UseChatStreamResult, "isSyncing" | "syncError" | "unsaved">;
-  /** Words of an error. @default `describeError` */
-  readonly describe?: (error: Error) => ErrorDescription;
+  /** Words of an error. @default `describeSyncError` */
+  readonly describe?: (error: Error) => Pick<ErrorDescription, "title" | "hint">;
   readonly words?: Partial<typeof deviceWords>;
 }
 
 /** Says what the server does not have yet, and what this device could not keep. */
-export function SyncStatus({ chat, describe = describeError, ...props }: SyncStatusProps) {
+export function SyncStatus({ chat, describe = describeSyncError, ...props }: SyncStatusProps) {
   const { isSyncing, syncError, unsaved } = chat;
   const words = { ...deviceWords, ...props.words };
   if (unsaved > 0) return <SyncNote title={words.unsaved(unsaved)} hint={words.unsavedHint} />;

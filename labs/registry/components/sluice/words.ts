@@ -163,6 +163,9 @@ export const conversationWords = {
   showAll: "Show all chats",
 };
 
+const serverFull = { title: "No room at the server", hint: "Delete old chats to make room." };
+const continuedElsewhere = { title: "Continued on another device", hint: "Its answer shows here, too." };
+
 /** Words about other devices, and about what the server has. */
 export const deviceWords = {
   elsewhere: "Answering in another tab or device",
@@ -171,6 +174,14 @@ export const deviceWords = {
   syncing: "Not sent yet",
   unsaved: (count: number) => `${count} ${count === 1 ? "message is" : "messages are"} not saved.`,
   unsavedHint: "Keep this page open: it tries again by itself.",
+  /** Errors of chats on several devices, by the code or the name of the error. */
+  errors: {
+    conversation_full: serverFull,
+    space_exceeded: serverFull,
+    record_too_large: { title: "Too large to share", hint: "It stays on this device." },
+    lease_lost: continuedElsewhere,
+    ElsewhereError: continuedElsewhere,
+  },
 };
 
 /** Words of costs and budgets. */

@@ -48,12 +48,6 @@ export const errorWords: ErrorWords = {
   videoExpired: { title: "Das Video ist abgelaufen", hint: "Zum Ansehen noch einmal erstellen." },
   videoLate: { title: "Das Video dauert zu lange", hint: "Es kann noch fertig werden. Später nachsehen." },
   storageFull: { title: "Der Speicher ist voll", hint: "Alte Chats löschen, um Platz zu schaffen." },
-  serverFull: {
-    title: "Kein Platz im Server",
-    hint: "Alte Chats löschen, um Platz zu schaffen.",
-  },
-  recordTooLarge: { title: "Zu groß zum Teilen", hint: "Es bleibt auf diesem Gerät." },
-  elsewhere: { title: "Auf anderem Gerät fortgesetzt", hint: "Die Antwort erscheint auch hier." },
   stopped: { title: "Angehalten", hint: "" },
   unexpected: { title: "Etwas ging schief", hint: "Noch einmal versuchen oder melden." },
   mayBeBilled: "Eventuell wurde es berechnet.",
