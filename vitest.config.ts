@@ -31,7 +31,7 @@ const shared = { resolve: { alias }, plugins: [conformanceData()] };
 /** Tests share no state, so that a worker keeps its modules from one file to the next. A shard has one worker. */
 const sharedWorkers = { isolate: false, maxWorkers: "100%" };
 /** Projects whose tests move a clock of their own and start no process. */
-const onClock = ["core in node", "prices", "react", "react 18", "ai-sdk", "mcp", "otel", "together"];
+const onClock = ["core in node", "batch", "prices", "react", "react 18", "ai-sdk", "mcp", "otel", "together"];
 
 /** Sets the time after which a test counts as hanging, and a poll, which is shorter. Later tiers have heavier tests. */
 function limitTime(project: ViteUserConfig): ViteUserConfig {
@@ -111,6 +111,15 @@ const projects: ViteUserConfig[] = [
     resolve: { alias: [{ find: /^mediabunny$/, replacement: bundledMediabunny }, ...alias] },
     plugins: [conformanceData(), cloudflareTest({ miniflare: { compatibilityDate: "2026-10-01" } })],
     test: { ...sharedWorkers, name: "core in workerd", include: coreOnPlatforms },
+  },
+  {
+    ...shared,
+    test: {
+      ...sharedWorkers,
+      name: "batch",
+      environment: "node",
+      include: ["packages/batch/test/*.test.ts"],
+    },
   },
   {
     ...shared,
@@ -241,7 +250,7 @@ const projects: ViteUserConfig[] = [
           test: {
             ...sharedWorkers,
             name: "core in chromium",
-            include: [...coreOnPlatforms, ...coreInBrowsers],
+            include: [...coreOnPlatforms, ...coreInBrowsers, "packages/batch/test/browser/*.test.ts"],
             browser: inChromium(chromium),
           },
         },

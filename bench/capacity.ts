@@ -100,7 +100,7 @@ function tableOfUses(): string {
 function tableOfUsers(): string {
   const budgets = 3 * priceFor("a budget, 10,000 open");
   const kept = priceFor("a kept answer");
-  const film = priceFor("a film of a minute that is watched", "its end and its notices", "its copy");
+  const film = priceFor("a film of a minute that is watched", "its end and its notice", "its copy");
   const rows = [1000, 100_000, 10_000_000].map((users) => {
     const answers = users * ANSWERS;
     const month = (price: number) => dollars(answers * DAYS * price);

@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
-import { generateKeyPairSync, randomBytes } from "node:crypto";
+import { randomBytes } from "node:crypto";
 import { cpSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
@@ -116,20 +116,11 @@ function writeVariables(gatewayURL: string): string {
     ORIGINS: `${address} http://localhost:${port}`,
     // a video of the emulator takes seconds: with the usual 15 s it would be seen late
     VIDEO_INTERVAL_MS: "2000",
-    ...vapidKeys(),
   };
   const file = join(folder, "worker.env");
   const lines = Object.entries(variables).map(([name, value]) => `${name}="${value}"\n`);
   writeFileSync(file, lines.join(""), { mode: 0o600 });
   return file;
-}
-
-/** Keys that sign the notifications of this run. */
-function vapidKeys(): Readonly<Record<string, string>> {
-  const { privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
-  const { x = "", y = "", d = "" } = privateKey.export({ format: "jwk" });
-  const point = Buffer.concat([Uint8Array.of(4), ...[x, y].map((part) => Buffer.from(part, "base64url"))]);
-  return { VAPID_PUBLIC_KEY: point.toString("base64url"), VAPID_PRIVATE_KEY: d };
 }
 
 /** Returns a function that gives the last output of a child process. */

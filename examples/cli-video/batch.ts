@@ -1,4 +1,5 @@
-import { createBatch, createClient } from "@sluice/core";
+import { createBatch } from "@sluice/batch";
+import { createClient } from "@sluice/core";
 import { fileStorage } from "@sluice/core/node";
 
 /*

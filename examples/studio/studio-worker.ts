@@ -15,7 +15,6 @@ import {
   videoEvents,
   videoWatch,
 } from "@sluice/durable";
-import { webPush } from "@sluice/durable/push";
 import { runner } from "@sluice/durable/runner";
 import { createProxy, type GatewayProxy } from "@sluice/worker-proxy";
 import { options, type ProxyEnv } from "./proxy-options.ts";
@@ -28,11 +27,6 @@ export interface Env extends ProxyEnv {
   readonly MEDIA_INDEX: ObjectNamespace;
   /** Signs the links to files. */
   readonly FILES_SECRET: string;
-  readonly PUSH_SUBSCRIPTIONS: ObjectNamespace;
-  /** Absent where no pushes are sent. */
-  readonly VAPID_PUBLIC_KEY?: string;
-  /** Signs the notifications. */
-  readonly VAPID_PRIVATE_KEY?: string;
   /** Milliseconds between two polls of a video, where it takes less than the usual minutes. */
   readonly VIDEO_INTERVAL_MS?: string;
 }
@@ -47,42 +41,26 @@ export function createStudioWorker() {
     archive: { hosts: (env) => [new URL(env.GATEWAY_URL).host] },
   };
   const files = mediaStore<Env>(media);
-  const push = webPush<Env>({
-    subscriptions: (env) => env.PUSH_SUBSCRIPTIONS,
-    vapid: (env) => ({
-      publicKey: env.VAPID_PUBLIC_KEY ?? "",
-      privateKey: env.VAPID_PRIVATE_KEY ?? "",
-      subject: "mailto:studio@example.com",
-    }),
-  });
   const extensions = [
     streamLog<Env>((env) => env.STREAM_LOG),
     videoEvents<Env>((env) => env.VIDEO_WATCH, { startOn: "create" }),
   ];
   const proxy = files.proxy({ ...options, extensions });
-  const pushingProxy = files.proxy({ ...options, extensions: [...extensions, push] });
   return {
     /** Keeps each answer, so that a page that is loaded again reads on. */
     StreamLog: streamLogObject<Env>({ ...options, namespace: (env) => env.STREAM_LOG }),
     /** Counts the files of users, copies those of the gateway, and deletes them when their time is over. */
     MediaIndex: mediaIndex<Env>(media),
-    /** Sends the notifications to the browsers of a user. */
-    PushSubscriptions: push.PushSubscriptions,
-    /**
-     * Watches each video task from its create to its end, also with no page open. Then it has the film copied, and tells
-     * the user's browsers.
-     */
+    /** Watches each video task from its create to its end, also with no page open. Then it has the film copied. */
     VideoWatch: videoWatch<Env>({
       ...options,
       intervalMs: ({ VIDEO_INTERVAL_MS = "15000" }) => Number(VIDEO_INTERVAL_MS),
       namespace: (env) => env.VIDEO_WATCH,
-      onEnd: afterEnd([archiving(files), push]),
+      onEnd: afterEnd([archiving(files)]),
     }),
-    /** Serves the gateway. Without VAPID keys it has no pushes: an open tab shows the notifications. */
-    fetch(request: Request, env?: Env, context?: Parameters<GatewayProxy<Env>["fetch"]>[2]) {
-      const isPushing = env?.VAPID_PUBLIC_KEY && env.VAPID_PRIVATE_KEY;
-      return (isPushing ? pushingProxy : proxy).fetch(request, env, context);
-    },
+    /** Serves the gateway. */
+    fetch: (request: Request, env?: Env, context?: Parameters<GatewayProxy<Env>["fetch"]>[2]) =>
+      proxy.fetch(request, env, context),
   };
 }
 

@@ -3,7 +3,7 @@ import { createStudioWorker, type DevicesEnv, devicesProxy, type Env, nameIn } f
 const studio = createStudioWorker();
 
 /** Classes of the objects, under the names that wrangler.jsonc binds. */
-export const { StreamLog, MediaIndex, VideoWatch, PushSubscriptions } = studio;
+export const { StreamLog, MediaIndex, VideoWatch } = studio;
 export { Conversations } from "./studio-worker.ts";
 
 /** Serves the studio's page (wrangler.jsonc, `assets`) and, for everything else, the gateway. */

@@ -123,8 +123,6 @@ export default defineConfig({
                 COUNTED_WATCH: { className: "CountedWatch", useSQLite: true },
                 COUNTED_INDEX: { className: "CountedIndex", useSQLite: true },
                 NOTICE_WATCH: { className: "NoticeWatch", useSQLite: true },
-                NOTICE_PUSH: { className: "NoticePush", useSQLite: true },
-                COUNTED_PUSH: { className: "CountedPush", useSQLite: true },
                 CONVERSATIONS: { className: "Conversations", useSQLite: true },
                 RUN_CONVERSATIONS: { className: "RunConversations", useSQLite: true },
                 FUZZED_INDEX: { className: "FuzzedIndex", useSQLite: true },

@@ -67,7 +67,6 @@ const suites: Readonly<Record<string, Suite>> = {
     project: "react",
     near: {
       "/app/": ["/app/"],
-      "/notifications/": ["/use-task-notifications"],
       "/use-chat": ["/use-chat"],
       "/use-video": ["/use-video"],
       "": ["/activity", "/fast-refresh", "/server", "/use-chat-stream"],

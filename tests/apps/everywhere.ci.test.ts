@@ -29,14 +29,6 @@ describe("docs/everywhere.md", () => {
     );
   });
 
-  test("has a row for pushes in Firefox", () => {
-    const [head, ...rows] = tableUnder("Web Push");
-    expect([head, ...rows]).toEqual([
-      ["browser", "push"],
-      [expect.stringMatching(/^Firefox /), "✓"],
-    ]);
-  });
-
   test("has a row for Chromium with Firefox as two devices", () => {
     const [head, ...rows] = tableUnder("Devices");
     expect(head).toEqual(["first", "second", ...deviceSteps]);

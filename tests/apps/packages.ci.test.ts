@@ -48,7 +48,7 @@ describe("each package", () => {
 describe("the React package in a Server Component", () => {
   const dist = `${root}packages/react/dist`;
   const exports = JSON.parse(readFileSync(`${root}packages/react/package.json`, "utf8")).exports;
-  const entries = [".", "./app", "./notifications"] as const;
+  const entries = [".", "./app"] as const;
   const files = (folder: string) => globSync("**/*.js", { cwd: `${dist}/${folder}` });
 
   test.each(entries)("%s has the same names as in a page", async (entry) => {
@@ -61,7 +61,7 @@ describe("the React package in a Server Component", () => {
   test("Its hooks are those of the page, and the rest can be called", () => {
     const code = (file: string) => readFileSync(`${dist}/server/${file}`, "utf8");
     const clients = files("server").filter((file) => code(file).startsWith('"use client";\n'));
-    expect(clients.toSorted()).toEqual(["app-hooks.js", "index.js", "notifications.js"]);
+    expect(clients.toSorted()).toEqual(["app-hooks.js", "index.js"]);
     const reached = [...code("app.js").matchAll(/from "\.\.\/(.*?)"/g)].map(([, file = ""]) => file);
     expect(reached.length).toBeGreaterThan(5);
     for (const file of reached)
@@ -144,7 +144,6 @@ describe("the types compile with every check on", { timeout: 600_000 }, () => {
     "worker-proxy",
     "durable",
     "durable/node",
-    "durable/push",
     "durable/runner",
     "durable/s3",
     "durable/testing",
@@ -178,7 +177,7 @@ describe("the types compile with every check on", { timeout: 600_000 }, () => {
     }
     writeFileSync(
       `${folder}/page.ts`,
-      `export * as react from "@sluice/react";\nexport * as app from "@sluice/react/app";\nexport * as german from "@sluice/react/app/de";\nexport * as notifications from "@sluice/react/notifications";\n`,
+      `export * as react from "@sluice/react";\nexport * as app from "@sluice/react/app";\nexport * as german from "@sluice/react/app/de";\n`,
     );
     const dom = ["dom", "dom.iterable"];
     const page = project(dom, [], ["everywhere.ts", "page.ts"]);

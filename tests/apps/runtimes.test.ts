@@ -76,7 +76,8 @@ describe.each(runtimes)("$name", ({ name: runtime, command, args }) => {
   test("ends by itself after a batch with a ledger in a file", async () => {
     const printed = await runModule(
       "batch.ts",
-      `import { createBatch, createClient } from "@sluice/core";
+      `import { createBatch } from "@sluice/batch";
+import { createClient } from "@sluice/core";
 import { fileStorage } from "@sluice/core/node";
 
 const client = createClient({ baseURL: "${gateway}", apiKey: process.env.GATEWAY_API_KEY });

@@ -1,5 +1,5 @@
 import { spawn, spawnSync } from "node:child_process";
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { chromiumFlags, findChromium } from "../../scripts/chromium.ts";
@@ -55,18 +55,13 @@ export const browsers: readonly Browser[] = [
   },
 ];
 
-/** Opens a page, and closes the browser when `work` has ended. `preferences` are those of a profile of Firefox. */
+/** Opens a page, and closes the browser when `work` has ended. */
 export async function withPage<Result>(
   { name, command }: Browser,
   url: string,
   work: () => Promise<Result>,
-  preferences: Readonly<Record<string, string | number | boolean>> = {},
 ): Promise<Result> {
   const profile = mkdtempSync(join(tmpdir(), "sluice-browser-"));
-  const lines = Object.entries(preferences).map(
-    (entry) => `user_pref(${JSON.stringify(entry).slice(1, -1)});\n`,
-  );
-  writeFileSync(join(profile, "user.js"), lines.join(""));
   const [program = "", ...args] = command(url, profile);
   const child = spawn(program, args, {
     detached: true, // so that all its processes can be ended

@@ -60,9 +60,9 @@ export async function servePages(folder: string): Promise<Pages> {
   };
 }
 
-/** Builds the pages with Vite, as an app would be built, into `built/` of the project. */
+/** Builds the page with Vite, as an app would be built, into `built/` of the project. */
 export async function buildPage(folder: string): Promise<void> {
-  const input = ["page.html", "push-page.html"].map((name) => join(folder, name));
+  const input = join(folder, "page.html");
   await build({
     configFile: false,
     logLevel: "error",

@@ -11,14 +11,13 @@ import { type Row, tableUnder, writeTable } from "./page.ts";
 import { buildPage, servePages } from "./pages.ts";
 import { type Place, places, type Report } from "./places.ts";
 import { installProject, packInto, temporaryFolder } from "./project.ts";
-import { checkPush, pushBrowser } from "./pushes.ts";
 import { startServers } from "./servers.ts";
 
 /*
  * Runs the packed packages everywhere, and writes the tables of `docs/everywhere.md`. Build first. Needs the npm
  * registry. A place that this machine lacks is skipped, with what to install.
  *
- *   --only places | pushes | devices | bundlers | types | installs   runs one part
+ *   --only places | devices | bundlers | types | installs   runs one part
  *   --place <text>                     runs the places whose name has this text; the other rows stay
  *   --typescript <version>             compiles with one TypeScript; the other rows stay
  */
@@ -46,7 +45,6 @@ installProject(app, tarballs, {
 });
 
 if (wants("places")) await runPlaces();
-if (wants("pushes")) await runPushes();
 if (wants("devices")) await runDevices();
 if (wants("bundlers")) await runBundlers();
 if (wants("types")) runTypes();
@@ -112,23 +110,6 @@ async function runOnReact18(browsers: readonly Place[]): Promise<Row[]> {
       rows.push([`${place.name} ${place.version() ?? ""}`.trim(), "18.3", ...cellsOf(report, hooks, place)]);
     }
     return rows;
-  } finally {
-    servers.close();
-    pages.close();
-  }
-}
-
-async function runPushes(): Promise<void> {
-  const { name, needs, version } = pushBrowser;
-  const found = version();
-  if (found === undefined) return console.log(`skipped  ${name}, pushes: install ${needs}`);
-  const pages = await servePages(app);
-  const servers = await startServers(app, pages.url);
-  try {
-    await buildPage(app);
-    const problem = await checkPush(app, servers, pages).catch(String);
-    const rows = [[`${name} ${found}`, cellOf(`${name}, pushes`, problem)]];
-    writeTable("Web Push", ["browser", "push"], rows, date);
   } finally {
     servers.close();
     pages.close();

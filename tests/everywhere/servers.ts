@@ -14,7 +14,7 @@ import { build } from "vite";
 const { default: workerd } = createRequire(createRequire(import.meta.url).resolve("wrangler/package.json"))(
   "workerd",
 ) as { default: string };
-export const COMPATIBILITY_DATE = "2026-10-01";
+const COMPATIBILITY_DATE = "2026-10-01";
 
 /** The addresses of a run. */
 export interface Servers {
@@ -66,7 +66,7 @@ async function startWorkerd(folder: string, variables: Readonly<Record<string, s
 }
 
 /** Bundles one of the project's Workers into one module. */
-export async function bundleWorker(folder: string, name: string, outDir: string): Promise<void> {
+async function bundleWorker(folder: string, name: string, outDir: string): Promise<void> {
   await build({
     configFile: false,
     logLevel: "error",

@@ -4,7 +4,6 @@ import { serve } from "@sluice/emulator/serve";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startMediaProxy } from "../../packages/durable/test/support/media.js";
 import { readWebhook, WEBHOOK_SECRET } from "../../packages/durable/test/support/notify.js";
-import { newVAPID, startPushService } from "../../packages/durable/test/support/push-service.js";
 import { workerdMemory } from "../../packages/durable/test/support/workerd-memory.js";
 import { KEY } from "../../packages/worker-proxy/test/support/key.js";
 import { startUpstream } from "../../packages/worker-proxy/test/support/upstream.js";
@@ -28,7 +27,7 @@ const clock = {
 };
 let world: Awaited<ReturnType<typeof startWorld>>;
 
-/** A gateway, a Worker with everything, an app, a push service, and the line to the browser. */
+/** A gateway, a Worker with everything, an app, and the line to the browser. */
 async function startWorld() {
   const fetched: string[] = [];
   const fetchMedia = (address: string) => {
@@ -37,18 +36,14 @@ async function startWorld() {
   };
   const emulator = createEmulator({ apiKeys: [KEY], clock, fetchMedia });
   const gateway = await serve(emulator, { port: 0 });
-  const { publicKey, privateKey } = newVAPID();
-  const [app, push, cable] = [await startUpstream(), await startPushService(publicKey), await startCable()];
+  const [app, cable] = [await startUpstream(), await startCable()];
   app.answers((response) => void response.writeHead(204).end());
   const proxy = await startMediaProxy({}, gateway.url, {
     fixture: "durable/test/fixture/whole-worker.ts",
-    objects: { VIDEO_WATCH: "VideoWatch", PUSH_SUBSCRIPTIONS: "PushSubscriptions" },
+    objects: { VIDEO_WATCH: "VideoWatch" },
     bindings: {
       WEBHOOK_URL: `${app.url}/hook`,
       WEBHOOK_SECRET,
-      PUSH_SERVICE: push.url,
-      VAPID_PUBLIC_KEY: publicKey,
-      VAPID_PRIVATE_KEY: privateKey,
       PAGE: await builtPage("film-page.ts"),
       ORIGIN: cable.url,
     },
@@ -58,14 +53,12 @@ async function startWorld() {
     emulator,
     proxy,
     app,
-    push,
     cable,
     fetched,
     async close() {
       cable.close();
       await proxy.close();
       app.close();
-      push.close();
       await gateway.close();
     },
   };
@@ -80,13 +73,7 @@ describe.skipIf(!findChromium())("a film over night (skipped where there is no C
   test("a file is uploaded, cut and resumed, its task ends without a tab, and the next day shows the film", {
     timeout: 400_000,
   }, async () => {
-    const { emulator, proxy, app, push, cable, fetched } = world;
-    const phone = { method: "POST", body: JSON.stringify(push.subscribe("phone")) };
-    const subscribed = await proxy.ask("/v1/notifications", {
-      ...phone,
-      headers: { "content-type": "application/json" },
-    });
-    expect(subscribed.status).toBe(201);
+    const { emulator, proxy, app, cable, fetched } = world;
     const context = await (await sharedBrowser()).newContext();
 
     // 1. the upload, which breaks in its middle
@@ -114,12 +101,9 @@ describe.skipIf(!findChromium())("a film over night (skipped where there is no C
     await tab.waitForFunction(() => page.taskState() !== undefined);
     await tab.close();
     aheadMs += 3_600_000;
-    await expect.poll(() => push.received, { timeout: 120_000 }).toHaveLength(1);
     await expect.poll(() => app.requests, { timeout: 120_000 }).toHaveLength(1);
     const event = app.requests.map(readWebhook)[0];
     expect(event).toMatchObject({ type: "video.succeeded", data: { user: "user-1" } });
-    const { id } = (event as { data: { id: string } }).data;
-    expect(push.received).toMatchObject([{ path: "/phone", notice: { type: "video.succeeded", id } }]);
     // the reference and the film
     await expect.poll(() => proxy.keys(), { timeout: 120_000 }).toHaveLength(2);
 
@@ -135,7 +119,7 @@ describe.skipIf(!findChromium())("a film over night (skipped where there is no C
     await expect.poll(isShown, { timeout: 120_000 }).toBe(true);
     await expect.poll(() => film.getAttribute("src")).toMatch(`${cable.url}/v1/media/`);
     expect(emulator.requests.slice(asked).map(({ path }) => path)).toEqual([]);
-    expect([push.received.length, push.asked.length, app.requests.length]).toEqual([1, 1, 1]);
+    expect(app.requests).toHaveLength(1);
     await context.close();
   });
 });

@@ -1,18 +1,15 @@
 import {
   type AssetStoreOptions,
-  type BatchOptions,
   type ChatStoreOptions,
   type ClientEvent,
   type ClientOptions,
   createAssetStore,
-  createBatch,
   createChatStore,
   createClient,
   createImageStore,
   createVideoTaskList,
   createVideoTaskStore,
   type ImageStoreOptions,
-  memoryStorage,
   type VideoTaskListOptions,
   type VideoTaskStoreOptions,
 } from "@sluice/core";
@@ -102,14 +99,6 @@ const asset: Names<AssetStoreOptions> = {
   onSuccess: () => {},
   onError: () => {},
 };
-const batch: Names<BatchOptions> = {
-  storage: memoryStorage(),
-  id: "reefs",
-  limit: 4,
-  onResult: () => {},
-  request: { headers: {}, timeouts: {}, retry: {} },
-  watch: { intervalMs: 1000, deadlineMs: 1000 },
-};
 const upload: Names<UploadStoreOptions> = { use: "reference_video", headers: {}, storage: undefined };
 const proxy: Names<ProxyOptions> = {
   baseURL: "https://gateway.test",
@@ -172,7 +161,6 @@ const stores: Readonly<
   createVideoTaskStore: [video, createVideoTaskStore],
   createVideoTaskList: [videos, createVideoTaskList],
   createAssetStore: [asset, createAssetStore],
-  createBatch: [batch, (client, options) => createBatch(client, [], options)],
   createUploadStore: [upload, createUploadStore],
 };
 

@@ -317,18 +317,6 @@ describe.skipIf(!hasChromium)("the studio's videos in Chromium (skipped where th
     await studio.page.unroute(upload);
   });
 
-  test("notify of their end after one click, until the next one", async () => {
-    await studio.page.context().grantPermissions(["notifications"]);
-    await studio.page.reload();
-    await field("Prompt").fill("A walk");
-    await button("Generate").click();
-    await button("Tell me when it is ready").click();
-    // the proxy of this suite sends no pushes
-    await studio.page.getByText("Keep this tab open.").waitFor();
-    await studio.page.getByRole("button", { name: "Tell me when it is ready", pressed: true }).click();
-    await studio.page.getByRole("button", { name: "Tell me when it is ready", pressed: false }).waitFor();
-  });
-
   test("begin with an example in the form, which costs nothing before Generate, and are saved under the name of their prompt", async () => {
     await studio.page.getByRole("button", { name: /^Sea at sunset/ }).dblclick();
     await expect.poll(() => field("Prompt").inputValue()).toBe("Waves on the open sea at sunset");

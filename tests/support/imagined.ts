@@ -10,7 +10,6 @@ import type { Extension, GatewayProxy, Meter, ProxyOptions, RateLimitBinding, Us
 import type { ObjectNamespace } from "@sluice/durable";
 import type { SluiceProvider } from "@sluice/ai-sdk";
 import type { MediaBucket, MediaStore } from "@sluice/durable";
-import type { VAPID, WebPush } from "@sluice/durable/push";
 import type { FunctionComponent, ReactNode } from "react";
 declare global {
   interface Env {
@@ -19,7 +18,7 @@ declare global {
     VIDEO_WATCH: ObjectNamespace; BUDGET: ObjectNamespace; STREAM_LOG: ObjectNamespace; ONCE: ObjectNamespace;
     CONVERSATIONS: ObjectNamespace;
     MEDIA: MediaBucket; MEDIA_INDEX: ObjectNamespace;
-    PUSH_SUBSCRIPTIONS: ObjectNamespace; WEBHOOK_URL: string; WEBHOOK_SECRET: string;
+    WEBHOOK_URL: string; WEBHOOK_SECRET: string;
   }
   const options: ProxyOptions<Env>;
   const meter: Meter<Env>;
@@ -28,8 +27,6 @@ declare global {
   const env: Env;
   const events: Extension<Env>;
   const streams: Extension<Env>;
-  const push: WebPush<Env>;
-  const vapidOf: (env: Env) => VAPID;
   const files: MediaStore<Env>;
   const gateway: { baseURL: string; apiKey: (env: Env) => string };
   const userOfSession: (request: Request, env: Env) => Promise<User | null>;

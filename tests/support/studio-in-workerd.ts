@@ -1,4 +1,3 @@
-import { generateKeyPairSync } from "node:crypto";
 import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
 import { createServer, type Server } from "node:net";
@@ -21,7 +20,6 @@ export async function startStudioInWorkerd(options: EmulatorOptions) {
   let dead: Server | undefined;
   const folder = await mkdtemp(join(tmpdir(), "sluice-studio-"));
   const code = await bundle("../examples/studio/worker.ts");
-  const vapid = vapidKeys();
   const optionsAt = (port: number) => ({
     host: "127.0.0.1",
     port,
@@ -39,7 +37,6 @@ export async function startStudioInWorkerd(options: EmulatorOptions) {
           FILES_SECRET: "a-secret-of-the-files-of-the-studio-0123456789",
           ORIGINS: `http://127.0.0.1:${port}`,
           VIDEO_INTERVAL_MS: "2000",
-          ...vapid,
         },
         r2Buckets: ["MEDIA"],
         durableObjects: Object.fromEntries(
@@ -98,7 +95,6 @@ const objects = {
   STREAM_LOG: "StreamLog",
   VIDEO_WATCH: "VideoWatch",
   MEDIA_INDEX: "MediaIndex",
-  PUSH_SUBSCRIPTIONS: "PushSubscriptions",
 };
 
 let next = 30_000 + (process.pid % 250) * 8;
@@ -110,12 +106,4 @@ async function listen<Started>(start: (port: number) => Promise<Started>): Promi
     if (server) return server;
   }
   throw new Error("no port is free");
-}
-
-/** Keys that sign notifications. */
-function vapidKeys(): Readonly<Record<string, string>> {
-  const { privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
-  const { x = "", y = "", d = "" } = privateKey.export({ format: "jwk" });
-  const point = Buffer.concat([Uint8Array.of(4), ...[x, y].map((part) => Buffer.from(part, "base64url"))]);
-  return { VAPID_PUBLIC_KEY: point.toString("base64url"), VAPID_PRIVATE_KEY: d };
 }

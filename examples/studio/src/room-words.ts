@@ -22,9 +22,6 @@ export function videoNotice(state: Exclude<VideoState, "running">, label: string
   return `${words[state]}: ${label}`;
 }
 
-/** Says how notifications of videos come, or why they don't. */
-export { notificationText as notificationWords } from "../../../labs/registry/components/sluice/media-words.js";
-
 /** State of an asset: `unknown` where it can't be checked. */
 export type AssetState = "sending" | "unsent" | "preparing" | "ready" | "failed" | "unknown";
 
@@ -66,7 +63,7 @@ export function callWords(state: { readonly path: string; readonly model?: strin
 }
 
 function isOfGateway(path: string): boolean {
-  return !/^\/v1\/(?:chat\/streams|uploads|media|archive|notifications|budget)\b|\/events$/.test(path);
+  return !/^\/v1\/(?:chat\/streams|uploads|media|archive|budget)\b|\/events$/.test(path);
 }
 
 /** Says what the demo's emulator can draw, where one of the results has a prompt that none of its scenes fits. */

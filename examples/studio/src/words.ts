@@ -1,6 +1,5 @@
 import type { ChatStatus } from "@sluice/core";
 import { costText, type ShownCost } from "../../../labs/registry/components/sluice/cost-text.js";
-import { endingWords as ending } from "../../../labs/registry/components/sluice/words.js";
 import type { PDFProblem } from "./chat/pdf.js";
 import type { Keeping } from "./client.js";
 
@@ -60,14 +59,6 @@ export function hostedWords(problem: "unsupported" | "unloaded" | "failed"): {
       };
   }
 }
-
-/** Says why an answer is not whole, and that a question has none: the words of the registry's components. */
-export const {
-  outcomes: endingWords,
-  unanswered: UNANSWERED,
-  silence: silenceWords,
-  retrying: retryWords,
-} = ending;
 
 /** Says who gives an answer that this tab did not ask for just now; undefined where this tab did. */
 export function sourceWords(state: {

@@ -9,7 +9,6 @@ import { ImageTile } from "@/components/sluice/image-tile";
 import { UserMessage } from "@/components/sluice/message";
 import { ModelMenu } from "@/components/sluice/model-menu";
 import { ModelSettings } from "@/components/sluice/model-settings";
-import { TaskNotifications } from "@/components/sluice/notifications";
 import { Popover } from "@/components/sluice/popups";
 import { Select } from "@/components/sluice/select";
 import { Steps } from "@/components/sluice/steps";
@@ -142,7 +141,6 @@ export function Gallery() {
           onRemove={press("delete image")}
         />
         <VideoTaskCard entry={lost} onCheck={nothing} onRetry={press("retry anyway")} onRemove={nothing} />
-        <TaskNotifications />
       </Part>
       <Part title="Choices and messages">
         <Popover title="Shape" trigger={<Button>Shape</Button>}>

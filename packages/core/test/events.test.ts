@@ -15,8 +15,8 @@ import {
   requestEpsilon,
   streamChat,
 } from "@sluice/core";
-import { requestOnce } from "@sluice/core/internal";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { requestOnce } from "../src/transport/request-once.js";
 import {
   clientOf,
   DONE,
@@ -418,8 +418,8 @@ describe("headers", () => {
 
   test("get the path alone for a request beside the calls", async () => {
     const { client, given } = identified(() => Response.json({}));
-    await requestOnce(client, "/v1/push/subscriptions", {}, () => undefined);
-    expect(given).toEqual([{ path: "/v1/push/subscriptions" }]);
+    await requestOnce(client, "/v1/notes", {}, () => undefined);
+    expect(given).toEqual([{ path: "/v1/notes" }]);
   });
 });
 

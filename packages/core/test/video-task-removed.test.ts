@@ -47,7 +47,7 @@ const deletions = (requests: readonly Request[]) =>
   requests.filter(({ method }) => method === "DELETE").map(({ url }) => new URL(url).pathname);
 
 test.each(["IN_PROGRESS", "SUCCESS"])(
-  "a proxy that watches tasks hears that one was removed, so that its user gets no notification: %s",
+  "a proxy that watches tasks hears that one was removed, which its webhook says: %s",
   async (status) => {
     const { requests, remove } = await listed("video-events, video-watch", status);
     remove();

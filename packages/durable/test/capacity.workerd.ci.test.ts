@@ -230,10 +230,7 @@ const upload = () =>
   );
 
 /** Lets the alarm of an object come, and rings it. */
-async function ring(
-  binding: "COUNTED_WATCH" | "COUNTED_INDEX" | "COUNTED_PUSH",
-  name: string,
-): Promise<void> {
+async function ring(binding: "COUNTED_WATCH" | "COUNTED_INDEX", name: string): Promise<void> {
   const object = env[binding].get(env[binding].idFromName(name));
   const at = await runInDurableObject(object, (_, { storage }) => storage.getAlarm());
   vi.setSystemTime(Math.max(Date.now(), at ?? 0));
@@ -255,11 +252,6 @@ test("case 141: an upload, and a film of a minute with its copy and its notice",
   });
   await upload();
   report("an upload", await measured(upload), { read: 40, written: 40 });
-  const keys = {
-    p256dh: "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4",
-    auth: "BTBZMqHH6r4Tts7J_aSIgg",
-  };
-  await ask(post("/v1/notifications", { endpoint: "https://fcm.googleapis.com/phone", keys }));
   const watch = `${await hashOf("capacity")}:task-c`;
   const watched = await measured(async () => {
     await ask(post("/v1/video/generations", { model: "beta3.0-video", input: { prompt: "a" } }));
@@ -268,11 +260,8 @@ test("case 141: an upload, and a film of a minute with its copy and its notice",
     await ring("COUNTED_WATCH", watch);
   });
   report("a film of a minute that is watched", watched, { read: 200, written: 60 });
-  const ended = await measured(async () => {
-    await ring("COUNTED_WATCH", watch);
-    await ring("COUNTED_PUSH", await hashOf("push\ncapacity"));
-  });
-  report("its end and its notices", ended, { read: 100, written: 40 });
+  const ended = await measured(async () => ring("COUNTED_WATCH", watch));
+  report("its end and its notice", ended, { read: 100, written: 40 });
   const copied = await measured(async () => ring("COUNTED_INDEX", await hashOf("media\ncapacity")));
   report("its copy", copied, { read: 60, written: 40 });
 });

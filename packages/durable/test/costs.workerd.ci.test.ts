@@ -76,10 +76,8 @@ const objects = {
   watch: async () => env.COUNTED_WATCH.get(nameOf(`${await hashOf(user)}:task-${tests}`, "COUNTED_WATCH")),
   index: async () => env.COUNTED_INDEX.get(nameOf(await hashOf(`media\n${user}`), "COUNTED_INDEX")),
   all: async () => env.COUNTED_INDEX.get(nameOf("all", "COUNTED_INDEX")),
-  push: async () => env.COUNTED_PUSH.get(nameOf(await hashOf(`push\n${user}`), "COUNTED_PUSH")),
 };
-const nameOf = (name: string, binding: "COUNTED_WATCH" | "COUNTED_INDEX" | "COUNTED_PUSH") =>
-  env[binding].idFromName(name);
+const nameOf = (name: string, binding: "COUNTED_WATCH" | "COUNTED_INDEX") => env[binding].idFromName(name);
 
 /** Lets the time of an object's alarm come, and rings it. */
 async function ring(kind: keyof typeof objects): Promise<void> {
@@ -105,50 +103,34 @@ const upload = (body: BodyInit & Uint8Array, headers = {}) =>
   ask("/v1/uploads", { method: "POST", headers: { ...bytes, ...headers }, body });
 const fileIn = async (answer: Response) => (await answer.json()) as { id: string; url: string };
 
-/** A browser of the user's. */
-const subscription = {
-  endpoint: "https://fcm.googleapis.com/phone",
-  // of the example in RFC 8291
-  keys: {
-    p256dh: "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4",
-    auth: "BTBZMqHH6r4Tts7J_aSIgg",
-  },
-};
-
-test("a task without a page: its create, polls, end, notices, copy, and what is forgotten days later", async () => {
+test("a task without a page: its create, polls, end, notice, copy, and what is forgotten days later", async () => {
   // the first rows of an object make its tables, too
   await upload(film);
   await userIndexIn(env.COUNTED_WATCH, await hashOf(user)).end({ id: "first", keptUntil: START + 90 * DAY });
-  await step("requests 2, rows 36", () => post("/v1/notifications", subscription));
-  await step("requests 2", () => post("/v1/notifications", subscription));
   const id = await step("requests 2, rows 5, outside 1", create);
   const task = `/v1/video/generations/${id}`;
   await step("alarms 1, rows 3, outside 1", () => ring("watch"));
   await step("requests 1", () => ask(task));
   status = "SUCCESS";
   await step("alarms 1, rows 3, outside 1", () => ring("watch"));
-  await step("requests 2, alarms 1, rows 23, outside 1", () => ring("watch"));
-  await step("requests 1, alarms 1, rows 4, outside 1", () => ring("push"));
+  await step("requests 1, alarms 1, rows 12, outside 1", () => ring("watch"));
   await step("requests 3, alarms 1, rows 20, classA 1, outside 1", () => ring("index"));
   await step("requests 2", () => ask(task));
   await step("requests 1", () => post("/v1/archive", { tasks: [id] }));
   await step("alarms 1", () => ring("watch"));
-  await step("alarms 1, rows 3", () => ring("push"));
   vi.setSystemTime(START + 40 * DAY);
   await step("requests 1, alarms 1, rows 10, deleted 1", () => ring("index"));
   await step("alarms 1, rows 1", () => ring("all"));
 });
 
-test("a task that its user removes: before its end, and after it", async () => {
+test("a task that its user removes after its end", async () => {
   await upload(film);
-  await post("/v1/notifications", subscription);
   const remove = (id: string) => ask(`/v1/video/generations/${id}/events`, { method: "DELETE" });
   const id = await create();
   status = "SUCCESS";
   await ring("watch");
   await ring("watch");
-  await step("requests 1, rows 2", () => remove(id));
-  await step("requests 1, alarms 1, rows 6", () => ring("watch"));
+  await step("requests 1, rows 1", () => remove(id));
 });
 
 test("files: at once, in parts, by their links, deleted, and noted for a copy", async () => {

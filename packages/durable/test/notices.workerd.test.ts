@@ -7,11 +7,9 @@ import {
   events,
   objects,
   operator,
-  push,
   ring,
   ringFor,
   said,
-  subscribe,
   world,
 } from "./support/notices.js";
 
@@ -42,19 +40,16 @@ const lettersOf = async (letters: typeof operator.webhooks) =>
   (await letters.listDeadLetters(operator.env)).letters.filter((letter) => letter.user === user);
 
 describe("events", () => {
-  test("case 129: a watch, its webhook and its push are one event each, with the ids of their task and create", async () => {
-    await subscribe(user, "phone");
+  test("case 129: a watch and its webhook are one event each, with the ids of their task and create", async () => {
     const { watch, gatewayId, requestId } = await create(user);
     await ring(watch);
     world.task = () => said("SUCCESS");
     await ring(watch);
     await ring(watch);
-    await ring(await objects.push(user));
     const ids = { user, taskId: gatewayId, requestId, model: "beta3.0-video", outcome: "complete" };
     expect(world.events).toMatchObject([
       { kind: "watch", id: gatewayId, attempts: 2, durationMs: 20_000, ...ids },
       { kind: "webhook", upstreamStatus: 204, attempts: 1, ...ids },
-      { kind: "push", upstreamStatus: 201, attempts: 1, ...ids },
     ]);
     expect(log).not.toHaveBeenCalled();
   });
@@ -199,7 +194,7 @@ describe("case 127: a webhook that is given up", () => {
   test("is sent again with all others since a time, in steps of 50 by an alarm", async () => {
     const before = Date.now();
     const { watch } = await givenUp(410);
-    const letters = await objects.letters("NOTICE_WATCH");
+    const letters = objects.letters();
     await runInDurableObject(letters, (_, { storage }) => {
       storage.sql.exec(
         `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 120)
@@ -235,56 +230,31 @@ describe("case 127: a webhook that is given up", () => {
     const [letter] = await lettersOf(operator.webhooks);
     expect(await operator.webhooks.resend(operator.env, letter?.id ?? "")).toBe(true);
     await ringFor(watch, 30 * DAY);
-    await ringFor(await objects.letters("NOTICE_WATCH"), 30 * DAY);
+    await ringFor(objects.letters(), 30 * DAY);
     expect([await alarmOf(watch), await lettersOf(operator.webhooks)]).toEqual([null, []]);
   });
 });
 
-test("case 127: a push that is refused for its sender's keys can be sent again when they are right", async () => {
-  await subscribe(user, "phone");
-  world.service = () => new Response(null, { status: 403 });
-  world.task = () => said("SUCCESS");
-  const { watch, gatewayId } = await create(user);
-  await ring(watch);
-  await ring(watch);
-  const object = await objects.push(user);
-  await ring(object);
-  expect(of("push")).toMatchObject([{ outcome: "refused", upstreamStatus: 403, taskId: gatewayId }]);
-  await ringFor(object, MINUTE);
-  const [letter] = await lettersOf(operator.pushes);
-  expect(letter).toMatchObject({ name: "webPush", taskId: gatewayId, attempts: 1, upstreamStatus: 403 });
-  expect(JSON.stringify(letter)).not.toContain("googleapis");
-  world.service = () => new Response(null, { status: 201 });
-  expect(await operator.pushes.resend(operator.env, letter?.id ?? "")).toBe(true);
-  await ring(object);
-  expect(world.pushes).toEqual(["https://fcm.googleapis.com/phone"]);
-  expect(of("push").at(-1)).toMatchObject({ outcome: "complete" });
-});
-
 test("case 127: more dead letters than are kept: the oldest one makes room, and that is told", async () => {
-  const letters = await objects.letters("NOTICE_PUSH");
-  await subscribe(user, "phone");
-  world.service = () => new Response(null, { status: 403 });
+  const letters = objects.letters();
+  world.app = () => new Response(null, { status: 410 });
   world.task = () => said("SUCCESS");
   for (let count = 0; count < 2; count += 1) {
     const { watch } = await create(user);
-    await ring(watch);
-    await ring(watch);
-    await ringFor(await objects.push(user), MINUTE);
+    await ringFor(watch, MINUTE);
     if (count === 0)
       await runInDurableObject(letters, (_, { storage }) => {
         storage.sql.exec("UPDATE work SET letters = 10000");
         storage.sql.exec("DELETE FROM letters WHERE user != ?", user);
       });
   }
-  expect(of("push").at(-1)).toMatchObject({ outcome: "dropped", code: "dead_letters_full", user });
-  expect(await lettersOf(operator.pushes)).toHaveLength(1);
+  expect(of("webhook").at(-1)).toMatchObject({ outcome: "dropped", code: "dead_letters_full", user });
+  expect(await lettersOf(operator.webhooks)).toHaveLength(1);
 });
 
-test("case 131: what is kept of a user is exported, and erased: watches, notices, browsers and letters", async () => {
-  const parts = [events, push].map(({ userData }) => userData);
+test("case 131: what is kept of a user is exported, and erased: watches and letters", async () => {
+  const { userData } = events;
   world.app = () => new Response(null, { status: 410 });
-  await subscribe(user, "phone");
   world.task = () => said("SUCCESS");
   const ended = await create(user);
   await ringFor(ended.watch, MINUTE);
@@ -293,29 +263,20 @@ test("case 131: what is kept of a user is exported, and erased: watches, notices
   await ring(running.watch);
   const other = await create("someone else");
 
-  const [watches, notices] = await Promise.all(parts.map((part) => part?.exportUser(operator.env, user)));
-  expect(watches).toMatchObject([
+  expect(await userData?.exportUser(operator.env, user)).toMatchObject([
     { id: ended.id, user, state: "succeeded", task: { data: { status: "SUCCESS" } } },
     { id: running.id, user, task: { data: { status: "QUEUED" } } },
   ]);
-  expect(notices).toMatchObject({
-    subscriptions: [{ endpoint: "https://fcm.googleapis.com/phone" }],
-    notices: [{ body: expect.stringContaining("video.succeeded") }],
-  });
   expect(await lettersOf(operator.webhooks)).toHaveLength(1);
 
   world.events.length = 0;
-  for (const part of parts) await part?.eraseUser(operator.env, user);
-  for (const part of parts) await part?.eraseUser(operator.env, user);
+  for (const _ of ["once", "again"]) await userData?.eraseUser(operator.env, user);
   expect(world.events).toMatchObject([
     { kind: "watch", taskId: running.gatewayId, outcome: "stopped", code: "user_erased" },
-    { kind: "push", taskId: ended.gatewayId, outcome: "dropped", code: "user_erased" },
   ]);
-  const after = await Promise.all(parts.map((part) => part?.exportUser(operator.env, user)));
-  expect(after).toEqual([[], { subscriptions: [], notices: [] }]);
+  expect(await userData?.exportUser(operator.env, user)).toEqual([]);
   expect(await lettersOf(operator.webhooks)).toEqual([]);
-  for (const object of [ended.watch, running.watch, await objects.push(user)])
-    expect(await alarmOf(object)).toBeNull();
+  for (const object of [ended.watch, running.watch]) expect(await alarmOf(object)).toBeNull();
   expect(await alarmOf(other.watch)).not.toBeNull();
 });
 

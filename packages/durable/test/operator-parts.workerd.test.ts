@@ -5,7 +5,7 @@ import type { ProxyEvent } from "@sluice/worker-proxy";
 import { hashOf } from "@sluice/worker-proxy/internal";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { read } from "../../worker-proxy/test/support/key.js";
-import { type CountedEnv, files, options, push } from "./support/counted-worker.js";
+import { type CountedEnv, files, options } from "./support/counted-worker.js";
 import { gateway, ledger, task } from "./support/durable-gateway.js";
 import { isWorkerd } from "./support/platform.js";
 import { turn } from "./support/streams.js";
@@ -22,7 +22,6 @@ const namespaces = {
   PAID_ONCE: env.PAID_ONCE,
   COUNTED_WATCH: env.COUNTED_WATCH,
   COUNTED_INDEX: env.COUNTED_INDEX,
-  COUNTED_PUSH: env.COUNTED_PUSH,
 };
 const bindings = env as unknown as CountedEnv;
 const meter = budget<CountedEnv>({
@@ -35,10 +34,9 @@ const streams = streamLog<CountedEnv>(() => env.PAID_STREAM_LOG);
 const creates = once<CountedEnv>(() => env.PAID_ONCE);
 const watches = videoEvents<CountedEnv>(() => env.COUNTED_WATCH, { startOn: "create" });
 const letters = deadLetters<CountedEnv>(() => env.COUNTED_WATCH);
-const pushed = deadLetters<CountedEnv>(() => env.COUNTED_PUSH, { name: "pushes" });
 const events: ProxyEvent[] = [];
 const operators = ({ id }: { readonly id: string }) => id === "ada";
-const parts = [meter, files, watches, streams, creates, push, letters, pushed];
+const parts = [meter, files, watches, streams, creates, letters];
 const proxy = files.proxy({
   ...options,
   fetch: gateway.answer,
@@ -46,7 +44,7 @@ const proxy = files.proxy({
   routes: ["chat", "images", "videos", "admin"],
   meter,
   onEvent: (event) => void events.push(event),
-  extensions: [creates, streams, watches, push, admin<CountedEnv>({ operators, parts })],
+  extensions: [creates, streams, watches, admin<CountedEnv>({ operators, parts })],
 });
 
 /** True as long as the gateway holds its answers back. */
@@ -125,10 +123,6 @@ const operate = async (operation: string, body: object) =>
 const image = { model: "gamma-image-5-0-260128", prompt: "a bird" };
 const chat = { model: "delta-5.3", stream: true, messages: [{ role: "user", content: "hi" }] };
 const film = { model: "beta3.0-video", input: { prompt: "a bird" } };
-const keys = {
-  p256dh: "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4",
-  auth: "BTBZMqHH6r4Tts7J_aSIgg",
-};
 
 /** Sends the first part of a file of two. */
 async function begin(user: string): Promise<string> {
@@ -147,8 +141,6 @@ async function use(user: string) {
   expect((await asked(user, "/v1/images/generations", image, { "idempotency-key": "one" })).status).toBe(200);
   expect((await asked(user, "/v1/chat/completions", chat)).text).toContain("a secret plan");
   expect((await asked(user, "/v1/video/generations", film)).status).toBe(200);
-  const browser = { endpoint: `https://fcm.googleapis.com/${user}`, keys };
-  expect((await asked(user, "/v1/notifications", browser)).status).toBe(201);
   return await begin(user);
 }
 
@@ -205,9 +197,9 @@ test("case 146: an operator lists what each part keeps of a user, and acts on it
 
   expect(await operate("letters/list", {})).toEqual({ letters: [] });
   expect(await operate("letters/resend", { id: "none" })).toEqual({ resent: false });
-  expect(await operate("pushes/resend-all", { since: 0 })).toEqual({});
+  expect(await operate("letters/resend-all", { since: 0 })).toEqual({});
   for (const since of [undefined, "yesterday", -1, 0.5])
-    expect((await asked("ada", "/v1/admin/pushes/resend-all", { since })).status).toBe(400);
+    expect((await asked("ada", "/v1/admin/letters/resend-all", { since })).status).toBe(400);
 
   expect(events.find(({ operation }) => operation === "files/remove")).toMatchObject({
     user: "ada",
@@ -230,15 +222,12 @@ test("case 147: an erased user has no row left in any object, nothing of it goes
 
   const { data, failed, tooLarge } = await operate("users/export", { user: "ann" });
   expect([failed, tooLarge]).toEqual([[], []]);
-  expect(Object.keys(data).sort()).toEqual(
-    ["budgets", "creates", "files", "notifications", "streams", "watches"].sort(),
-  );
+  expect(Object.keys(data).sort()).toEqual(["budgets", "creates", "files", "streams", "watches"].sort());
   expect(data.creates).toHaveLength(2);
   expect(JSON.stringify(data.creates)).toContain("a picture");
   expect(JSON.stringify(data.streams)).toContain("a secret plan");
   expect(data.files.files).toMatchObject([{ id: upload }]);
   expect(data.watches).toMatchObject([{ user: "ann" }]);
-  expect(data.notifications.subscriptions).toHaveLength(1);
 
   const erased = { erased: expect.any(Array), failed: [] };
   expect(await operate("users/erase", { user: "ann" })).toEqual(erased);

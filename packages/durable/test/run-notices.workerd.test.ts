@@ -1,9 +1,7 @@
-import { env } from "cloudflare:workers";
 import { webhook } from "@sluice/durable";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { ask, browser, objects, push, ring, world } from "./support/notices.js";
 import { openRunUser } from "./support/run-user.js";
-import { isKeeping, proxy, type RunEnv, runs, says, script } from "./support/runs.js";
+import { isKeeping, type RunEnv, runs, says, script } from "./support/runs.js";
 
 /** So far away that no alarm rings by itself. */
 const NOON = Date.parse("2036-11-27T11:00:00Z");
@@ -16,15 +14,13 @@ let hooks: { readonly id: string; readonly body: Record<string, unknown> }[] = [
 beforeEach(() => {
   ada = openRunUser(`told-${++users}`);
   runs.reset();
-  world.reset();
   hooks = [];
   isKeeping.value = true;
   vi.spyOn(console, "error").mockImplementation(() => {});
   vi.useFakeTimers({ toFake: ["Date"], now: NOON });
   script(() => says("It is a fine morning at the reef"));
   appSays();
-  // the push reads its own bindings, which are those of the same environment
-  runs.send.push(hook, push as unknown as (typeof runs.send)[number]);
+  runs.send.push(hook);
 });
 afterEach(() => {
   vi.useRealTimers();
@@ -53,15 +49,10 @@ async function turn(id = "q-1"): Promise<void> {
   const message = { id, content: "Hi" };
   expect((await ada.ask("POST", "/turns", { device: "phone", message, parent: null })).status).toBe(202);
 }
-const subscribe = async (name: string) =>
-  expect((await ask(ada.user, "/v1/notifications", { body: browser(name) })).status).toBe(201);
-/** Lets the push of a user be sent. */
-const pushed = async () => void (await ring(await objects.push(ada.user)));
-const events = (kind: string) => [...runs.events, ...world.events].filter((event) => event.kind === kind);
+const events = (kind: string) => runs.events.filter((event) => event.kind === kind);
 
 describe("case 255: notices of the end of a turn", () => {
-  test("The app gets one signed webhook, and each browser one push, with title and beginning where the options say so", async () => {
-    await subscribe("laptop");
+  test("The app gets one signed webhook, with title and beginning where the options say so", async () => {
     const index = openRunUser(ada.user, "~index");
     const titled = { "c-1": { value: { title: "Reef" }, seen: 0 } };
     await index.ask("POST", "/records", { device: "phone", changes: titled });
@@ -79,15 +70,10 @@ describe("case 255: notices of the end of a turn", () => {
         },
       },
     ]);
-    await pushed();
-    await pushed();
-    expect(world.pushes).toHaveLength(1);
     expect(events("webhook")).toMatchObject([{ outcome: "complete", user: ada.user }]);
-    expect(events("push")).toMatchObject([{ outcome: "complete", user: ada.user }]);
   });
 
-  test("A title and a text that are longer than a push may be are cut, and the browser stays subscribed", async () => {
-    await subscribe("laptop");
+  test("The app gets all of a long title, and no half of a letter", async () => {
     const index = openRunUser(ada.user, "~index");
     const titled = { "c-1": { value: { title: "\u{1f41f}".repeat(5000) }, seen: 0 } };
     await index.ask("POST", "/records", { device: "phone", changes: titled });
@@ -95,32 +81,9 @@ describe("case 255: notices of the end of a turn", () => {
     await turn();
     await ada.ended();
     await ada.ring();
-    await pushed();
-    expect(events("push")).toMatchObject([{ outcome: "complete" }]);
-    expect(world.pushes).toHaveLength(1);
-    // the app gets all of the title, and no half of a letter
     expect(hooks.map(({ body }) => body["data"])).toMatchObject([
       { title: "\u{1f41f}".repeat(5000), text: "It is a f" },
     ]);
-  });
-
-  test("A device that follows the conversation gets no push, and the app its webhook", async () => {
-    await subscribe("phone");
-    const leaving = new AbortController();
-    const following = new Request("https://proxy.example/v1/conversations/c-1/follow?device=phone", {
-      headers: { authorization: ada.user },
-      signal: leaving.signal,
-    });
-    const stream = (await proxy.fetch(following, env as never)).body?.getReader();
-    await stream?.read();
-    await turn();
-    await ada.ended();
-    await ada.ring();
-    expect(hooks).toHaveLength(1);
-    await pushed();
-    expect(world.pushes).toEqual([]);
-    leaving.abort();
-    await stream?.cancel().catch(() => {});
   });
 
   test("An app that is down for an hour gets it later, under the same id, and each failure is an event", async () => {
@@ -172,7 +135,6 @@ describe("case 255: notices of the end of a turn", () => {
     await ada.ended();
     expect((await ada.ask("DELETE", "")).status).toBe(204);
     expect(events("webhook")).toMatchObject([{ outcome: "dropped", code: "conversation_removed" }]);
-    expect(events("push")).toMatchObject([{ outcome: "dropped", code: "conversation_removed" }]);
     await ada.ring();
     expect(hooks).toEqual([]);
     expect(runs.ends).toHaveLength(1);
@@ -180,20 +142,20 @@ describe("case 255: notices of the end of a turn", () => {
 
   test("Each end that waits for an app which is down is an event once its conversation is removed, and none that was told", async () => {
     appSays(503);
+    runs.send.push({ name: "mail", kind: "copy", run: async () => ({ upstreamStatus: 200 }) });
     for (let nth = 1; nth <= 12; nth += 1) {
       const message = { id: `q-${nth}`, content: "Hi" };
       const parent = nth === 1 ? null : `q-${nth - 1}`;
       expect((await ada.ask("POST", "/turns", { device: "phone", message, parent })).status).toBe(202);
       await ada.ended(nth);
     }
-    // the first ones are told to the browsers, and not to the app
+    // the first ones are told by mail, and not to the app
     await ada.ring();
-    const told = runs.events.filter(({ kind }) => kind === "webhook").map(({ id }) => id);
+    const told = events("copy").filter(({ outcome }) => outcome === "complete");
     expect(told.length).toBeGreaterThan(0);
     expect((await ada.ask("DELETE", "")).status).toBe(204);
-    const dropped = (kind: string) =>
-      runs.events.flatMap((one) => (one.kind === kind && one.code === "conversation_removed" ? one.id : []));
-    expect(new Set(dropped("webhook")).size).toBe(12);
-    expect(dropped("push")).toHaveLength(12 - told.length);
+    const dropped = (kind: string) => events(kind).filter(({ code }) => code === "conversation_removed");
+    expect(new Set(dropped("webhook").map(({ id }) => id)).size).toBe(12);
+    expect(dropped("copy")).toHaveLength(12 - told.length);
   });
 });

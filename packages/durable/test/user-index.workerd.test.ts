@@ -190,7 +190,7 @@ workerdTest(
 );
 
 test.each([0, 1, 2])(
-  "case 167: an object that is lost at call %i of its alarm leaves no row without an alarm",
+  "case 166: an object that is lost at call %i of its alarm leaves no row without an alarm",
   async (calls) => {
     vi.spyOn(console, "error").mockImplementation(() => {});
     await withIndex(`lost ${calls}`, async ({ index, evict, ring, state }) => {

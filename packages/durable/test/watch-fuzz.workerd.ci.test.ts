@@ -2,18 +2,7 @@ import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "c
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { openRandom, type Random, runsOf, SEED } from "../../worker-proxy/test/support/random.js";
 import { crash } from "./support/crash.js";
-import {
-  alarmOf,
-  ask,
-  create,
-  events,
-  objects,
-  operator,
-  push,
-  said,
-  subscribe,
-  world,
-} from "./support/notices.js";
+import { alarmOf, ask, create, events, objects, operator, said, world } from "./support/notices.js";
 import { isWorkerd } from "./support/platform.js";
 
 /* Orders of polls, faults, cuts and what users do: each film that was paid for is told, once, and nothing goes on for ever. */
@@ -157,7 +146,6 @@ function openLife(seed: number) {
   vi.spyOn(Math, "random").mockImplementation(() => random.below(1000) / 1000);
   const user = `watch user ${seed}`;
   const gateway = openGateway(random);
-  const pushes = () => objects.push(user);
   const watch = () => objects.watch(user, life.task.gatewayId);
   const index = () => objects.index(user);
   const life = {
@@ -165,7 +153,6 @@ function openLife(seed: number) {
     gateway,
     user,
     watch,
-    pushes,
     index,
     task: {} as Task,
     isRemoved: false,
@@ -180,7 +167,6 @@ function openLife(seed: number) {
     resend,
   };
   world.app = () => new Response(null, { status: random.one([204, 204, 204, 500, 503, 410, 404]) });
-  world.service = () => new Response(null, { status: random.one([201, 201, 503, 429, 403]) });
   world.task = gateway.answer;
   return { ...life, life, actions: actions() };
 
@@ -188,12 +174,10 @@ function openLife(seed: number) {
     life.task = await create(user);
     life.isRemoved = false;
     gateway.begin();
-    await subscribe(user, `watch-${seed}`);
   }
 
   async function erase(): Promise<void> {
     await events.userData?.eraseUser(operator.env, user);
-    await push.userData?.eraseUser(operator.env, user);
   }
 
   /** A poll of the user's page: it is told of no end that the gateway has not shown. */
@@ -206,25 +190,23 @@ function openLife(seed: number) {
   }
 
   async function resend(): Promise<void> {
-    for (const letters of [operator.webhooks, operator.pushes])
-      for (const letter of (await letters.listDeadLetters(operator.env)).letters)
-        if (letter.user === user) {
-          life.resent += 1;
-          await letters.resend(operator.env, letter.id);
-        }
+    for (const letter of (await operator.webhooks.listDeadLetters(operator.env)).letters)
+      if (letter.user === user) {
+        life.resent += 1;
+        await operator.webhooks.resend(operator.env, letter.id);
+      }
   }
 
   /** Lets the process end at one of the calls of an act, where it makes as many. */
   async function cut(act: () => Promise<unknown>): Promise<void> {
     const before = crash.process;
     const known = gateway.absent;
-    const armed = await Promise.all([watch, pushes].map(timeOf));
+    const armed = await timeOf(watch);
     const lost = crash.in(1 + random.below(14));
     // what an object was asked for may never be answered
     await Promise.race([lost, act().catch(() => {})]);
     crash.at = Infinity;
-    if (act !== erase)
-      for (const [nth, find] of [watch, pushes].entries()) if (armed[nth] !== null) await arm(find);
+    if (act !== erase && armed !== null) await arm(watch);
     if (crash.process === before) return;
     life.cuts += 1;
     // the answer was lost, too
@@ -245,9 +227,8 @@ function openLife(seed: number) {
       ["wait", async () => vi.setSystemTime(Date.now() + random.below(120) * SECOND)],
       ["sleep", async () => random.rarely(0.2) && vi.setSystemTime(Date.now() + random.below(8) * HOUR)],
       // one that is not in memory can't be evicted, and need not be
-      ["evict", async () => evictDurableObject(await random.one([watch, pushes])()).catch(() => {})],
+      ["evict", async () => evictDurableObject(await watch()).catch(() => {})],
       ["cut the watch", () => cut(() => ring(watch))],
-      ["cut an alarm", () => cut(() => ring(random.one([watch, pushes])))],
       ["cut a poll", () => cut(poll)],
       [
         "remove",
@@ -304,14 +285,13 @@ async function take(life: Life, seed: number, name: string, act: () => Promise<u
 /** Fifty steps of a user, the film is over after fifteen. */
 async function live(seed: number): Promise<Life> {
   const { life, actions } = openLife(seed);
-  const { random, gateway, watch, pushes } = life;
+  const { random, gateway, watch } = life;
   await take(life, seed, "begin", life.begin);
   for (let nth = 0; nth < 50; nth += 1) {
     if (nth === 15) gateway.isOver = true;
     await take(life, seed, ...random.one(actions));
     await take(life, seed, "check", () => checkMoving(life));
-    const find = random.rarely(0.7) ? watch : pushes;
-    await take(life, seed, find === watch ? "ring the watch" : "ring pushes", () => ring(find));
+    if (random.rarely(0.7)) await take(life, seed, "ring the watch", () => ring(watch));
   }
   return life;
 }
@@ -370,17 +350,15 @@ test("case 156: no order of polls, faults, cuts, erasures and what users do lose
 
 /** The world is whole again: the film is told. Some are never over. Returns true for one whose success was told. */
 async function settle(life: Life, seed: number): Promise<boolean> {
-  const { gateway, user, watch, pushes } = life;
+  const { gateway, user, watch } = life;
   const isForgotten = seed % 5 === 0;
   world.app = () => new Response(null, { status: 204 });
-  world.service = () => new Response(null, { status: 201 });
   world.task = () => (isForgotten ? said("QUEUED") : gateway.ended());
   vi.setSystemTime(Date.now() + 2 * MINUTE);
   await take(life, seed, "poll", life.poll);
-  const both = [watch, pushes];
-  await take(life, seed, "ring all", () => ringAll(both, 2 * DAY));
+  await take(life, seed, "ring all", () => ringAll([watch], 2 * DAY));
   await take(life, seed, "resend", life.resend);
-  await take(life, seed, "ring all", () => ringAll(both, 2 * DAY));
+  await take(life, seed, "ring all", () => ringAll([watch], 2 * DAY));
   let isTold = false;
   await take(life, seed, "check ends", async () => {
     const { ends, hooks } = checkEnds(life);
@@ -399,18 +377,15 @@ async function settle(life: Life, seed: number): Promise<boolean> {
 }
 
 /** Nobody comes any more: in the end nothing is left, and nothing is polled. */
-async function forget({ user, watch, pushes, index, erase }: Life, seed: number): Promise<void> {
+async function forget({ user, watch, index, erase }: Life, seed: number): Promise<void> {
   if (seed % 3 === 0) await erase();
-  await ringAll([watch, pushes], 80 * DAY);
+  await ringAll([watch], 80 * DAY);
   expect(await rowsOf(watch), "a watch is left").toEqual(nothing);
-  expect((await rowsOf(pushes)).alarm, "alarms go on").toBeNull();
   if (seed % 2 === 0) await ringAll([index], 80 * DAY);
   else await erase();
   expect(await rowsOf(index), "an index is left").toEqual(nothing);
   await erase();
-  for (const object of [watch, pushes, index])
-    expect(await rowsOf(object), "an erased user").toEqual(nothing);
-  for (const letters of [operator.webhooks, operator.pushes])
-    for (const letter of (await letters.listDeadLetters(operator.env)).letters)
-      expect(letter.user).not.toBe(user);
+  for (const object of [watch, index]) expect(await rowsOf(object), "an erased user").toEqual(nothing);
+  for (const letter of (await operator.webhooks.listDeadLetters(operator.env)).letters)
+    expect(letter.user).not.toBe(user);
 }

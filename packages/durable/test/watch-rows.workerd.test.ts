@@ -2,8 +2,7 @@ import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import type { ObjectState } from "@sluice/durable";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { withDeadLetters } from "../src/notices/dead-letter-object.js";
-import { webPush } from "../src/notices/push/web-push.js";
-import { alarmOf, ask, create, objects, operator, ring, said, vapid, world } from "./support/notices.js";
+import { alarmOf, ask, create, objects, operator, ring, said, world } from "./support/notices.js";
 import { workerdTest } from "./support/platform.js";
 import { countedState } from "./support/rows.js";
 
@@ -66,8 +65,8 @@ test("case 130: a watch of an earlier version goes on, and its end is told", asy
 });
 
 test("case 130: the notices of an end that an earlier version stored go on where they were", async () => {
-  const end = { at: Date.now() - MINUTE, keepUntil: Date.now() + 7 * DAY, isShown: false };
-  const progress = { webhook: { tries: 8, nextAt: Date.now() }, webPush: { tries: 1 } };
+  const end = { at: Date.now() - MINUTE, keepUntil: Date.now() + 7 * DAY };
+  const progress = { webhook: { tries: 8, nextAt: Date.now() } };
   const watch = await store("older-2", older("older-2", { end, progress, isDone: false }));
   world.app = () => new Response(null, { status: 503 });
   await ring(watch);
@@ -97,14 +96,13 @@ test("case 130: a watch of a later version is not read and not changed, and goes
 workerdTest.each([0, 1000, 9_990])(
   "case 130: a dead letter reads and writes a few rows beside %i",
   async (stored) => {
-    const letters = await objects.letters("NOTICE_PUSH");
+    const letters = objects.letters();
     const used = await runInDurableObject(letters, async (_, given) => {
       given.storage.sql.exec("DROP TABLE IF EXISTS letters");
       for (const name of ["work", "version"]) given.storage.sql.exec(`DROP TABLE IF EXISTS ${name}`);
       const { state, rows } = countedState(given as ObjectState);
       const none = { fetch: async () => new Response(), alarm: async () => {} };
       const object = withDeadLetters(none, state, {
-        kind: "push",
         report: () => {},
         namespace: () =>
           ({
@@ -117,7 +115,7 @@ workerdTest.each([0, 1000, 9_990])(
           new Request("https://dead-letters.invalid/", { method: "POST", body: JSON.stringify(body) }),
         );
       const keep = (id: string) =>
-        post({ do: "keep", letter: { id, user, object: "o", name: "webPush", attempts: 1, at: Date.now() } });
+        post({ do: "keep", letter: { id, user, object: "o", name: "webhook", attempts: 1, at: Date.now() } });
       await keep("first");
       given.storage.sql.exec(
         `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?1)
@@ -147,28 +145,3 @@ workerdTest.each([0, 1000, 9_990])(
     expect(used.step.read).toBeLessThanOrEqual(50 * 10 + 20);
   },
 );
-
-test.each([
-  ["publicKey", { publicKey: `B${"A".repeat(86)}` }, "publicKey: give a point of P-256"],
-  ["publicKey", { publicKey: undefined }, "publicKey: is the variable set?"],
-  ["privateKey", { privateKey: `${vapid.privateKey.slice(0, -2)}AA` }, "are not of one pair"],
-  ["privateKey", { privateKey: "short" }, "privateKey: give 32 bytes"],
-  ["subject", { subject: "ops@app.example" }, "subject: give mailto:"],
-  ["subject", { subject: "mailto:<ops@app.example>" }, "subject: give mailto:"],
-  ["subject", { subject: "https://localhost/" }, "subject: give mailto:"],
-])("case 126: a wrong %s of VAPID is found by `GET /health`, and named: %o", async (_, wrong, words) => {
-  const given = webPush<object>({ subscriptions: () => undefined, vapid: () => ({ ...vapid, ...wrong }) });
-  const check = given.checks?.[1];
-  const failure = await Promise.resolve(check?.({})).catch((error) => error.details.problem as string);
-  expect(failure).toContain(words);
-});
-
-test("keys of VAPID with padding, or from ordinary Base64, are the same keys", async () => {
-  const padded = {
-    ...vapid,
-    publicKey: `${vapid.publicKey}=`,
-    privateKey: `${vapid.privateKey.replace("-", "+")}=`,
-  };
-  const given = webPush<object>({ subscriptions: () => undefined, vapid: () => padded });
-  await expect(Promise.resolve(given.checks?.[1]?.({}))).resolves.toEqual(vapid);
-});

@@ -8,18 +8,7 @@ import written from "./fixture/written-rows.json" with { type: "json" };
 import changed from "./fixture/written-rows-2.json" with { type: "json" };
 import { gateway, task } from "./support/durable-gateway.js";
 import { type FuzzedEnv, proxy as files, store } from "./support/fuzzed-archive.js";
-import {
-  ask,
-  create,
-  events,
-  objects,
-  operator,
-  push,
-  ring,
-  said,
-  subscribe,
-  world,
-} from "./support/notices.js";
+import { ask, create, events, objects, operator, ring, said, world } from "./support/notices.js";
 import { answersCreates, openOnceProxy } from "./support/once.js";
 import { idOf, liveAnswer, openProxy, wholeAnswer } from "./support/streams.js";
 import { type Written, write, writtenBy } from "./support/written-rows.js";
@@ -65,15 +54,12 @@ async function leave(user: string) {
   if ("settle" in paid) await paid.settle({ total_tokens: 7 });
   await meter.reserve(payable);
 
-  const subscription = await subscribe(user, `written-${hash.slice(0, 8)}`);
   const running = await create(user);
   const over = await create(user);
   world.task = () => said("SUCCESS");
   world.app = () => new Response(null, { status: 410 });
-  world.service = () => new Response(null, { status: 503 });
   await ring(over.watch);
   await ring(over.watch);
-  await runDurableObjectAlarm(await objects.push(user));
 
   const film = await leaveFiles(user);
   const names = [
@@ -86,8 +72,6 @@ async function leave(user: string) {
     ["NOTICE_WATCH", `${hash}:${over.gatewayId}`],
     ["NOTICE_WATCH", hash],
     ["NOTICE_WATCH", "dead letters"],
-    ["NOTICE_PUSH", await hashOf(`push\n${user}`)],
-    ["NOTICE_PUSH", await hashOf(`endpoint\n${subscription}`)],
     ["FUZZED_INDEX", await hashOf(`media\n${user}`)],
     ["FUZZED_INDEX", "all"],
   ] as const;
@@ -161,7 +145,7 @@ test("The rows that were written are those of the present version", async () => 
     version: rows["version"] ?? (values["task"] as { version?: number } | undefined)?.version,
   });
   expect(present.map(shapeOf)).toEqual(newest.map(shapeOf));
-  expect(classes).toEqual(["STREAM_LOG", "ONCE", "BUDGET", "NOTICE_WATCH", "NOTICE_PUSH", "FUZZED_INDEX"]);
+  expect(classes).toEqual(["STREAM_LOG", "ONCE", "BUDGET", "NOTICE_WATCH", "FUZZED_INDEX"]);
 });
 
 const user = "ann";
@@ -223,29 +207,6 @@ test("A dead letter that was written is sent again", async () => {
   expect(await operator.webhooks.resend(operator.env, mine[0]?.id ?? "")).toBe(true);
   await ring(await objects.watch(user, "n-2"));
   expect(world.webhooks).toMatchObject([{ type: "video.succeeded", ok: true }]);
-});
-
-test("A browser that was written gets the notice that was on its way, and moves with its next user", async () => {
-  const exported = await push.userData?.exportUser(operator.env, user);
-  const { subscriptions } = exported as { subscriptions: { endpoint: string }[] };
-  const [{ endpoint = "" } = {}] = subscriptions;
-  expect(endpoint).toMatch(/^https:\/\/fcm.googleapis.com\/written-/);
-  await ring(await objects.push(user));
-  expect(world.pushes).toContain(endpoint);
-  await subscribe("carl", endpoint.slice(endpoint.lastIndexOf("/") + 1));
-  world.reset();
-  const { watch } = await create(user);
-  world.task = () => said("SUCCESS");
-  await ring(watch);
-  await ring(watch);
-  await runDurableObjectAlarm(await objects.push(user));
-  expect(world.pushes).toEqual([]);
-  expect(world.events.at(-1)).toMatchObject({
-    kind: "push",
-    user,
-    outcome: "dropped",
-    code: "subscription_moved",
-  });
 });
 
 test("Files that were written are listed, and a copy that waited is made", async () => {

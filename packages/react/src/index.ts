@@ -1,10 +1,10 @@
 export { getHookStores, type HookStore, type HookStoreList, type HookStores } from "./hook-stores.js";
 export { GatewayProvider, useClient } from "./provider.js";
 export { type UseAssetOptions, type UseAssetResult, useAsset } from "./use-asset.js";
-export { type UseBatchResult, useBatch } from "./use-batch.js";
 export { useChatMessage, useChatStatus } from "./use-chat-parts.js";
 export { type UseChatStreamOptions, type UseChatStreamResult, useChatStream } from "./use-chat-stream.js";
 export { type UseImagesOptions, type UseImagesResult, useImages } from "./use-images.js";
+export { type Store, useStore } from "./use-store.js";
 export { type UseUploadOptions, type UseUploadResult, useUpload } from "./use-upload.js";
 export {
   type UseVideoTaskOptions,

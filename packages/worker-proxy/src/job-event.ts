@@ -37,19 +37,10 @@ export interface JobEvent {
    * - `watch`: a video task that `videoWatch` polls.
    * - `upload`, `copy`: a file of a user, and a file of the gateway's that the archive copies.
    * - `run`: a turn that a conversation on the server did without a page.
-   * - `webhook`, `push`: a notice for the app, and one for a browser.
+   * - `webhook`: a notice for the app.
    * - `conversation`: a record that `conversations` refuses, and a conversation that is removed because its time is over.
    */
-  readonly kind:
-    | "answer"
-    | "create"
-    | "watch"
-    | "upload"
-    | "copy"
-    | "webhook"
-    | "push"
-    | "conversation"
-    | "run";
+  readonly kind: "answer" | "create" | "watch" | "upload" | "copy" | "webhook" | "conversation" | "run";
   /** The id of the stream, the request, the task, the file, the notice, the conversation or the turn. */
   readonly id: string;
   readonly outcome: JobOutcome;
@@ -62,7 +53,7 @@ export interface JobEvent {
   readonly model?: string | undefined;
   /** The `error.code` that was sent, or that says why the job ended. */
   readonly code?: string | undefined;
-  /** The HTTP status of the gateway, the app or the push service; absent where none answered. */
+  /** The HTTP status of the gateway or the app; absent where none answered. */
   readonly upstreamStatus?: number | undefined;
   /** The gateway's own count. */
   readonly usage?: Usage | undefined;

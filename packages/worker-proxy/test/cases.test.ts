@@ -126,7 +126,7 @@ describe("the page of threats", () => {
       .filter((name) => name.endsWith(".test.ts"))
       .map((name) => textOfFile(folder + name)),
   );
-  /** The cases that titles name: "case 1: …", "cases 81, 83: …, case 84: …". */
+  /** The cases that titles name: "case 1: …", "cases 82, 83: …, case 85: …". */
   const named = new Set(
     [...titles.join("\n").matchAll(/(?:["'`]|, )cases? ((?:\d+(?:, | and )?)+): /g)].flatMap(
       ([, list = ""]) => (list.match(/\d+/g) ?? []).map(Number),

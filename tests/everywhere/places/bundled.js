@@ -6,7 +6,6 @@ import * as sse from "@sluice/core/sse";
 import * as react from "@sluice/react";
 import * as app from "@sluice/react/app";
 import * as german from "@sluice/react/app/de";
-import * as notifications from "@sluice/react/notifications";
 
 /* A page that imports all entries, and loads all that a chat loads when it needs it: tools, a storage, and retries. */
 
@@ -28,7 +27,7 @@ addEventListener("securitypolicyviolation", ({ violatedDirective, blockedURI }) 
 
 globalThis.page = {
   violations,
-  entries: [core, media, partialJSON, schemas, sse, react, app, german, notifications],
+  entries: [core, media, partialJSON, schemas, sse, react, app, german],
   async send(text) {
     const { outcome, error } = await chat.send(text);
     return { outcome, error: error?.name };

@@ -1,8 +1,6 @@
-import { memoryStorage } from "@sluice/core";
 import {
   GatewayProvider,
   useAsset,
-  useBatch,
   useChatMessage,
   useChatStatus,
   useChatStream,
@@ -13,7 +11,6 @@ import {
   useVideoTasks,
 } from "@sluice/react";
 import { describeError, useAttachments, useConversations, useDraft } from "@sluice/react/app";
-import { useTaskNotifications } from "@sluice/react/notifications";
 import { client } from "./client.js";
 
 /* An app's use of the hooks. */
@@ -56,15 +53,13 @@ function Studio() {
   const { tasks } = useVideoTasks();
   const asset = useAsset({ groupId: "group-1" });
   const upload = useUpload({ use: "reference_video" });
-  const batch = useBatch([], { id: "reefs", storage: memoryStorage() });
-  const { isEnabled } = useTaskNotifications();
   const message = useChatMessage("chat", "message");
   const { baseURL } = useClient();
   return (
     <output title={baseURL}>
       {images.data?.images.map((image) => image.url).join()}
       {video.task?.state === "succeeded" ? video.task.url : video.status}
-      {tasks.map(({ state }) => state).join()} {asset.uri} {upload.progress} {String(isEnabled)} {batch.done}
+      {tasks.map(({ state }) => state).join()} {asset.uri} {upload.progress}
       {message?.content} {useChatStatus("chat")}
     </output>
   );

@@ -8,10 +8,9 @@ import { Button, ProgressBar } from "@/components/sluice/button";
 import { fieldOf, ResolutionChips, ShapeChips, SwitchChips } from "@/components/sluice/form-chips";
 import type { MediaField } from "@/components/sluice/form-fields";
 import { LengthSlider, MoreSettings } from "@/components/sluice/form-settings";
-import { TaskNotifications } from "@/components/sluice/notifications";
 import { videoRequestOf } from "@/components/sluice/video-form";
 import { usualTimeOf } from "@/components/sluice/video-progress";
-import { storage, videoOptions } from "../client.js";
+import { videoOptions } from "../client.js";
 import { WithEstimate } from "../costs.js";
 import { useInspected } from "../inspector/feed.js";
 import { AddMedia } from "../media/add-media.js";
@@ -136,9 +135,6 @@ export function VideosRoom() {
         />
       ) : (
         <>
-          <div className="-mb-2">
-            <TaskNotifications storage={storage} />
-          </div>
           <Drawing prompts={shown.map(({ label = "" }) => label)} />
           <ul
             ref={list}

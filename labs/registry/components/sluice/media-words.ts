@@ -92,19 +92,3 @@ export const videoWords = {
   removeRunning: "It is still being made. You may still pay for it.",
   keep: "Keep",
 };
-
-/** Says how notifications of videos come, or why they don't. */
-export function notificationText(state: {
-  readonly permission: "default" | "granted" | "denied" | "unsupported";
-  readonly isTurningOn: boolean;
-  readonly mode: "page" | "push" | undefined;
-}): string {
-  if (state.permission === "unsupported") return "This browser has no notifications.";
-  if (state.permission === "denied") return "Notifications are blocked. Allow them in your browser.";
-  if (state.isTurningOn) return "Turning on…";
-  if (state.mode === "page") return "Keep this tab open.";
-  return state.mode === "push" ? "You can close this tab." : "";
-}
-
-/** Words of what turns on notifications of videos. */
-export const notificationWords = { enable: "Tell me when it is ready", state: notificationText };

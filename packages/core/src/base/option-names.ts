@@ -20,7 +20,6 @@ const functions = {
   "createVideoTaskStore or useVideoTask": `taskId enabled select storage checkMedia ${task}`,
   "createVideoTaskList or useVideoTasks": `storage ${watch}`,
   "createAssetStore or useAsset": `assetId groupId prepare ${task}`,
-  "createBatch or useBatch": "id storage limit onResult request watch",
   "createUploadStore or useUpload": "storage use headers",
   "a request": `${request} upload label intervalMs deadlineMs pollInBackground presence onPoll
     seenBefore unlessSent stopOnAbort`,
@@ -29,7 +28,6 @@ const functions = {
   useAttachments: "max maxBytes maxSide downscale words",
   useConversations: "storage activeId pageSize titleOf restoreMs",
   useDraft: "storage parse",
-  useTaskNotifications: "worker words storage",
   createEmulator: `apiKeys clock speed durations chat media script fetchMedia onEnd faults origin cors strict keepRequests state`,
 };
 
@@ -38,7 +36,6 @@ const nested: Readonly<Record<string, string>> = {
   timeouts: "headersMs firstChunkMs chunkMs totalMs",
   retry: "limit maxDelayMs",
   request: `${request} upload`,
-  watch: "intervalMs deadlineMs",
   durations: "imageMs videoMs",
 };
 

@@ -113,14 +113,6 @@ export { type ChatFollowOptions, type ChatStream, followChat, streamChat } from 
 export { type ImageToolOptions, imageTool } from "../media-tools/image-tool.js";
 export { type VideoToolOptions, videoTool } from "../media-tools/video-tool.js";
 
-// Batches
-
-export type { BatchItem, BatchItemState, BatchResult } from "../batches/item.js";
-export type { BatchOptions } from "../batches/options.js";
-export type { BatchRequest } from "../batches/request.js";
-export type { Batch, BatchState, BatchUsage } from "../batches/state.js";
-export { createBatch } from "../batches/store.js";
-
 // Stores and storages
 
 export type { DeviceLock, SharedDevices, SyncStatus } from "../storage/devices.js";

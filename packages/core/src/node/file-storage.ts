@@ -16,7 +16,7 @@ import { type Line, openJournal } from "./journal.js";
  * @param path path of the file; its folder must exist. It is created with the first use
  * @example
  * ```ts
- * import { createBatch } from "@sluice/core";
+ * import { createBatch } from "@sluice/batch";
  * import { fileStorage } from "@sluice/core/node";
  *
  * const storage = fileStorage("reefs.jsonl");

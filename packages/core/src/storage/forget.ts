@@ -62,7 +62,6 @@ export async function forgetHere(
       await waitForStorage(systemClock, () => drop(client, storage)).catch((error) =>
         left.push({ storage, error }),
       );
-    dropItems(client);
     for (const open of reopen) if (typeof open === "function") open();
   } finally {
     known.isForgetting = false;
@@ -117,14 +116,4 @@ function browserStorages(): readonly RecordStorage[] {
     ...(localStorage ? [openWebStorage(localStorage)] : []),
     ...(indexedDB ? [openIndexedDBStorage()] : []),
   ];
-}
-
-/** Removes items of `localStorage` that are no records, such as the choice of notifications. */
-function dropItems(client: Scoped): void {
-  try {
-    const names = Object.keys(localStorage).filter((name) => name.startsWith(scoped(client, "sluice/")));
-    for (const name of names) localStorage.removeItem(name);
-  } catch {
-    // there is no such storage, or it is refused
-  }
 }

@@ -1,7 +1,7 @@
 import type { Client } from "../client.js";
 import { requestOnce } from "../transport/request-once.js";
 
-/** Says to a proxy that watches tasks that the user has removed one: its end is not notified, or not any more. */
+/** Tells a proxy that watches tasks that the user has removed a task. The webhook of its end says so. */
 export async function dismissTask(client: Client, path: string): Promise<void> {
   // the request survives the end of the page
   await requestOnce(client, path, { method: "DELETE", keepalive: true }, ({ body }) => body?.cancel());

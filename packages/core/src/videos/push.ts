@@ -5,9 +5,8 @@ import { readBody } from "../transport/read-body.js";
 import { closeExchange, openExchange, type RequestOptions, send } from "../transport/send.js";
 
 /**
- * Yields the snapshots of a task that a proxy pushes, until the connection ends or the page is hidden: a page that is
- * connected counts as one that shows the task, and its user gets no notification. Only the last snapshot shows if the
- * task has ended.
+ * Yields the snapshots of a task that a proxy pushes, until the connection ends or the page is hidden. Only the
+ * last snapshot shows if the task has ended.
  *
  * @param path path of the events
  * @throws the signal's reason; the error that ended the events

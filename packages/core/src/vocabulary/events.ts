@@ -105,7 +105,7 @@ export interface CallIdentity {
 
 /**
  * The request that `headers` of `createClient` is called for. `callId`, `kind` and the others are those of the events of
- * its call; a request beside the calls, such as a dismissal or a push subscription, has only its path.
+ * its call; a request beside the calls, such as a dismissal, has only its path.
  */
 export interface RequestIdentity extends Partial<CallIdentity> {
   /** Path of the request, `/v1/…`; that of a kept answer differs from the path in the events of its call. */
@@ -235,16 +235,6 @@ interface StorageRecovered {
   /** All records of a chat, a list or a draft that could not be written are written now. */
   readonly type: "storage-recovered";
 }
-interface BatchPaused {
-  /** A batch sends nothing for a while: the gateway refuses for now, or can't be reached. */
-  readonly type: "batch-paused";
-  /** Id of the batch. */
-  readonly batchId: string;
-  /** Length of the pause in milliseconds: at most 10 min, also where `Retry-After` is longer. */
-  readonly delayMs: number;
-  /** Reason of the pause. */
-  readonly error: Error;
-}
 interface PlatformLimit {
   /** The browser refuses a feature: this tab works without the other tabs. Emitted once for each feature and client. */
   readonly type: "platform-limit";
@@ -272,6 +262,5 @@ export type ClientEvent =
   | ToolEnd
   | StorageFailure
   | StorageRecovered
-  | BatchPaused
   | PlatformLimit
   | Warning;

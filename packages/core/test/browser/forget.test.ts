@@ -18,7 +18,6 @@ describe("Forgetting a scope in a browser", () => {
       chat.close();
     }
     localStorage.setItem(`${JSON.stringify(["sluice", 1, '"ann"/drafts'])}key`, "{ damaged");
-    localStorage.setItem('"ann"/sluice/notifications/https://gateway.test', "on");
     // another page, which has used no storage yet
     const { client } = clientOf(() => new Response(), { scope: "ann" });
     expect(await client.forget()).toEqual([]);

@@ -71,7 +71,6 @@ export function openCollection(parts: CollectionParts) {
     end,
     current,
     wake: followers.wake,
-    isFollowed: followers.are,
     message: followers.message,
   };
 

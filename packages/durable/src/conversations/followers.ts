@@ -47,7 +47,7 @@ export function openFollowers(state: ObjectState, hasTables: () => boolean) {
   const { sql } = state.storage;
   const readers = openReaders(MOST, BEAT_MS);
   const here = new Set<Follower>();
-  return { follow, pass, tell, wake, end, message, are: () => all().length > 0 };
+  return { follow, pass, tell, wake, end, message };
 
   /** @throws {Refusal} 429 `too_many_readers` */
   function follow(asked: FollowAsked, leases: ReadonlyMap<string, Lease>, request: Request): Response {

@@ -68,7 +68,6 @@ export function openRunning<Env>(parts: RunningParts<Env>) {
         return row && JSON.parse(String(row["value"]));
       },
       room: (bytes) => room(owner, bytes),
-      isFollowed: collection.isFollowed,
       title: () => titleOf(owner),
       write(changes) {
         if (changes.size === 0) return undefined;

@@ -6,7 +6,7 @@ import type { EndedTurn } from "./ended-turn.js";
 /** An end that users are told of: of a video task, or of a turn that ran on the server. */
 export type Ended = EndedTask | EndedTurn;
 
-/** One thing to do after the end of a task or a turn: `webhook(…)`, `webPush(…)`, or one of your own. */
+/** One thing to do after the end of a task or a turn: `webhook(…)`, or one of your own. */
 export interface FollowUp<Env = unknown, Of extends Ended = EndedTask> {
   /** Names it in storage and in the log. Never change it while tasks are watched. */
   readonly name: string;
@@ -19,11 +19,6 @@ export interface FollowUp<Env = unknown, Of extends Ended = EndedTask> {
    * @returns the status of the receiver, for the event `complete`; nothing where the end is reported from elsewhere
    */
   run(ended: Of, env: Env): Promise<Reached | undefined> | Promise<void>;
-  /**
-   * Takes back what `run` has begun, after the user has removed the task: `run` is not called any more. It is repeated
-   * as `run` is. Not called where `run` never was. @default `run` goes on, and finds `ended.isRemoved`
-   */
-  withdraw?(ended: Of, env: Env): Promise<void>;
 }
 
 /** The receiver's answer to a follow-up that succeeded. */
@@ -76,9 +71,8 @@ export function afterEnd<Env = unknown, Of extends Ended = EndedTask>(
   return async (ended, state) => {
     const all = { ...(state.progress as Record<string, Progress> | undefined) };
     for (const name of state.again) if (all[name]?.letter) all[name] = { tries: 0, nextAt: Date.now() };
-    const steps = followUps.flatMap((followUp) => stepOf(followUp, ended, all) ?? []);
-    for (const step of steps) await advance(step, ended, { ...state, all });
-    const open = steps.flatMap(({ name }) => all[name]?.nextAt ?? []);
+    for (const followUp of followUps) await advance(followUp, ended, { ...state, all });
+    const open = followUps.flatMap(({ name }) => all[name]?.nextAt ?? []);
     return open.length > 0 ? Math.min(...open) : undefined;
   };
 }
@@ -89,51 +83,35 @@ export function isDone(progress: unknown, name: string): boolean {
   return known !== undefined && known.nextAt === undefined;
 }
 
-type Step<Env, Of extends Ended> = Pick<FollowUp<Env, Of>, "name" | "kind" | "run">;
-
-/**
- * Returns the work that is left of a follow-up. After the user has removed the task, that is to take back what was
- * begun.
- */
-function stepOf<Env, Of extends Ended>(
-  { name, kind, run, withdraw }: FollowUp<Env, Of>,
-  ended: Of,
-  all: Readonly<Record<string, Progress>>,
-): Step<Env, Of> | undefined {
-  const known = kind && { kind };
-  const isRemoved = "isRemoved" in ended && ended.isRemoved;
-  if (!isRemoved || !withdraw) return { name, ...known, run };
-  return all[name] && { name: `${name}: withdrawal`, ...known, run: withdraw };
-}
-
 type Advancing<Env> = EndProgress<Env> & { readonly all: Record<string, Progress> };
 
-/** Tries a step whose time has come, and keeps its letter where it is given up. */
+/** Tries a follow-up whose time has come, and keeps its letter where it is given up. */
 async function advance<Env, Of extends Ended>(
-  step: Step<Env, Of>,
+  followUp: FollowUp<Env, Of>,
   ended: Of,
   state: Advancing<Env>,
 ): Promise<void> {
   const { all } = state;
-  const { name } = step;
+  const { name } = followUp;
   const { tries, nextAt, letter } = all[name] ?? { tries: 0, nextAt: ended.endedAt };
   if (nextAt === undefined || nextAt > Date.now()) return;
-  if (letter !== "due") await attempt(step, tries, ended, state);
+  if (letter !== "due") await attempt(followUp, tries, ended, state);
   if (all[name]?.letter === "due") await giveUp(name, ended, state);
 }
 
 async function attempt<Env, Of extends Ended>(
-  { name, kind, run }: Step<Env, Of>,
+  followUp: FollowUp<Env, Of>,
   before: number,
   ended: Of,
   { env, all, save, report }: Advancing<Env>,
 ): Promise<void> {
+  const { name, kind } = followUp;
   const pause = PAUSES_MS[before];
   const tries = before + 1;
   // saved first: a try that an eviction cut off counts, and the next one keeps its pause
   all[name] = { tries, nextAt: Date.now() + (pause ?? 0) };
   await save(all);
-  const result = await resultOf(() => run(ended, env));
+  const result = await resultOf(() => followUp.run(ended, env));
   const { failure, upstreamStatus } = result;
   const isOver = pause === undefined || failure?.isRefusal === true;
   const nextAt = Date.now() + (pause ?? 0);
@@ -210,25 +188,17 @@ async function giveUp<Env>(name: string, ended: Ended, state: Advancing<Env>): P
   await save(all);
 }
 
-/** The facts by which a line of the log and an event name a notice. */
-export type NoticeFacts = Pick<JobEvent, "user" | "taskId" | "model" | "requestId">;
-
-/** Returns the facts of an end. */
-export function factsOf(ended: Ended): NoticeFacts {
+/** Returns the facts by which an event names an end. */
+function factsOf(ended: Ended): Pick<JobEvent, "user" | "taskId" | "model" | "requestId"> {
   const { userId, model, requestId } = ended;
   const taskId = "gatewayId" in ended ? ended.gatewayId : undefined;
   return { user: userId, ...(taskId !== undefined && { taskId }), model, requestId };
 }
 
-/** Names a notice in the log, without its user. */
+/** Names a notice in the log, without its user: " (notice 1f…, task t-1, request r-1)". */
 function idsOf(ended: Ended): string {
   const { taskId, requestId } = factsOf(ended);
-  return noticeIds(ended.id, { taskId, requestId });
-}
-
-/** Names a notice in the log: " (notice 1f…, task t-1, request r-1)". */
-export function noticeIds(id: string, { taskId, requestId }: NoticeFacts): string {
-  const ids = { notice: id, task: taskId, request: requestId };
+  const ids = { notice: ended.id, task: taskId, request: requestId };
   const named = Object.entries(ids).flatMap(([name, value]) => (value ? `${name} ${value}` : []));
   return ` (${named.join(", ")})`;
 }

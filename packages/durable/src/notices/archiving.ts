@@ -7,7 +7,7 @@ import type { FollowUp } from "./after-end.js";
  *
  * @example
  * ```ts
- * export const VideoWatch = videoWatch<Env>({ ...gateway, onEnd: afterEnd([archiving(files), push]) });
+ * export const VideoWatch = videoWatch<Env>({ ...gateway, onEnd: afterEnd([archiving(files)]) });
  * ```
  */
 export function archiving<Env = unknown>(files: Pick<MediaStore<Env>, "archiveTask">): FollowUp<Env> {

@@ -45,8 +45,7 @@ export async function keepLetter(namespace: ObjectNamespace, letter: KeptLetter)
 /** The parts of the object that its class decides. */
 interface LettersParts {
   readonly namespace: () => ObjectNamespace | undefined;
-  /** Kind of the events about letters that make room. */
-  readonly kind: JobEvent["kind"];
+  /** Reports a letter that makes room for a newer one. */
   report(event: JobEvent): void;
 }
 
@@ -54,7 +53,7 @@ interface LettersParts {
 export function withDeadLetters(
   object: DurableObjectHandlers,
   { storage }: ObjectState,
-  { namespace, kind, report }: LettersParts,
+  { namespace, report }: LettersParts,
 ): DurableObjectHandlers {
   const { sql } = storage;
   const rows = openDeadLetterRows({ sql, deleteAll: () => storage.deleteAll() });
@@ -93,7 +92,7 @@ export function withDeadLetters(
   function drop({ id, user, taskId, model, requestId, attempts }: PlacedLetter): void {
     const code = "dead_letters_full";
     logError(`deadLetters: ${id} makes room for a newer one, and can't be sent again`);
-    report({ kind, id, outcome: "dropped", code, user, taskId, model, requestId, attempts });
+    report({ kind: "webhook", id, outcome: "dropped", code, user, taskId, model, requestId, attempts });
   }
 
   function listAfter(after: number) {

@@ -1,11 +1,11 @@
 import type { ObjectStorage } from "../objects/object.js";
 import { createTables, type TableSteps } from "../objects/tables.js";
 
-/** A webhook or a push that was given up. */
+/** A notice that was given up. */
 export interface DeadLetter {
   /** Of the notice and its receiver: the same each time that the notice is given up. */
   readonly id: string;
-  /** The follow-up: `webhook` or `webPush`. */
+  /** The follow-up: `webhook`, or one of your own. */
   readonly name: string;
   /** The id that `authenticate` returned. */
   readonly user: string;
@@ -15,7 +15,7 @@ export interface DeadLetter {
   /** The `x-request-id` of the create. */
   readonly requestId?: string | undefined;
   readonly attempts: number;
-  /** The last status of the app or the push service; absent where none answered. */
+  /** The last status of the receiver; absent where none answered. */
   readonly upstreamStatus?: number | undefined;
   /** Time at which it was given up, in milliseconds since 1970. */
   readonly at: number;

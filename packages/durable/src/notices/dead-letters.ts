@@ -12,15 +12,6 @@ export interface DeadLetterList {
   readonly cursor?: string;
 }
 
-/** Options of {@link deadLetters}. */
-export interface DeadLettersOptions {
-  /**
-   * The first part of the paths of an operator: two lists in one `admin(…)` need two. Small letters, digits and hyphens.
-   * @default "letters"
-   */
-  readonly name?: string;
-}
-
 /**
  * Access to dead letters, for an operator. As a part of `admin(…)` it has the operations `letters/list`, `letters/resend`
  * with an `id`, and `letters/resend-all` with `since`.
@@ -44,11 +35,10 @@ export interface DeadLetters<Env = unknown> extends OperatorPart<Env> {
 }
 
 /**
- * Opens the webhooks, or the pushes, that were given up. They are kept for 7 days, at most 10,000 of a namespace: the
+ * Opens the notices that were given up. They are kept for 7 days, at most 10,000 of a namespace: the
  * oldest one makes room, with an event. A letter names its task and its user, and has no body and no address.
  *
- * @param namespace the binding of `videoWatch`, with its option `namespace`; or that of `webPush`
- * @throws {TypeError} for a name that is no part of a path, from `admin(…)`
+ * @param namespace the binding of `videoWatch`, with its option `namespace`
  * @example
  * ```ts
  * const letters = deadLetters<Env>((env) => env.VIDEO_WATCH);
@@ -57,7 +47,6 @@ export interface DeadLetters<Env = unknown> extends OperatorPart<Env> {
  */
 export function deadLetters<Env = unknown>(
   namespace: (env: Env) => ObjectNamespace | undefined,
-  { name = "letters" }: DeadLettersOptions = {},
 ): DeadLetters<Env> {
   const bound = (env: Env) => readBinding("deadLetters", namespace, env);
   const ask = async (env: Env, request: LettersRequest) => askLetters(await bound(env), request);
@@ -73,21 +62,22 @@ export function deadLetters<Env = unknown>(
       await ask(env, { do: "resendAll", since });
     },
   };
-  return { ...letters, operations: operationsOf(name, letters) };
+  return { ...letters, operations: operationsOf(letters) };
 }
 
-function operationsOf<Env>(
-  name: string,
-  { listDeadLetters, resend, resendAll }: DeadLetters<Env>,
-): readonly Operation<Env>[] {
+function operationsOf<Env>({
+  listDeadLetters,
+  resend,
+  resendAll,
+}: DeadLetters<Env>): readonly Operation<Env>[] {
   return [
-    { name: `${name}/list`, run: (env, asked) => listDeadLetters(env, { cursor: cursorIn(asked) }) },
+    { name: "letters/list", run: (env, asked) => listDeadLetters(env, { cursor: cursorIn(asked) }) },
     {
-      name: `${name}/resend`,
+      name: "letters/resend",
       run: async (env, asked) => ({ resent: await resend(env, textIn(asked, "id")) }),
     },
     {
-      name: `${name}/resend-all`,
+      name: "letters/resend-all",
       run: (env, asked) => resendAll(env, { since: timeIn(asked, "since") }),
     },
   ];

@@ -21,8 +21,6 @@ export interface EndedTurn {
   readonly text?: string | undefined;
   /** Unix milliseconds. */
   readonly endedAt: number;
-  /** True where a device followed the conversation at the end: its page was shown within the last minute. */
-  readonly isShown: boolean;
   /** The `x-request-id` of the request that began the turn. */
   readonly requestId?: string | undefined;
 }

@@ -20,8 +20,6 @@ export interface Readers {
   open(next: () => Next, signal: AbortSignal, left?: () => void): Response;
   /** Makes each waiting reader call `next` again. */
   wake(): void;
-  /** Writes to each reader that waits, and returns the number of those that are still there a second later. */
-  probe(): Promise<number>;
   /** Ends all streams as they are. */
   close(): void;
 }
@@ -32,7 +30,6 @@ export type Next = Uint8Array | "wait" | "end";
 interface Reader {
   wake(): void;
   beat(): void;
-  probe(): void;
   end(): void;
   left?: (() => void) | undefined;
 }
@@ -41,8 +38,6 @@ interface Reader {
 const BEAT_MS = 25_000;
 /** The most of one write, which a client has to take within two beats. */
 const WRITE_BYTES = 64 * 1024;
-/** Time in which a write to a client that has left fails, in milliseconds. */
-const PROBE_MS = 1_000;
 const COMMENT = new TextEncoder().encode(":\n\n");
 
 /**
@@ -67,11 +62,6 @@ export function openReaders(most: number, beatMs = BEAT_MS): Readers {
     hold,
     open,
     wake: () => all("wake"),
-    async probe() {
-      all("probe");
-      await new Promise((resolve) => setTimeout(resolve, PROBE_MS));
-      return readers.size;
-    },
     close: () => all("end"),
   };
 
@@ -80,7 +70,7 @@ export function openReaders(most: number, beatMs = BEAT_MS): Readers {
   }
 
   function hold(signal: AbortSignal): () => void {
-    const reader: Reader = { wake() {}, beat() {}, probe() {}, end: () => void remove(reader) };
+    const reader: Reader = { wake() {}, beat() {}, end: () => void remove(reader) };
     add(reader, signal);
     return reader.end;
   }
@@ -94,7 +84,7 @@ export function openReaders(most: number, beatMs = BEAT_MS): Readers {
     let isWriting = false;
     /** Beats since the client has taken something. */
     let beats = 0;
-    const reader: Reader = { wake, beat, probe, end, left };
+    const reader: Reader = { wake, beat, end, left };
     add(reader, signal);
     goOn();
     return new Response(readable, { headers: { "content-type": "text/event-stream" } });
@@ -120,15 +110,11 @@ export function openReaders(most: number, beatMs = BEAT_MS): Readers {
       writer.write(bytes).then(goOn, () => remove(reader));
     }
 
-    function probe(): void {
-      if (!isWriting) send(COMMENT);
-    }
-
-    /** Ends a reader that has taken nothing for two beats. */
+    /** Writes to a reader that waits, and ends a reader that has taken nothing for two beats. */
     function beat(): void {
       beats += 1;
-      if (isWriting && beats > 1) end();
-      else probe();
+      if (!isWriting) send(COMMENT);
+      else if (beats > 1) end();
     }
 
     function end(): void {

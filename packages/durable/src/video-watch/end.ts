@@ -24,8 +24,6 @@ export interface EndedTask {
   readonly task: unknown;
   /** Unix milliseconds. */
   readonly endedAt: number;
-  /** True where a page that showed the task received its end. */
-  readonly isShown: boolean;
   /** True after the user has removed the task. */
   readonly isRemoved: boolean;
   /** The `x-request-id` of the create. */
@@ -79,7 +77,6 @@ export async function endedTask(known: WatchedTask, created: CreatedTask, end: T
   const { userId, sentId, model, requestId } = created;
   const task: unknown = envelope === undefined ? null : JSON.parse(named(known, envelope, sentId));
   const state = endStateOf(known, end);
-  const { at: endedAt, isShown } = end;
   return {
     id: (await hashOf(`end\n${userId}\n${id}\n${state}`)).slice(0, 32),
     taskId: sentId,
@@ -88,8 +85,7 @@ export async function endedTask(known: WatchedTask, created: CreatedTask, end: T
     model,
     state,
     task,
-    endedAt,
-    isShown,
+    endedAt: end.at,
     isRemoved,
     requestId,
   };

@@ -47,14 +47,9 @@ export function openOrders(
     return Response.json(watch.task ? exportedTask(watch.task) : null);
   }
 
-  /** The watch goes on for the operator's sake. After its end, the alarm takes back what the user was to be told. */
+  /** Notes that the user has removed the task. The watch goes on for the operator's sake. */
   async function remove(): Promise<Response> {
-    if (watch.task && !watch.task.isRemoved) {
-      const told = watch.task.told && { ...watch.task.told, isDone: false };
-      const removed = { ...watch.task, isRemoved: true, isDone: false, ...(told && { told }) };
-      if (removed.end && onEnd && removed.created) await watch.wakeAndStore(Date.now(), removed);
-      else await watch.store(removed);
-    }
+    if (watch.task && !watch.task.isRemoved) await watch.store({ ...watch.task, isRemoved: true });
     return new Response(null, { status: 204 });
   }
 

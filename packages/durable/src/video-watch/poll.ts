@@ -5,7 +5,7 @@ import type { openReaders } from "../objects/readers.js";
 import { outcomeOf } from "./end.js";
 import type { WatchParts } from "./parts.js";
 import type { WatchState } from "./state.js";
-import { afterAnswer, isToldBefore, soonestPoll, type TaskEnd, type WatchedTask } from "./task.js";
+import { afterAnswer, isToldBefore, soonestPoll, type WatchedTask } from "./task.js";
 
 /** Time for which an end is kept: of a task that was watched from its create, and of others. */
 export const CREATED_KEPT_MS = 7 * 24 * 60 * 60_000;
@@ -36,22 +36,13 @@ export function openPolling(
     // stored first: after an eviction in between, the poll counts
     await watch.store({ ...watch.task, askedAt: Date.now(), polls: watch.task.polls + 1 });
     const { startedAt } = watch.task;
-    const isErased = () => watch.task?.startedAt !== startedAt;
     const answer = await poll(watch.task.id);
-    if (!watch.task || isErased()) return;
+    if (watch.task?.startedAt !== startedAt) return; // erased meanwhile
     const now = Date.now();
     const current = readers.count > 0 ? { ...watch.task, lastReaderAt: now } : watch.task;
     const keepMs = rememberMs ?? (watch.task.created ? CREATED_KEPT_MS : KEPT_MS);
     const next = afterAnswer(current, answer, { now, keepMs, intervalMs, random: Math.random() });
-    const shown = next.end ? await withShown(next, next.end) : next;
-    if (!isErased()) await keep(shown);
-  }
-
-  /** Notes if a page is about to receive the end. A tab that has gone is noticed by writing to it. */
-  async function withShown(next: WatchedTask, end: TaskEnd): Promise<WatchedTask> {
-    const isAsked = onEnd !== undefined && next.created !== undefined && readers.count > 0;
-    const isShown = isAsked && (await readers.probe()) > 0;
-    return { ...next, ...(watch.task?.isRemoved && { isRemoved: true }), end: { ...end, isShown } };
+    await keep(next);
   }
 
   /** Stores before it sends, so that no event number is used twice. */

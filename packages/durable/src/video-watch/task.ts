@@ -19,7 +19,7 @@ export interface WatchedTask {
   readonly created?: CreatedTask;
   /** True where two polls are never less than the interval apart. */
   readonly isSteady: boolean;
-  /** True after its user has removed the task: the user is not notified of its end. */
+  /** True after its user has removed the task: its webhook says so. */
   readonly isRemoved?: boolean;
   readonly startedAt: number;
   /** Time at which there was last a reader. */
@@ -67,8 +67,6 @@ export interface TaskEnd {
   readonly at: number;
   /** Time at which the end is forgotten. */
   readonly keepUntil: number;
-  /** True where a page with this task in view received the end. */
-  readonly isShown: boolean;
 }
 
 /** A task that was seen when it was created. */
@@ -270,7 +268,7 @@ export function isToldBefore({ end, told, ...task }: WatchedTask): boolean {
 
 function over(task: WatchedTask, { now, keepMs }: Moment, failure?: FailedAnswer): WatchedTask {
   const keepUntil = now + (failure && !task.created ? ERROR_KEPT_MS : keepMs);
-  const reached = { at: now, keepUntil, isShown: false };
+  const reached = { at: now, keepUntil };
   const end = failure ? { ...reached, error: failure.error, status: failure.status } : reached;
   const over = { ...task, end, nextAt: keepUntil };
   // the work after the same end goes on where it was

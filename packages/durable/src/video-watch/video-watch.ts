@@ -24,8 +24,7 @@ export interface VideoWatchOptions<Env = unknown> extends GatewayOptions<Env> {
    */
   readonly rememberMs?: number;
   /**
-   * Work after the end of a task that was watched from its create: `afterEnd(…)` tells the app and its
-   * users.
+   * Work after the end of a task that was watched from its create: `afterEnd(…)` tells the app.
    * @default none
    */
   readonly onEnd?: EndHandler<Env>;
@@ -36,8 +35,8 @@ export interface VideoWatchOptions<Env = unknown> extends GatewayOptions<Env> {
   readonly namespace?: (env: Env) => ObjectNamespace | undefined;
   /**
    * Receives an event of kind `watch` at the end of each watch, and the events of notices: each failed attempt and the
-   * end of a webhook, and those of a push until `webPush` has taken it over. An event comes once, after its cause was
-   * stored; where the object is lost right then, it does not come.
+   * end of a webhook. An event comes once, after its cause was stored; where the object is lost right then, it does not
+   * come.
    * @default none
    */
   readonly onEvent?: OnJobEvent<Env>;
@@ -75,7 +74,7 @@ export function videoWatch<Env = unknown>(options: VideoWatchOptions<Env>): Dura
         (async (letter) => keepLetter(await readBinding("videoWatch: namespace", namespace, env), letter)),
       report,
     };
-    const letters = { namespace: () => namespace?.(env), kind: "webhook", report } as const;
+    const letters = { namespace: () => namespace?.(env), report };
     return withUserIndex(state, () => withDeadLetters(openVideoWatch(state, parts), state, letters));
   });
 }

@@ -28,9 +28,8 @@ export function openEndWork(
       // erased meanwhile
       if (!watch.task?.end) return;
       const { again, ...rest } = watch.task;
-      const isNews = (watch.task.isRemoved && !known.isRemoved) || (again && again !== known.again);
-      // removed, or wanted again meanwhile
-      if (isNews) return storage.setAlarm(Date.now());
+      // wanted again meanwhile
+      if (again && again !== known.again) return storage.setAlarm(Date.now());
       // a handler that saves nothing has seen it all the same
       if (again || nextAt === undefined) await watch.store({ ...rest, isDone: nextAt === undefined });
       if (nextAt !== undefined) return storage.setAlarm(nextAt);

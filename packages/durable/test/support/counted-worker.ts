@@ -10,7 +10,6 @@ import {
   videoWatch,
   webhook,
 } from "@sluice/durable";
-import { webPush } from "@sluice/durable/push";
 import type { ProxyOptions } from "@sluice/worker-proxy";
 import { KEY } from "../../../worker-proxy/test/support/key.js";
 import { count, counted, countedBucket } from "./counted.js";
@@ -19,11 +18,10 @@ import { gateway } from "./durable-gateway.js";
 export interface CountedEnv {
   readonly COUNTED_WATCH: ObjectNamespace;
   readonly COUNTED_INDEX: ObjectNamespace;
-  readonly COUNTED_PUSH: ObjectNamespace;
   readonly COUNTED_MEDIA: MediaBucket;
 }
 
-/** Everything outside: the gateway, hosts of files, the app and push services. */
+/** Everything outside: the gateway, hosts of files and the app. */
 const outside = async (request: Request): Promise<Response> => {
   count("outside");
   return gateway.answer(request);
@@ -42,22 +40,9 @@ const hook = webhook<CountedEnv>({
   secret: () => `whsec_${btoa("a secret of the app, 32 and more")}`,
   fetch: outside,
 });
-/** Any keys: nothing here decrypts. */
-const vapid = {
-  publicKey: "BP4z9KsN6nGRTbVYI_c7VJSPQTBtkgcy27mlmlMoZIIgDll6e3vCYLocInmYWAmS6TlzAC8wEqKK6PBru3jl7A8",
-  privateKey: "yfWPiYE-n46HLnH0KqZOF1fJJU3MYrct3AELtAQ-oRw",
-  subject: "mailto:ops@app.example",
-};
-export const push = webPush<CountedEnv>({
-  subscriptions: (env) => env.COUNTED_PUSH,
-  vapid: () => vapid,
-  fetch: outside,
-});
-
 export const CountedIndex = counted(mediaIndex<CountedEnv>(media));
-export const CountedPush = counted(push.PushSubscriptions);
 export const CountedWatch = counted(
-  videoWatch<CountedEnv>({ ...way, onEnd: afterEnd([archiving(files), hook, push]) }),
+  videoWatch<CountedEnv>({ ...way, onEnd: afterEnd([archiving(files), hook]) }),
 );
 
 export const options: ProxyOptions<CountedEnv> = {
@@ -68,7 +53,7 @@ export const options: ProxyOptions<CountedEnv> = {
   routes: ["videos"],
   media: "any",
   secret: () => "a secret of the proxy's own, 32 and more",
-  extensions: [videoEvents<CountedEnv>((env) => env.COUNTED_WATCH, { startOn: "create" }), push],
+  extensions: [videoEvents<CountedEnv>((env) => env.COUNTED_WATCH, { startOn: "create" })],
 };
 /** A proxy with all that costs, as the guides set it up. */
 export const proxy = files.proxy(options);

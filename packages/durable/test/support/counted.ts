@@ -18,7 +18,7 @@ export interface Used {
   classA: number;
   classB: number;
   deleted: number;
-  /** Requests to the gateway, to hosts of files, to the app and to push services. */
+  /** Requests to the gateway, to hosts of files and to the app. */
   outside: number;
 }
 

@@ -1,6 +1,5 @@
 import { Webhook } from "standardwebhooks";
 import { type Recorded, startUpstream } from "../../../worker-proxy/test/support/upstream.js";
-import { newVAPID, startPushService } from "./push-service.js";
 import { host, startDurableProxy } from "./workerd.js";
 
 export const WEBHOOK_SECRET = `whsec_${Buffer.from("a secret of the app, 32 and more").toString("base64")}`;
@@ -15,14 +14,13 @@ export const readWebhook = (request: Recorded): unknown =>
   new Webhook(WEBHOOK_SECRET).verify(request.body, headersOf(request));
 
 /**
- * The proxy in a real workerd, with a gateway, an app and a push service on sockets.
+ * The proxy in a real workerd, with a gateway and an app on sockets.
  *
  * @param speed Number of milliseconds that pass in one for objects in workerd. A watch polls after 5 s, and then every 15 s.
  */
 export async function startNotifyingProxy({ speed = 1 } = {}) {
   const clockSpeed = host === "workerd" ? speed : 1;
-  const { publicKey, privateKey } = newVAPID();
-  const [app, push] = [await startUpstream(), await startPushService(publicKey)];
+  const app = await startUpstream();
   app.answers((response) => void response.writeHead(204).end());
   const proxy = await startDurableProxy({
     fixture: "durable/test/fixture/notify-worker.ts",
@@ -31,11 +29,8 @@ export async function startNotifyingProxy({ speed = 1 } = {}) {
       WEBHOOK_SECRET,
       CLOCK_SPEED: String(clockSpeed),
       CLOCK_START: String(Date.now()),
-      PUSH_SERVICE: push.url,
-      VAPID_PUBLIC_KEY: publicKey,
-      VAPID_PRIVATE_KEY: privateKey,
     },
-    objects: { VIDEO_WATCH: "VideoWatch", PUSH_SUBSCRIPTIONS: "PushSubscriptions" },
+    objects: { VIDEO_WATCH: "VideoWatch" },
   });
   const as = (user: string, init: RequestInit = {}) => ({ ...init, headers: { authorization: user } });
   const json = { "content-type": "application/json" };
@@ -58,11 +53,8 @@ export async function startNotifyingProxy({ speed = 1 } = {}) {
   return {
     ...proxy,
     app,
-    push,
     polls,
     clockSpeed,
-    publicKey,
-    secrets: [WEBHOOK_SECRET, privateKey],
     /** The gateway answers polls with this status from now on. Before, it answers none. */
     taskIs: (next: string) => {
       settle(next);
@@ -70,12 +62,6 @@ export async function startNotifyingProxy({ speed = 1 } = {}) {
     },
     ask: (path: string, { user = "ann", ...init }: RequestInit & { user?: string } = {}) =>
       proxy.ask(path, as(user, init)),
-    subscribe: (target: object, user = "ann") =>
-      proxy.ask("/v1/notifications", {
-        method: "POST",
-        body: JSON.stringify(target),
-        headers: { authorization: user },
-      }),
     /** The path of a new task. */
     async create(user = "ann") {
       const body = JSON.stringify({ model: "beta3.0-video", input: { prompt: "a bird" } });
@@ -90,7 +76,6 @@ export async function startNotifyingProxy({ speed = 1 } = {}) {
     async close() {
       await proxy.close();
       app.close();
-      push.close();
     },
   };
 }

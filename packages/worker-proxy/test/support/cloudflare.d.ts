@@ -22,8 +22,6 @@ declare module "cloudflare:workers" {
     readonly COUNTED_WATCH: TestNamespace;
     readonly COUNTED_INDEX: TestNamespace;
     readonly NOTICE_WATCH: TestNamespace;
-    readonly NOTICE_PUSH: TestNamespace;
-    readonly COUNTED_PUSH: TestNamespace;
     readonly CONVERSATIONS: TestNamespace;
     readonly RUN_CONVERSATIONS: TestNamespace;
     readonly COUNTED_MEDIA: object;

@@ -26,7 +26,7 @@ export function openNotices<Env>(place: RunPlace<Env>, setup: RunnerSetup<Env>) 
     const { id: turnId, user, tip: messageId, requestId } = turn;
     const { model } = setup;
     const facts = { turnId, conversation, messageId, userId: user.id, model, outcome, code };
-    const ended: KeptEnd = { ...facts, endedAt: Date.now(), isShown: place.isFollowed(), requestId };
+    const ended: KeptEnd = { ...facts, endedAt: Date.now(), requestId };
     if (rows.count() >= MOST) return report(ended, "too_many_notices");
     rows.add(ended);
     place.wakeBy(Date.now());

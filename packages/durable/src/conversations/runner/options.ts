@@ -5,7 +5,7 @@ import type { EndedTurn } from "../../notices/ended-turn.js";
 
 /** Notices of the end of turns. */
 export interface RunNotices<Env = unknown> {
-  /** The ways in which each end is told: `webhook(…)`, `webPush(…)`, or one of your own, each with a name of its own. */
+  /** The ways in which each end is told: `webhook(…)`, or one of your own, each with a name of its own. */
   readonly send: readonly FollowUp<Env, EndedTurn>[];
   /** True if notices have the name that the conversation has in the user's list. @default false */
   readonly title?: boolean | undefined;
@@ -118,8 +118,7 @@ export function checkedRunner<Env>(options: RunnerOptions<Env>): RunnerSetup<Env
   if (typeof options.model !== "string" || options.model === "")
     throw new TypeError('model: give the model that answers, "delta-5.3"');
   const { secrets = namedSecrets, notices } = options;
-  if (notices && !Array.isArray(notices.send))
-    throw new TypeError("notices.send: give a list, [webhook(…), webPush(…)]");
+  if (notices && !Array.isArray(notices.send)) throw new TypeError("notices.send: give a list, [webhook(…)]");
   return {
     ...options,
     ...numbersIn(options, RANGES),

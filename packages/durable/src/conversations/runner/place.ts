@@ -21,8 +21,6 @@ export interface RunPlace<Env = unknown> {
   write(changes: Changes): string | undefined;
   /** Passes records to those who follow, and keeps none. */
   pass(changes: Changes): void;
-  /** True while a device follows the conversation. */
-  isFollowed(): boolean;
   /** Returns the name of the conversation in the user's list. Rejects where the list can't be reached. */
   title(): Promise<string | undefined>;
   /** Has `alarm` called by then, in Unix milliseconds. */

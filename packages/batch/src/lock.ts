@@ -1,0 +1,34 @@
+import type { Client, RecordStorage } from "@sluice/core";
+import { isLocked, scoped, withLock } from "@sluice/core/internal";
+import type { Write } from "./ledger.js";
+
+/** Time between two attempts at a lock of a storage, in milliseconds. */
+const AGAIN_MS = 1000;
+
+/**
+ * Runs `act` while no other tab or process runs the batch: under a lock of its storage, or a Web Lock where the storage has
+ * none. `onBusy` is called when it has to wait.
+ *
+ * @throws the signal's reason while it waits; the error of `act` and of the storage
+ */
+export async function whileAlone(
+  client: Client,
+  storage: RecordStorage,
+  name: string,
+  signal: AbortSignal,
+  onBusy: () => void,
+  act: (write: Write) => Promise<void>,
+): Promise<void> {
+  if (!storage.lock) {
+    const lock = scoped(client, `sluice/${name}`);
+    if (await isLocked(client, lock)) onBusy();
+    return withLock(client, lock, signal, () => act(storage.write));
+  }
+  for (;;) {
+    signal.throwIfAborted();
+    const lock = await storage.lock(name);
+    if (lock) return act(lock.write).finally(lock.release);
+    onBusy();
+    await client.clock.sleep(AGAIN_MS, signal);
+  }
+}

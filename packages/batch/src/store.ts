@@ -1,0 +1,246 @@
+import { type Client, ConfigurationError } from "@sluice/core";
+import {
+  asError,
+  assertClient,
+  createStore,
+  onForget,
+  readerOf,
+  reportStorageFailure,
+  storageOf,
+} from "@sluice/core/internal";
+import { type Decision, decideOn, givenUp, sentAgain } from "./decisions.js";
+import { createItemLists } from "./item-lists.js";
+import { assertSameRequests, createLedger, itemOf, type Ledger, type Write } from "./ledger.js";
+import { whileAlone } from "./lock.js";
+import type { BatchOptions } from "./options.js";
+import type { Pace } from "./pace.js";
+import { type BatchRequest, listedOf } from "./request.js";
+import { contextOf, startWork, type Work } from "./run.js";
+import type { Batch, BatchState, BatchStatus } from "./state.js";
+
+/** Shortest time between two notifications of progress, in milliseconds. */
+const THROTTLE_MS = 50;
+
+/** A call of `run`. */
+interface Run {
+  readonly ended: Promise<BatchState>;
+  /** Ends what the gateway does not have yet. */
+  readonly stop: AbortController;
+  /** Ends everything. */
+  readonly forget: AbortController;
+  pace?: Pace;
+  work?: Work;
+}
+
+/**
+ * Creates a batch: many images, videos and chats, a few at a time, each sent once. A ledger in `storage` has a record of
+ * each request before it is sent, so that a run that was killed goes on: what is done is not sent again, videos are
+ * polled on, and a request whose end nobody knows is set aside as `unknown`. Behind a proxy that offers `once` it is sent
+ * again under its key, and paid once.
+ *
+ * Nothing is sent before `run`. Two tabs or processes with the same `id` and storage take turns.
+ *
+ * @param requests the list, or a function that returns it and is called by each `run`
+ * @param options the options, or a function that returns them and is called at each use; `id` and `storage` stay
+ * @throws {ConfigurationError} for a list with an id twice or a request without a kind, and for an option that can't work
+ * @example
+ * ```ts
+ * const prompts = ["A reef at dawn", "A reef at noon"];
+ * const batch = createBatch(
+ *   client,
+ *   prompts.map((prompt) => ({ id: prompt, image: { model: "gamma-image-5-0-260128", prompt } })),
+ *   { id: "reefs", storage: indexedDBStorage(), limit: 8, onResult: ({ id, result }) => show(id, result) },
+ * );
+ * const { done, failed, unknown, error } = await batch.run();
+ * ```
+ */
+export function createBatch(
+  client: Client,
+  requests: readonly BatchRequest[] | (() => readonly BatchRequest[]),
+  options: BatchOptions | (() => BatchOptions),
+): Batch {
+  assertClient(client);
+  const readOptions = readerOf(options);
+  const { id, storage: given } = checkedOptions(readOptions());
+  const readList = () => listedOf(typeof requests === "function" ? requests() : requests);
+  const readLedger = () => ledger.read(readList());
+  readList();
+  const storage = storageOf(client, given);
+  const collection = `batches/${id}`;
+  const ledger = createLedger(client, storage, collection, changed);
+  let status: BatchStatus = "idle";
+  let error: Error | undefined;
+  let run: Run | undefined;
+  let users = 0;
+  let release: () => void = () => {};
+  const items = createItemLists(ledger);
+  const store = createStore<BatchState>(() => snapshotOf(ledger, status, error, run?.pace), {
+    clock: client.clock,
+    throttleMs: THROTTLE_MS,
+    onUse() {
+      use();
+      if (!run) readLedger().catch((cause) => reportStorageFailure(client, cause));
+      return unuse;
+    },
+  });
+
+  return {
+    getSnapshot: store.getSnapshot,
+    subscribe: store.subscribe,
+    run: start,
+    stop,
+    retry: (...ids) => decide(ids, sentAgain),
+    accept: (...ids) => decide(ids, givenUp),
+    item(id) {
+      const entry = ledger.entries.get(id);
+      return entry && itemOf(entry);
+    },
+    items: items.in,
+  };
+
+  function start(): Promise<BatchState> {
+    if (run && !run.stop.signal.aborted) return run.ended;
+    const before = run?.ended;
+    const stop = new AbortController();
+    const forget = new AbortController();
+    error = undefined;
+    status = "running";
+    const ended = Promise.resolve(before).then(() => runNow(started));
+    const started: Run = { ended, stop, forget };
+    run = started;
+    shown();
+    return ended;
+  }
+
+  /** Runs alone, from a fresh read of the ledger. Never rejects. */
+  async function runNow(started: Run): Promise<BatchState> {
+    const { stop, forget } = started;
+    use();
+    const busy = () => {
+      if (status === "elsewhere") return;
+      show("elsewhere");
+      readLedger().catch((cause) => fail(started, cause));
+    };
+    try {
+      await whileAlone(client, storage, collection, stop.signal, busy, (write) => underLock(started, write));
+    } catch (cause) {
+      if (cause !== stop.signal.reason && cause !== forget.signal.reason) fail(started, cause);
+    }
+    if (run === started) {
+      run = undefined;
+      if (error) status = "error";
+      else status = stop.signal.aborted ? "stopped" : "ended";
+    }
+    unuse();
+    shown();
+    return store.getSnapshot();
+  }
+
+  async function underLock(started: Run, write: Write): Promise<void> {
+    // the last one that had the lock may have written meanwhile
+    await readLedger();
+    assertSameRequests(ledger.entries.values());
+    await ledger.saveRest(write);
+    show("running");
+    const onPace = () => {
+      shown();
+      started.work?.wake();
+    };
+    const context = contextOf(client, readOptions, { ledger, write, ...signalsOf(started) }, onPace);
+    started.pace = context.pace;
+    started.work = startWork(context, (cause) => fail(started, cause));
+    started.work.wake();
+    await started.work.ended;
+  }
+
+  function fail(failed: Run, cause: unknown): void {
+    if (run === failed) error ??= asError(cause);
+    failed.stop.abort(null);
+    shown();
+  }
+
+  function stop(): void {
+    if (!run || run.stop.signal.aborted) return;
+    run.stop.abort(null);
+    show("stopping");
+  }
+
+  async function decide(ids: readonly string[], decision: Decision): Promise<void> {
+    if (ledger.entries.size === 0) await readLedger();
+    for (const entry of await decideOn(ledger, ids, decision)) run?.work?.add(entry);
+    run?.work?.wake();
+  }
+
+  function use(): void {
+    users += 1;
+    if (users > 1) return;
+    const stopWatching = storage.watch(collection, (records) => {
+      for (const entry of ledger.adopt(records, run?.work !== undefined)) run?.work?.add(entry);
+      run?.work?.wake();
+    });
+    const leave = onForget(client, () => {
+      run?.forget.abort(null);
+      run?.stop.abort(null);
+      ledger.forget();
+    });
+    release = () => {
+      stopWatching();
+      leave();
+    };
+  }
+
+  function unuse(): void {
+    users -= 1;
+    if (users === 0) release();
+  }
+
+  function show(next: BatchStatus): void {
+    status = next;
+    shown();
+  }
+
+  /** Publishes at once: all but progress. */
+  function shown(): void {
+    items.changed();
+    store.flush();
+  }
+
+  function changed(): void {
+    items.changed();
+    store.changed();
+  }
+}
+
+function snapshotOf(
+  { entries, counts, usage }: Ledger,
+  status: BatchStatus,
+  error: Error | undefined,
+  pace: Pace | undefined,
+): BatchState {
+  const isPaused = status === "running" && pace?.pause !== undefined;
+  return {
+    status: isPaused ? "paused" : status,
+    total: entries.size,
+    ...counts,
+    usage,
+    width: pace?.width ?? 0,
+    pausedUntil: pace?.pause?.until,
+    error: error ?? pace?.pause?.error,
+  };
+}
+
+function signalsOf({ stop, forget }: Run) {
+  return { stopped: stop.signal, forgotten: forget.signal };
+}
+
+function checkedOptions(options: BatchOptions): BatchOptions {
+  const { id, storage, limit = 1 } = options;
+  const fail = (message: string) => {
+    throw new ConfigurationError(message);
+  };
+  if (typeof id !== "string" || id === "") fail('id: is missing: give the batch a name, { id: "reefs" }');
+  if (typeof storage?.read !== "function")
+    fail("storage: is missing: give indexedDBStorage(), or fileStorage(path) of @sluice/core/node");
+  if (!(Number.isInteger(limit) && limit > 0)) fail(`limit: must be a whole number from 1 up, got ${limit}`);
+  return options;
+}

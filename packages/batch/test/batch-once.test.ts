@@ -1,0 +1,237 @@
+import type { BatchRequest } from "@sluice/batch";
+import { memoryStorage, type RecordStorage } from "@sluice/core";
+import { afterEach, describe, expect, test, vi } from "vitest";
+import { DONE, frame, streamAnswer } from "../../core/test/support/gateway.js";
+import { openOnce } from "../../core/test/support/once.js";
+import { opened, picture, promptOf, reefs, refusal } from "./support/batches.js";
+
+type Network = (request: Request) => Promise<Response>;
+/** The place of a crash: before or after the nth write of the process, or after its nth answer. */
+type Crash = readonly ["before write" | "after write" | "after answer", number];
+
+/**
+ * A process over a storage that others had before it. After its crash it does nothing any more; no lock outlives it.
+ */
+function processOver(
+  storage: RecordStorage,
+  network: Network,
+  { crash, keys = false, list = reefs(4) }: World = {},
+) {
+  const counts = { "before write": 0, "after write": 0, "after answer": 0 };
+  let isDead = false;
+  let die: () => void = () => {};
+  const died = new Promise<"died">((resolve) => {
+    die = () => resolve("died");
+  });
+  const pass = async (place: Crash[0]) => {
+    counts[place] += 1;
+    isDead ||= crash?.[0] === place && counts[place] >= crash[1];
+    if (!isDead) return;
+    die();
+    await new Promise(() => {});
+  };
+  const write: RecordStorage["write"] = async (collection, changes) => {
+    await pass("before write");
+    await storage.write(collection, changes);
+    await pass("after write");
+  };
+  const fetch = async (request: Request) => {
+    if (isDead) await pass("after answer");
+    const response = await network(request);
+    await pass("after answer");
+    return response;
+  };
+  const lock = async () => ({ write, release: async () => {} });
+  const world = opened(list, {
+    limit: 2,
+    storage: { ...storage, write, lock },
+    client: { fetch, idempotencyKeys: keys },
+  });
+  const end = () => world.clock.advanceUntil(Promise.race([world.batch.run(), died]), 1000);
+  return { ...world, end };
+}
+
+interface World {
+  readonly crash?: Crash;
+  readonly keys?: boolean;
+  readonly list?: readonly BatchRequest[];
+}
+
+/** A proxy that remembers, with a gateway that makes what it is asked for. */
+function remembering(offers: string | null = "once") {
+  const proxy = openOnce(async (_, request) => picture(await promptOf(request)), { offers });
+  const { fetch } = proxy.page();
+  return { ...proxy, network: fetch as Network };
+}
+
+const film: BatchRequest = { video: { model: "beta3.0-video", input: { prompt: "A film" } } };
+const chat: BatchRequest = { chat: { model: "delta-5.3", messages: [{ role: "user", content: "Hello" }] } };
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+const places = (["before write", "after write", "after answer"] as const).flatMap((place) =>
+  [1, 2, 3, 4, 6, 8, 12].map((nth): Crash => [place, nth]),
+);
+
+describe.each(places)("a process that dies %s %i", (...crash) => {
+  test("leaves a batch in which nothing is billed twice, and what may be billed is named", async () => {
+    const storage = memoryStorage();
+    const bills: string[] = [];
+    const gateway = async (request: Request) => {
+      const prompt = await promptOf(request);
+      bills.push(prompt);
+      return picture(prompt);
+    };
+    await processOver(storage, gateway, { crash }).end();
+    const { batch, end } = processOver(storage, gateway);
+    expect(await end()).toMatchObject({ status: "ended", failed: 0, waiting: 0, running: 0 });
+    expect([...new Set(bills)]).toEqual(bills);
+    const unknown = batch.items("unknown").map(({ id }) => id);
+    expect(batch.items("done").length + unknown.length).toBe(4);
+    await batch.retry(...unknown);
+    expect(await end()).toMatchObject({ done: 4, unknown: 0 });
+  });
+
+  test("leaves a batch behind `once` that comes to its end: four pictures, four bills", async () => {
+    const storage = memoryStorage();
+    const { network, sent } = remembering();
+    await processOver(storage, network, { crash, keys: true }).end();
+    expect(await processOver(storage, network, { keys: true }).end()).toMatchObject({
+      status: "ended",
+      done: 4,
+    });
+    expect(sent).toHaveLength(4);
+  });
+});
+
+test("a request whose answer is lost is sent again under its key behind `once`", async () => {
+  const { network, lose, keys, sent } = remembering();
+  for (let nth = 0; nth < 3; nth += 1) lose();
+  const { end } = processOver(memoryStorage(), network, { keys: true, list: reefs(1) });
+  expect(await end()).toMatchObject({ status: "ended", done: 1 });
+  expect([keys.length, new Set(keys).size, sent.length]).toEqual([4, 1, 1]);
+});
+
+test("a request whose answer stays lost is set aside after three repetitions, and retry finds its answer", async () => {
+  const { network, lose, keys, sent } = remembering();
+  for (let nth = 0; nth < 4; nth += 1) lose();
+  const { batch, end } = processOver(memoryStorage(), network, { keys: true, list: reefs(1) });
+  expect(await end()).toMatchObject({ status: "ended", unknown: 1 });
+  await batch.retry("0");
+  expect(await end()).toMatchObject({ status: "ended", done: 1 });
+  expect([new Set(keys).size, sent.length]).toEqual([1, 1]);
+});
+
+test("a request that met a 500, which the proxy keeps, is set aside, and a retry asks anew", async () => {
+  const proxy = openOnce(async (nth, request) =>
+    nth === 1 ? refusal(500) : picture(await promptOf(request)),
+  );
+  const network = proxy.page().fetch as Network;
+  const { batch, end } = processOver(memoryStorage(), network, { keys: true, list: reefs(1) });
+  expect(await end()).toMatchObject({ status: "ended", unknown: 1 });
+  expect(proxy.sent).toHaveLength(1);
+  await batch.retry("0");
+  expect(await end()).toMatchObject({ status: "ended", done: 1 });
+  expect([proxy.sent.length, new Set(proxy.keys).size]).toEqual([2, 2]);
+});
+
+test("a request whose answer is lost is not sent again where the proxy does not remember", async () => {
+  const { network, lose, sent } = remembering(null);
+  lose();
+  const { batch, end } = processOver(memoryStorage(), network, { keys: true, list: reefs(2) });
+  expect(await end()).toMatchObject({ status: "ended", done: 1, unknown: 1 });
+  expect([sent.length, batch.items("unknown").length]).toEqual([2, 1]);
+});
+
+test("a request that a dead process has sent more than 23 hours ago is not sent again", async () => {
+  vi.useFakeTimers({ toFake: ["Date"], now: 1_800_000_000_000 });
+  const storage = memoryStorage();
+  const { network, sent } = remembering();
+  await processOver(storage, network, { keys: true, list: reefs(1), crash: ["after answer", 1] }).end();
+  vi.setSystemTime(1_800_000_000_000 + 23.5 * 3_600_000);
+  const { end } = processOver(storage, network, { keys: true, list: reefs(1) });
+  expect(await end()).toMatchObject({ status: "ended", unknown: 1 });
+  expect(sent).toHaveLength(1);
+});
+
+test("a proxy that can't be asked what it remembers pauses the batch, and loses nothing", async () => {
+  const storage = memoryStorage();
+  const { network, sent } = remembering();
+  await processOver(storage, network, { keys: true, list: reefs(1), crash: ["after answer", 1] }).end();
+  let refusals = 3;
+  const { end } = processOver(
+    storage,
+    async (request) => (request.method === "GET" && refusals-- > 0 ? refusal(503) : network(request)),
+    { keys: true, list: reefs(1) },
+  );
+  expect(await end()).toMatchObject({ status: "ended", done: 1 });
+  expect([sent.length, refusals]).toEqual([1, -1]);
+});
+
+test("a video is polled on after a crash, and never created twice", async () => {
+  const storage = memoryStorage();
+  const creates: string[] = [];
+  const gateway = async (request: Request) => {
+    if (request.method === "POST") creates.push(await promptOf(request));
+    return request.method === "POST"
+      ? Response.json({ id: "t-1", model: "beta3.0-video", created_at: 1 })
+      : Response.json({
+          code: "success",
+          data: { status: "SUCCESS", result_url: "https://files.test/1.mp4" },
+        });
+  };
+  await processOver(storage, gateway, { list: [film], crash: ["after answer", 2] }).end();
+  const { batch, end } = processOver(storage, gateway, { list: [film] });
+  expect(await end()).toMatchObject({ status: "ended", done: 1 });
+  expect([creates.length, batch.item("0")?.handle]).toMatchObject([1, { id: "t-1" }]);
+});
+
+describe("a chat whose answer is cut off", () => {
+  const gateway = (offers?: string) => {
+    const bills: string[] = [];
+    const answers = new Map<string | null, number>();
+    const network: Network = async (request) => {
+      const headers: HeadersInit = offers ? { "x-sluice-offers": offers } : {};
+      if (request.method === "GET") return Response.json({}, { headers });
+      const key = request.headers.get("idempotency-key");
+      const nth = (answers.get(key) ?? 0) + 1;
+      answers.set(key, nth);
+      if (nth === 1 || !offers) bills.push(await promptOf(request));
+      const text = frame({ content: "Hi" }) + (nth === 1 ? "" : frame({}, "stop") + DONE);
+      return new Response(streamAnswer(text).body, {
+        headers: { "content-type": "text/event-stream", ...headers },
+      });
+    };
+    return { network, bills };
+  };
+
+  test("is set aside, and not repeated by itself", async () => {
+    const { network, bills } = gateway();
+    const { end } = processOver(memoryStorage(), network, { keys: true, list: [chat] });
+    expect(await end()).toMatchObject({ status: "ended", unknown: 1 });
+    expect(bills).toHaveLength(1);
+  });
+
+  test("is read again under its key behind a stream log, and billed once", async () => {
+    const { network, bills } = gateway("chat-once");
+    const { end, results } = processOver(memoryStorage(), network, { keys: true, list: [chat] });
+    expect(await end()).toMatchObject({ status: "ended", done: 1 });
+    expect([bills.length, results]).toMatchObject([1, [{ result: { message: { content: "Hi" } } }]]);
+  });
+
+  test("is not sent twice by a gateway that answers 500 first", async () => {
+    const sent: string[] = [];
+    const { end } = processOver(
+      memoryStorage(),
+      async (request) => {
+        sent.push(await promptOf(request));
+        return refusal(500);
+      },
+      { list: [chat] },
+    );
+    expect(await end()).toMatchObject({ status: "ended", unknown: 1 });
+    expect(sent).toHaveLength(1);
+  });
+});

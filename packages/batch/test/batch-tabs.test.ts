@@ -1,0 +1,102 @@
+import { memoryStorage, type RecordStorage } from "@sluice/core";
+import { describe, expect, test } from "vitest";
+import { settled, shows, turnsUntil } from "../../core/test/support/gateway.js";
+import { opened, picture, reefs, refusal } from "./support/batches.js";
+
+const withoutLock = ({ lock: _, ...storage }: RecordStorage): RecordStorage => storage;
+
+/** Two tabs with the same batch. The gateway answers when the test says so. */
+function twoTabs(storage: RecordStorage, count = 3) {
+  const open: (() => void)[] = [];
+  const answer = (prompt: string) =>
+    new Promise<Response>((resolve) =>
+      open.push(() => resolve(prompt === "reef 0" ? refusal(400) : picture(prompt))),
+    );
+  const tab = () => opened(reefs(count), { storage, answer, limit: 1 });
+  return { open, one: tab(), other: tab() };
+}
+
+/** Answers one request after the other until `ended` has settled. */
+async function answering<T>(open: (() => void)[], ended: Promise<T>): Promise<T> {
+  let isOver = false;
+  const end = () => {
+    isOver = true;
+  };
+  ended.then(end, end);
+  await turnsUntil(
+    () => isOver,
+    () => {
+      open.shift()?.();
+      return settled();
+    },
+  );
+  return ended;
+}
+
+describe.each([
+  ["the lock of a storage", () => memoryStorage()],
+  ["a Web Lock", () => withoutLock(memoryStorage())],
+] as const)("two tabs with %s", (_, storage) => {
+  test("run a batch one at a time, and both show it", async () => {
+    const { open, one, other } = twoTabs(storage());
+    const first = one.batch.run();
+    await expect.poll(() => open.length).toBe(1);
+    const second = other.batch.run();
+    await shows(other.batch, ({ status }) => status === "elsewhere");
+    await other.clock.advanceUntil(
+      shows(other.batch, ({ running, waiting }) => running === 1 && waiting === 2),
+      50,
+    );
+    expect(await answering(open, one.clock.advanceUntil(first, 50))).toMatchObject({
+      status: "ended",
+      done: 2,
+    });
+    expect(await other.clock.advanceUntil(second, 500)).toMatchObject({
+      status: "ended",
+      done: 2,
+      failed: 1,
+    });
+    expect([one.prompts.length, other.prompts.length]).toEqual([3, 0]);
+  });
+
+  test("hand the batch over when one of them stops", async () => {
+    const { open, one, other } = twoTabs(storage());
+    const first = one.batch.run();
+    await expect.poll(() => open.length).toBe(1);
+    const second = other.batch.run();
+    await shows(other.batch, ({ status }) => status === "elsewhere");
+    one.batch.stop();
+    open.shift()?.();
+    expect(await one.clock.advanceUntil(first, 50)).toMatchObject({ status: "stopped", waiting: 2 });
+    const state = await answering(open, other.clock.advanceUntil(second, 500));
+    expect(state).toMatchObject({ status: "ended", done: 2, failed: 1 });
+    expect([one.prompts, other.prompts]).toEqual([["reef 0"], ["reef 1", "reef 2"]]);
+  });
+});
+
+test("a retry in a tab that only shows the batch is sent by the tab that runs it", async () => {
+  const storage = memoryStorage();
+  const { open, one, other } = twoTabs(storage);
+  other.batch.subscribe(() => {});
+  const first = one.batch.run();
+  await expect.poll(() => open.length).toBe(1);
+  open.shift()?.();
+  await other.clock.advanceUntil(
+    shows(other.batch, ({ failed }) => failed === 1),
+    50,
+  );
+  await other.batch.retry("0");
+  await answering(open, one.clock.advanceUntil(first, 50));
+  expect([one.prompts.filter((prompt) => prompt === "reef 0").length, other.prompts.length]).toEqual([2, 0]);
+});
+
+test("a tab that waits for another one stops waiting", async () => {
+  const { open, one, other } = twoTabs(memoryStorage());
+  void one.batch.run();
+  await expect.poll(() => open.length).toBe(1);
+  const second = other.batch.run();
+  await shows(other.batch, ({ status }) => status === "elsewhere");
+  other.batch.stop();
+  expect(await other.clock.advanceUntil(second, 500)).toMatchObject({ status: "stopped" });
+  expect(other.prompts).toEqual([]);
+});

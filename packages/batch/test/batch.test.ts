@@ -1,0 +1,426 @@
+import { type BatchRequest, createBatch } from "@sluice/batch";
+import { memoryStorage } from "@sluice/core";
+import { describe, expect, test } from "vitest";
+import { DONE, frame, rejectionOf, settled, shows, streamAnswer } from "../../core/test/support/gateway.js";
+import { opened, picture, promptOf, reef, reefs, refusal, watched } from "./support/batches.js";
+
+const film = (prompt: string): BatchRequest => ({ video: { model: "beta3.0-video", input: { prompt } } });
+const chat = (content: string): BatchRequest => ({
+  chat: { model: "delta-5.3", messages: [{ role: "user", content }] },
+});
+const receipt = (id: string) => Response.json({ id, model: "beta3.0-video", created_at: 1 });
+const finished = (id: string) =>
+  Response.json({
+    code: "success",
+    data: { task_id: id, status: "SUCCESS", result_url: `https://files.test/${id}.mp4` },
+  });
+
+/** Ends once: no request is made by creating or showing a batch. */
+test("a batch sends nothing before it is run, and each request once", async () => {
+  const { batch, prompts, results, run } = opened(reefs(5), { limit: 2 });
+  batch.subscribe(() => {});
+  await settled();
+  expect(prompts).toEqual([]);
+  expect(await run()).toMatchObject({ status: "ended", total: 5, done: 5, waiting: 0, unknown: 0 });
+  expect(prompts).toEqual(["reef 0", "reef 1", "reef 2", "reef 3", "reef 4"]);
+  expect(results.map(({ id }) => id)).toEqual(["0", "1", "2", "3", "4"]);
+  expect(await run()).toMatchObject({ status: "ended", done: 5 });
+  expect(prompts).toHaveLength(5);
+});
+
+test("images, videos and chats of one batch end with their own results", async () => {
+  const { results, run } = opened([reef("A reef", "picture"), film("A film"), chat("Hello")], {
+    async answer(prompt, _, request) {
+      if (request.url.includes("/video/")) return receipt("t-1");
+      return prompt === "Hello" ? streamAnswer(frame({ content: "Hi" }, "stop") + DONE) : picture(prompt);
+    },
+    client: {
+      fetch: async (request) => {
+        if (request.method === "GET") return finished("t-1");
+        if (request.url.includes("/video/")) return receipt("t-1");
+        const prompt = await promptOf(request);
+        return prompt === "Hello" ? streamAnswer(frame({ content: "Hi" }, "stop") + DONE) : picture(prompt);
+      },
+    },
+  });
+  expect(await run(5000)).toMatchObject({ status: "ended", done: 3 });
+  const byId = Object.fromEntries(results.map((item) => [item.id, item]));
+  expect(byId["picture"]).toMatchObject({ kind: "image", result: { images: [{ url: expect.any(String) }] } });
+  expect(byId["1"]).toMatchObject({ kind: "video", result: { url: "https://files.test/t-1.mp4" } });
+  expect(byId["2"]).toMatchObject({ kind: "chat", result: { message: { content: "Hi" } } });
+});
+
+test("no more requests are in flight than the limit says", async () => {
+  let inFlight = 0;
+  let most = 0;
+  const { run } = opened(reefs(20), {
+    limit: 3,
+    async answer(prompt) {
+      inFlight += 1;
+      most = Math.max(most, inFlight);
+      await settled();
+      inFlight -= 1;
+      return picture(prompt);
+    },
+  });
+  await run();
+  expect(most).toBe(3);
+});
+
+describe("one bad answer", () => {
+  test("A 400 fails its request, and the others go on", async () => {
+    const { batch, run, prompts } = opened(reefs(3), {
+      answer: (prompt, nth) => (prompt === "reef 1" && nth === 1 ? refusal(400) : picture(prompt)),
+    });
+    expect(await run()).toMatchObject({ status: "ended", done: 2, failed: 1 });
+    expect(batch.items("failed")).toMatchObject([{ id: "1", error: { status: 400, outcome: "refused" } }]);
+    await batch.retry("1");
+    expect(await run()).toMatchObject({ done: 3, failed: 0 });
+    expect(prompts).toEqual(["reef 0", "reef 1", "reef 2", "reef 1"]);
+  });
+
+  test("An answer that is nonsense leaves its request unknown, and is not asked for again", async () => {
+    const { batch, run, prompts } = opened(reefs(2), {
+      answer: (prompt) => (prompt === "reef 0" ? Response.json({ hello: 1 }) : picture(prompt)),
+    });
+    expect(await run()).toMatchObject({ status: "ended", done: 1, unknown: 1 });
+    await run();
+    expect(prompts).toEqual(["reef 0", "reef 1"]);
+    expect(batch.item("0")).toMatchObject({ state: "unknown", error: { outcome: "unknown" } });
+  });
+
+  test("A 401 ends the run with its error, and nothing more is sent", async () => {
+    let isValid = false;
+    const { run, prompts } = opened(reefs(9), {
+      limit: 1,
+      answer: (prompt) => (isValid ? picture(prompt) : refusal(401)),
+    });
+    expect(await run()).toMatchObject({ status: "error", waiting: 9, error: { status: 401 } });
+    expect(prompts).toHaveLength(1);
+    isValid = true;
+    expect(await run()).toMatchObject({ status: "ended", done: 9, error: undefined });
+  });
+
+  test("A 429 with a Retry-After of a day pauses the batch ten minutes, and says so", async () => {
+    const { batch, clock, prompts } = opened(reefs(4), {
+      limit: 1,
+      answer: (prompt, nth) =>
+        prompt === "reef 0" && nth === 1 ? refusal(429, { "retry-after": "86400" }) : picture(prompt),
+    });
+    const ended = batch.run();
+    await shows(batch, ({ status }) => status === "paused");
+    const { pausedUntil = 0, error, waiting } = batch.getSnapshot();
+    expect(pausedUntil - Date.now()).toBeLessThanOrEqual(600_000);
+    expect([error?.message, waiting]).toEqual(["status 429", 4]);
+    await clock.advance(599_000);
+    expect(prompts).toEqual(["reef 0"]);
+    expect(await clock.advanceUntil(ended, 1000)).toMatchObject({ status: "ended", done: 4 });
+  });
+});
+
+test("the width falls after a 429, once for all that were sent, and grows up to the limit again", async () => {
+  let inFlight = 0;
+  let most = 0;
+  const { batch, clock } = opened(reefs(80), {
+    limit: 8,
+    async answer(prompt, nth) {
+      if (nth === 1 && Number(prompt.split(" ")[1]) < 8) return refusal(429, { "retry-after": "1" });
+      inFlight += 1;
+      most = Math.max(most, inFlight);
+      await settled();
+      inFlight -= 1;
+      return picture(prompt);
+    },
+  });
+  const ended = batch.run();
+  await shows(batch, ({ status }) => status === "paused");
+  expect(batch.getSnapshot().width).toBe(4);
+  expect([await clock.advanceUntil(ended, 1000), most]).toMatchObject([{ done: 80 }, 8]);
+});
+
+describe("a batch in which nothing moves", () => {
+  test("ends after twelve pauses without an answer, and can be continued", async () => {
+    let isBusy = true;
+    const { run, prompts } = opened(reefs(3), {
+      limit: 1,
+      answer: (prompt) => (isBusy ? refusal(429) : picture(prompt)),
+    });
+    expect(await run(60_000)).toMatchObject({ status: "error", waiting: 3, error: { status: 429 } });
+    expect(prompts).toHaveLength(13);
+    isBusy = false;
+    expect(await run()).toMatchObject({ status: "ended", done: 3 });
+  });
+
+  test("ends after ten unknown outcomes in a row: the rest could be billed for nothing", async () => {
+    const { batch, run, prompts } = opened(reefs(50), { limit: 1, answer: () => refusal(500) });
+    expect(await run()).toMatchObject({ status: "error", unknown: 10, waiting: 40, error: { status: 500 } });
+    expect(prompts).toHaveLength(10);
+    expect(batch.items("unknown").map(({ id }) => id)).toEqual(
+      Array.from({ length: 10 }, (_, at) => `${at}`),
+    );
+  });
+
+  test("pauses while there is no connection, and loses nothing", async () => {
+    let isOffline = true;
+    const { batch, clock, prompts } = opened(reefs(2), {
+      limit: 1,
+      answer(prompt) {
+        if (isOffline)
+          throw Object.assign(new TypeError("fetch failed"), { cause: { code: "ECONNREFUSED" } });
+        return picture(prompt);
+      },
+    });
+    const ended = batch.run();
+    await shows(batch, ({ status }) => status === "paused");
+    isOffline = false;
+    expect(await clock.advanceUntil(ended, 1000)).toMatchObject({ status: "ended", done: 2 });
+    expect(prompts).toEqual(["reef 0", "reef 0", "reef 1"]);
+  });
+
+  test("fails a video after its deadline, and polls the same task after a retry", async () => {
+    let isMade = false;
+    let creates = 0;
+    const { batch, run } = opened([film("A film")], {
+      watch: { deadlineMs: 60_000 },
+      client: {
+        async fetch(request) {
+          if (request.method === "POST") creates += 1;
+          if (request.method === "POST") return receipt("t-1");
+          return isMade
+            ? finished("t-1")
+            : Response.json({ code: "success", data: { task_id: "t-1", status: "IN_PROGRESS" } });
+        },
+      },
+    });
+    expect(await run(5000)).toMatchObject({ status: "ended", failed: 1 });
+    expect(batch.item("0")).toMatchObject({ error: { name: "TimeoutError" }, handle: { id: "t-1" } });
+    isMade = true;
+    await batch.retry("0");
+    expect([await run(5000), creates]).toMatchObject([{ done: 1 }, 1]);
+  });
+});
+
+describe("a stop", () => {
+  test("lets what is in flight end, sends nothing new, and run continues", async () => {
+    const open: (() => void)[] = [];
+    const { batch, clock, prompts } = opened(reefs(5), {
+      limit: 2,
+      answer: (prompt) => new Promise((resolve) => open.push(() => resolve(picture(prompt)))),
+    });
+    const ended = batch.run();
+    await expect.poll(() => open.length).toBe(2);
+    batch.stop();
+    expect(batch.getSnapshot()).toMatchObject({ status: "stopping", running: 2, waiting: 3 });
+    for (const answer of open.splice(0)) answer();
+    expect(await clock.advanceUntil(ended, 10)).toMatchObject({ status: "stopped", done: 2, waiting: 3 });
+    const again = batch.run();
+    const answering = setInterval(() => open.shift()?.(), 1);
+    expect(await clock.advanceUntil(again, 10)).toMatchObject({ status: "ended", done: 5 });
+    clearInterval(answering);
+    expect(prompts).toEqual(["reef 0", "reef 1", "reef 2", "reef 3", "reef 4"]);
+  });
+
+  test("ends a pause at once", async () => {
+    const { batch, clock } = opened(reefs(2), { answer: () => refusal(429, { "retry-after": "600" }) });
+    const ended = batch.run();
+    await shows(batch, ({ status }) => status === "paused");
+    batch.stop();
+    expect(await clock.advanceUntil(ended, 1)).toMatchObject({ status: "stopped", waiting: 2 });
+  });
+
+  test("leaves a video with the gateway, and the next run polls it on", async () => {
+    const sent: string[] = [];
+    let isMade = false;
+    const { batch, clock, run } = opened([film("A film")], {
+      client: {
+        async fetch(request) {
+          sent.push(request.method);
+          if (request.method === "POST") return receipt("t-1");
+          return isMade
+            ? finished("t-1")
+            : Response.json({ code: "success", data: { task_id: "t-1", status: "QUEUED" } });
+        },
+      },
+    });
+    const ended = batch.run();
+    await expect.poll(() => sent.length).toBe(2);
+    batch.stop();
+    expect(await clock.advanceUntil(ended, 1)).toMatchObject({ status: "stopped", running: 1 });
+    isMade = true;
+    expect(await run(5000)).toMatchObject({ status: "ended", done: 1 });
+    expect(sent.filter((method) => method === "POST")).toHaveLength(1);
+  });
+});
+
+describe("a result", () => {
+  test("counts as done when onResult has taken it, and is given again after it failed", async () => {
+    let isFull = true;
+    const given: string[] = [];
+    const { batch, run, prompts } = opened(reefs(3), {
+      limit: 1,
+      async onResult({ id }) {
+        given.push(id);
+        await settled();
+        if (isFull) throw new Error("the disk is full");
+      },
+    });
+    expect(await run()).toMatchObject({ status: "error", done: 0, running: 1, waiting: 2 });
+    expect(batch.getSnapshot().error?.message).toBe("the disk is full");
+    isFull = false;
+    expect(await run()).toMatchObject({ status: "ended", done: 3 });
+    expect([given, prompts.length]).toEqual([["0", "0", "1", "2"], 3]);
+  });
+
+  test("A result whose onResult never ends holds one place, and the others go on", async () => {
+    const { batch, clock } = opened(reefs(4), {
+      limit: 2,
+      onResult: ({ id }) => (id === "0" ? new Promise(() => {}) : undefined),
+    });
+    void batch.run();
+    await clock.advanceUntil(
+      shows(batch, ({ done }) => done === 3),
+      50,
+    );
+    expect(batch.getSnapshot()).toMatchObject({ status: "running", running: 1, waiting: 0 });
+  });
+
+  test("can be read later from the ledger, with the usage of all runs", async () => {
+    const storage = memoryStorage();
+    await opened(reefs(2), { storage }).run();
+    const later = opened(reefs(3), { storage });
+    later.batch.subscribe(() => {});
+    await shows(later.batch, ({ done }) => done === 2);
+    expect(later.batch.item("1")).toMatchObject({
+      state: "done",
+      result: { images: [{ url: "https://files.test/reef%201.png" }] },
+    });
+    await later.run();
+    expect(later.batch.getSnapshot().usage).toEqual({
+      "gamma-image-5-0-260128": {
+        requests: 3,
+        images: 3,
+        videos: 0,
+        promptTokens: 0,
+        outputTokens: 30,
+        totalTokens: 30,
+      },
+    });
+    expect([later.prompts, later.results.map(({ id }) => id)]).toEqual([["reef 2"], ["2"]]);
+  });
+});
+
+describe("a list that has changed", () => {
+  test("is refused before anything is sent, and its requests are named", async () => {
+    const storage = memoryStorage();
+    await opened(reefs(3), { storage }).run();
+    const { run, prompts } = opened([reef("a new one"), ...reefs(3)], { storage });
+    const { status, error } = await run();
+    expect([status, prompts]).toEqual(["error", []]);
+    expect(error?.message).toContain("3 have changed since this batch began (0, 1, 2), and nothing was sent");
+  });
+
+  test("may grow anywhere where each request has an id", async () => {
+    const storage = memoryStorage();
+    await opened([reef("a", "a"), reef("b", "b")], { storage }).run();
+    const { run, prompts } = opened([reef("c", "c"), reef("b", "b"), reef("a", "a")], { storage });
+    expect([await run(), prompts]).toMatchObject([{ status: "ended", done: 3 }, ["c"]]);
+  });
+
+  test("may have another request in the place of one that was refused", async () => {
+    const storage = memoryStorage();
+    const first = opened(reefs(2), {
+      storage,
+      answer: (prompt) => (prompt === "reef 0" ? refusal(400) : picture(prompt)),
+    });
+    await first.run();
+    const { batch, run } = opened([reef("a better one"), ...reefs(1, 1)], { storage });
+    batch.subscribe(() => {});
+    await shows(batch, ({ failed }) => failed === 1);
+    await batch.retry("0");
+    expect(await run()).toMatchObject({ status: "ended", done: 2 });
+  });
+
+  test("has no id twice, and no request without a kind", () => {
+    expect(() => opened([reef("a", "a"), reef("b", "a")])).toThrow('requests.1.id: "a" is there twice');
+    expect(() => opened([{} as BatchRequest])).toThrow(
+      "requests.0: must have one of the fields image, video",
+    );
+    expect(() => opened([], { limit: 0 })).toThrow("limit: must be a whole number from 1 up");
+  });
+});
+
+describe("a storage", () => {
+  test("A storage that takes no record lets nothing be sent", async () => {
+    const { storage } = watched(memoryStorage(), () => {
+      throw new DOMException("full", "QuotaExceededError");
+    });
+    const { run, prompts } = opened(reefs(3), { storage });
+    expect(await run()).toMatchObject({ status: "error", waiting: 3, error: { name: "QuotaExceededError" } });
+    expect(prompts).toEqual([]);
+  });
+
+  test("that never answers ends the run after 30 seconds, and nothing is sent", async () => {
+    const storage = { ...memoryStorage(), read: () => new Promise<never>(() => {}) };
+    const { run, prompts } = opened(reefs(3), { storage });
+    expect(await run()).toMatchObject({ status: "error", error: { name: "TimeoutError" } });
+    expect(prompts).toEqual([]);
+  });
+
+  test("that fails after the answer loses no result: it is handed over, and kept for the next run", async () => {
+    let isBroken = true;
+    const { storage } = watched(memoryStorage(), (nth) => {
+      if (isBroken && nth > 1) throw new Error("no space");
+    });
+    const { batch, run, prompts, results } = opened(reefs(2), { storage, limit: 1 });
+    expect(await run()).toMatchObject({ status: "error", error: { message: "no space" } });
+    expect(results.map(({ id }) => id)).toEqual(["0"]);
+    isBroken = false;
+    expect(await run()).toMatchObject({ status: "ended", done: 2 });
+    expect([prompts, batch.items("done").length]).toEqual([["reef 0", "reef 1"], 2]);
+  });
+
+  test("with a record that can't be read lets its request be decided on by the user", async () => {
+    const storage = memoryStorage();
+    await storage.write("batches/reefs", new Map<string, unknown>([["1", { state: "gibberish" }]]));
+    const { batch, run, prompts } = opened(reefs(3), { storage });
+    expect(await run()).toMatchObject({ status: "ended", done: 2, unknown: 1 });
+    expect(prompts).toEqual(["reef 0", "reef 2"]);
+    await batch.accept("1");
+    expect(batch.getSnapshot()).toMatchObject({ failed: 1, unknown: 0 });
+  });
+});
+
+test("what a user forgets is gone, and nothing is written after", async () => {
+  const open: (() => void)[] = [];
+  const { batch, client, clock, storage } = opened(reefs(3), {
+    limit: 1,
+    answer: (prompt, _, request) =>
+      new Promise((resolve, reject) => {
+        open.push(() => resolve(picture(prompt)));
+        request.signal.addEventListener("abort", () => reject(request.signal.reason));
+      }),
+  });
+  const ended = batch.run();
+  await expect.poll(() => open.length).toBe(1);
+  expect(await client.forget(storage)).toEqual([]);
+  expect(await clock.advanceUntil(ended, 10)).toMatchObject({ status: "stopped", waiting: 3 });
+  expect(await storage.read("batches/reefs")).toEqual(new Map());
+});
+
+test("a batch without a name or a storage is refused with the remedy", () => {
+  const { client } = opened([]);
+  const create = (options: object) => () => createBatch(client, [], options as never);
+  expect(create({ storage: memoryStorage() })).toThrow("id: is missing");
+  expect(create({ id: "a" })).toThrow("storage: is missing: give indexedDBStorage(), or fileStorage(path)");
+});
+
+test("retry rejects where the ledger can't be written", async () => {
+  let isBroken = false;
+  const { storage } = watched(memoryStorage(), () => {
+    if (isBroken) throw new Error("no space");
+  });
+  const { batch, run } = opened(reefs(1), { storage, answer: () => refusal(400) });
+  await run();
+  isBroken = true;
+  expect(await rejectionOf(batch.retry("0"))).toMatchObject({ message: "no space" });
+});

@@ -1,0 +1,108 @@
+import {
+  type Batch,
+  type BatchOptions,
+  type BatchRequest,
+  type BatchResult,
+  createBatch,
+} from "@sluice/batch";
+import { type ClientEvent, type ClientOptions, memoryStorage, type RecordStorage } from "@sluice/core";
+import { clientOf, stoppedClock } from "../../../core/test/support/gateway.js";
+
+/** The answer to one request; `nth` counts the requests for the same prompt from 1. */
+type Answer = (prompt: string, nth: number, request: Request) => Response | Promise<Response>;
+
+/** Requests for images, `count` of them: "reef 0", "reef 1", … */
+export function reefs(count: number, from = 0): BatchRequest[] {
+  return Array.from({ length: count }, (_, at) => reef(`reef ${at + from}`));
+}
+
+/** A request for an image. */
+export function reef(prompt: string, id?: string): BatchRequest {
+  const image = { model: "gamma-image-5-0-260128", prompt } as const;
+  return id === undefined ? { image } : { id, image };
+}
+
+/** The image of a prompt. */
+export function picture(prompt: string): Response {
+  const url = `https://files.test/${encodeURIComponent(prompt)}.png`;
+  return Response.json({
+    data: [{ url }],
+    usage: { generated_images: 1, output_tokens: 10, total_tokens: 10 },
+  });
+}
+
+/** A refusal of the gateway. */
+export function refusal(status: number, headers: Record<string, string> = {}): Response {
+  return Response.json({ error: { message: `status ${status}`, code: "no" } }, { status, headers });
+}
+
+/** The prompt of an image or video request. */
+export async function promptOf(request: Request): Promise<string> {
+  const { prompt, input, messages } = await request.clone().json();
+  return prompt ?? input?.prompt ?? messages?.[0]?.content;
+}
+
+/** A storage that counts what is written to it, and does with each write what `onWrite` says. */
+export function watched(storage: RecordStorage, onWrite: (nth: number) => unknown = () => {}) {
+  const writes: ReadonlyMap<string, unknown>[] = [];
+  const counted =
+    (write: RecordStorage["write"]): RecordStorage["write"] =>
+    async (collection, changes) => {
+      writes.push(changes);
+      await onWrite(writes.length);
+      return write(collection, changes);
+    };
+  const lock: RecordStorage["lock"] = async (name) => {
+    const held = await storage.lock?.(name);
+    return held && { ...held, write: counted(held.write) };
+  };
+  return { writes, storage: { ...storage, write: counted(storage.write), lock } };
+}
+
+interface Opened extends Partial<BatchOptions> {
+  readonly answer?: Answer;
+  readonly client?: Partial<ClientOptions>;
+}
+
+/** A batch before a gateway that answers as `answer` says, and whose clock the test moves. */
+export function opened(
+  requests: readonly BatchRequest[],
+  { answer = picture, client: more = {}, storage = memoryStorage(), ...options }: Opened = {},
+) {
+  const clock = stoppedClock();
+  const prompts: string[] = [];
+  const events: ClientEvent[] = [];
+  const results: BatchResult[] = [];
+  const { client } = clientOf(
+    async (request) => {
+      const prompt = await promptOf(request);
+      prompts.push(prompt);
+      return answer(prompt, prompts.filter((each) => each === prompt).length, request);
+    },
+    {
+      apiKey: "sk-0123456789",
+      dangerouslyAllowBrowser: true,
+      clock,
+      random: () => 0,
+      retry: { limit: 0 },
+      onEvent: (event) => events.push(event),
+      ...more,
+    },
+  );
+  const batch: Batch = createBatch(client, requests, {
+    id: "reefs",
+    storage,
+    onResult: (result) => void results.push(result),
+    ...options,
+  });
+  return {
+    batch,
+    client,
+    clock,
+    storage,
+    prompts,
+    events,
+    results,
+    run: (ms = 1000) => clock.advanceUntil(batch.run(), ms),
+  };
+}

@@ -1,2 +1,0 @@
-"use client";
-export { useTaskNotifications } from "../notifications/index.js";
