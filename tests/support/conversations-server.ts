@@ -6,8 +6,9 @@ import {
   type RecordStorage,
 } from "@sluice/core";
 import { type RemoteStorage, type RemoteStorageOptions, remoteStorage } from "@sluice/core/remote";
-import { conversations, conversationsObject, type ObjectNamespace } from "@sluice/durable";
+import type { ObjectNamespace } from "@sluice/durable";
 import { openObjects } from "@sluice/durable/node";
+import { conversations, conversationsObject } from "@sluice/sync/server";
 import { createProxy } from "@sluice/worker-proxy";
 import { createTestClock } from "./test-clock.ts";
 

@@ -7,20 +7,11 @@ import {
   type WhenBusy,
 } from "@sluice/core";
 import { remoteStorage } from "@sluice/core/remote";
-import {
-  type ConversationsOptions,
-  conversations,
-  conversationsObject,
-  type ObjectNamespace,
-  once,
-  onceObject,
-  streamLog,
-  streamLogObject,
-} from "@sluice/durable";
+import { type ObjectNamespace, once, onceObject, streamLog, streamLogObject } from "@sluice/durable";
 import { openObjects } from "@sluice/durable/node";
-import { runner } from "@sluice/durable/runner";
 import { createEmulator, type EmulatorOptions } from "@sluice/emulator";
 import { serve } from "@sluice/emulator/serve";
+import { type ConversationsOptions, conversations, conversationsObject, runner } from "@sluice/sync/server";
 import { createProxy, type GatewayProxy } from "@sluice/worker-proxy";
 import { createTestClock } from "./test-clock.ts";
 

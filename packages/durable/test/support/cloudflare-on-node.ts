@@ -1,12 +1,12 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import * as worker from "test:worker";
 import type { DurableObjectClass, DurableObjectHandlers, ObjectState } from "@sluice/durable";
 import { folderBucket } from "@sluice/durable/node";
 import { openSQLiteKeeper } from "../../src/hosts/node/sqlite-keeper.js";
 import { openPostgresKeeper } from "../../src/hosts/postgres/postgres-keeper.js";
 import { openLiveObjects } from "../../src/hosts/process/live-objects.js";
-import * as worker from "../fixture/durable-worker.js";
 import { env } from "./env-on-node.js";
 import { newSchema, url } from "./postgres.js";
 
