@@ -32,7 +32,6 @@ function onNodeHost(name: string, files: { include: string[]; exclude: string[] 
         ...alias,
         "cloudflare:test": onNode,
         "cloudflare:workers": durable("env-on-node.ts"),
-        "test:worker": here("./test/server/fixture/sync-worker.ts"),
       },
     },
     test: {
@@ -41,7 +40,7 @@ function onNodeHost(name: string, files: { include: string[]; exclude: string[] 
       ...(host === "postgres" && { globalSetup: durable("postgres-for-run.ts") }),
       hookTimeout: 60_000,
       testTimeout,
-      env: { SLUICE_HOST: host },
+      env: { SLUICE_HOST: host, SLUICE_WORKER: here("./test/server/fixture/sync-worker.ts") },
       setupFiles: [onNode],
     },
   };

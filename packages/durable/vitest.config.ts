@@ -57,21 +57,14 @@ function onNodeHost(name: string, files: { include: string[]; exclude: string[] 
   const [host = ""] = name.split(" ");
   return {
     root: here("."),
-    resolve: {
-      alias: {
-        ...alias,
-        "cloudflare:test": onNode,
-        "cloudflare:workers": envOnNode,
-        "test:worker": here("./test/fixture/durable-worker.ts"),
-      },
-    },
+    resolve: { alias: { ...alias, "cloudflare:test": onNode, "cloudflare:workers": envOnNode } },
     test: {
       name: `durable-on-${name}`,
       ...files,
       ...(host === "postgres" && { globalSetup: here("./test/support/postgres-for-run.ts") }),
       hookTimeout: 60_000,
       testTimeout,
-      env: { SLUICE_HOST: host },
+      env: { SLUICE_HOST: host, SLUICE_WORKER: here("./test/fixture/durable-worker.ts") },
       setupFiles: [onNode],
     },
   };

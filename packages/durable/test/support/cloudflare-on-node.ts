@@ -1,7 +1,6 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import * as worker from "test:worker";
 import type { DurableObjectClass, DurableObjectHandlers, ObjectState } from "@sluice/durable";
 import { folderBucket } from "@sluice/durable/node";
 import { openSQLiteKeeper } from "../../src/hosts/node/sqlite-keeper.js";
@@ -39,7 +38,11 @@ function opened(ObjectClass: DurableObjectClass<never>): DurableObjectClass<neve
   };
 }
 
-const { default: _, ...exported } = worker as unknown as Record<string, DurableObjectClass<never>>;
+/** The Worker of the project, whose classes are opened here. */
+const worker: Record<string, DurableObjectClass<never>> = await import(
+  /* @vite-ignore */ process.env["SLUICE_WORKER"] ?? ""
+);
+const { default: _, ...exported } = worker;
 const bindings = Object.entries(exported).map(([name, ObjectClass]) => {
   const binding = name.replace(/(?<=[a-z])(?=[A-Z])/g, "_").toUpperCase();
   return [binding, opened(ObjectClass)] as const;
