@@ -4,7 +4,7 @@ import { pathToFileURL } from "node:url";
 import { Script } from "node:vm";
 import { Window } from "happy-dom";
 import { build, type InlineConfig } from "vite";
-import { entries } from "../support/entries.ts";
+import { aliases } from "../../scripts/sources.ts";
 import type { Plan } from "./plan.js";
 import type { TreeCode } from "./tree-code.js";
 
@@ -128,7 +128,12 @@ async function loadBuilt<Built>(
         plugins: [{ name: "replace-sources", enforce: "pre", transform: (_, id) => sourceOf(id, unused) }],
         // React with its checks, and StrictMode
         define: { "process.env.NODE_ENV": '"development"' },
-        resolve: { alias: aliases() },
+        resolve: {
+          alias: [
+            ...aliases,
+            { find: /^scheduler$/, replacement: join(import.meta.dirname, "scheduler.ts") },
+          ],
+        },
         ssr: { noExternal: true },
         build: {
           ssr: join(import.meta.dirname, entry),
@@ -161,17 +166,4 @@ function treeCodeOf(code: string): TreeCode {
     const document = window.document.implementation.createHTMLDocument();
     return { ...run(window, document, { ...console, error: logError }, { now }), container: document.body };
   };
-}
-
-function aliases() {
-  const packages = join(root, "packages");
-  const ours = Object.entries({
-    ...entries,
-    "@sluice/core/internal": "core/src/entries/internal.ts",
-    "@sluice/core/remote": "core/src/entries/remote.ts",
-    "@sluice/worker-proxy/internal": "worker-proxy/src/internal.ts",
-  })
-    .sort(([a], [b]) => b.length - a.length)
-    .map(([find, path]) => ({ find: new RegExp(`^${find}$`), replacement: join(packages, path) }));
-  return [...ours, { find: /^scheduler$/, replacement: join(import.meta.dirname, "scheduler.ts") }];
 }
