@@ -15,7 +15,7 @@ export default defineConfig({
   platform: "neutral",
   // "node:sqlite" has no other name
   removeNodeProtocol: false,
-  external: [/^node:/, /^@sluice\/core(?:\/schemas)?$/, /^@sluice\/worker-proxy/, "aws4fetch", "postgres"],
+  external: [/^node:/, /^@sluice\/core\/schemas$/, /^@sluice\/worker-proxy/, "aws4fetch", "postgres"],
   clean: true,
   plugins: [
     {
