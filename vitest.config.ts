@@ -87,6 +87,7 @@ const since: Readonly<Record<string, Tier>> = {
   "react 18": isNightly ? "nightly" : "ci",
   "emulator in workerd": "ci",
   "durable-on-node": "ci",
+  "lab sync": "ci",
   "durable-on-postgres": "ci",
   "durable-on-node nightly": "nightly",
   "durable-on-postgres nightly": "nightly",
@@ -115,6 +116,14 @@ const projects: ViteUserConfig[] = [
     resolve: { alias: [{ find: /^mediabunny$/, replacement: bundledMediabunny }, ...alias] },
     plugins: [conformanceData(), cloudflareTest({ miniflare: { compatibilityDate: "2026-10-01" } })],
     test: { ...sharedWorkers, name: "core in workerd", include: coreOnPlatforms },
+  },
+  {
+    ...shared,
+    test: {
+      ...sharedWorkers,
+      name: "lab sync",
+      include: ["labs/sync/test/client/*.test.{ts,tsx}"],
+    },
   },
   {
     ...shared,

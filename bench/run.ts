@@ -15,7 +15,7 @@ const topics =
   "stream runtimes large-frame http heap streams-at-once partial-json react poller opening sizes loaded proxy".split(
     " ",
   );
-const quotes = ["../README.md", "../docs/performance.md"];
+const quotes = ["../docs/performance.md"];
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 const results = here("RESULTS.md");
 

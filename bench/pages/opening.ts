@@ -1,5 +1,5 @@
 import { createChatStore, createClient, type InitialMessage, indexedDBStorage } from "@sluice/core";
-import { remoteStorage } from "@sluice/core/remote";
+import { remoteStorage } from "@sluice/sync";
 
 /** Times of one opening, in milliseconds. */
 export interface Opened {

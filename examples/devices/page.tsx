@@ -1,7 +1,7 @@
 import { createClient, type ThreadMessage } from "@sluice/core";
-import { remoteStorage } from "@sluice/core/remote";
 import { GatewayProvider, useChatStream } from "@sluice/react";
 import { describeError, useConversations } from "@sluice/react/app";
+import { remoteStorage, serverRunner } from "@sluice/sync";
 import type { ComponentProps, SubmitEvent } from "react";
 import { createRoot } from "react-dom/client";
 
@@ -10,6 +10,7 @@ const name = localStorage.getItem("name") ?? "";
 const headers = { authorization: `Bearer ${encodeURIComponent(name)}` };
 const client = createClient({ baseURL: location.origin, scope: name || "nobody", headers });
 const storage = remoteStorage(client);
+const runner = serverRunner();
 
 async function signInAs(next: string) {
   if (next === "") await client.forget();
@@ -38,7 +39,7 @@ function App() {
 
 function Chat({ id }: { id: string }) {
   // the server asks the model and runs the tools: this page may close
-  const chat = useChatStream({ id, model: "delta-5.3", storage, runsOn: "server" });
+  const chat = useChatStream({ id, model: "delta-5.3", storage, runner });
   const { messages, pendingActions, status, isSyncing, isRunningElsewhere } = chat;
   const isBusy = status === "submitted" || status === "streaming" || isRunningElsewhere;
   const last = messages.at(-1);

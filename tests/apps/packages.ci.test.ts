@@ -138,7 +138,6 @@ describe("the types compile with every check on", { timeout: 600_000 }, () => {
     "core/media",
     "core/mediabunny",
     "core/partial-json",
-    "core/remote",
     "core/node",
     "core/testing",
     "core/internal",

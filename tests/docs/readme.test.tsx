@@ -79,10 +79,6 @@ function submit(text: string): void {
   act(() => field().form?.requestSubmit());
 }
 
-test("the chat to copy is the file of its example, which has a test of its own", () => {
-  expect(block("chat unchecked")).toBe(readFileSync(`${root}examples/minimal-chat/chat/chat.tsx`, "utf8"));
-});
-
 test("the script prints an answer and its outcome", async () => {
   vi.stubEnv("GATEWAY_API_KEY", "sk-readme");
   // this file's environment is a page, for the hook; a script's is not

@@ -60,7 +60,7 @@ const chat: Names<ChatStoreOptions> = {
   throttleMs: 1,
   request,
   storage: undefined,
-  runsOn: "page",
+  runner: undefined,
   onFinish: () => {},
   onError: () => {},
 };

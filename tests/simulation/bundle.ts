@@ -4,7 +4,7 @@ import { pathToFileURL } from "node:url";
 import { Script } from "node:vm";
 import { Window } from "happy-dom";
 import { build, type InlineConfig } from "vite";
-import { aliases } from "../../scripts/sources.ts";
+import { aliases as sourceAliases } from "../../scripts/sources.ts";
 import type { Plan } from "./plan.js";
 import type { TreeCode } from "./tree-code.js";
 
@@ -55,12 +55,12 @@ export async function loadUploads(sources: Sources = new Map()): Promise<typeof 
 /** Lines of a stream that nothing happens on come less often: a week of them would be all that a world does. */
 const quieter: readonly SourceChange[] = [
   {
-    file: "labs/sync/src/server/event-stream.ts",
+    file: "packages/durable/src/conversations/event-stream.ts",
     find: "BEAT_MS = 15_000",
     replace: "BEAT_MS = 300_000",
   },
   {
-    file: "packages/core/src/remote/follow.ts",
+    file: "labs/sync/src/client/remote/follow.ts",
     find: "SILENCE_MS = 45_000",
     replace: "SILENCE_MS = 900_000",
   },
@@ -128,12 +128,7 @@ async function loadBuilt<Built>(
         plugins: [{ name: "replace-sources", enforce: "pre", transform: (_, id) => sourceOf(id, unused) }],
         // React with its checks, and StrictMode
         define: { "process.env.NODE_ENV": '"development"' },
-        resolve: {
-          alias: [
-            ...aliases,
-            { find: /^scheduler$/, replacement: join(import.meta.dirname, "scheduler.ts") },
-          ],
-        },
+        resolve: { alias: aliases() },
         ssr: { noExternal: true },
         build: {
           ssr: join(import.meta.dirname, entry),
@@ -166,4 +161,8 @@ function treeCodeOf(code: string): TreeCode {
     const document = window.document.implementation.createHTMLDocument();
     return { ...run(window, document, { ...console, error: logError }, { now }), container: document.body };
   };
+}
+
+function aliases() {
+  return [...sourceAliases, { find: /^scheduler$/, replacement: join(import.meta.dirname, "scheduler.ts") }];
 }

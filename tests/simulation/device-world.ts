@@ -1,4 +1,5 @@
 import { type ChatStore, createChatStore, createClient, type WhenBusy } from "@sluice/core";
+import { serverRunner } from "@sluice/sync";
 import type { JobEvent } from "@sluice/worker-proxy";
 import { createChannels } from "./channels.js";
 import { createGateway } from "./gateway.js";
@@ -206,7 +207,7 @@ export function createDeviceWorld({
         whenBusy,
         maxSteps: 4,
         storage: device.storageOf(page, client),
-        ...(isOnServer && { runsOn }),
+        ...(isOnServer && { runner: serverRunner() }),
       });
       store.subscribe(() => {});
       return store;

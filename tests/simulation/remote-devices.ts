@@ -1,5 +1,5 @@
 import type { Client, RecordStorage } from "@sluice/core";
-import { remoteStorage } from "@sluice/core/remote";
+import { remoteStorage } from "@sluice/sync";
 import type { createChannels } from "./channels.js";
 import { createDisk } from "./disk.js";
 import type { Exchange, NetworkFault } from "./network.js";

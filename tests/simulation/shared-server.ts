@@ -1,5 +1,6 @@
-import type { Client, DeviceLock, RecordStorage, SyncStatus } from "@sluice/core";
-import { joinRecords } from "@sluice/core/internal";
+import type { Client, RecordStorage } from "@sluice/core";
+import { joinRecords, type SharedDevices, type SyncStatus } from "@sluice/core/internal";
+import { createOtherDevices, type DeviceLock, type DeviceLocks } from "@sluice/sync";
 import type { Page } from "./page.js";
 import { between, type Random } from "./random.js";
 import type { Timeline } from "./timeline.js";
@@ -245,16 +246,22 @@ export function createDevice(
         notify(texts, page);
         if (device.isOnline) timeline.after(delay(), () => device.isOnline && server.pass(texts, device));
       },
-      devices: {
-        id: async () => id,
-        lock: (_, name) => lock(name, page),
-        watchLocks: (_, listener) => added(lockListeners, { page, listener }),
-        status: () => ({
-          getSnapshot: () => status,
-          subscribe: (listener) => added(statusListeners, { page, listener }),
-        }),
-      },
+      devices: devicesOf(page),
     };
+  }
+
+  function devicesOf(page: Page): SharedDevices {
+    const devices: SharedDevices & DeviceLocks = {
+      id: async () => id,
+      lock: (_, name) => lock(name, page),
+      watchLocks: (_, listener) => added(lockListeners, { page, listener }),
+      status: () => ({
+        getSnapshot: () => status,
+        subscribe: (listener) => added(statusListeners, { page, listener }),
+      }),
+      open: (collection, kept, tabs, refresh) => createOtherDevices(collection, kept, devices, tabs, refresh),
+    };
+    return devices;
   }
 
   /** Does a work on this device, unless its page is gone by then. */

@@ -5,9 +5,9 @@ import {
   memoryStorage,
   type RecordStorage,
 } from "@sluice/core";
-import { type RemoteStorage, type RemoteStorageOptions, remoteStorage } from "@sluice/core/remote";
 import type { ObjectNamespace } from "@sluice/durable";
 import { openObjects } from "@sluice/durable/node";
+import { type RemoteStorage, type RemoteStorageOptions, remoteStorage } from "@sluice/sync";
 import { conversations, conversationsObject } from "@sluice/sync/server";
 import { createProxy } from "@sluice/worker-proxy";
 import { createTestClock } from "./test-clock.ts";

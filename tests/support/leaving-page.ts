@@ -1,5 +1,5 @@
 import { type ChatState, createChatStore, createClient } from "@sluice/core";
-import { remoteStorage } from "@sluice/core/remote";
+import { remoteStorage } from "@sluice/sync";
 
 /** Interface of the page for its test. */
 export interface LeavingPage {

@@ -6,11 +6,11 @@ import {
   memoryStorage,
   type WhenBusy,
 } from "@sluice/core";
-import { remoteStorage } from "@sluice/core/remote";
 import { type ObjectNamespace, once, onceObject, streamLog, streamLogObject } from "@sluice/durable";
 import { openObjects } from "@sluice/durable/node";
 import { createEmulator, type EmulatorOptions } from "@sluice/emulator";
 import { serve } from "@sluice/emulator/serve";
+import { remoteStorage, serverRunner } from "@sluice/sync";
 import { type ConversationsOptions, conversations, conversationsObject, runner } from "@sluice/sync/server";
 import { createProxy, type GatewayProxy } from "@sluice/worker-proxy";
 import { createTestClock } from "./test-clock.ts";
@@ -104,7 +104,7 @@ export function device(url: string, { whenBusy = "reject", send = fetch }: Devic
   });
   const storage = remoteStorage(client, { local: memoryStorage() });
   const chat: ChatStore = createChatStore(client, {
-    ...{ model: "delta-5.3", id: "c-1", storage, runsOn: "server" as const },
+    ...{ model: "delta-5.3", id: "c-1", storage, runner: serverRunner() },
     whenBusy,
   });
   const unsubscribe = chat.subscribe(() => {});

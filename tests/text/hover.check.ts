@@ -14,8 +14,7 @@ const entries = [
   // one function, its options and its result, with 4 fields
   ["packages/core/src/entries/partial-json.ts", 7],
   ["packages/core/src/entries/media.ts", 180],
-  ["packages/core/src/entries/prices.ts", 30],
-  ["packages/core/src/entries/remote.ts", 12],
+  ["packages/prices/src/index.ts", 30],
   // one function, its options, and a case with two fields
   ["packages/core/src/entries/testing.ts", 11],
   ["packages/ai-sdk/src/index.ts", 10],

@@ -10,7 +10,7 @@ import { useStorePart } from "./use-store-part.js";
  *
  * Components with the same `id` show the same chat, and the chat survives a route change: without components it is kept
  * until its answer has ended, and for 5 min more, together with at most 99 others. After that only a `storage` has it.
- * Without an `id` it ends one second after its component. A turn uses the options of the component that started it. `id`, `initialMessages`, `throttleMs`, `storage` and `runsOn` are read once, from the first
+ * Without an `id` it ends one second after its component. A turn uses the options of the component that started it. `id`, `initialMessages`, `throttleMs`, `storage` and `runner` are read once, from the first
  * component. All others may change at any time.
  */
 export type UseChatStreamOptions<Output = unknown> = ChatStoreOptions<Output>;

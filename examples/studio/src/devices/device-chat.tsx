@@ -1,6 +1,7 @@
 import type { RecordStorage, ThreadMessage } from "@sluice/core";
 import { useChatStream } from "@sluice/react";
 import { describeError } from "@sluice/react/app";
+import { serverRunner } from "@sluice/sync";
 import clsx from "clsx";
 import { ArrowUp, Square } from "lucide-react";
 import type { SubmitEvent } from "react";
@@ -14,6 +15,8 @@ const Markdown = later(async () => (await import("../chat/diagram.js")).Markdown
 // without a network it could not be loaded any more
 void Markdown.preload();
 
+const runner = serverRunner();
+
 interface DeviceChatProps {
   readonly id: string;
   readonly storage: RecordStorage;
@@ -22,7 +25,7 @@ interface DeviceChatProps {
 
 /** One conversation on one device. The server does its turns, so that the page may close. */
 export function DeviceChat({ id, storage, isOffline }: DeviceChatProps) {
-  const chat = useChatStream({ id, model: "delta-5.3", storage, runsOn: "server" });
+  const chat = useChatStream({ id, model: "delta-5.3", storage, runner });
   const { messages, pendingActions, status, syncError, isRunningElsewhere } = chat;
   const isSyncing = chat.isSyncing || syncError !== undefined;
   const isWorking = status === "submitted" || status === "streaming" || isRunningElsewhere;

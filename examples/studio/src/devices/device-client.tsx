@@ -1,5 +1,5 @@
 import { type Client, createClient } from "@sluice/core";
-import { remoteStorage } from "@sluice/core/remote";
+import { remoteStorage } from "@sluice/sync";
 import { atom } from "nanostores";
 import { Field, TextInput } from "@/components/sluice/fields";
 import { NO_PASSWORD } from "../room-words.js";

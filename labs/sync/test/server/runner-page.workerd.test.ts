@@ -1,5 +1,6 @@
 import { env } from "cloudflare:workers";
 import { type ChatStore, type ChatTool, createChatStore, createClient } from "@sluice/core";
+import { serverRunner } from "@sluice/sync";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { gateway, refusal } from "../../../../packages/durable/test/support/durable-gateway.js";
 import { pageStorage } from "./support/page-storage.js";
@@ -36,7 +37,13 @@ function openPage(
   const client = createClient({ baseURL, fetch: send, onEvent: () => {} });
   const storage = pageStorage((path, init) => send(new Request(baseURL + path, init)), "c-1", device);
   leave.push(() => storage.leave());
-  const chat = createChatStore(client, { model: "delta-5.3", id: "c-1", storage, tools, runsOn: "server" });
+  const chat = createChatStore(client, {
+    model: "delta-5.3",
+    id: "c-1",
+    storage,
+    tools,
+    runner: serverRunner(),
+  });
   leave.push(chat.subscribe(() => {}));
   return chat;
 }

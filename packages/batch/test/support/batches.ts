@@ -43,7 +43,10 @@ export async function promptOf(request: Request): Promise<string> {
 }
 
 /** A storage that counts what is written to it, and does with each write what `onWrite` says. */
-export function watched(storage: RecordStorage, onWrite: (nth: number) => unknown = () => {}) {
+export function watched(
+  storage: RecordStorage,
+  onWrite: (nth: number) => unknown = () => {},
+): { readonly writes: readonly ReadonlyMap<string, unknown>[]; readonly storage: RecordStorage } {
   const writes: ReadonlyMap<string, unknown>[] = [];
   const counted =
     (write: RecordStorage["write"]): RecordStorage["write"] =>

@@ -52,7 +52,6 @@ const kinds: Readonly<Record<string, Kind>> = {
     "give a text, or a function that returns one",
   ],
   whenBusy: [(value) => busy.includes(String(value)), `give one of ${busy.slice(0, 3).join(", ")}`],
-  runsOn: [(value) => value === "page" || value === "server", "give page or server"],
   maxSteps: [(value) => Number.isInteger(value) && Number(value) > 0, "give a whole number from 1 up"],
   images: [Array.isArray, "give a list of files or URLs"],
   schema: [

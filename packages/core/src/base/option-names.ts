@@ -15,7 +15,7 @@ const functions = {
   createClient: `baseURL apiKey headers credentials scope fetch timeouts retry idempotencyKeys assetLookup
     normalizeVideoTask includeUsage onEvent clock random dangerouslyAllowBrowser`,
   "createChatStore or useChatStream": `model params id initialMessages instructions prepareMessages tools maxSteps schema jsonSchema whenBusy
-    throttleMs request storage runsOn onFinish onError`,
+    throttleMs request storage runner onFinish onError`,
   "createImageStore or useImages": "id model params whenBusy request onSuccess onError",
   "createVideoTaskStore or useVideoTask": `taskId enabled select storage checkMedia ${task}`,
   "createVideoTaskList or useVideoTasks": `storage ${watch}`,

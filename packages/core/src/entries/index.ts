@@ -101,6 +101,7 @@ export type {
   ToolCallState,
 } from "../chat/conversation/message.js";
 export type { ChatOptionsFor, ChatStoreOptions, ChatTarget, WhenBusy } from "../chat/conversation/options.js";
+export type { TurnRunner } from "../chat/conversation/runner.js";
 export type { ChatState, ChatStatus, PendingAction } from "../chat/conversation/state.js";
 export { createChatStore } from "../chat/conversation/store.js";
 export { type ChatTool, defineTool } from "../chat/conversation/tools.js";
@@ -115,7 +116,6 @@ export { type VideoToolOptions, videoTool } from "../media-tools/video-tool.js";
 
 // Stores and storages
 
-export type { DeviceLock, SharedDevices, SyncStatus } from "../storage/devices.js";
 export { memoryStorage } from "../storage/memory.js";
 export type { RecordStorage, StorageLock } from "../storage/storage.js";
 export type { Absence, Presence } from "../tabs/page-activity.js";

@@ -54,8 +54,7 @@ function createClientStorage(client: Scoped & Reporter, storage: RecordStorage):
   function devicesOf(devices: SharedDevices): SharedDevices {
     return {
       id: () => devices.id(),
-      lock: (collection, name) => devices.lock(nameOf(collection), name),
-      watchLocks: (collection, listener) => devices.watchLocks(nameOf(collection), listener),
+      open: (collection, ...thread) => devices.open(nameOf(collection), ...thread),
       status: (collection) => devices.status(nameOf(collection)),
       noteShown: (collection, ms, note) => devices.noteShown?.(nameOf(collection), ms, note),
     };

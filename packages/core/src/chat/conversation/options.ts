@@ -7,6 +7,7 @@ import type { ChatRequestMessage } from "../protocol/message-schema.js";
 import type { ChatParams, SharedChatParams } from "../protocol/schema.js";
 import type { InitialMessage } from "./initial-messages.js";
 import type { ThreadTurn } from "./message.js";
+import type { TurnRunner } from "./runner.js";
 import type { ChatTool } from "./tools.js";
 
 interface TargetOf<Model extends ChatModel> {
@@ -139,15 +140,8 @@ interface ChatBehaviour<Output> {
    * and emits `storage-failure`.
    */
   readonly storage?: RecordStorage;
-  /**
-   * Place where turns run. `server` hands `send`, `retry`, `regenerate` and `edit` over to the `runner` of a proxy with
-   * `conversations()`, with the model, instructions and tools that it has there: a turn goes on with no page open. Needs
-   * `id`, and a `storage` that follows the server, as `remoteStorage`. Of `tools` those with `execute` run in this page
-   * where the runner has a tool of the name without one; at most one page runs a call. `model` is for the type alone then.
-   *
-   * @default "page"
-   */
-  readonly runsOn?: "page" | "server";
+  /** Runs the turns elsewhere, as `serverRunner` of the sync lab does. Needs `id` and `storage`. @default the page runs them */
+  readonly runner?: TurnRunner;
   /**
    * Called once for each turn that ended, well or not. Not called for a turn that waits for the user or the
    * app.
@@ -158,7 +152,7 @@ interface ChatBehaviour<Output> {
 }
 
 /**
- * Options of a chat. `id`, `initialMessages`, `throttleMs`, `storage` and `runsOn` are read once; all others whenever
+ * Options of a chat. `id`, `initialMessages`, `throttleMs`, `storage` and `runner` are read once; all others whenever
  * they are used.
  */
 export type ChatStoreOptions<Output = unknown> =

@@ -1,7 +1,7 @@
 import { storageOf } from "../../storage/client-storage.js";
 import { createAnswerKeys } from "./persistence/answer-keys.js";
-import type { OtherDevices } from "./persistence/devices.js";
 import type { ThreadKeeper } from "./persistence/keeper.js";
+import type { OtherDevices } from "./persistence/other-devices.js";
 import { createOtherTabs } from "./persistence/other-tabs.js";
 import type { KeptThread } from "./persistence/parts.js";
 import { createThreadReader } from "./persistence/reading.js";
@@ -19,7 +19,7 @@ type OpenDevices = (
 /**
  * Creates the keeper of one thread: it reads the thread, writes its changes, and agrees with other tabs on who works on
  * a message. Each message has its own record, so that two tabs never overwrite each other's messages. Devices that share
- * the storage count as tabs; the code for them is loaded.
+ * the storage count as tabs: the storage brings the code for them.
  *
  * @throws the storage's error, where it can't tell which device this is
  */
@@ -35,12 +35,13 @@ export function createKeeper(given: KeptThread): ThreadKeeper | Promise<ThreadKe
   };
   const { devices } = kept.storage;
   return devices
-    ? Promise.all([import("./persistence/devices.js"), devices.id()]).then(
-        ([{ createOtherDevices }, device]) =>
+    ? devices
+        .id()
+        .then((device) =>
           keeperOf({ ...kept, device }, (own, tabs, refresh) =>
-            createOtherDevices(own, devices, tabs, refresh),
+            devices.open(own.collection, own, tabs, refresh),
           ),
-      )
+        )
     : keeperOf(kept);
 }
 

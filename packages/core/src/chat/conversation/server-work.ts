@@ -6,9 +6,9 @@ import { isServers, type PlacedMessage } from "./placement.js";
 export function isServing({
   handedOver = 0,
   thread,
-  isOnServer,
-}: Pick<Chat, "handedOver" | "thread" | "isOnServer">): boolean {
-  if (!isOnServer) return false;
+  runner,
+}: Pick<Chat, "handedOver" | "thread" | "runner">): boolean {
+  if (!runner) return false;
   const node = thread.node(thread.path.at(-1)?.id);
   return handedOver > 0 || (node !== undefined && isServers(node) && goesOn(node));
 }

@@ -4,7 +4,7 @@ import { createStore, readerOf } from "../../base/store.js";
 import type { Client } from "../../client.js";
 import { onForget } from "../../storage/in-use.js";
 import type { ChatModel } from "../../vocabulary/chat-models.js";
-import { asError, ConfigurationError } from "../../vocabulary/errors.js";
+import { ConfigurationError } from "../../vocabulary/errors.js";
 import { type CallChange, reactToCall } from "./call-reactions.js";
 import type { Chat, ReadOptions } from "./chat.js";
 import type { ChatStore } from "./chat-store.js";
@@ -23,10 +23,9 @@ import type { ChatOptionsFor, ChatStoreOptions } from "./options.js";
 import type { ThreadKeeper } from "./persistence/keeper.js";
 import type { KeptThread } from "./persistence/parts.js";
 import { createQueue, type QueuedMessage } from "./queue.js";
-import { stopSignalOf } from "./server-work.js";
 import { lastMessage, refresh } from "./shown.js";
 import { snapshotOf } from "./snapshot.js";
-import { addAll, forget, givenBack, replaceAll, stop, stopped } from "./stop.js";
+import { addAll, forget, givenBack, replaceAll, stop } from "./stop.js";
 import { createStorageSession } from "./storage-session.js";
 import { createThreadList } from "./thread-list.js";
 import { stopTurn } from "./turn/end.js";
@@ -54,12 +53,12 @@ export function createChatStore<Output = unknown, const Model extends string = C
 }
 
 function createChat(client: Client, own: ReadOptions): Chat {
-  const { id, initialMessages = [], storage: records, throttleMs = 50, runsOn } = own();
+  const { id, initialMessages = [], storage: records, throttleMs = 50, runner } = own();
   if (records && id === undefined)
     throw new ConfigurationError("id: a chat with `storage` needs an `id` to be found again");
-  if (runsOn === "server" && !records)
+  if (runner && !records)
     throw new ConfigurationError(
-      "runsOn: a chat that runs on the server needs `storage: remoteStorage(client)`",
+      "runner: a chat whose turns run elsewhere needs a `storage` that shows them",
     );
   const storage = createStorageSession(
     client,
@@ -88,7 +87,7 @@ function createChat(client: Client, own: ReadOptions): Chat {
     queue,
     storage,
     own,
-    isOnServer: runsOn === "server",
+    runner,
     getThread: createThreadList(thread),
   };
   const chat: Chat = Object.assign(state, {
@@ -106,8 +105,7 @@ async function loadKeeper(
   chat: Chat,
   place: Pick<KeptThread, "storage" | "collection" | "initial">,
 ): Promise<ThreadKeeper> {
-  // a device may be offline when it sends: then it hands the turn over later
-  if (chat.isOnServer) import("./server-turns.js").catch(() => {});
+  chat.runner?.prepare();
   const { createKeeper } = await import("./persistence.js");
   return createKeeper({
     ...chat,
@@ -189,40 +187,7 @@ function verbsOf(chat: Chat, read: ReadOptions): ChatStore {
     },
     withOptions: (options) => verbsOf(chat, readerOf(options)),
   };
-  return chat.isOnServer ? { ...verbs, ...serverVerbsOf(chat, read, verbs) } : verbs;
-}
-
-/** Makes the verbs that hand turns over. Their code is loaded with the first one. */
-function serverVerbsOf(chat: Chat, read: ReadOptions, verbs: ChatStore): Partial<ChatStore> {
-  const turns = () => import("./server-turns.js").then(({ serverTurns }) => serverTurns(chat, read));
-  type Turns = Awaited<ReturnType<typeof turns>>;
-  const handOver = (act: (turns: Turns) => ThreadTurn | Promise<ThreadTurn>) => {
-    const signal = stopSignalOf(chat);
-    return chat.storage.whenReady(() =>
-      turns()
-        .then((loaded) => (signal.aborted ? notSent(asError(signal.reason)) : act(loaded)))
-        .catch((cause) => notSent(asError(cause))),
-    );
-  };
-  return {
-    send: (content, { images = [] } = {}) => handOver(({ send }) => send({ content, images })),
-    edit: (messageId, content, { images } = {}) =>
-      handOver(({ send }) => send({ content, images, versionOf: messageId })),
-    retry: () => handOver(({ again }) => again(lastMessage(chat)?.id)),
-    regenerate: (messageId) => handOver(({ again }) => again(placeOfVersion(chat.thread, messageId).below)),
-    approve: (id) => handOver(({ react }) => react(id, { approved: true })),
-    deny: (id, denied = "the user did not allow the call") => handOver(({ react }) => react(id, { denied })),
-    addToolResult: (id, output) => handOver(({ react }) => react(id, { output })),
-    stop() {
-      // gives what waits back at once, also where the code is still loading
-      chat.stopping?.abort(stopped());
-      chat.stopping = undefined;
-      chat.storage.stop(stopped());
-      turns()
-        .then(({ stop }) => stop())
-        .catch(verbs.stop);
-    },
-  };
+  return { ...verbs, ...chat.runner?.createVerbs(chat, read, verbs) };
 }
 
 /** Repeats the last request, unless another tab does so first. */
@@ -248,8 +213,7 @@ function showMerged(chat: Chat): void {
   // or stopped the answer, on another device
   if (run?.workedOn !== undefined && (!worked || worked.isStopped)) stopTurn(run);
   refresh(chat);
-  if (chat.isOnServer && chat.own().tools?.length)
-    import("./page-tools.js").then(({ runPageTools }) => runPageTools(chat)).catch(() => {});
+  chat.runner?.onMerge(chat);
 }
 
 /** Continues an answer, or its tools, that a closed tab has left; undefined where that is not possible now. */

@@ -6,7 +6,7 @@ import { isRecord } from "../../../transport/error-response.js";
 import { joinCopies } from "../join.js";
 import { isServers, type PlacedMessage } from "../placement.js";
 import { isInFlight, isUnderWay, LEAF, nodesIn } from "../records.js";
-import type { OtherDevices } from "./devices.js";
+import type { OtherDevices } from "./other-devices.js";
 import type { OtherTabs } from "./other-tabs.js";
 import { type KeptThread, report } from "./parts.js";
 import type { WorkLocks } from "./work-locks.js";

@@ -1,0 +1,222 @@
+import { ConfigurationError, type ThreadMessage, type ThreadTurn } from "@sluice/core";
+import {
+  addQuestion,
+  addVersion,
+  answersAround,
+  asError,
+  BUSY,
+  type Chat,
+  isServing,
+  lastMessage,
+  notSent,
+  onAbort,
+  openSpan,
+  type Place,
+  type QueuedMessage,
+  type ReadOptions,
+  stopSignalOf,
+} from "@sluice/core/internal";
+import { claim, isUnknown, sendTurn, stopTurn } from "./server-requests.js";
+import { answerFor, endOf } from "./turn-answers.js";
+import { noteTurn, turnIdBelow } from "./turn-ids.js";
+
+// loaded with the first turn of a chat that runs on the server
+
+/** Answer of the user or the page to a call. */
+type Reaction = { readonly approved: true } | { readonly denied: string } | { readonly output: unknown };
+
+/** Longest wait for the records of a turn that has ended, in milliseconds. */
+const NEWS_MS = 30_000;
+
+/** Makes the verbs of a chat whose turns run on the server. */
+export function serverTurns(chat: Chat, read: ReadOptions) {
+  const { thread, store } = chat;
+  return { send, again, react, stop: () => stopTurn(chat) };
+
+  /** Adds a question, and hands it over. One that the server refuses is taken back. */
+  function send(question: QueuedMessage): Promise<ThreadTurn> {
+    return whenFree((signal) => ask(question, signal));
+  }
+
+  async function ask(
+    { content, images, versionOf }: QueuedMessage,
+    signal: AbortSignal,
+  ): Promise<ThreadTurn> {
+    const { model } = read();
+    // a branch that another device adds meanwhile does not replace this one
+    thread.choose(lastMessage(chat)?.id);
+    let place: Place;
+    try {
+      place = await (versionOf === undefined
+        ? addQuestion(thread, { content, images: images ?? [], below: lastMessage(chat)?.id, model }, signal)
+        : addVersion(thread, versionOf, { content, images, model }, signal));
+    } catch (cause) {
+      return notSent(asError(cause));
+    }
+    const id = place.below as string;
+    const { message } = thread.node(id) as { readonly message: ThreadMessage };
+    const asked = { message: { ...message, branches: undefined }, parent: thread.parentOf(id) ?? null };
+    const turn = await handOver({ id, ...asked }, id, signal);
+    const isBack = turn.error === signal.reason || Object(turn.error).outcome === "refused";
+    if (turn.outcome === "not-sent" && isBack && !turn.messages.length) thread.remove(id);
+    store.flush();
+    return turn;
+  }
+
+  /** Requests an answer below a message that is there. */
+  async function again(below: string | undefined): Promise<ThreadTurn> {
+    const last = lastMessage(chat);
+    const isRetry = last?.id === below;
+    if (below === undefined || !last || (isRetry && last.outcome === "complete")) return notSent(nothing());
+    const known = answersAround(thread, last).length;
+    return await whenFree((signal) => {
+      // what it waited for may be the answer
+      const isWhole = thread.node(below)?.message.outcome === "complete";
+      const isAnswered = isWhole || answersAround(thread, last).length > known;
+      return isRetry && isAnswered ? notSent(nothing()) : askBelow(below, signal);
+    });
+  }
+
+  function askBelow(below: string, signal: AbortSignal): Promise<ThreadTurn> {
+    const message = thread.node(below)?.message;
+    const isQuestion = message?.role === "user";
+    // a question that never arrived goes along
+    const asked = isQuestion
+      ? {
+          message: { ...message, branches: undefined, error: undefined },
+          parent: thread.parentOf(below) ?? null,
+        }
+      : { parent: below };
+    return handOver({ id: turnIdBelow(thread, below), ...asked }, below, signal);
+  }
+
+  /** Begins a turn as soon as the chat is free. It counts as busy in the same moment: a second click finds it so. */
+  async function whenFree(
+    begin: (signal: AbortSignal) => ThreadTurn | Promise<ThreadTurn>,
+  ): Promise<ThreadTurn> {
+    const signal = stopSignalOf(chat);
+    if (!enter()) {
+      const { whenBusy = "reject" } = read();
+      if (whenBusy === "reject") return notSent(new ConfigurationError(BUSY));
+      if (whenBusy === "replace") await stopTurn(chat);
+      const refused = await until(chat, () => enter() || undefined, signal).then(() => undefined, notSent);
+      if (refused) return refused;
+    }
+    try {
+      return await begin(signal);
+    } finally {
+      chat.handedOver = (chat.handedOver ?? 1) - 1;
+      store.flush();
+    }
+  }
+
+  function enter(): boolean {
+    if (isServing(chat)) return false;
+    chat.handedOver = (chat.handedOver ?? 0) + 1;
+    return true;
+  }
+
+  async function handOver(
+    body: { readonly id: string },
+    below: string,
+    signal: AbortSignal,
+  ): Promise<ThreadTurn> {
+    const asked = { below, before: lastMessage(chat), questionBefore: thread.node(below)?.message };
+    // a repeated answer comes beside the one that is repeated
+    thread.choose(asked.questionBefore?.role === "user" ? below : thread.parentOf(below));
+    const answer = answerFor(thread, below, show);
+    let hasArrived = false;
+    chat.error = undefined;
+    store.flush();
+    try {
+      signal.throwIfAborted();
+      const isOver = await sendTurn(chat, body);
+      hasArrived = true;
+      noteTurn(thread, body.id);
+      // the stop may have been there before the turn
+      if (signal.aborted) await stopTurn(chat);
+      const end = () => endOf(thread, { ...asked, answer: answer() });
+      const turn = await (isOver ? soon(chat, end) : until(chat, end));
+      chat.error = turn.error;
+      return turn;
+    } catch (cause) {
+      const error = asError(cause);
+      chat.error = isAbort(error) ? undefined : error;
+      return failed(error, below, hasArrived);
+    }
+  }
+
+  function show(id: string): void {
+    if (!thread.path.some((message) => message.id === id)) thread.choose(id);
+    store.flush();
+  }
+
+  /** Makes the turn of a verb that failed. The server may have begun what no answer came to. */
+  function failed(error: Error, below?: string, hasArrived = false): ThreadTurn {
+    if (!hasArrived && !isUnknown(error)) return notSent(error);
+    const { message } = thread.node(below) ?? {};
+    const outcome = isAbort(error) ? "interrupted" : "error";
+    return { messages: message?.role === "user" ? [message] : [], outcome, error };
+  }
+
+  /** Answers a call that waits. The first answer of all devices counts. */
+  async function react(toolCallId: string, reaction: Reaction): Promise<ThreadTurn> {
+    const message = lastMessage(chat);
+    const call = message?.toolCalls?.find(({ id }) => id === toolCallId);
+    const state = "output" in reaction ? "needs-result" : "needs-approval";
+    if (!message || call?.state !== state)
+      return notSent(new ConfigurationError(`toolCallId: no call "${toolCallId}" waits for this`));
+    let hasArrived = false;
+    try {
+      await claim(chat, `/reaction/${message.id}/${toolCallId}`, reaction);
+      hasArrived = true;
+      const asked = { below: message.id, before: message, questionBefore: message };
+      return await until(chat, () => endOf(thread, asked));
+    } catch (cause) {
+      return failed(asError(cause), undefined, hasArrived);
+    }
+  }
+}
+
+/** True for the end of a wait by the user, or with the chat. */
+function isAbort({ name }: Error): boolean {
+  return name === "AbortError";
+}
+
+function nothing(): ConfigurationError {
+  return new ConfigurationError("there is nothing to retry: regenerate() asks for another answer");
+}
+
+/** Waits for the records of a turn that has ended. They are on their way, unless they were removed since. */
+function soon<T>(chat: Chat, find: () => T | undefined): Promise<T> {
+  const late = () => new DOMException("this was answered before, and the answer was removed", "TimeoutError");
+  const { signal, end } = openSpan(chat.client.clock, undefined, NEWS_MS, late);
+  return until(chat, find, signal).finally(end);
+}
+
+/** Resolves with what `find` gives after a change of the chat. Rejects when it is closed, and with the reason of the signal. */
+function until<T>(chat: Chat, find: () => T | undefined, signal?: AbortSignal): Promise<T> {
+  const found = find();
+  if (found !== undefined) return Promise.resolve(found);
+  if (signal?.aborted) return Promise.reject(signal.reason);
+  chat.closing ??= new AbortController();
+  const ends = [signal, chat.closing.signal];
+  return new Promise((resolve, reject) => {
+    const end = () => {
+      unsubscribe();
+      for (const ignore of ignores) ignore();
+    };
+    const unsubscribe = chat.store.subscribe(() => {
+      const found = find();
+      if (found === undefined) return;
+      end();
+      resolve(found);
+    });
+    const ignores = ends.map((over) =>
+      onAbort(over, () => {
+        end();
+        reject(over?.reason);
+      }),
+    );
+  });
+}

@@ -1,0 +1,86 @@
+import type { ThreadMessage, ThreadTurn } from "@sluice/core";
+import { answersAround, isBetweenSteps, isOpen, isPending, type Thread } from "@sluice/core/internal";
+
+// loaded with the first turn of a chat that runs on the server
+
+/**
+ * Makes the function that finds the answer for a message that is asked now: below it, or beside it where that is repeated.
+ *
+ * @param show called with it once: the user may look elsewhere after that
+ */
+export function answerFor(
+  thread: Thread,
+  below: string,
+  show: (id: string) => void,
+): () => string | undefined {
+  const answers = () => {
+    const { message } = thread.node(below) ?? {};
+    return message ? answersAround(thread, message).map(({ id }) => id) : [];
+  };
+  const known = answers();
+  let found: string | undefined;
+  return () => {
+    // the server may take one back for an earlier one that has more
+    if (found !== undefined && thread.node(found)) return found;
+    found = answers().findLast((id) => !known.includes(id));
+    if (found !== undefined) show(found);
+    return found;
+  };
+}
+
+/** A turn below a message, and what was known of it before. */
+export interface AskedBelow {
+  readonly below: string;
+  readonly before: ThreadMessage | undefined;
+  readonly questionBefore: ThreadMessage | undefined;
+  /** Id of the answer that the turn has added; undefined before, and for one that goes on. */
+  readonly answer?: string | undefined;
+}
+
+/** Reads from the thread that a turn has ended, or waits; undefined before. */
+export function endOf(
+  thread: Thread,
+  { below, before, questionBefore, answer }: AskedBelow,
+): ThreadTurn | undefined {
+  const question = thread.node(below)?.message;
+  if (!question) return { messages: [], outcome: "stopped" };
+  const found = answer === undefined ? pathFrom(thread, below) : [question, ...pathFrom(thread, answer)];
+  const path = turnIn(found);
+  const messages = question.role === "user" ? path : path.slice(1);
+  const last = path.at(-1);
+  if (question.error && question !== questionBefore && last === question)
+    return endWith(messages, "not-sent", question.error);
+  if (!last || last === before || last.role !== "assistant" || !last.outcome) return undefined;
+  const { toolCalls = [], outcome, error } = last;
+  const node = thread.node(last.id);
+  if (node?.isStopped && outcome === "tool-calls") return { messages, outcome: "stopped" };
+  const isWaiting = toolCalls.some(isPending) && !toolCalls.some((call) => isOpen(call) && !isPending(call));
+  if (!node || !isBetweenSteps(node) || isWaiting)
+    return endWith(messages, outcome === "tool-calls" && error ? "interrupted" : outcome, error);
+  // another device has gone on without the calls
+  return path.length < found.length ? { messages, outcome: "stopped" } : undefined;
+}
+
+/** Leaves out the next question and what follows it: another device may have gone on. */
+function turnIn(path: readonly ThreadMessage[]): readonly ThreadMessage[] {
+  const next = path.findIndex(({ role }, at) => at > 0 && role === "user");
+  return next === -1 ? path : path.slice(0, next);
+}
+
+function endWith(
+  messages: readonly ThreadMessage[],
+  outcome: ThreadTurn["outcome"],
+  error: Error | undefined,
+): ThreadTurn {
+  if (error?.name === "AbortError") return { messages, outcome: "stopped" };
+  return { messages, outcome, ...(error && { error }) };
+}
+
+/** Lists a message and those below it: the shown ones, and the newest ones where the user looks elsewhere. */
+function pathFrom(thread: Thread, id: string): readonly ThreadMessage[] {
+  const at = thread.path.findIndex((message) => message.id === id);
+  if (at >= 0) return thread.path.slice(at);
+  const newest = thread.versionsBelow(id).at(-1);
+  const { message } = thread.node(id) ?? {};
+  return message ? [message, ...(newest === undefined ? [] : pathFrom(thread, newest))] : [];
+}

@@ -1,2 +1,0 @@
-export type { RecordRefusal } from "../remote/collections.js";
-export { type RemoteStorage, type RemoteStorageOptions, remoteStorage } from "../remote/storage.js";
