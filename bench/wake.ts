@@ -2,8 +2,9 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { conversations, conversationsObject, type ObjectNamespace, type ObjectState } from "@sluice/durable";
+import type { ObjectNamespace, ObjectState } from "@sluice/durable";
 import { openObjects } from "@sluice/durable/node";
+import { conversations, conversationsObject } from "@sluice/sync/server";
 import { createProxy } from "@sluice/worker-proxy";
 import { markdownTable, msOf, short } from "./harness.ts";
 

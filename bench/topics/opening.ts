@@ -1,5 +1,6 @@
-import { conversations, conversationsObject, type ObjectNamespace } from "@sluice/durable";
+import type { ObjectNamespace } from "@sluice/durable";
 import { openObjects } from "@sluice/durable/node";
+import { conversations, conversationsObject } from "@sluice/sync/server";
 import { createProxy } from "@sluice/worker-proxy";
 import { toNodeHandler } from "@sluice/worker-proxy/node";
 import { type Figure, figureOf, inTurns, ratioOf } from "../harness.ts";

@@ -1,13 +1,6 @@
 import { imageTool } from "@sluice/core";
-import {
-  type ConversationsOptions,
-  conversations,
-  conversationsObject,
-  type ObjectNamespace,
-  streamLog,
-  streamLogObject,
-} from "@sluice/durable";
-import { runner } from "@sluice/durable/runner";
+import { type ObjectNamespace, streamLog, streamLogObject } from "@sluice/durable";
+import { type ConversationsOptions, conversations, conversationsObject, runner } from "@sluice/sync/server";
 import { createProxy, type GatewayProxy } from "@sluice/worker-proxy";
 
 export interface Env {

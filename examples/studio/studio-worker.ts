@@ -2,9 +2,6 @@ import { imageTool } from "@sluice/core";
 import {
   afterEnd,
   archiving,
-  type ConversationsOptions,
-  conversations,
-  conversationsObject,
   type MediaBucket,
   type MediaStoreOptions,
   mediaIndex,
@@ -15,7 +12,7 @@ import {
   videoEvents,
   videoWatch,
 } from "@sluice/durable";
-import { runner } from "@sluice/durable/runner";
+import { type ConversationsOptions, conversations, conversationsObject, runner } from "@sluice/sync/server";
 import { createProxy, type GatewayProxy } from "@sluice/worker-proxy";
 import { options, type ProxyEnv } from "./proxy-options.ts";
 

@@ -7,7 +7,7 @@ export default defineConfig({
     "src/hosts/node/index.ts",
     "src/hosts/s3/index.ts",
     "src/hosts/postgres/index.ts",
-    "src/conversations/runner/index.ts",
+    "src/internal.ts",
     "src/testing/index.ts",
   ],
   format: "esm",
@@ -15,7 +15,7 @@ export default defineConfig({
   platform: "neutral",
   // "node:sqlite" has no other name
   removeNodeProtocol: false,
-  external: [/^node:/, /^@sluice\/core(?:\/schemas)?$/, /^@sluice\/worker-proxy/, "aws4fetch", "postgres"],
+  external: [/^node:/, /^@sluice\/core\/schemas$/, /^@sluice\/worker-proxy/, "aws4fetch", "postgres"],
   clean: true,
   plugins: [
     {

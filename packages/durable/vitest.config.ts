@@ -22,9 +22,7 @@ const ofPostgres = "test/postgres-*.test.ts";
 /** Tests that have their objects in workerd alone, and the reason. */
 const inWorkerdAlone = [
   // how many rows workerd reads and writes: bounds and figures of the guides
-  ...["capacity", "conversations-growth", "costs", "stream-cost", "once-rows", "runner-rows"].map(
-    (name) => `${name}.workerd`,
-  ),
+  ...["capacity", "costs", "stream-cost", "once-rows"].map((name) => `${name}.workerd`),
   // an object of workerd is lost while its process goes on. Others lose the process: `*-kill`, `bucket-folder`
   ...["media-fuzz", "watch-fuzz", "stream-fuzz"].map((name) => `${name}.workerd`),
   // alarms of workerd ring by themselves; those of a Node process do in `video-kill`, `notify` and `node-objects`
@@ -44,8 +42,8 @@ const notInPostgres = ["notices.workerd", "stream-lost.workerd"].map(inEachTier)
  * Files that run on each host in `.ci/run`: what an object stores and loses, over sockets and inside the process, and kills.
  */
 const onEachHost = [
-  ...["once", "stream", "stream-kill", "video-kill", "runner-kill"].map((name) => `test/${name}.test.ts`),
-  ...["once", "stream", "runner"].map(inside),
+  ...["once", "stream", "stream-kill", "video-kill"].map((name) => `test/${name}.test.ts`),
+  ...["once", "stream"].map(inside),
 ];
 /** Files whose objects may live in a Node process too, which run there at night. */
 const onAnyHost = ["test/media-*.test.ts", "test/notify*.test.ts", inside("*")];
@@ -66,7 +64,7 @@ function onNodeHost(name: string, files: { include: string[]; exclude: string[] 
       ...(host === "postgres" && { globalSetup: here("./test/support/postgres-for-run.ts") }),
       hookTimeout: 60_000,
       testTimeout,
-      env: { SLUICE_HOST: host },
+      env: { SLUICE_HOST: host, SLUICE_WORKER: here("./test/fixture/durable-worker.ts") },
       setupFiles: [onNode],
     },
   };
@@ -123,8 +121,6 @@ export default defineConfig({
                 COUNTED_WATCH: { className: "CountedWatch", useSQLite: true },
                 COUNTED_INDEX: { className: "CountedIndex", useSQLite: true },
                 NOTICE_WATCH: { className: "NoticeWatch", useSQLite: true },
-                CONVERSATIONS: { className: "Conversations", useSQLite: true },
-                RUN_CONVERSATIONS: { className: "RunConversations", useSQLite: true },
                 FUZZED_INDEX: { className: "FuzzedIndex", useSQLite: true },
               },
               r2Buckets: ["COUNTED_MEDIA", "FUZZED_MEDIA"],

@@ -143,7 +143,6 @@ describe("the types compile with every check on", { timeout: 600_000 }, () => {
     "worker-proxy",
     "durable",
     "durable/node",
-    "durable/runner",
     "durable/s3",
     "durable/testing",
     "otel",

@@ -1,9 +1,6 @@
 import {
   Budget,
   budget,
-  type ConversationsOptions,
-  conversations,
-  conversationsObject,
   type ObjectNamespace,
   once,
   onceObject,
@@ -12,6 +9,7 @@ import {
   videoEvents,
   videoWatch,
 } from "@sluice/durable";
+import { type ConversationsOptions, conversations, conversationsObject } from "@sluice/sync/server";
 import { createProxy, type GatewayProxy, workersRateLimit } from "@sluice/worker-proxy";
 import { createKeptLog } from "./kept-log.js";
 import { createNetwork, type Exchange } from "./network.js";

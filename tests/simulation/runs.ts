@@ -1,5 +1,5 @@
 import { type ChatTool, defineTool } from "@sluice/core";
-import { type Runner, runner } from "@sluice/durable/runner";
+import { type Runner, runner } from "@sluice/sync/server";
 import type { GatewayProxy, JobEvent } from "@sluice/worker-proxy";
 import { currentPage, type Page } from "./page.js";
 

@@ -5,9 +5,10 @@ import {
   memoryStorage,
   type RecordStorage,
 } from "@sluice/core";
-import { conversations, conversationsObject, type ObjectNamespace } from "@sluice/durable";
+import type { ObjectNamespace } from "@sluice/durable";
 import { openObjects } from "@sluice/durable/node";
 import { type RemoteStorage, type RemoteStorageOptions, remoteStorage } from "@sluice/sync";
+import { conversations, conversationsObject } from "@sluice/sync/server";
 import { createProxy } from "@sluice/worker-proxy";
 import { createTestClock } from "./test-clock.ts";
 

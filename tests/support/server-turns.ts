@@ -6,21 +6,12 @@ import {
   memoryStorage,
   type WhenBusy,
 } from "@sluice/core";
-import {
-  type ConversationsOptions,
-  conversations,
-  conversationsObject,
-  type ObjectNamespace,
-  once,
-  onceObject,
-  streamLog,
-  streamLogObject,
-} from "@sluice/durable";
+import { type ObjectNamespace, once, onceObject, streamLog, streamLogObject } from "@sluice/durable";
 import { openObjects } from "@sluice/durable/node";
-import { runner } from "@sluice/durable/runner";
 import { createEmulator, type EmulatorOptions } from "@sluice/emulator";
 import { serve } from "@sluice/emulator/serve";
 import { remoteStorage, serverRunner } from "@sluice/sync";
+import { type ConversationsOptions, conversations, conversationsObject, runner } from "@sluice/sync/server";
 import { createProxy, type GatewayProxy } from "@sluice/worker-proxy";
 import { createTestClock } from "./test-clock.ts";
 

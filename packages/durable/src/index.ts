@@ -19,11 +19,6 @@ export { type MostTokensOptions, mostTokens } from "./budget/most-tokens.js";
 
 export { type StreamLogOptions, streamLog, streamLogObject } from "./kept-answers/stream-log.js";
 
-// Conversations
-
-export { conversations, conversationsObject } from "./conversations/conversations.js";
-export type { ConversationsOptions } from "./conversations/options.js";
-
 // Exactly once
 
 export { type OnceOptions, once, onceObject } from "./once/once.js";
@@ -59,13 +54,13 @@ export {
   type AfterEndOptions,
   afterEnd,
   type Ended,
+  type EndedJob,
   type FollowUp,
   type Reached,
 } from "./notices/after-end.js";
 export { archiving } from "./notices/archiving.js";
 export type { DeadLetter } from "./notices/dead-letter-rows.js";
 export { type DeadLetterList, type DeadLetters, deadLetters } from "./notices/dead-letters.js";
-export type { EndedTurn } from "./notices/ended-turn.js";
 export { type Webhook, type WebhookOptions, webhook } from "./notices/webhook.js";
 
 // Operators

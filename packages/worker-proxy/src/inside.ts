@@ -1,6 +1,7 @@
 import type { ProxyContext, User } from "./admitted.js";
 import { ensure } from "./read-option.js";
-import { type RouteName, routeGroups } from "./routes.js";
+import { specRoutes } from "./route-lists.js";
+import type { RouteName } from "./routes.js";
 
 /** A request that the proxy's own parts send in the name of a user. */
 type Enter = (request: Request, user: User, env: unknown, context?: ProxyContext) => Promise<Response>;
@@ -54,5 +55,5 @@ export function innerWay(proxy: object, user: User, env: unknown, context?: Prox
 
 /** True for a group whose requests leave for the gateway; all others are closed to code inside. */
 export function isOpenInside(name: RouteName): boolean {
-  return routeGroups[name].paths.length > 0;
+  return specRoutes.some((route) => route.name === name);
 }

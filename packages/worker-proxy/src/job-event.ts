@@ -36,12 +36,12 @@ export interface JobEvent {
    * - `create`: an image, video, asset or epsilon request that `once` remembers.
    * - `watch`: a video task that `videoWatch` polls.
    * - `upload`, `copy`: a file of a user, and a file of the gateway's that the archive copies.
-   * - `run`: a turn that a conversation on the server did without a page.
    * - `webhook`: a notice for the app.
-   * - `conversation`: a record that `conversations` refuses, and a conversation that is removed because its time is over.
+   *
+   * The kinds of other extensions have a prefix: `name:kind`.
    */
-  readonly kind: "answer" | "create" | "watch" | "upload" | "copy" | "webhook" | "conversation" | "run";
-  /** The id of the stream, the request, the task, the file, the notice, the conversation or the turn. */
+  readonly kind: "answer" | "create" | "watch" | "upload" | "copy" | "webhook" | `${string}:${string}`;
+  /** The id of the stream, the request, the task, the file or the notice. */
   readonly id: string;
   readonly outcome: JobOutcome;
   /** The id that `authenticate` returned. */

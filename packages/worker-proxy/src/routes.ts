@@ -44,14 +44,15 @@ export const routeGroups = {
   health: own,
   budget: own,
   admin: own,
-  /** Opened by `conversations` of `@sluice/durable` among the `extensions`. */
-  conversations: own,
   /** Opened by `mediaStore` of `@sluice/durable` itself. */
   media: own,
 } as const satisfies Record<string, RouteGroup>;
 
 /**
- * A group of routes: those of the spec's part of the same name, `GET /health`, `GET /v1/budget`, the files of `mediaStore`,
- * the paths of `admin`, and those of `conversations`, all three of `@sluice/durable`.
+ * A group of routes: those of the spec's part of the same name, `GET /health`, `GET /v1/budget`, the files of `mediaStore` and
+ * the paths of `admin`, both of `@sluice/durable`, or the `name` of the routes of another extension.
  */
-export type RouteName = keyof typeof routeGroups;
+export type RouteName = KnownRoute | (string & {});
+
+/** The groups that the proxy knows without an extension. */
+export type KnownRoute = keyof typeof routeGroups;

@@ -6,7 +6,7 @@ import { groupsWith } from "./route-lists.js";
 import { type RouteName, routeGroups } from "./routes.js";
 import { openWay } from "./way.js";
 
-/** The groups that an operator can open. */
+/** The groups that an operator can open without an extension. */
 const ROUTES = Object.keys(routeGroups).filter((name) => name !== "media");
 /** The groups whose ids belong to one user. */
 const OWNED = groupsWith("ids");
@@ -46,8 +46,10 @@ export function checkedOptions<Env>(given: ProxyOptions<Env>) {
   ensure(isText(basePath, /^(?:\/[\w-]+)*$/), 'basePath: give "" or a path like "/api"');
   const isLookup = assetLookup === undefined || isText(assetLookup, /^(?:\/[\w-]+)+$/);
   ensure(isLookup, 'assetLookup: give a path like "/gamma/asset/GetAsset"');
-  const areRoutes = isList(routes, (name) => ROUTES.some((route) => route === name));
-  ensure(areRoutes, `routes: give some of ${ROUTES.join(", ")}`);
+  const added = [...extensions, ...(meter ? [meter] : [])].flatMap((part) => part.routes ?? []);
+  const known = [...new Set([...ROUTES, ...added.map(({ name }) => name)])];
+  const areRoutes = isList(routes, (name) => known.some((route) => route === name));
+  ensure(areRoutes, `routes: give some of ${known.join(", ")}`);
   const isMedia = media === "public" || media === "any" || isFunction(media);
   ensure(isMedia, 'media: give "public", "any" or a function of the address');
   const areFields = isList(allowFields, (path) => isText(path, /^\w+(?:\.\w+)*$/), 0);
@@ -55,7 +57,6 @@ export function checkedOptions<Env>(given: ProxyOptions<Env>) {
 
   const fieldsOf = createTables(allowFields);
   const offersHealth = extensions.some(({ offers }) => offers?.health);
-  const added = [...extensions, ...(meter ? [meter] : [])].flatMap((part) => part.routes ?? []);
   const read = {
     origins: readerOf("origins", origins, checkOrigins),
     models: readerOf("models", models, (value) => checkModels(value, fieldsOf)),

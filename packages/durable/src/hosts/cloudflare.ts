@@ -1,5 +1,4 @@
 import { misconfigured } from "@sluice/worker-proxy/internal";
-import type { ObjectSocket } from "../objects/object.js";
 
 /**
  * Checks that the platform reports clients that leave: without its flag a signal never aborts, and closed tabs would
@@ -11,21 +10,6 @@ export function checkLeavingIsReported(): void {
   const { Cloudflare } = globalThis as { Cloudflare?: { compatibilityFlags?: Record<string, boolean> } };
   if (Cloudflare?.compatibilityFlags?.["enable_request_signal"] === false)
     throw misconfigured("durable: set the compatibility flag enable_request_signal");
-}
-
-/** The platform's sockets; the second end is the object's. */
-type SocketPairs = new () => { readonly 0: object; readonly 1: ObjectSocket };
-
-/** Returns true where an object can have sockets that stay open while it sleeps. */
-export function hasSockets(): boolean {
-  return "WebSocketPair" in globalThis;
-}
-
-/** Makes a socket, and the answer with its other end. */
-export function openPair(): { readonly socket: ObjectSocket; readonly response: Response } {
-  const { WebSocketPair } = globalThis as unknown as { WebSocketPair: SocketPairs };
-  const { 0: webSocket, 1: socket } = new WebSocketPair();
-  return { socket, response: new Response(null, { status: 101, webSocket } as ResponseInit) };
 }
 
 /** The platform's pipe that counts. */

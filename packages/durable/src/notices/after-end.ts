@@ -1,12 +1,26 @@
 import type { JobEvent } from "@sluice/worker-proxy";
 import { logError } from "@sluice/worker-proxy/internal";
 import type { EndedTask, EndHandler, EndProgress } from "../video-watch/end.js";
-import type { EndedTurn } from "./ended-turn.js";
 
-/** An end that users are told of: of a video task, or of a turn that ran on the server. */
-export type Ended = EndedTask | EndedTurn;
+/** An end that users are told of: of a video task, or of a job of another extension. */
+export type Ended = EndedTask | EndedJob;
 
-/** One thing to do after the end of a task or a turn: `webhook(…)`, or one of your own. */
+/** The end of a job of another extension. */
+export interface EndedJob {
+  /** Id of this end, the same in each attempt to tell of it: 32 hex digits. */
+  readonly id: string;
+  /** The id that `authenticate` returned. */
+  readonly userId: string;
+  readonly model?: string | undefined;
+  /** Unix milliseconds. */
+  readonly endedAt: number;
+  /** The `x-request-id` of the request that began the job. */
+  readonly requestId?: string | undefined;
+  /** The event that a `webhook` sends. */
+  readonly event: { readonly type: string; readonly data: Readonly<Record<string, unknown>> };
+}
+
+/** One thing to do after an end: `webhook(…)`, or one of your own. */
 export interface FollowUp<Env = unknown, Of extends Ended = EndedTask> {
   /** Names it in storage and in the log. Never change it while tasks are watched. */
   readonly name: string;
@@ -56,7 +70,7 @@ const PAUSES_MS = [
 ] as const;
 
 /**
- * Makes the `onEnd` of a `videoWatch`; the `notices` of a `runner` do the same for turns: each follow-up is tried until it succeeds, for 32 hours, by the object's alarm.
+ * Makes the `onEnd` of a `videoWatch`: each follow-up is tried until it succeeds, for 32 hours, by the object's alarm.
  * One that fails does not hold up the others. One that is given up becomes a dead letter, where the watch has its `namespace`.
  *
  * @example

@@ -15,16 +15,16 @@ export interface WebhookOptions<Env = unknown> {
   readonly fetch?: (request: Request, env: Env) => Promise<Response>;
 }
 
-/** A webhook: a follow-up of `afterEnd` or of a `runner`, and an extension of the proxy. */
+/** A webhook: a follow-up of `afterEnd`, and an extension of the proxy. */
 export interface Webhook<Env = unknown> extends FollowUp<Env, Ended>, Extension<Env> {}
 
 /** Time for the app to answer, in milliseconds. */
 const ANSWER_MS = 15_000;
 
 /**
- * Tells the app of the end of a task or a turn by the Standard Webhooks scheme: a `POST` with `webhook-id`, `webhook-timestamp` and
+ * Tells the app of the end of a task by the Standard Webhooks scheme: a `POST` with `webhook-id`, `webhook-timestamp` and
  * `webhook-signature`, and the JSON `{ type, timestamp, data }`. `type` is `video.` with the `state` of the
- * `EndedTask`, `video.succeeded`, or `turn.` with the `outcome` of the `EndedTurn`: `turn.complete`. Each end has one `webhook-id`, also for tries after a failure: an app that has seen it
+ * `EndedTask`: `video.succeeded`; an `EndedJob` has an `event` of its own. Each end has one `webhook-id`, also for tries after a failure: an app that has seen it
  * ignores it.
  * An answer of 2xx ends the tries. 410 ends them, too: the webhook becomes a dead letter at once.
  *
@@ -82,11 +82,7 @@ export function webhook<Env = unknown>(options: WebhookOptions<Env>): Webhook<En
 function bodyOf(ended: Ended) {
   const { userId, model, endedAt } = ended;
   const timestamp = new Date(endedAt).toISOString();
-  if ("turnId" in ended) {
-    const { turnId, conversation, messageId, outcome, code, title, text } = ended;
-    const known = { conversation, message: messageId, model, outcome, code, title, text };
-    return { type: `turn.${outcome}`, timestamp, data: { id: turnId, user: userId, ...known } };
-  }
+  if ("event" in ended) return { type: ended.event.type, timestamp, data: ended.event.data };
   const { taskId, state, task, isRemoved } = ended;
   const known = { ...(model !== undefined && { model }), ...(isRemoved && { removed: true }) };
   const data = { id: taskId, user: userId, ...known, state, task };

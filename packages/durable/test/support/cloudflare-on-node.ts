@@ -6,7 +6,6 @@ import { folderBucket } from "@sluice/durable/node";
 import { openSQLiteKeeper } from "../../src/hosts/node/sqlite-keeper.js";
 import { openPostgresKeeper } from "../../src/hosts/postgres/postgres-keeper.js";
 import { openLiveObjects } from "../../src/hosts/process/live-objects.js";
-import * as worker from "../fixture/durable-worker.js";
 import { env } from "./env-on-node.js";
 import { newSchema, url } from "./postgres.js";
 
@@ -39,7 +38,11 @@ function opened(ObjectClass: DurableObjectClass<never>): DurableObjectClass<neve
   };
 }
 
-const { default: _, ...exported } = worker as unknown as Record<string, DurableObjectClass<never>>;
+/** The Worker of the project, whose classes are opened here. */
+const worker: Record<string, DurableObjectClass<never>> = await import(
+  /* @vite-ignore */ process.env["SLUICE_WORKER"] ?? ""
+);
+const { default: _, ...exported } = worker;
 const bindings = Object.entries(exported).map(([name, ObjectClass]) => {
   const binding = name.replace(/(?<=[a-z])(?=[A-Z])/g, "_").toUpperCase();
   return [binding, opened(ObjectClass)] as const;

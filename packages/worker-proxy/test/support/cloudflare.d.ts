@@ -8,24 +8,25 @@ interface TestNamespace {
   get(id: unknown): TestObject;
 }
 
+/** Bindings of the Worker under test; a lab adds its own. */
+interface TestBindings {
+  readonly VIDEO_WATCH: TestNamespace;
+  readonly BRISK_WATCH: TestNamespace;
+  readonly BUDGET: TestNamespace;
+  readonly STREAM_LOG: TestNamespace;
+  readonly PAID_STREAM_LOG: TestNamespace;
+  readonly BOUNDED_STREAM_LOG: TestNamespace;
+  readonly FUZZED_STREAM_LOG: TestNamespace;
+  readonly ONCE: TestNamespace;
+  readonly PAID_ONCE: TestNamespace;
+  readonly COUNTED_WATCH: TestNamespace;
+  readonly COUNTED_INDEX: TestNamespace;
+  readonly NOTICE_WATCH: TestNamespace;
+  readonly COUNTED_MEDIA: object;
+}
+
 declare module "cloudflare:workers" {
-  export const env: {
-    readonly VIDEO_WATCH: TestNamespace;
-    readonly BRISK_WATCH: TestNamespace;
-    readonly BUDGET: TestNamespace;
-    readonly STREAM_LOG: TestNamespace;
-    readonly PAID_STREAM_LOG: TestNamespace;
-    readonly BOUNDED_STREAM_LOG: TestNamespace;
-    readonly FUZZED_STREAM_LOG: TestNamespace;
-    readonly ONCE: TestNamespace;
-    readonly PAID_ONCE: TestNamespace;
-    readonly COUNTED_WATCH: TestNamespace;
-    readonly COUNTED_INDEX: TestNamespace;
-    readonly NOTICE_WATCH: TestNamespace;
-    readonly CONVERSATIONS: TestNamespace;
-    readonly RUN_CONVERSATIONS: TestNamespace;
-    readonly COUNTED_MEDIA: object;
-  };
+  export const env: TestBindings;
 }
 
 declare module "cloudflare:test" {
