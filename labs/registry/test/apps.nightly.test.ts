@@ -298,7 +298,6 @@ describe.each(Object.entries(freshApps))("components in a fresh app of %s", (nam
     await expect.poll(axe).toEqual([]);
     await button("Undo").click();
     await page.getByText("Pressed: undo").waitFor();
-    await page.getByRole("button", { name: "Tell me when it is ready" }).waitFor();
     expect(problems).toEqual([]);
   });
 
