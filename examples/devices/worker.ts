@@ -1,4 +1,3 @@
-import { imageTool } from "@sluice/core";
 import {
   type ConversationsOptions,
   conversations,
@@ -8,6 +7,7 @@ import {
   streamLogObject,
 } from "@sluice/durable";
 import { runner } from "@sluice/durable/runner";
+import { imageTool } from "@sluice/media";
 import { createProxy, type GatewayProxy } from "@sluice/worker-proxy";
 
 export interface Env {

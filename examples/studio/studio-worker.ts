@@ -1,4 +1,3 @@
-import { imageTool } from "@sluice/core";
 import {
   afterEnd,
   archiving,
@@ -17,6 +16,7 @@ import {
 } from "@sluice/durable";
 import { webPush } from "@sluice/durable/push";
 import { runner } from "@sluice/durable/runner";
+import { imageTool } from "@sluice/media";
 import { createProxy, type GatewayProxy } from "@sluice/worker-proxy";
 import { options, type ProxyEnv } from "./proxy-options.ts";
 

@@ -7,7 +7,7 @@ import {
 } from "@sluice/core";
 import { type PassView, passViewOf } from "./pass-view.js";
 import { sharedStores } from "./shared-stores.js";
-import type { ViewedStore } from "./use-store.js";
+import type { ViewedStore } from "./use-store-part.js";
 
 /** The chats of each client. A chat with an id survives a route change, and the end of its answer. */
 export const chats = sharedStores<ChatStoreOptions, ChatStore>({

@@ -3,7 +3,7 @@ import { useMemo } from "react";
 import { chatStateOf } from "./chats.js";
 import { useClient } from "./provider.js";
 import { useIsHydrated } from "./use-is-hydrated.js";
-import { useStorePart, type ViewedStore } from "./use-store.js";
+import { useStorePart, type ViewedStore } from "./use-store-part.js";
 
 /**
  * Shows one message of the chat with this id. The component renders again only when this message changes.

@@ -3,7 +3,7 @@ import type { ChatModel } from "@sluice/core/schemas";
 import { chats, viewOfChat } from "./chats.js";
 import type { SharedStores } from "./shared-stores.js";
 import { useSharedStore } from "./use-shared-store.js";
-import { useStorePart } from "./use-store.js";
+import { useStorePart } from "./use-store-part.js";
 
 /**
  * Options of `useChatStream`: `model`, its `params`, and all other options of a chat store.

@@ -1,4 +1,5 @@
 import { memoryStorage } from "@sluice/core";
+import { createUploadStore, fitImage } from "@sluice/media";
 import {
   GatewayProvider,
   useAsset,
@@ -8,19 +9,20 @@ import {
   useChatStream,
   useClient,
   useImages,
-  useUpload,
+  useStore,
   useVideoTask,
   useVideoTasks,
 } from "@sluice/react";
 import { describeError, imageForm, useAttachments, useConversations, useDraft } from "@sluice/react/app";
 import { useTaskNotifications } from "@sluice/react/notifications";
+import { useState } from "react";
 import { client } from "./client.js";
 
 /* An app's use of the hooks. */
 
 function Chat() {
   const { messages, status, error, send, pendingActions, approve } = useChatStream({ model: "delta-5.3" });
-  const { images, inputProps } = useAttachments("delta-5.3");
+  const { images, inputProps } = useAttachments("delta-5.3", { fit: fitImage });
   const { draft, setDraft } = useDraft("chat", { text: "" });
   const { conversations } = useConversations();
   return (
@@ -55,7 +57,8 @@ function Studio() {
   const video = useVideoTask({ onSuccess: ({ url }) => console.log(url.length) });
   const { tasks } = useVideoTasks();
   const asset = useAsset({ groupId: "group-1" });
-  const upload = useUpload({ use: "reference_video" });
+  const [uploads] = useState(() => createUploadStore(client, { use: "reference_video" }));
+  const upload = useStore(uploads);
   const batch = useBatch([], { id: "reefs", storage: memoryStorage() });
   const { isEnabled } = useTaskNotifications();
   const message = useChatMessage("chat", "message");

@@ -1,5 +1,6 @@
 import { type Client, createClient } from "@sluice/core";
 import { remoteStorage } from "@sluice/core/remote";
+import { uploads } from "@sluice/media";
 import { atom } from "nanostores";
 import { Field, TextInput } from "@/components/sluice/fields";
 import { NO_PASSWORD } from "../room-words.js";
@@ -20,6 +21,7 @@ function deviceClient(
 ): Client {
   return createClient({
     baseURL: serverURL,
+    uploads: uploads(),
     scope: `${user} on ${device}`,
     headers: { authorization: `Bearer ${encodeURIComponent(user)}` },
     ...(send && { fetch: send }),

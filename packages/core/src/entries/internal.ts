@@ -13,7 +13,7 @@ export { createRegistry, createStore, type Registry } from "../base/store.js";
 export { joinRecords } from "../chat/conversation/join-records.js";
 export { isErrorEvent } from "../chat/protocol/reported-error.js";
 export { createStrayLines } from "../chat/protocol/stray-lines.js";
-export { signedTypeOf } from "../media/signatures.js";
+export { signedTypeOf } from "../files/signatures.js";
 export { storageOf } from "../storage/client-storage.js";
 export { onForget } from "../storage/in-use.js";
 export { createRecordWriter } from "../storage/record-writer.js";

@@ -1,5 +1,7 @@
 import { type ClientEvent, memoryStorage } from "@sluice/core";
 import { remoteStorage } from "@sluice/core/remote";
+import "../../../media/test/support/loaded.js";
+import { uploads } from "../../../media/src/uploads/uploads.js";
 import { clientOf, stoppedClock } from "./gateway.js";
 
 interface Kept {
@@ -71,6 +73,7 @@ export function openPage(script: Script = () => undefined, local = memoryStorage
       scope: `page-${Math.random()}`,
       random: () => 0.999_999,
       onEvent: (event) => events.push(event),
+      uploads: uploads(),
     },
   );
   const collection = `"${client.scope}"/chat/trip`;

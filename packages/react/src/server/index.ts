@@ -8,7 +8,7 @@ export {
   useChatStream,
   useClient,
   useImages,
-  useUpload,
+  useStore,
   useVideoTask,
   useVideoTasks,
 } from "../index.js";

@@ -5,7 +5,6 @@ import {
   useAsset,
   useChatStream,
   useImages,
-  useUpload,
   useVideoTask,
   useVideoTasks,
 } from "@sluice/react";
@@ -38,7 +37,6 @@ function usePage(storage: RecordStorage) {
     asset: useAsset({ groupId: "group" }),
     images: useImages({ id: "pictures", model: "gamma-image-5-0-260128" }),
     attachments: useAttachments("alpha-v4.1-flash"),
-    upload: useUpload(),
     notifications: useTaskNotifications({ storage }),
   };
 }
@@ -143,7 +141,6 @@ const shownOf = ({ chat, conversations, draft, localDraft, ...rest }: typeof pag
   asset: rest.asset.status,
   images: rest.images.status,
   attachments: rest.attachments.attachments.length,
-  upload: rest.upload.status,
   notifications: rest.notifications.isEnabled,
 });
 
@@ -156,7 +153,6 @@ const nothing = {
   asset: "idle",
   images: "idle",
   attachments: 0,
-  upload: "idle",
   notifications: false,
 };
 
