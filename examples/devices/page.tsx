@@ -1,6 +1,5 @@
 import { createClient, type ThreadMessage } from "@sluice/core";
 import { remoteStorage } from "@sluice/core/remote";
-import { uploads } from "@sluice/media";
 import { GatewayProvider, useChatStream } from "@sluice/react";
 import { describeError, useConversations } from "@sluice/react/app";
 import type { ComponentProps, SubmitEvent } from "react";
@@ -9,12 +8,7 @@ import { createRoot } from "react-dom/client";
 // a stand-in for your sign-in: a name, which the server believes
 const name = localStorage.getItem("name") ?? "";
 const headers = { authorization: `Bearer ${encodeURIComponent(name)}` };
-const client = createClient({
-  baseURL: location.origin,
-  scope: name || "nobody",
-  headers,
-  uploads: uploads(),
-});
+const client = createClient({ baseURL: location.origin, scope: name || "nobody", headers });
 const storage = remoteStorage(client);
 
 async function signInAs(next: string) {
