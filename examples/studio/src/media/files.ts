@@ -98,7 +98,7 @@ function uploadedAt(address: string): string | undefined {
 
 /** Keeps the links of files that the client has uploaded. None of them is sent again for it. */
 export async function keepLinks(sent: readonly (readonly [address: string, file: File])[]): Promise<void> {
-  const { uploadMedia } = await import("@sluice/media");
+  const { uploadMedia } = await import("./media-later.js");
   for (const [address, file] of sent) {
     const { url, expiresAt } = await uploadMedia(client, file);
     const known = Object.entries(links.get()).filter(([, link]) => isUsable(link));

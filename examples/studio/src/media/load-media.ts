@@ -3,7 +3,7 @@ import type { FittedImage, MediaLimits } from "@sluice/media";
 
 /** Loads what reads files, when there is one. Videos and sounds are measured by mediabunny, which is loaded for the first one. */
 export async function loadMedia() {
-  const media = await import("@sluice/media");
+  const media = await import("./media-later.js");
   media.measureWith(() => import("@sluice/media/mediabunny"));
   return media;
 }
