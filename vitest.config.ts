@@ -27,12 +27,23 @@ const alias = [
   { find: /^@\/(?=components\/sluice\/|lib\/)/, replacement: source("../labs/registry/") },
   ...aliases,
 ];
-const bundledMediabunny = source("core/node_modules/mediabunny/dist/bundles/mediabunny.mjs");
+const bundledMediabunny = source("media/node_modules/mediabunny/dist/bundles/mediabunny.mjs");
 const shared = { resolve: { alias }, plugins: [conformanceData()] };
 /** Tests share no state, so that a worker keeps its modules from one file to the next. A shard has one worker. */
 const sharedWorkers = { isolate: false, maxWorkers: "100%" };
 /** Projects whose tests move a clock of their own and start no process. */
-const onClock = ["core in node", "batch", "prices", "react", "react 18", "ai-sdk", "mcp", "otel", "together"];
+const onClock = [
+  "core in node",
+  "media in node",
+  "batch",
+  "prices",
+  "react",
+  "react 18",
+  "ai-sdk",
+  "mcp",
+  "otel",
+  "together",
+];
 
 /** Sets the time after which a test counts as hanging, and a poll, which is shorter. Later tiers have heavier tests. */
 function limitTime(project: ViteUserConfig): ViteUserConfig {
@@ -48,6 +59,8 @@ const hasObjects = ({ test }: ViteUserConfig) => /^(?:durable-|lab sync )/.test(
 const coreOnPlatforms = ["packages/core/test/platform/*.test.ts"];
 /** Tests of what only a browser has. */
 const coreInBrowsers = ["packages/core/test/browser/*.test.ts"];
+const mediaOnPlatforms = ["packages/media/test/platform/*.test.ts"];
+const mediaInBrowsers = ["packages/media/test/browser/*.test.ts"];
 const reactSuite = {
   ...sharedWorkers,
   environment: "happy-dom",
@@ -115,10 +128,24 @@ const projects: ViteUserConfig[] = [
     },
   },
   {
+    ...shared,
+    plugins: [conformanceData(), cloudflareTest({ miniflare: { compatibilityDate: "2026-10-01" } })],
+    test: { ...sharedWorkers, name: "core in workerd", include: coreOnPlatforms },
+  },
+  {
+    ...shared,
+    test: {
+      ...sharedWorkers,
+      name: "media in node",
+      environment: "node",
+      include: ["packages/media/test/*.test.ts", ...mediaOnPlatforms],
+    },
+  },
+  {
     // mediabunny's `browser` map, as this test tool reads it, leads to a module without a name
     resolve: { alias: [{ find: /^mediabunny$/, replacement: bundledMediabunny }, ...alias] },
     plugins: [conformanceData(), cloudflareTest({ miniflare: { compatibilityDate: "2026-10-01" } })],
-    test: { ...sharedWorkers, name: "core in workerd", include: coreOnPlatforms },
+    test: { ...sharedWorkers, name: "media in workerd", include: mediaOnPlatforms },
   },
   {
     ...shared,
@@ -268,6 +295,15 @@ const projects: ViteUserConfig[] = [
             ...sharedWorkers,
             name: "core in chromium",
             include: [...coreOnPlatforms, ...coreInBrowsers, "packages/batch/test/browser/*.test.ts"],
+            browser: inChromium(chromium),
+          },
+        },
+        {
+          ...shared,
+          test: {
+            ...sharedWorkers,
+            name: "media in chromium",
+            include: [...mediaOnPlatforms, ...mediaInBrowsers],
             browser: inChromium(chromium),
           },
         },

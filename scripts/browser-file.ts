@@ -1,22 +1,21 @@
-import { join } from "node:path";
 import { build } from "vite";
 
 /*
- * Bundles the core's `src/entries/browser.ts` with its dependencies into `dist/browser.js`, and writes their licences beside it.
+ * Bundles a package's entry for pages without a bundler with its dependencies into `dist/browser.js`, and writes their
+ * licences beside it: `node ../../scripts/browser-file.ts src/browser.ts`, in the package's folder.
  */
 
-const folder = join(import.meta.dirname, "../packages/core");
+const [entry = "src/browser.ts"] = process.argv.slice(2);
 
 await build({
   configFile: false,
   logLevel: "warn",
-  root: folder,
   build: {
     outDir: "dist",
     emptyOutDir: false,
     target: "es2022",
     license: { fileName: "browser.licences.md" },
-    lib: { entry: "src/entries/browser.ts", formats: ["es"], fileName: () => "browser.js" },
+    lib: { entry, formats: ["es"], fileName: () => "browser.js" },
     rolldownOptions: { output: { codeSplitting: false, minify: true } },
   },
 });

@@ -1,5 +1,5 @@
-import { imageTool } from "@sluice/core";
 import { type ObjectNamespace, streamLog, streamLogObject } from "@sluice/durable";
+import { imageTool } from "@sluice/media";
 import { type ConversationsOptions, conversations, conversationsObject, runner } from "@sluice/sync/server";
 import { createProxy, type GatewayProxy } from "@sluice/worker-proxy";
 

@@ -1,4 +1,3 @@
-import { imageTool } from "@sluice/core";
 import {
   afterEnd,
   archiving,
@@ -12,6 +11,7 @@ import {
   videoEvents,
   videoWatch,
 } from "@sluice/durable";
+import { imageTool } from "@sluice/media";
 import { type ConversationsOptions, conversations, conversationsObject, runner } from "@sluice/sync/server";
 import { createProxy, type GatewayProxy } from "@sluice/worker-proxy";
 import { options, type ProxyEnv } from "./proxy-options.ts";

@@ -52,14 +52,14 @@ const suites: Readonly<Record<string, Suite>> = {
       "/page-activity": ["/page-activity", "/polling"],
     },
   },
-  "packages/core/src/uploads": {
+  "packages/core/src/archive": { project: core, near: { "": ["/video-archive", "/image-archive"] } },
+  "packages/core/src/files": {
     project: core,
-    near: {
-      "/upload.": ["/upload."],
-      "/in-request": ["/video-media", "/image-store", "/asset-store"],
-      "/store": ["/upload"],
-      "": ["/video-archive", "/image-archive"],
-    },
+    near: { "": ["/request-files", "/asset-store", "/chat-images"] },
+  },
+  "packages/media/src": {
+    project: "media in node",
+    near: { "/uploads/": ["/upload"], "/checks/": ["/media", "/video-media"], "": ["/fetch-media"] },
   },
   "packages/core/src/images": { project: core, near: { "/archive": ["/image-archive"], "": ["/image"] } },
   "packages/core/src/videos": { project: core, near: { "/archive": ["/video-archive"], "": ["/video-"] } },

@@ -56,9 +56,11 @@ describe("the packed packages", () => {
       mkdirSync(at);
       execFileSync("tar", ["-xzf", tarball, "--strip-components=1", "-C", at]);
     }
-    const dependencies = join(import.meta.dirname, "../../packages/core/node_modules");
-    for (const name of ["@valibot", "idb", "ky", "mediabunny", "valibot"])
-      symlinkSync(join(dependencies, name), join(app, "node_modules", name));
+    const packages = join(import.meta.dirname, "../../packages");
+    const dependencies = { core: ["@valibot", "idb", "ky", "valibot"], media: ["mediabunny"] };
+    for (const [owner, names] of Object.entries(dependencies))
+      for (const name of names)
+        symlinkSync(join(packages, owner, "node_modules", name), join(app, "node_modules", name));
     cpSync(join(import.meta.dirname, "../everywhere/places/app.json"), join(app, "package.json"));
     copyBehaviours(app);
     servers = await startServers(app, "http://page.invalid");

@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { expect, test } from "vitest";
 
-/* mediabunny is an optional peer of the core: an app without it can do all but measure videos and audio files. */
+/* mediabunny is an optional peer of @sluice/media: an app without it can do all but measure videos and audio files. */
 
 const script = `
 import { registerHooks } from "node:module";
@@ -14,8 +14,8 @@ registerHooks({
     return next(isOurs ? specifier.replace(/\\.js$/, ".ts") : specifier, context);
   },
 });
-const { checkMedia, measureWith, probeMedia, toDataURI } = await import("./packages/core/src/entries/media.ts");
-const { CustomSource, Input, MP3, MP4, QTFF, WAVE } = await import("./packages/core/node_modules/mediabunny/dist/bundles/mediabunny.mjs");
+const { checkMedia, measureWith, probeMedia, toDataURI } = await import("./packages/media/src/index.ts");
+const { CustomSource, Input, MP3, MP4, QTFF, WAVE } = await import("./packages/media/node_modules/mediabunny/dist/bundles/mediabunny.mjs");
 const gif = new Blob([new TextEncoder().encode("GIF89a"), new Uint8Array([44, 1, 250, 0, 0, 0, 0])]);
 const wav = new File(["RIFF", new Uint8Array(4), "WAVEfmt ", new Uint8Array(64)], "reef.wav");
 const check = () => checkMedia(wav, "reference_audio").then(
@@ -24,7 +24,7 @@ const check = () => checkMedia(wav, "reference_audio").then(
 );
 const { width } = await probeMedia(gif);
 const unset = await check();
-measureWith(() => import("./packages/core/src/entries/mediabunny.ts"));
+measureWith(() => import("./packages/media/src/mediabunny.ts"));
 const missing = await check();
 measureWith(async () => ({ default: {} }));
 const other = await check();
@@ -48,7 +48,7 @@ test("Images are measured without mediabunny, and a video or audio file is an er
     cwd: root,
     encoding: "utf8",
   });
-  const steps = 'npm install mediabunny, and call measureWith(() => import("@sluice/core/mediabunny"))';
+  const steps = 'npm install mediabunny, and call measureWith(() => import("@sluice/media/mediabunny"))';
   const says = (text: string, code: unknown = undefined) => [
     "ConfigurationError",
     expect.stringContaining(text),

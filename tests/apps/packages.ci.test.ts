@@ -8,7 +8,17 @@ import { temporaryFolder } from "../support/temporary.ts";
 /* The packages as they are built: what their users' tools and runtimes make of them. */
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
-const names = ["core", "react", "worker-proxy", "durable", "ai-sdk", "emulator", "mcp", "otel"] as const;
+const names = [
+  "core",
+  "media",
+  "react",
+  "worker-proxy",
+  "durable",
+  "ai-sdk",
+  "emulator",
+  "mcp",
+  "otel",
+] as const;
 
 interface Manifest {
   readonly engines?: { readonly node?: string };
@@ -134,12 +144,14 @@ describe("the types compile with every check on", { timeout: 600_000 }, () => {
     "core/browser",
     "core/schemas",
     "core/sse",
-    "core/media",
-    "core/mediabunny",
     "core/partial-json",
     "core/node",
     "core/testing",
     "core/internal",
+    "core/internal/media",
+    "media",
+    "media/browser",
+    "media/mediabunny",
     "worker-proxy",
     "durable",
     "durable/node",

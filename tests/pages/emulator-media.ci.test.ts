@@ -1,6 +1,6 @@
-import { measureWith, probeMedia } from "@sluice/core/media";
 import { createEmulator } from "@sluice/emulator";
 import { serve } from "@sluice/emulator/serve";
+import { measureWith, probeMedia } from "@sluice/media";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { landscapes } from "../../examples/studio/demo/media/media.ts";
 import { findChromium } from "../../scripts/chromium.ts";
@@ -8,7 +8,7 @@ import { sharedBrowser } from "../support/browser.ts";
 
 /* The files that a browser shows: those of the emulator, and the landscapes of the studio's demo. */
 
-measureWith(() => import("@sluice/core/mediabunny"));
+measureWith(() => import("@sluice/media/mediabunny"));
 
 interface Film {
   readonly ratio?: string;

@@ -13,8 +13,8 @@ import {
   type VideoTaskListOptions,
   type VideoTaskStoreOptions,
 } from "@sluice/core";
-import { createUploadStore, type UploadStoreOptions } from "@sluice/core/media";
 import { createEmulator, type EmulatorOptions } from "@sluice/emulator";
+import { createUploadStore, type UploadStoreOptions, uploads } from "@sluice/media";
 import { createProxy, type ProxyOptions } from "@sluice/worker-proxy";
 import { afterEach, describe, expect, test, vi } from "vitest";
 
@@ -37,6 +37,7 @@ const client: Names<ClientOptions> = {
   retry: { limit: 1, maxDelayMs: 1 },
   idempotencyKeys: true,
   assetLookup: () => {},
+  uploads: uploads(),
   normalizeVideoTask: () => {},
   includeUsage: true,
   onEvent: () => {},
@@ -80,7 +81,6 @@ const videos: Names<VideoTaskListOptions> = {
 };
 const video: Names<VideoTaskStoreOptions> = {
   ...videos,
-  checkMedia: () => [],
   whenBusy: "join",
   request,
   onCreate: () => {},

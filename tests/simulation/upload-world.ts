@@ -1,5 +1,5 @@
 import { createClient, isGatewayError, memoryStorage } from "@sluice/core";
-import { uploadMedia } from "@sluice/core/media";
+import { uploadMedia } from "@sluice/media";
 import { stoppedClock } from "../../packages/core/test/support/gateway.js";
 import { between, nthOf, type Random, randomOf, weighted } from "./random.js";
 

@@ -1,6 +1,6 @@
 import type { Browser, BrowserContext, Locator, Page } from "playwright";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { film as filmOf } from "../../packages/core/test/support/media.ts";
+import { film as filmOf } from "../../packages/media/test/support/media.ts";
 import { problemsOf } from "../support/axe.ts";
 import { sharedBrowser } from "../support/browser.ts";
 import {

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Request, Route } from "playwright";
 import { afterAll, describe, expect, test } from "vitest";
-import { film as filmOf } from "../../packages/core/test/support/media.ts";
+import { film as filmOf } from "../../packages/media/test/support/media.ts";
 import { hasChromium, MINUTE } from "../support/studio-suite.ts";
 import { openVideos, VIDEOS } from "../support/videos-room.ts";
 

@@ -8,6 +8,6 @@ export const entries: Readonly<Record<string, string>> = Object.fromEntries(
   Object.entries(sources)
     .map(([name, path]): [string, string] => [name, relative(packages, path)])
     // the browser's file has the names of two other entries
-    .filter(([name, path]) => !path.startsWith("..") && !/\/(?:internal|browser)$/.test(name))
+    .filter(([name, path]) => !path.startsWith("..") && !/\/(?:internal(?:\/media)?|browser)$/.test(name))
     .sort(([one], [other]) => one.localeCompare(other)),
 );

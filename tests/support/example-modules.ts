@@ -12,7 +12,18 @@ import {
 import { hosts, imagined, imaginedFiles } from "./imagined.ts";
 
 const root = `${import.meta.dirname}/../../`;
-const packages = ["core", "react", "worker-proxy", "durable", "ai-sdk", "emulator", "mcp", "otel"];
+const packages = [
+  "core",
+  "media",
+  "prices",
+  "react",
+  "worker-proxy",
+  "durable",
+  "ai-sdk",
+  "emulator",
+  "mcp",
+  "otel",
+];
 
 /** Files of the registry whose doc comments have examples. */
 const copied = [

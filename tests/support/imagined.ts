@@ -4,7 +4,7 @@
  */
 export const imagined = `
 import type { Asset, AssetHandle, ChatDelta, ChatMessage, Client, ImageStore, RecordStorage, VideoTaskHandle, VideoTaskStore } from "@sluice/core";
-import type { EncodeProgress } from "@sluice/core/media";
+import type { EncodeProgress } from "@sluice/media";
 import type { Emulator } from "@sluice/emulator";
 import type { Extension, GatewayProxy, Meter, ProxyOptions, RateLimitBinding, User } from "@sluice/worker-proxy";
 import type { ObjectNamespace } from "@sluice/durable";

@@ -16,7 +16,7 @@ import { expect, test } from "vitest";
 const root = join(import.meta.dirname, "../..");
 const bundled = [
   "core/dist/entries/index.js",
-  "core/dist/entries/media.js",
+  "media/dist/index.js",
   "react/dist/index.js",
   "react/dist/app/index.js",
 ];

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
+import { sources } from "../../scripts/sources.ts";
 import { entries } from "../support/entries.ts";
 
 /* The names that an app can import from an entry, types included. */
@@ -60,8 +61,8 @@ function exportsOf(path: string): Exported[] {
 
 /** The file that a path of an import leads to: beside the importing one, or of another package. */
 function fileOf(from: string, importer: string): string {
-  const entry = Object.entries(entries).find(([name]) => name === from);
-  if (entry) return join(packages, entry[1]);
+  const entry = sources[from];
+  if (entry) return entry;
   const target = join(dirname(importer), from.replace(/\.js$/, ""));
   return existsSync(`${target}.ts`) ? `${target}.ts` : `${target}.tsx`;
 }

@@ -25,7 +25,6 @@ test("the core imports no other package of this repository, and Node's modules i
 test.each([
   ["ky", /^transport\/repeat$/],
   ["idb", /^storage\/indexed-db$/],
-  ["mediabunny", /^media\/container$|^entries\/mediabunny$/],
 ])("the core imports %s in one place", (name, place) => {
   const importers = filesOf("packages/core").filter((file) => importsOf(file).includes(name));
   expect(importers.length).toBeGreaterThan(0);

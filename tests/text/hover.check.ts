@@ -13,7 +13,7 @@ const entries = [
   ["packages/core/src/entries/sse.ts", 12],
   // one function, its options and its result, with 4 fields
   ["packages/core/src/entries/partial-json.ts", 7],
-  ["packages/core/src/entries/media.ts", 180],
+  ["packages/media/src/index.ts", 180],
   ["packages/prices/src/index.ts", 30],
   // one function, its options, and a case with two fields
   ["packages/core/src/entries/testing.ts", 11],

@@ -5,9 +5,9 @@ import {
   getVideoTask,
   memoryStorage,
 } from "@sluice/core";
-import { archivedMedia } from "@sluice/core/media";
 import { createEmulator } from "@sluice/emulator";
 import { serve } from "@sluice/emulator/serve";
+import { archivedMedia } from "@sluice/media";
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
 import { startMediaProxy, statusOf } from "../../packages/durable/test/support/media.js";
 import { KEY } from "../../packages/worker-proxy/test/support/key.js";

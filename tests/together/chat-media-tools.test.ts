@@ -7,13 +7,12 @@ import {
   createChatStore,
   createClient,
   defineTool,
-  imageTool,
   memoryStorage,
   type RecordStorage,
-  videoTool,
 } from "@sluice/core";
 import { once, onceObject } from "@sluice/durable";
 import { createEmulator } from "@sluice/emulator";
+import { imageTool, videoTool } from "@sluice/media";
 import { createProxy } from "@sluice/worker-proxy";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { createObjectHost } from "../support/object-host.ts";

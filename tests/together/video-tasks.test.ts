@@ -1,4 +1,5 @@
 import {
+  type ClientOptions,
   createClient,
   createVideoTaskStore,
   type Presence,
@@ -6,8 +7,8 @@ import {
   type VideoTaskState,
   type VideoTaskStoreOptions,
 } from "@sluice/core";
-import { checkVideoMedia } from "@sluice/core/media";
 import { createEmulator } from "@sluice/emulator";
+import { uploads } from "@sluice/media";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { stoppedClock } from "../../packages/core/test/support/gateway.js";
 
@@ -24,7 +25,7 @@ let gateways = 0;
 function videoOf(
   prompt: string,
   model: "beta3.0-video" | "gamma-video-2.0" = "beta3.0-video",
-  options: VideoTaskStoreOptions = {},
+  { uploads, ...options }: VideoTaskStoreOptions & Pick<ClientOptions, "uploads"> = {},
 ) {
   const clock = stoppedClock();
   const emulator = createEmulator({ apiKeys: ["sk-test"], clock });
@@ -36,6 +37,7 @@ function videoOf(
     clock,
     random: () => 0.5,
     retry: { limit: 0 },
+    uploads,
   });
   const video = createVideoTaskStore(client, { presence: present, ...options });
   const seen: VideoTaskState[] = [];
@@ -129,7 +131,7 @@ describe("a video task on the emulator", () => {
   });
 
   test("is refused for media beyond a limit before the gateway gets anything", async () => {
-    const { video, counts } = videoOf("", "beta3.0-video", { checkMedia: checkVideoMedia });
+    const { video, counts } = videoOf("", "beta3.0-video", { uploads: uploads() });
     const gif = `data:image/png;base64,${btoa("GIF89a\x40\x01\xf0\x00")}`;
     const media = [{ type: "first_frame", url: gif }] as const;
     expect(await video.create({ model: "beta3.0-video", input: { media } })).toMatchObject({

@@ -6,7 +6,7 @@ export const repositoryFolder = dirname(dirname(dirname(import.meta.dirname)));
 
 /** A page of the reference: some of the names that one entry point exports. */
 export interface ReferencePage {
-  /** Entry point: `@sluice/core/media`. */
+  /** Entry point: `@sluice/media`. */
   readonly entry: string;
   readonly source: string;
   /** File name without its extension. */

@@ -1,5 +1,5 @@
 import type { ChatRequest } from "@sluice/core";
-import { probeMedia } from "@sluice/core/media";
+import { probeMedia } from "@sluice/media";
 import { type Answer, normalize, readAnswers } from "./answers.ts";
 import { chancesOf, diceIn } from "./dice.ts";
 import { documentsIn, documentTable, jsonCard, picturesOf, requestCard, textOf } from "./request-card.ts";

@@ -1,7 +1,9 @@
 import { createClient, indexedDBStorage } from "@sluice/core";
 import { devtoolsFetch } from "@sluice/devtools";
+import { uploads } from "@sluice/media";
 import { atom } from "nanostores";
 import { recordEvent, recordRequest } from "./inspector/feed.js";
+import { checkMedia } from "./media/load-media.js";
 import { assertReachable, isHosted, serverURL } from "./server.js";
 
 /**
@@ -63,6 +65,7 @@ export const client = createClient({
   // the studio shows the tokens of each answer
   includeUsage: true,
   baseURL: serverURL,
+  uploads: uploads({ check: checkMedia }),
   // the gateway's specification has no lookup of assets; the emulator has this one, and the Worker lets it through
   assetLookup: (id, request) => request("/gamma/asset/GetAsset", { Id: id }),
   onEvent(event) {

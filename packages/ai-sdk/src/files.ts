@@ -12,7 +12,7 @@ export async function addressOf(file: MediaFile): Promise<string> {
 export async function dataURIOf(data: string | Uint8Array, mediaType: string): Promise<string> {
   const isWhole = /^[\w.+-]+\/[\w.+-]+$/.test(mediaType);
   if (typeof data === "string" && isWhole) return `data:${mediaType};base64,${data}`;
-  const { toDataURI } = await import("@sluice/core/media");
+  const { toDataURI } = await import("@sluice/media");
   return toDataURI(new Blob([bytesOf(data)]), isWhole ? { type: mediaType } : {});
 }
 

@@ -3,6 +3,7 @@ import { isolate } from "./base/isolate.js";
 import { createListeners } from "./base/listeners.js";
 import { noteOptions, print } from "./base/note-options.js";
 import type { Scoped } from "./base/scope.js";
+import type { MediaUploader } from "./media-uploader.js";
 import { loadForgetting, storesInUse } from "./storage/in-use.js";
 import type { RecordStorage } from "./storage/storage.js";
 import { type HeadersInput, readHeaders } from "./transport/headers.js";
@@ -22,6 +23,8 @@ export interface Client extends Connection, Scoped {
   readonly scope: string | undefined;
   /** Lookup of an asset in this deployment; `getAsset` and `waitForAsset` need it. */
   readonly assetLookup: AssetLookup | undefined;
+  /** Uploads the files of requests; undefined without the option. */
+  readonly uploads: MediaUploader | undefined;
   /** The steps of all calls of this client, for code that comes after `createClient`: a library, a panel. */
   readonly events: ClientEvents;
   /**
@@ -135,6 +138,13 @@ export interface ClientOptions {
   /** Lookup of an asset in this deployment; `getAsset` and `waitForAsset` need it. */
   readonly assetLookup?: AssetLookup | undefined;
   /**
+   * Checks and uploads the files of requests: `uploads()` of `@sluice/media`. Without it, a `File` or `Blob` in the place of
+   * an address is refused.
+   *
+   * @default none
+   */
+  readonly uploads?: MediaUploader | undefined;
+  /**
    * Reads the answers of video queries, for a gateway that the built-in `normalizeVideoTask` cannot read.
    * Call the built-in function for all others.
    *
@@ -214,6 +224,7 @@ export function createClient(options: ClientOptions): Client {
     random: options.random ?? Math.random,
     idempotencyKeys: options.idempotencyKeys ?? apiKey === undefined,
     assetLookup: options.assetLookup,
+    uploads: options.uploads,
     normalizeVideoTask: options.normalizeVideoTask,
     includeUsage: options.includeUsage,
     // called without its object: a `fetch` taken from an object would lose its `this`, and the global one throws with

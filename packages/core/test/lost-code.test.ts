@@ -285,13 +285,3 @@ describe("a user who signs out where storage/forget is lost", () => {
     expect(chat.getSnapshot().messages).toEqual([]);
   });
 });
-
-test("A file is uploaded without uploads/kept-uploads, and its id is not kept", async () => {
-  const { client, events, memoryStorage } = await pageWithout(["uploads/kept-uploads"], () =>
-    Response.json({ id: "u-1", offset: 3, url: "https://app.test/u-1", expiresAt: 9e15 }),
-  );
-  const { uploadMedia } = await import("@sluice/core/media");
-  const file = new File(["abc"], "a.png", { type: "image/png" });
-  expect(await uploadMedia(client, file, { storage: memoryStorage() })).toMatchObject({ id: "u-1" });
-  expect(events).toContain("storage-failure");
-});

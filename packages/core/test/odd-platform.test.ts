@@ -6,16 +6,13 @@ import {
   createVideoTask,
   generateImages,
   indexedDBStorage,
-  isGatewayError,
   memoryStorage,
   streamChat,
   unchecked,
 } from "@sluice/core";
-import { fitImage } from "@sluice/core/media";
 import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { textAnswer } from "./support/chat.js";
 import { clientOf, event, frame, question, rejectionOf, streamAnswer } from "./support/gateway.js";
-import { jpeg } from "./support/media.js";
 
 /* Platforms and `fetch` functions that differ from the standard: each works, or says what is wrong and what to do. */
 
@@ -272,14 +269,6 @@ describe("A page whose old library adds fields to prototypes", () => {
     Reflect.deleteProperty(prototype, "toJSON");
     expect(error).toMatchObject({ name: "ConfigurationError", message: expect.stringMatching(/toJSON/) });
     expect(sent).toEqual([]);
-  });
-});
-
-describe("fitting images without a canvas", () => {
-  test("throws a configuration error that names the alternative", async () => {
-    const error = await rejectionOf(fitImage(new Blob([jpeg(640, 480)]), "first_frame"));
-    expect(isGatewayError(error) && error.name).toBe("ConfigurationError");
-    expect(String(error)).toContain("checkMedia()");
   });
 });
 

@@ -8,7 +8,7 @@ import {
   type VideoTaskEntry,
   type VideoTaskList,
 } from "@sluice/core";
-import { archivedMedia } from "@sluice/core/media";
+import { archivedMedia } from "@sluice/core/internal/media";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { clientOf, settled, shows } from "./support/gateway.js";
 

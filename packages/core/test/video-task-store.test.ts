@@ -4,6 +4,7 @@ import {
   createVideoTaskList,
   createVideoTaskStore,
   listVideoTasks,
+  type MediaUploader,
   memoryStorage,
   normalizeVideoTask,
   type Presence,
@@ -69,9 +70,11 @@ function page(
     create = () => receipt(),
     baseURL,
     normalizeVideoTask,
+    check,
     ...options
   }: VideoTaskStoreOptions &
-    Pick<Partial<ClientOptions>, "baseURL" | "normalizeVideoTask"> & {
+    Pick<Partial<ClientOptions>, "baseURL" | "normalizeVideoTask"> &
+    Pick<MediaUploader, "check"> & {
       create?: () => Response | Promise<Response>;
     } = {},
 ) {
@@ -85,6 +88,7 @@ function page(
     // a gateway of its own for each test: what pages share, they share by its address
     baseURL: baseURL ?? `https://gateway-${Math.random()}.test`,
     normalizeVideoTask,
+    uploads: check && { upload: () => Promise.reject(new Error("no file is expected")), check },
   };
   const { client } = clientOf((sent) => {
     if (sent.method === "POST") {
@@ -658,23 +662,23 @@ describe("a video task", () => {
   });
 });
 
-describe("checkMedia", () => {
+describe("the check of the client's uploader", () => {
   const issue = { path: "input.media.0", message: "must be larger", rule: "media.first-frame.side" };
 
   /** A check that ends when the test says. */
   function heldCheck() {
     const signals: AbortSignal[] = [];
     const ends: ((issues: readonly (typeof issue)[]) => void)[] = [];
-    const checkMedia = (_: unknown, { signal }: { signal: AbortSignal }) => {
+    const check = (_: unknown, { signal }: { signal: AbortSignal }) => {
       signals.push(signal);
       return new Promise<readonly (typeof issue)[]>((resolve) => ends.push(resolve));
     };
-    return { checkMedia, signals, end: (issues: readonly (typeof issue)[] = []) => ends.shift()?.(issues) };
+    return { check, signals, end: (issues: readonly (typeof issue)[] = []) => ends.shift()?.(issues) };
   }
 
   test("runs before the entry is stored or sent, once for a double click, with isCreating", async () => {
-    const { checkMedia, signals, end } = heldCheck();
-    const { open, creates, client } = page([success], { checkMedia });
+    const { check, signals, end } = heldCheck();
+    const { open, creates, client } = page([success], { check });
     const video = open();
     const clicks = [video.create(request), video.create(request)];
     await settled();
@@ -689,21 +693,19 @@ describe("checkMedia", () => {
   test("refuses with its issues or its error, and onError is called once", async () => {
     const errors: unknown[] = [];
     const onError = ({ name }: Error) => errors.push(name);
-    const { open, creates, client } = page([success], { onError });
-    const ill = open({ checkMedia: () => [issue] });
-    expect(await ill.create(request)).toMatchObject({
+    let check: NonNullable<MediaUploader["check"]> = () => [issue];
+    const { open, creates, client } = page([success], { onError, check: (...given) => check(...given) });
+    expect(await open().create(request)).toMatchObject({
       status: "error",
       isCreating: false,
       error: { name: "ValidationError", issues: [issue] },
     });
-    const broken = open({
-      checkMedia: () => {
-        throw new RangeError("too deep");
-      },
-    });
-    expect(await broken.create(request)).toMatchObject({ status: "error", error: { message: "too deep" } });
-    const rejecting = open({ checkMedia: () => Promise.reject(new RangeError("too late")) });
-    expect(await rejecting.create(request)).toMatchObject({ error: { message: "too late" } });
+    check = () => {
+      throw new RangeError("too deep");
+    };
+    expect(await open().create(request)).toMatchObject({ status: "error", error: { message: "too deep" } });
+    check = () => Promise.reject(new RangeError("too late"));
+    expect(await open().create(request)).toMatchObject({ error: { message: "too late" } });
     await settled();
     expect(errors).toEqual(["ValidationError", "RangeError", "RangeError"]);
     expect([await listVideoTasks(client, {}), creates.length]).toEqual([[], 0]);
@@ -711,11 +713,11 @@ describe("checkMedia", () => {
 
   test("does not run for a request that breaks another rule, or is unchecked", async () => {
     const seen: unknown[] = [];
-    const checkMedia = (checked: unknown) => {
+    const check = (checked: unknown) => {
       seen.push(checked);
       return [issue];
     };
-    const { open, creates } = page([success], { checkMedia });
+    const { open, creates } = page([success], { check });
     const video = open();
     expect(await video.create({ ...request, parameters: { duration: 99 } } as never)).toMatchObject({
       error: { issues: [{ path: "parameters.duration" }] },
@@ -728,9 +730,9 @@ describe("checkMedia", () => {
 
   test("is stopped by reset: nothing is sent or reported, and the next request is independent", async () => {
     const reported: unknown[] = [];
-    const { checkMedia, signals, end } = heldCheck();
+    const { check, signals, end } = heldCheck();
     const { open, creates, client } = page([success], {
-      checkMedia,
+      check,
       onError: (error) => reported.push(error),
     });
     const video = open();
@@ -751,9 +753,9 @@ describe("checkMedia", () => {
   });
 
   test("is followed by nothing after the caller's signal has aborted", async () => {
-    const { checkMedia, end } = heldCheck();
+    const { check, end } = heldCheck();
     const caller = new AbortController();
-    const { open, creates, client } = page([success], { checkMedia, request: { signal: caller.signal } });
+    const { open, creates, client } = page([success], { check, request: { signal: caller.signal } });
     const submitted = open().create(request);
     await settled();
     caller.abort();

@@ -1,7 +1,7 @@
 import { open, realpath } from "node:fs/promises";
 import { relative, resolve, sep } from "node:path";
 import { fileURLToPath } from "node:url";
-import { toDataURI } from "@sluice/core/media";
+import { toDataURI } from "@sluice/media";
 import type { Input } from "./tools/tool.js";
 
 /** Largest file that a request takes, in bytes. */

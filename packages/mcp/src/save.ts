@@ -2,7 +2,7 @@ import { mkdir, rename, stat, writeFile } from "node:fs/promises";
 import { basename, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { Client } from "@sluice/core";
-import { fetchMedia } from "@sluice/core/media";
+import { fetchMedia } from "@sluice/media";
 import type { Content } from "./tools/tool.js";
 
 /** A file of a result: its link, and what a reader is told of it. */

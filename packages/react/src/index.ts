@@ -4,8 +4,7 @@ export { type UseAssetOptions, type UseAssetResult, useAsset } from "./use-asset
 export { useChatMessage, useChatStatus } from "./use-chat-parts.js";
 export { type UseChatStreamOptions, type UseChatStreamResult, useChatStream } from "./use-chat-stream.js";
 export { type UseImagesOptions, type UseImagesResult, useImages } from "./use-images.js";
-export { type Store, useStore } from "./use-store.js";
-export { type UseUploadOptions, type UseUploadResult, useUpload } from "./use-upload.js";
+export { useStore } from "./use-store.js";
 export {
   type UseVideoTaskOptions,
   type UseVideoTaskResult,

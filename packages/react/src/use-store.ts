@@ -1,39 +1,25 @@
-import { useCallback, useSyncExternalStore } from "react";
-
-/** A store of this library, or of your own. */
-export interface Store<State> {
-  /** Returns the state: the same object until it changes. */
-  getSnapshot(): State;
-  /** Calls `listener` after each change. Returns a function that ends the subscription. */
-  subscribe(listener: () => void): () => void;
-}
+import type { Store } from "@sluice/core";
+import { useSyncExternalStore } from "react";
 
 /**
- * Shows the state of a store, or a part of it.
+ * Shows a store: an upload, or your own. The component renders after each change.
  *
- * @param select returns a part, the same object until something in it changes
+ * @param store the store; keep it outside the component or in its state
+ * @param select returns the part to show, so that other changes render nothing. It must return the same object until
+ * something in it changes. Default: the whole state
  * @example
  * ```tsx
- * import { createBatch } from "@sluice/batch";
- *
- * const image = { model: "gamma-image-5-0-260128", prompt: "A reef at dawn" } as const;
- * const batch = createBatch(client, [{ id: "dawn", image }], { id: "reefs", storage: indexedDBStorage() });
- *
- * function Reefs() {
- *   const { status, done, total } = useStore(batch);
- *   return (
- *     <>
- *       <progress value={done} max={total} />
- *       {status === "running" ? <button onClick={batch.stop}>Stop</button> : <button onClick={batch.run}>Run</button>}
- *     </>
- *   );
+ * function Upload({ client, file }: { client: Client; file: File }) {
+ *   const [upload] = useState(() => createUploadStore(client, { use: "reference_video" }));
+ *   const { progress, data } = useStore(upload);
+ *   if (data) return <video src={data.url} controls />;
+ *   return <button onClick={() => void upload.upload(file)}>Upload ({progress ?? 0})</button>;
  * }
  * ```
  */
-export function useStore<State, Part = State>(store: Store<State>, select?: (state: State) => Part): Part {
-  const read = useCallback(
-    () => (select ? select(store.getSnapshot()) : (store.getSnapshot() as unknown as Part)),
-    [store, select],
-  );
+export function useStore<State>(store: Store<State>): State;
+export function useStore<State, Part>(store: Store<State>, select: (state: State) => Part): Part;
+export function useStore<State>(store: Store<State>, select = (state: State): unknown => state): unknown {
+  const read = () => select(store.getSnapshot());
   return useSyncExternalStore(store.subscribe, read, read);
 }

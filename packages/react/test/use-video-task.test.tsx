@@ -1,6 +1,7 @@
 import {
   createVideoTaskStore,
   type Issue,
+  type MediaUploader,
   memoryStorage,
   type Presence,
   type RecordStorage,
@@ -23,7 +24,7 @@ const present: Presence = { absence: undefined, subscribe: () => () => {} };
 let gateways = 0;
 
 /** A client on a gateway of its own, whose task goes on by `steps`. */
-function gatewayOf(steps: readonly object[]) {
+function gatewayOf(steps: readonly object[], check?: MediaUploader["check"]) {
   const clock = stoppedClock();
   // what no component shows any more closes its channel to other tabs
   onTestFinished(() => clock.advance(1000));
@@ -41,7 +42,12 @@ function gatewayOf(steps: readonly object[]) {
       queries += 1;
       return task(steps[Math.min(queries, steps.length) - 1] as object);
     },
-    { clock, baseURL: `https://gateway-${gateways}.test`, random: () => 0.5 },
+    {
+      clock,
+      baseURL: `https://gateway-${gateways}.test`,
+      random: () => 0.5,
+      uploads: check && { upload: () => Promise.reject(new Error("no file is expected")), check },
+    },
   );
   const app = (content: ReactNode) => <GatewayProvider client={client}>{content}</GatewayProvider>;
   const creates = () => requests.filter(({ method }) => method === "POST").length;
@@ -52,7 +58,6 @@ interface VideoProps {
   readonly taskId?: string;
   readonly enabled?: boolean;
   readonly storage?: RecordStorage;
-  readonly checkMedia?: () => Promise<readonly Issue[]>;
   readonly onSuccess?: (task: SucceededVideoTask) => void;
   readonly onError?: (error: Error) => void;
 }
@@ -165,10 +170,10 @@ test("another client attaches the task again", async () => {
 
 test("the media are checked before sending, once for a double click, and issues are shown", async () => {
   const checks: ((issues: readonly Issue[]) => void)[] = [];
-  const checkMedia = () => new Promise<readonly Issue[]>((resolve) => checks.push(resolve));
+  const check = () => new Promise<readonly Issue[]>((resolve) => checks.push(resolve));
   const errors: string[] = [];
-  const { app, creates } = gatewayOf([{ status: "IN_PROGRESS", progress: "40%" }]);
-  const video = <Video checkMedia={checkMedia} onError={({ message }) => errors.push(message)} />;
+  const { app, creates } = gatewayOf([{ status: "IN_PROGRESS", progress: "40%" }], check);
+  const video = <Video onError={({ message }) => errors.push(message)} />;
   render(<StrictMode>{app(video)}</StrictMode>);
   press("submit");
   press("submit");

@@ -1,8 +1,8 @@
 import * as core from "@sluice/core";
-import * as media from "@sluice/core/media";
 import * as partialJSON from "@sluice/core/partial-json";
 import * as schemas from "@sluice/core/schemas";
 import * as sse from "@sluice/core/sse";
+import * as media from "@sluice/media";
 import * as react from "@sluice/react";
 import * as app from "@sluice/react/app";
 import * as german from "@sluice/react/app/de";

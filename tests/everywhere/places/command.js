@@ -1,12 +1,12 @@
 import process from "node:process";
 import * as core from "@sluice/core";
-import * as media from "@sluice/core/media";
+import * as media from "@sluice/media";
 import { runBehaviours } from "./behaviours/index.js";
 
 /*
  * The behaviours in a process of Node, Deno or Bun: `command.js <baseURL> <gatewayURL>`. Prints the report as JSON.
  */
 
-const mediabunny = () => import("@sluice/core/mediabunny");
+const mediabunny = () => import("@sluice/media/mediabunny");
 const [baseURL = "", gatewayURL = ""] = process.argv.slice(2);
 console.log(JSON.stringify(await runBehaviours({ core, media, mediabunny, baseURL, gatewayURL })));

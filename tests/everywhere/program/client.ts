@@ -14,10 +14,10 @@ import {
   waitForAsset,
   watchVideoTask,
 } from "@sluice/core";
-import { createUploadStore, probeMedia, toDataURI, uploadMedia } from "@sluice/core/media";
 import { createPartialJSON } from "@sluice/core/partial-json";
 import { type BetaVideoRequest, chatModels, checkVideoRequest } from "@sluice/core/schemas";
 import { createEventParser } from "@sluice/core/sse";
+import { createUploadStore, probeMedia, toDataURI, uploadMedia } from "@sluice/media";
 
 /*
  * An app's use of the client. Each TypeScript compiles it against the installed packages, and nothing runs it: types that

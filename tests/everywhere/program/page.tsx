@@ -1,3 +1,4 @@
+import { createUploadStore, fitImage } from "@sluice/media";
 import {
   GatewayProvider,
   useAsset,
@@ -6,18 +7,19 @@ import {
   useChatStream,
   useClient,
   useImages,
-  useUpload,
+  useStore,
   useVideoTask,
   useVideoTasks,
 } from "@sluice/react";
 import { describeError, useAttachments, useConversations, useDraft } from "@sluice/react/app";
+import { useState } from "react";
 import { client } from "./client.js";
 
 /* An app's use of the hooks. */
 
 function Chat() {
   const { messages, status, error, send, pendingActions, approve } = useChatStream({ model: "delta-5.3" });
-  const { images, inputProps } = useAttachments("delta-5.3");
+  const { images, inputProps } = useAttachments("delta-5.3", { fit: fitImage });
   const { draft, setDraft } = useDraft("chat", { text: "" });
   const { conversations } = useConversations();
   return (
@@ -52,7 +54,8 @@ function Studio() {
   const video = useVideoTask({ onSuccess: ({ url }) => console.log(url.length) });
   const { tasks } = useVideoTasks();
   const asset = useAsset({ groupId: "group-1" });
-  const upload = useUpload({ use: "reference_video" });
+  const [uploads] = useState(() => createUploadStore(client, { use: "reference_video" }));
+  const upload = useStore(uploads);
   const message = useChatMessage("chat", "message");
   const { baseURL } = useClient();
   return (

@@ -52,7 +52,7 @@ export function AssetsRoom() {
   };
   const addFiles = async (files: readonly File[]) => {
     if (!canAdd()) return;
-    const { checkMedia, toDataURI } = await import("@sluice/core/media");
+    const { checkMedia, toDataURI } = await import("../media/media-later.js");
     const found: Refused[] = [];
     for (const file of files)
       if ((await checkMedia(file, "chat_image")).length > 0)

@@ -1,4 +1,5 @@
 import { type Client, createClient } from "@sluice/core";
+import { uploads } from "@sluice/media";
 import { remoteStorage } from "@sluice/sync";
 import { atom } from "nanostores";
 import { Field, TextInput } from "@/components/sluice/fields";
@@ -20,6 +21,7 @@ function deviceClient(
 ): Client {
   return createClient({
     baseURL: serverURL,
+    uploads: uploads(),
     scope: `${user} on ${device}`,
     headers: { authorization: `Bearer ${encodeURIComponent(user)}` },
     ...(send && { fetch: send }),

@@ -53,7 +53,7 @@ export async function renewLinks(sheets: readonly Sheet[]): Promise<void> {
     ({ at, images, linksUntil = at + DAY_MS }) => linksUntil <= now && images.some(isKept),
   );
   if (due.length === 0) return;
-  const { archivedMedia } = await import("@sluice/core/media");
+  const { archivedMedia } = await import("../media/media-later.js");
   const urls = due.flatMap(({ images }) => images.flatMap(({ url }) => url ?? []));
   const copies = await archivedMedia(client, { urls });
   for (const sheet of due) {

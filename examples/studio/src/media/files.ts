@@ -1,23 +1,17 @@
 import type { Issue, VideoRequest, VideoTaskStore } from "@sluice/core";
-import type { UploadedMedia } from "@sluice/core/media";
+import type { UploadedMedia } from "@sluice/media";
 import { atom } from "nanostores";
 import { useEffect, useState } from "react";
 import type { FormValue, FormValues, MediaField } from "@/components/sluice/form-fields";
 import { fileProblem } from "@/components/sluice/form-problems";
 import { keptAtom } from "../browser.js";
 import { client } from "../client.js";
+import { checkMedia, loadMedia } from "./load-media.js";
 
 /*
  * Files that the user chose. A form has addresses, so an address that no server has stands for each file, until the
  * request is sent: then the file takes its place, and the library uploads it.
  */
-
-/** Loads what reads files, when there is one. Videos and sounds are measured by mediabunny, which is loaded for the first one. */
-async function loadMedia() {
-  const media = await import("@sluice/core/media");
-  media.measureWith(() => import("@sluice/core/mediabunny"));
-  return media;
-}
 
 const PLACE = "https://file.invalid/";
 const files = new Map<string, File>();
@@ -104,7 +98,7 @@ function uploadedAt(address: string): string | undefined {
 
 /** Keeps the links of files that the client has uploaded. None of them is sent again for it. */
 export async function keepLinks(sent: readonly (readonly [address: string, file: File])[]): Promise<void> {
-  const { uploadMedia } = await import("@sluice/core/media");
+  const { uploadMedia } = await import("./media-later.js");
   for (const [address, file] of sent) {
     const { url, expiresAt } = await uploadMedia(client, file);
     const known = Object.entries(links.get()).filter(([, link]) => isUsable(link));
@@ -222,10 +216,4 @@ export function useFileIssues(request: VideoRequest | undefined): readonly Issue
     return () => leaving.abort();
   }, [checked]);
   return found && found.json === checked ? found.issues : [];
-}
-
-/** Checks the files in a request. What reads them is loaded when there is something to read. */
-export async function checkMedia(request: VideoRequest, options: { readonly signal: AbortSignal }) {
-  const { checkVideoMedia } = await loadMedia();
-  return checkVideoMedia(request, options);
 }

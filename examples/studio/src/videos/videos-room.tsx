@@ -27,7 +27,7 @@ import {
   PromptInput,
   useMediaRoom,
 } from "../media/composer.js";
-import { checkMedia, fieldFor, filesIn, keepLinks, lostFilesOf, withFiles } from "../media/files.js";
+import { fieldFor, filesIn, keepLinks, lostFilesOf, withFiles } from "../media/files.js";
 import { FrameTile, LostFiles, References, useDrop, useSources } from "../media/sources.js";
 import { type MediaDraft, useVideoForm } from "../media/use-media-form.js";
 import { NO_FILE_STORE } from "../room-words.js";
@@ -56,10 +56,7 @@ function isMissingRoute(error: Error): boolean {
 /** The room where videos are made: each is a task that goes on at the gateway, whatever happens to this page. */
 export function VideosRoom() {
   const form = useVideoForm({ checksFiles: true });
-  const { create, reset, isCreating, uploadProgress, error } = useVideoTask({
-    ...videoOptions,
-    checkMedia,
-  });
+  const { create, reset, isCreating, uploadProgress, error } = useVideoTask(videoOptions);
   const { tasks, remove } = useVideoTasks(videoOptions);
   const list = useRef<HTMLUListElement>(null);
   const hidden = useStore(deleted);

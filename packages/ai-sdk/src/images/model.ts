@@ -74,7 +74,7 @@ async function readEach(
 ): Promise<ReadImages> {
   const all = results.flatMap(({ images }) => images);
   const made = all.filter((image): image is GeneratedImage => image.url !== undefined);
-  const { fetchMedia } = await import("@sluice/core/media");
+  const { fetchMedia } = await import("@sluice/media");
   const ends = await Promise.allSettled(
     made.map(
       async ({ url }) =>

@@ -91,7 +91,7 @@ async function bodyOf(
 
 /** Makes a data URI. A file without a type becomes plain Base64, which the spec allows, too. */
 async function textOf(image: Blob, signal: AbortSignal | undefined): Promise<string> {
-  const { toDataURI } = await import("../media/data-uri-later.js");
+  const { toDataURI } = await import("../files/data-uri-later.js");
   const uri = await toDataURI(image, signal && { signal });
   return image.type ? uri : uri.slice(uri.indexOf(",") + 1);
 }

@@ -140,7 +140,7 @@ async function requestOf(
   if (typeof source === "string") return given;
   const file = prepare ? await prepare(source, signal) : source;
   if (request?.upload === "multipart") return { ...rest, URL: file };
-  const { toDataURI } = await import("../media/data-uri-later.js");
+  const { toDataURI } = await import("../files/data-uri-later.js");
   const onProgress = ({ loadedBytes, totalBytes }: { loadedBytes: number; totalBytes: number }) =>
     advance({ phase: "reading", progress: loadedBytes / totalBytes });
   return { ...rest, URL: await toDataURI(file, { signal, onProgress }) };

@@ -29,8 +29,8 @@ const kinds: Readonly<Record<string, Kind>> = {
   onPoll: callback,
   onResult: callback,
   onEnd: callback,
-  checkMedia: callback,
   prepare: callback,
+  fit: callback,
   prepareMessages: callback,
   titleOf: callback,
   execute: callback,
@@ -58,6 +58,7 @@ const kinds: Readonly<Record<string, Kind>> = {
     (value) => typeof value === "object" || isFunction(value),
     "give a schema of valibot, zod or another library",
   ],
+  uploads: [(value) => hasVerbs(value, "upload"), "give uploads() of @sluice/media"],
   storage: [
     (value) => hasVerbs(value, "read", "write", "watch"),
     "give indexedDBStorage(), webStorage(() => localStorage), memoryStorage(), or an object with read, write and watch",

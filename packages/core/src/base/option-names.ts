@@ -13,19 +13,19 @@ const task = `${watch} whenBusy request onCreate onSuccess onError`;
 /** The options of each function, and of the hook that passes its own on to it. */
 const functions = {
   createClient: `baseURL apiKey headers credentials scope fetch timeouts retry idempotencyKeys assetLookup
-    normalizeVideoTask includeUsage onEvent clock random dangerouslyAllowBrowser`,
+    uploads normalizeVideoTask includeUsage onEvent clock random dangerouslyAllowBrowser`,
   "createChatStore or useChatStream": `model params id initialMessages instructions prepareMessages tools maxSteps schema jsonSchema whenBusy
     throttleMs request storage runner onFinish onError`,
   "createImageStore or useImages": "id model params whenBusy request onSuccess onError",
-  "createVideoTaskStore or useVideoTask": `taskId enabled select storage checkMedia ${task}`,
+  "createVideoTaskStore or useVideoTask": `taskId enabled select storage ${task}`,
   "createVideoTaskList or useVideoTasks": `storage ${watch}`,
   "createAssetStore or useAsset": `assetId groupId prepare ${task}`,
-  "createUploadStore or useUpload": "storage use headers",
+  createUploadStore: "storage use headers",
   "a request": `${request} upload label intervalMs deadlineMs pollInBackground presence onPoll
     seenBefore unlessSent stopOnAbort`,
   "a message": "images",
   defineTool: "name description parameters jsonSchema execute needsApproval timeoutMs",
-  useAttachments: "max maxBytes maxSide downscale words",
+  useAttachments: "max maxBytes maxSide fit words",
   useConversations: "storage activeId pageSize titleOf restoreMs",
   useDraft: "storage parse",
   createEmulator: `apiKeys clock speed durations chat media script fetchMedia onEnd faults origin cors strict keepRequests state`,

@@ -7,6 +7,7 @@ export type { StandardSchema } from "../base/standard-schema.js";
 export type { Store } from "../base/store.js";
 export { type UncheckedRequest, unchecked } from "../base/validate.js";
 export { type Client, type ClientOptions, createClient } from "../client.js";
+export type { MediaUploader } from "../media-uploader.js";
 export type { RequestOptions } from "../transport/send.js";
 export type { ClientEvent, RequestIdentity } from "../vocabulary/events.js";
 
@@ -111,8 +112,6 @@ export type { ChatDelta, ChatMessage, ChatOutcome, ChatUsage } from "../chat/pro
 export type { ChatRequestMessage } from "../chat/protocol/message-schema.js";
 export type { ChatRequest } from "../chat/protocol/schema.js";
 export { type ChatFollowOptions, type ChatStream, followChat, streamChat } from "../chat/stream.js";
-export { type ImageToolOptions, imageTool } from "../media-tools/image-tool.js";
-export { type VideoToolOptions, videoTool } from "../media-tools/video-tool.js";
 
 // Stores and storages
 

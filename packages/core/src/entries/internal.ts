@@ -41,7 +41,7 @@ export { BUSY } from "../chat/conversation/turns.js";
 export { isErrorEvent } from "../chat/protocol/reported-error.js";
 export { streamPath } from "../chat/protocol/request.js";
 export { createStrayLines } from "../chat/protocol/stray-lines.js";
-export { signedTypeOf } from "../media/signatures.js";
+export { signedTypeOf } from "../files/signatures.js";
 export { storageOf } from "../storage/client-storage.js";
 export type { SharedDevices, SyncStatus } from "../storage/devices.js";
 export { onForget } from "../storage/in-use.js";

@@ -1,5 +1,5 @@
+import { newestCopy, withCopy } from "../archive/renewal.js";
 import type { Client } from "../client.js";
-import { newestCopy, withCopy } from "../uploads/renewal.js";
 import type { FailedImage, GeneratedImage, ImageResult } from "./generate.js";
 
 /* Loaded where the link of an image has run out, and the proxy keeps a copy. */

@@ -1,9 +1,10 @@
 import { openSpan } from "../base/clock.js";
 import { assertAccepted, unchecked } from "../base/validate.js";
 import type { Client } from "../client.js";
+import { hasFiles } from "../files/request-files.js";
+import { uploaderOf } from "../files/uploader.js";
 import { trackOutcome } from "../transport/billing-outcome.js";
 import type { RequestOptions } from "../transport/send.js";
-import { hasFiles } from "../uploads/files.js";
 import { asError, isGatewayError, type Outcome } from "../vocabulary/errors.js";
 import { generateImages } from "./generate.js";
 import { checkImageRequest } from "./schema.js";
@@ -68,7 +69,7 @@ export function createRun<Model extends string>(
   };
 
   async function uploaded(): Promise<ImageRequestOf<Model>> {
-    const { uploadFiles, withPlaces } = await import("../uploads/in-request.js");
+    const { uploadFiles, withPlaces } = await import("../files/in-request.js");
     assertAccepted(withPlaces(variables), checkImageRequest, client.warn, UNCHECKED);
     const ready = await uploadFiles(client, variables, signal, (share) => {
       if (!isStopped) onUpload(share);
@@ -95,8 +96,11 @@ export function refusalOf<Model extends string>(
   client: Client,
   variables: ImageRequestOf<Model>,
 ): SettledImages<Model> | undefined {
-  if (hasFiles(variables)) return undefined;
   try {
+    if (hasFiles(variables)) {
+      uploaderOf(client);
+      return undefined;
+    }
     assertAccepted(variables, checkImageRequest, client.warn, UNCHECKED);
     return undefined;
   } catch (error) {

@@ -1,3 +1,4 @@
+import { renewalAt, renewedLater } from "../archive/expiring-link.js";
 import { after } from "../base/clock.js";
 import { noteOptions } from "../base/note-options.js";
 import { randomId } from "../base/random-id.js";
@@ -5,10 +6,9 @@ import { isSame } from "../base/same.js";
 import { createStore, readerOf, type Store } from "../base/store.js";
 import type { UncheckedRequest } from "../base/validate.js";
 import type { Client } from "../client.js";
+import type { WithFiles } from "../files/request-files.js";
 import { onForget } from "../storage/in-use.js";
 import { keepsKey } from "../transport/failure.js";
-import { renewalAt, renewedLater } from "../uploads/expiring-link.js";
-import type { WithFiles } from "../uploads/files.js";
 import { ConfigurationError } from "../vocabulary/errors.js";
 import type { ImageModel } from "../vocabulary/media-models.js";
 import type { FailedImage, GeneratedImage, ImageResult } from "./generate.js";
@@ -20,8 +20,8 @@ import type { ImageRequestOf, ImageState, SettledImages } from "./state.js";
 export interface ImageStore<Model extends string = ImageModel> extends Store<ImageState<Model>> {
   /**
    * Checks the request, sends it and waits for its images. Never rejects: resolves to the images or the
-   * error. A `model` in the request wins over the one of the store. A `File` or `Blob` in `image` is uploaded first, with
-   * `uploadMedia`; if that fails, the request is `not-sent`.
+   * error. A `model` in the request wins over the one of the store. A `File` or `Blob` in `image` is uploaded first, by
+   * the client's `uploads`; if that fails, the request is `not-sent`.
    *
    * The request is repeated as in `generateImages`. The same request after one whose answer was lost has its
    * `idempotency-key`: a proxy with `once` gives the first images. If another request is in flight and

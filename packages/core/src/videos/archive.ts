@@ -1,5 +1,5 @@
+import { newestCopy, withCopy } from "../archive/renewal.js";
 import type { Client } from "../client.js";
-import { newestCopy, withCopy } from "../uploads/renewal.js";
 import type { SucceededVideoTask } from "../vocabulary/video-task.js";
 
 /* Loaded where the link of a video has run out, and the proxy keeps a copy. */

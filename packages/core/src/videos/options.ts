@@ -1,9 +1,7 @@
 import type { RecordStorage } from "../storage/storage.js";
 import type { Interval } from "../tasks/poll.js";
 import type { TaskStoreOptions } from "../tasks/task-state.js";
-import type { Issue } from "../vocabulary/errors.js";
 import type { SucceededVideoTask, VideoTask, VideoTaskReference } from "../vocabulary/video-task.js";
-import type { VideoRequest } from "./schema/request.js";
 import type { VideoTaskState } from "./state.js";
 
 /** Options of a video task store; all but `storage` and `presence` are read at each use. */
@@ -18,19 +16,6 @@ export interface VideoTaskStoreOptions
    * @default 15_000
    */
   readonly intervalMs?: Interval<VideoTask> | undefined;
-  /**
-   * Last check of a request before it is stored or sent: `checkVideoMedia` of `@sluice/core/media`, or the app's own.
-   * Issues, and errors that it throws, refuse the request. It is not called for `unchecked` requests.
-   */
-  readonly checkMedia?:
-    | ((
-        request: VideoRequest,
-        options: {
-          /** Aborts when the store forgets the request. */
-          readonly signal: AbortSignal;
-        },
-      ) => readonly Issue[] | Promise<readonly Issue[]>)
-    | undefined;
   /** Called once when a task fails, and when a `create` fails, with the state that shows it. */
   readonly onError?: ((error: Error, state: VideoTaskState) => void) | undefined;
 }

@@ -1,6 +1,6 @@
+import { renewedLater } from "../archive/expiring-link.js";
 import type { Client } from "../client.js";
 import type { WatchPlan } from "../tasks/watch-plan.js";
-import { renewedLater } from "../uploads/expiring-link.js";
 import type { SucceededVideoTask, VideoTask } from "../vocabulary/video-task.js";
 import { isSettled, renewalAt } from "./watch.js";
 

@@ -3,7 +3,7 @@ import type { SucceededVideoTask, VideoTask, VideoTaskReference } from "../vocab
 
 /** State of one video task, in the terms of TanStack Query. */
 export interface VideoTaskState extends TaskState<SucceededVideoTask, VideoTaskReference> {
-  /** True from `create` until the gateway has answered, also during `checkMedia`. There is no task yet. */
+  /** True from `create` until the gateway has answered, also while its files are checked. There is no task yet. */
   readonly isCreating: boolean;
   /** Share of the request's files that is stored, from 0 to 1; undefined while none is uploaded. */
   readonly uploadProgress: number | undefined;

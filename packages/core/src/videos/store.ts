@@ -2,9 +2,10 @@ import { noteOptions } from "../base/note-options.js";
 import { readerOf } from "../base/store.js";
 import { assertAccepted, type RequestFor, type UncheckedRequest } from "../base/validate.js";
 import type { Client } from "../client.js";
+import { hasFiles, type WithFiles } from "../files/request-files.js";
+import { uploaderOf } from "../files/uploader.js";
 import type { TaskStore } from "../tasks/task-state.js";
 import { createTaskStore } from "../tasks/task-store.js";
-import { hasFiles, type WithFiles } from "../uploads/files.js";
 import { type Issue, ValidationError } from "../vocabulary/errors.js";
 import type { VideoTaskReference } from "../vocabulary/video-task.js";
 import { videoTaskLedgerOf } from "./entries.js";
@@ -16,9 +17,9 @@ import { videos } from "./watch.js";
 /** Store of one video task: none at first, then the one that was submitted or attached. */
 export interface VideoTaskStore extends TaskStore<VideoTaskState, VideoTaskReference> {
   /**
-   * Checks the request, and its media with `checkMedia`, creates the task, and watches it. Never rejects: resolves to
-   * the state as soon as the gateway has answered. A `File` or `Blob` in the place of an address is uploaded first, with
-   * `uploadMedia`; if that fails, the task is `not-sent`. While a task has not ended, a second call sends nothing, so that a
+   * Checks the request, and its media with the client's `uploads`, creates the task, and watches it. Never rejects:
+   * resolves to the state as soon as the gateway has answered. A `File` or `Blob` in the place of an address is uploaded
+   * first, by the client's `uploads`; if that fails, the task is `not-sent`. While a task has not ended, a second call sends nothing, so that a
    * double click pays once; `whenBusy` decides about its result.
    *
    * The same request as that of an `unconfirmed` entry, or of one whose tab was closed before the answer, continues this
@@ -95,15 +96,16 @@ export function createVideoTaskStore(
 async function assertSendable(
   client: Client,
   request: VideoRequest | WithFiles<VideoRequest> | UncheckedRequest,
-  { checkMedia, request: { signal: caller } = {} }: VideoTaskStoreOptions,
+  { request: { signal: caller } = {} }: VideoTaskStoreOptions,
   signal: AbortSignal,
 ): Promise<void> {
-  const files = hasFiles(request) ? await import("../uploads/in-request.js") : undefined;
+  const files = hasFiles(request) ? await loadFiles(client) : undefined;
   const withAddresses = files ? files.withPlaces(request) : request;
   let media: readonly Issue[] | Promise<readonly Issue[]> = [];
   const checkAll = (checked: unknown) => {
     const findings = checkVideoRequest(checked);
-    if (findings.issues.length === 0) media = checkMedia?.(request as VideoRequest, { signal }) ?? [];
+    if (findings.issues.length === 0)
+      media = client.uploads?.check?.(request as VideoRequest, { signal }) ?? [];
     return findings;
   };
   // `assertAccepted` does not check an `unchecked` request, so its media are not checked, either
@@ -114,6 +116,12 @@ async function assertSendable(
   if (issues.length > 0) throw new ValidationError(issues);
 }
 
+/** Loads the code for requests with files. A client without `uploads` needs none of it. */
+async function loadFiles(client: Client) {
+  uploaderOf(client);
+  return import("../files/in-request.js");
+}
+
 /** Uploads the files of a request, and returns the request with their addresses. */
 async function uploaded(
   client: Client,
@@ -122,7 +130,7 @@ async function uploaded(
   advance: (progress: true | number) => void,
 ): Promise<VideoRequest> {
   if (!hasFiles(request)) return request;
-  const { uploadFiles } = await import("../uploads/in-request.js");
+  const { uploadFiles } = await import("../files/in-request.js");
   const sent = await uploadFiles(client, request, signal, advance);
   advance(true);
   return sent;

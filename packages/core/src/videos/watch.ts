@@ -1,3 +1,4 @@
+import { renewalAt as linkRenewalAt } from "../archive/expiring-link.js";
 import type { Client } from "../client.js";
 import { defineTask, getTask, type TaskWatchOptions, waitForTask } from "../tasks/define-task.js";
 import type { Polled } from "../tasks/merge-pushed.js";
@@ -6,7 +7,6 @@ import { isAbsent, isClosedRoute } from "../transport/failure.js";
 import { archiveMs, requestRecord } from "../transport/json-response.js";
 import type { RequestOptions } from "../transport/send.js";
 import { taskPath } from "../transport/task-path.js";
-import { renewalAt as linkRenewalAt } from "../uploads/expiring-link.js";
 import { isGatewayError, TaskExpiredError, TaskFailedError, withDetails } from "../vocabulary/errors.js";
 import type {
   FailedVideoTask,

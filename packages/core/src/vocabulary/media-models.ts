@@ -73,7 +73,7 @@ const betaVideo = {
   },
   /** Name of an item type in the prompt, before a number from 1: `Image 1`. */
   promptNames: { reference_image: "Image", reference_video: "Video", reference_audio: "Audio" },
-  /** Formats of images that travel in the request. `mediaLimits` of `@sluice/core/media` has all limits of files. */
+  /** Formats of images that travel in the request. `mediaLimits` of `@sluice/media` has all limits of files. */
   imageFormats: ["jpeg", "png", "bmp", "webp"],
   /** Hours after its creation in which a task can be queried, and in which the URL of its result works. */
   retentionHours: 24,

@@ -1,5 +1,6 @@
 export {
   type Attachment,
+  type AttachmentLimits,
   type AttachmentProblem,
   type AttachmentProblemKind,
   type AttachmentState,

@@ -1,15 +1,21 @@
-import { checkMedia, fitImage, mediaLimits } from "@sluice/core/media";
+import { signedTypeOf } from "@sluice/core/internal";
+import type { UseAttachmentsOptions } from "./attachments.js";
 
-/** Checks a file by its bytes, and makes it smaller where that is wanted. Returns the image, or why it is not taken. */
+const formats = ["jpeg", "png", "gif", "webp"];
+/** Enough for the signature of each format, in bytes. */
+const HEAD_BYTES = 32;
+
+/** Checks a file by its first bytes, and lets `fit` make it smaller. Returns the image, or why it is not taken. */
 export async function prepareImage(
   file: File,
-  { maxBytes, maxSide, downscale }: { maxBytes: number; maxSide: number; downscale: boolean },
+  { maxBytes, maxSide, fit }: { maxBytes: number; maxSide: number; fit: UseAttachmentsOptions["fit"] },
 ): Promise<Blob | "type" | "size" | "unreadable"> {
-  const [issue] = await checkMedia(file, "chat_image");
-  if (issue) return issue.rule.endsWith(".format") ? "type" : "unreadable";
-  if (!downscale || !hasCanvas()) return file.size > maxBytes ? "size" : file;
-  const limits = { ...mediaLimits.chat_image, side: { min: 1, max: maxSide }, bytes: maxBytes };
-  return (await fitImage(file, limits)).blob;
+  if (file.size === 0) return "unreadable";
+  const type = signedTypeOf(new Uint8Array(await file.slice(0, HEAD_BYTES).arrayBuffer()));
+  if (!formats.some((format) => type === `image/${format}`)) return "type";
+  if (!fit || !hasCanvas()) return file.size > maxBytes ? "size" : file;
+  const limits = { kind: "image", formats, side: { min: 1, max: maxSide }, bytes: maxBytes } as const;
+  return (await fit(file, limits)).blob;
 }
 
 function hasCanvas(): boolean {

@@ -9,7 +9,6 @@ export {
   useClient,
   useImages,
   useStore,
-  useUpload,
   useVideoTask,
   useVideoTasks,
 } from "../index.js";

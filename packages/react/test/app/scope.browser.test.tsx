@@ -5,7 +5,6 @@ import {
   useAsset,
   useChatStream,
   useImages,
-  useUpload,
   useVideoTask,
   useVideoTasks,
 } from "@sluice/react";
@@ -37,7 +36,6 @@ function usePage(storage: RecordStorage) {
     asset: useAsset({ groupId: "group" }),
     images: useImages({ id: "pictures", model: "gamma-image-5-0-260128" }),
     attachments: useAttachments("alpha-v4.1-flash"),
-    upload: useUpload(),
   };
 }
 
@@ -140,7 +138,6 @@ const shownOf = ({ chat, conversations, draft, localDraft, ...rest }: typeof pag
   asset: rest.asset.status,
   images: rest.images.status,
   attachments: rest.attachments.attachments.length,
-  upload: rest.upload.status,
 });
 
 const nothing = {
@@ -152,7 +149,6 @@ const nothing = {
   asset: "idle",
   images: "idle",
   attachments: 0,
-  upload: "idle",
 };
 
 afterEach(() => {

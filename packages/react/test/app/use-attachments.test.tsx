@@ -1,3 +1,4 @@
+import { fitImage } from "@sluice/media";
 import { GatewayProvider } from "@sluice/react";
 import { type UseAttachmentsOptions, type UseAttachmentsResult, useAttachments } from "@sluice/react/app";
 import { act, cleanup, createEvent, fireEvent, render, screen, waitFor } from "@testing-library/react";
@@ -188,7 +189,7 @@ test("an empty image is unreadable", async () => {
 });
 
 test("the number and the size have limits, which the message names", async () => {
-  show(undefined, { max: 1, maxBytes: 10, downscale: false });
+  show(undefined, { max: 1, maxBytes: 10 });
   add(png("one.png"), png("two.png"));
   expect(problems()).toEqual(["two.png: number"]);
   expect(held.result?.problems[0]?.message).toBe("“two.png” was not added. Limit: 1 images.");
@@ -199,7 +200,7 @@ test("the number and the size have limits, which the message names", async () =>
 
 test("Without options ten images fit, and none above 5 MB", async () => {
   vi.stubGlobal("createImageBitmap", undefined);
-  show(undefined, {});
+  show(undefined, { fit: fitImage });
   const all = Array.from({ length: 11 }, (_, nth) => png(`${nth}.png`));
   add(...all);
   expect([names()?.length, problems()]).toEqual([10, ["10.png: number"]]);
@@ -216,7 +217,7 @@ test("Without options ten images fit, and none above 5 MB", async () => {
 });
 
 test("The limit of a size is named with one decimal", async () => {
-  show(undefined, { maxBytes: 1_600_000, downscale: false });
+  show(undefined, { maxBytes: 1_600_000 });
   add(wide(1, 1_600_001));
   await waitFor(() => expect(held.result?.problems[0]?.message).toContain("Limit: 1.5 MB."));
 });
@@ -242,7 +243,7 @@ function withCanvas(): readonly number[] {
 
 test("An image of 2048 pixels is sent as it is, like one of a single pixel, and a wider one is made smaller", async () => {
   const drawn = withCanvas();
-  show();
+  show(undefined, { fit: fitImage });
   const files = [png(), wide(2048), wide(2049)] as const;
   add(...files);
   await isReady();
@@ -252,9 +253,9 @@ test("An image of 2048 pixels is sent as it is, like one of a single pixel, and 
   expect([wider?.type, drawn]).toEqual(["image/jpeg", [2048]]);
 });
 
-test("An image is not made smaller where that is not wanted", async () => {
+test("An image is not made smaller without `fit`", async () => {
   const drawn = withCanvas();
-  show(undefined, { downscale: false });
+  show();
   add(wide(2049));
   await isReady();
   expect([drawn, held.result?.images[0]?.type]).toEqual([[], "image/png"]);

@@ -1,12 +1,5 @@
 import { type Client, ConfigurationError, type RecordStorage } from "@sluice/core";
-import {
-  fingerprintOf,
-  isClosedRoute,
-  isRecord,
-  readUpload,
-  requestOnce,
-  scoped,
-} from "@sluice/core/internal";
+import { fingerprintOf, isClosedRoute, isRecord, parseJSON, requestOnce, scoped, uploaderOf } from "@sluice/core/internal";
 
 /** Longest data URL that a record has on the server, in characters. */
 const LONGEST = 32_768;
@@ -18,8 +11,8 @@ export interface References {
   /**
    * Returns the record with an address in the place of each data URL of more than 32 kB. Each file is uploaded once.
    *
-   * @throws {ConfigurationError} where the proxy stores no files
-   * @throws the errors of `uploadMedia`
+   * @throws {ConfigurationError} where the client has no `uploads`, or the proxy stores no files
+   * @throws the errors of the uploader
    */
   shorten(value: unknown): Promise<unknown>;
   /** True for a record that is sent as it is. */
@@ -67,9 +60,9 @@ export function createReferences(client: Client, local: RecordStorage): Referenc
     const known = (await local.read(name)).get(key);
     if (isRecord(known) && typeof known.url === "string" && Number(known.until) > Date.now() + VALID_MS)
       return known.url;
-    const { uploadMedia } = await import("@sluice/core/media");
+    const { upload } = uploaderOf(client);
     try {
-      const stored = await uploadMedia(client, blobOf(url));
+      const stored = await upload(client, blobOf(url));
       await local.write(name, new Map([[key, { url: stored.url, until: stored.expiresAt }]])).catch(() => {});
       return stored.url;
     } catch (error) {
@@ -125,7 +118,8 @@ async function newAddress(client: Client, link: string): Promise<string | undefi
   try {
     return await requestOnce(client, `/v1/uploads/${id}`, {}, async (response) => {
       const text = await response.text();
-      return response.ok ? readUpload(text, Number.POSITIVE_INFINITY).url : undefined;
+      const upload = response.ok ? parseJSON(text) : undefined;
+      return isRecord(upload) && typeof upload.url === "string" && upload.url !== "" ? upload.url : undefined;
     });
   } catch {
     return undefined;

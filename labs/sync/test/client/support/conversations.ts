@@ -1,6 +1,8 @@
 import { type ClientEvent, memoryStorage } from "@sluice/core";
+import { uploads } from "@sluice/media";
 import { remoteStorage } from "@sluice/sync";
 import { clientOf, stoppedClock } from "../../../../../packages/core/test/support/gateway.js";
+import "../../../../../packages/media/test/support/loaded.js";
 
 interface Kept {
   readonly version: number;
@@ -71,6 +73,7 @@ export function openPage(script: Script = () => undefined, local = memoryStorage
       scope: `page-${Math.random()}`,
       random: () => 0.999_999,
       onEvent: (event) => events.push(event),
+      uploads: uploads(),
     },
   );
   const collection = `"${client.scope}"/chat/trip`;

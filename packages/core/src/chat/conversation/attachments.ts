@@ -36,7 +36,7 @@ export async function imageURLs(
 
 async function dataURLOf(blob: Blob, path: string, signal: AbortSignal): Promise<string> {
   // loaded with the first file: most chats have none
-  const { signedType, toDataURI } = await import("../../media/data-uri-later.js");
+  const { signedType, toDataURI } = await import("../../files/data-uri-later.js");
   const type = await signedType(blob, signal);
   if (type === undefined || !accepted.includes(type))
     refuse(

@@ -1,7 +1,7 @@
 "use client";
 
 import * as core from "@sluice/core";
-import * as media from "@sluice/core/media";
+import * as media from "@sluice/media";
 import { useEffect } from "react";
 import { runBehaviours } from "../../behaviours/index.js";
 import { runHooks } from "../../hooks.js";
@@ -12,7 +12,7 @@ export default function Page() {
   return <main />;
 }
 
-const mediabunny = () => import("@sluice/core/mediabunny");
+const mediabunny = () => import("@sluice/media/mediabunny");
 let isRun = false;
 
 async function run() {

@@ -1,9 +1,9 @@
 import * as core from "@sluice/core";
-import * as media from "@sluice/core/media";
+import * as media from "@sluice/media";
 import { runBehaviours } from "../../../behaviours/index.js";
 
 export const dynamic = "force-dynamic";
-const mediabunny = () => import("@sluice/core/mediabunny");
+const mediabunny = () => import("@sluice/media/mediabunny");
 
 /** Runs the behaviours in a Server Component, and renders the report. */
 export default async function Page() {

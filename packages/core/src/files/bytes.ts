@@ -1,0 +1,50 @@
+import { ValidationError } from "../vocabulary/errors.js";
+
+/** Bytes that own their memory. An inferred type, because `Uint8Array` takes no type argument before TypeScript 5.7. */
+export type Bytes = ReturnType<Uint8ArrayConstructor["from"]>;
+
+/** Reads one slice of a blob. Throws the signal's reason, or a {@link ValidationError} if the blob cannot be read. */
+export async function bytesOf(
+  blob: Blob,
+  start: number,
+  end: number,
+  signal: AbortSignal | undefined,
+): Promise<Bytes> {
+  signal?.throwIfAborted();
+  const buffer = await sliceOf(blob, start, end).catch(unreadable);
+  signal?.throwIfAborted();
+  return new Uint8Array(buffer);
+}
+
+/** Returns a promise even if `slice` itself throws. */
+async function sliceOf(blob: Blob, start: number, end: number): Promise<ArrayBuffer> {
+  return blob.slice(start, end).arrayBuffer();
+}
+
+function unreadable(error: unknown): never {
+  const message = `can't be read (${error}); it may have changed since it was chosen: choose it again`;
+  throw new ValidationError([{ path: "", message, rule: "media.unreadable" }]);
+}
+
+/** Refuses a value that is not a blob. The usual mistake is an empty file input: `input.files[0]` is then undefined. */
+export function assertBlob(blob: unknown): asserts blob is Blob {
+  const { size, slice } = (blob ?? {}) as Partial<Blob>;
+  if (typeof size === "number" && typeof slice === "function") return;
+  const message = `must be a Blob or a File, got ${blob === null ? "null" : typeof blob}; was a file chosen?`;
+  throw new ValidationError([{ path: "", message, rule: "media.blob" }]);
+}
+
+/** Views the same bytes as numbers of more than one byte. */
+export function viewOf({ buffer, byteOffset, byteLength }: Bytes): DataView {
+  return new DataView(buffer, byteOffset, byteLength);
+}
+
+/** Returns true if the bytes at `at` are `text`. */
+export function hasText(bytes: Uint8Array, at: number, text: string): boolean {
+  return textAt(bytes, at, text.length) === text;
+}
+
+/** Reads the bytes from `at` on as text, one character each. The text is shorter where the bytes end. */
+export function textAt(bytes: Uint8Array, at: number, length: number): string {
+  return String.fromCharCode(...bytes.subarray(at, at + length));
+}

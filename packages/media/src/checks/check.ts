@@ -1,0 +1,154 @@
+import type { Issue } from "@sluice/core";
+import { inputAndOutputSeconds, type MediaLimits, type MediaUse, mediaLimits } from "./limits.js";
+import { type MediaProbe, type ProbeOptions, probeMedia } from "./probe.js";
+
+/** Options of {@link checkMedia}. */
+export interface CheckOptions extends ProbeOptions {
+  /** Path of the file in the request, for the issues: `"input.media.0"`. @default "" */
+  readonly path?: string;
+}
+
+/** A file, or the result of {@link probeMedia} for it, and its use. */
+export interface MediaEntry {
+  /** The file, or the result of `probeMedia` for it. */
+  readonly media: Blob | MediaProbe;
+  /** Role of the file in a request; it decides the limits. */
+  readonly use: MediaUse;
+  /** Path of the file in the request. @default the path of the list, with the number of the entry */
+  readonly path?: string;
+}
+
+/** Options of {@link checkMediaList}. */
+export interface CheckListOptions extends ProbeOptions {
+  /** Path of the list in the request, for the issues. @default "input.media" */
+  readonly path?: string;
+  /** `parameters.duration` of the request: 5 where it is absent. −1, where the model chooses, is not counted. */
+  readonly outputSeconds?: number;
+}
+
+/**
+ * Checks one file against the limits of its use (spec, Family `beta`), if its bytes can be read. Limits are exact:
+ * 15.02 s is more than 15 s.
+ *
+ * @returns The broken rules, in the form of the request checks; empty when the file is accepted.
+ * @throws {ValidationError} if it is not a `Blob`, or can no longer be read; the signal's reason after an abort
+ * @example
+ * ```ts
+ * const issues = await checkMedia(file, "first_frame", { path: "input.media.0" });
+ * // [{ path: "input.media.0", message: "must have no alpha channel: …", rule: "media.first-frame.alpha" }]
+ * ```
+ */
+export async function checkMedia(
+  media: Blob | MediaProbe,
+  use: MediaUse,
+  { path = "", signal }: CheckOptions = {},
+): Promise<Issue[]> {
+  return issuesOfProbe(await probeOf(media, signal), mediaLimits[use], `media.${dashed(use)}`, path);
+}
+
+/**
+ * Checks the files of one request: each file, and the total seconds of all videos and of all audios (spec, Family
+ * `beta`). The check of the request itself limits their number.
+ *
+ * @throws the errors of {@link checkMedia}
+ * @example
+ * ```ts
+ * const issues = await checkMediaList(
+ *   [{ media: clip, use: "reference_video" }, { media: song, use: "reference_audio" }],
+ *   { outputSeconds: 20 },
+ * );
+ * if (issues.length > 0) throw new ValidationError(issues);
+ * ```
+ */
+export async function checkMediaList(
+  entries: readonly MediaEntry[],
+  { path = "input.media", outputSeconds, signal }: CheckListOptions = {},
+): Promise<Issue[]> {
+  const probes = await Promise.all(entries.map(({ media }) => probeOf(media, signal)));
+  const issues = entries.flatMap(({ use, path: own }, index) =>
+    issuesOfProbe(
+      probes[index] as MediaProbe,
+      mediaLimits[use],
+      `media.${dashed(use)}`,
+      own ?? `${path}.${index}`,
+    ),
+  );
+  const secondsOf = (counted: MediaUse) =>
+    entries.reduce((sum, { use }, at) => sum + (use === counted ? (probes[at]?.durationSeconds ?? 0) : 0), 0);
+
+  for (const use of ["reference_video", "reference_audio"] as const) {
+    const { kind, secondsInAll } = mediaLimits[use];
+    const seconds = secondsOf(use);
+    if (isMore(seconds, secondsInAll)) {
+      const message = `all ${kind}s together must be at most ${secondsInAll} s long, got ${rounded(seconds)} s`;
+      issues.push({ path, message, rule: `media.${dashed(use)}.seconds-in-all` });
+    }
+  }
+  const input = secondsOf("reference_video");
+  if (input > 0 && outputSeconds !== undefined && isMore(input + outputSeconds, inputAndOutputSeconds)) {
+    const message = `reference videos and result together must be at most ${inputAndOutputSeconds} s long, got ${rounded(input)} s and ${outputSeconds} s`;
+    issues.push({ path: "parameters.duration", message, rule: "media.input-and-output-seconds" });
+  }
+  return issues;
+}
+
+/** Returns the limits that a file breaks, each under its own name below `rule`. */
+export function issuesOfProbe(probe: MediaProbe, limits: MediaLimits, rule: string, path: string): Issue[] {
+  const issues: Issue[] = [];
+  const add = (name: string, message: string) => issues.push({ path, message, rule: `${rule}.${name}` });
+  const { side, aspectRatioMax, seconds } = limits;
+  const { bytes, width, height, durationSeconds } = probe;
+
+  if (bytes === 0) add("bytes", "must not be empty");
+  else if (limits.bytes !== undefined && bytes > limits.bytes)
+    add("bytes", `must be at most ${megabytes(limits.bytes)} MB, got ${megabytes(bytes)} MB`);
+  if (!limits.formats.includes(probe.format)) {
+    const names = limits.formats.map((format) => format.toUpperCase());
+    add("format", `must be ${names.slice(0, -1).join(", ")} or ${names.at(-1)}, got ${describe(probe)}`);
+    return issues;
+  }
+  if (probe.problem) add("unreadable", `${probe.problem}: the gateway could not read it`);
+  // the spec has this limit for PNG only
+  if (limits.alpha === false && probe.format === "png" && probe.hasAlpha)
+    add("alpha", "must have no alpha channel: flatten it onto a colour, in browsers with fitImage()");
+
+  if (width !== undefined && height !== undefined) {
+    const [short, long] = [Math.min(width, height), Math.max(width, height)];
+    if (side && (short < side.min || long > side.max))
+      add("side", `each side must be ${side.min} to ${side.max} px, got ${width} × ${height}`);
+    if (aspectRatioMax !== undefined && long > short * aspectRatioMax)
+      add("aspect-ratio", `must be at most ${aspectRatioMax}:1, got ${rounded(long / short)}:1`);
+  }
+  if (seconds && durationSeconds !== undefined)
+    if (durationSeconds < seconds.min || isMore(durationSeconds, seconds.max)) {
+      const about = probe.durationIsEstimate ? "about " : "";
+      add(
+        "seconds",
+        `must be ${seconds.min} to ${seconds.max} s long, got ${about}${rounded(durationSeconds)} s`,
+      );
+    }
+  return issues;
+}
+
+async function probeOf(media: Blob | MediaProbe, signal: AbortSignal | undefined): Promise<MediaProbe> {
+  return typeof media === "object" && media !== null && "kind" in media
+    ? media
+    : probeMedia(media, { signal });
+}
+
+/** sums of fractions may be slightly too large */
+function isMore(seconds: number, most: number): boolean {
+  return seconds > most + 1e-6;
+}
+
+function describe({ type, name, format, problem }: MediaProbe): string {
+  if (problem) return `a file that ${problem}`;
+  if (type !== "application/octet-stream") return type;
+  if (name === undefined) return "a Blob without a name: give it one with new File([blob], name)";
+  return format === "" ? "a name without an extension" : `.${format}`;
+}
+
+const dashed = (name: string) => name.replaceAll("_", "-");
+const rounded = (value: number) => Math.round(value * 100) / 100;
+/** Rounds up, so that a value above the limit does not look like the limit itself. */
+const megabytes = (bytes: number) => Math.ceil((bytes / 1_048_576) * 100) / 100;

@@ -1,0 +1,190 @@
+import { ConfigurationError, ValidationError } from "@sluice/core";
+import { issuesOfProbe } from "./check.js";
+import { type MediaLimits, type MediaUse, mediaLimits } from "./limits.js";
+import { type MediaProbe, probeMedia } from "./probe.js";
+
+/** Options of {@link fitImage}. */
+export interface FitOptions {
+  /** Aborts the work. */
+  readonly signal?: AbortSignal;
+  /** CSS colour of transparent parts and of padding. @default "#ffffff" */
+  readonly background?: string;
+  /** Format of the result. A browser that can't encode WEBP makes a JPEG. @default "image/jpeg" */
+  readonly type?: "image/jpeg" | "image/webp";
+  /**
+   * Most pixels of an image; a larger one is refused before it is decoded. A pixel needs 4 bytes of memory.
+   *
+   * @default 100_000_000
+   */
+  readonly maxPixels?: number;
+}
+
+/** One thing that {@link fitImage} did to an image. */
+export type ImageChange = "flattened" | "downsized" | "padded" | "re-encoded";
+
+/** An image within the limits. */
+export interface FittedImage {
+  /** The fitted image; the given blob itself if nothing was changed. */
+  readonly blob: Blob;
+  /** Width of the image in pixels. */
+  readonly width: number;
+  /** Height of the image in pixels. */
+  readonly height: number;
+  /** Changes in their order; empty if nothing was changed. */
+  readonly changes: readonly ImageChange[];
+  /** Encoder quality, 0 to 1, of a re-encoded image. */
+  readonly quality?: number;
+}
+
+/** Qualities to try, from no visible loss to a visible one. Below the last one, fewer pixels look better. */
+const QUALITIES = [0.92, 0.85, 0.75, 0.65, 0.5];
+const SHRINK = 0.8;
+
+/**
+ * Fits an image into the limits of a use, in a page or worker. Alpha becomes a colour, long sides are scaled down,
+ * short sides and extreme ratios are padded; nothing is enlarged or distorted. The quality of the encoder goes down
+ * until the bytes fit, then the size. An image within the limits is returned unchanged. An animation keeps only its
+ * first frame.
+ *
+ * @param limits - a use, `"reference_image"`, or your own limits.
+ * @throws {ConfigurationError} where there is no canvas (servers, workerd).
+ * @throws {ValidationError} if it is not an image, can't be decoded, has more than `maxPixels`, or can't be made to
+ * fit; the signal's reason when it aborts.
+ * @example
+ * ```ts
+ * const { blob, changes } = await fitImage(file, "first_frame", { background: "black" });
+ * const url = await toDataURI(blob); // changes: ["flattened", "downsized", "re-encoded"]
+ * ```
+ */
+export async function fitImage(
+  blob: Blob,
+  limits: MediaUse | MediaLimits,
+  { signal, background = "#ffffff", type = "image/jpeg", maxPixels = 100_000_000 }: FitOptions = {},
+): Promise<FittedImage> {
+  assertCanvas();
+  const rules: MediaLimits = typeof limits === "string" ? mediaLimits[limits] : limits;
+  const probe = await probeMedia(blob, { signal });
+  assertImage(probe, maxPixels);
+  const { width, height } = probe;
+  if (width && height && issuesOfProbe(probe, rules, "media.fit", "").length === 0)
+    return { blob, width, height, changes: [] };
+
+  const bitmap = await createImageBitmap(blob).catch(undecodable);
+  try {
+    return await reencode({ bitmap, rules, background, type, probe, signal });
+  } finally {
+    bitmap.close();
+  }
+}
+
+interface Work {
+  readonly bitmap: ImageBitmap;
+  readonly rules: MediaLimits;
+  readonly background: string;
+  readonly type: string;
+  readonly probe: MediaProbe;
+  readonly signal: AbortSignal | undefined;
+}
+
+async function reencode({ bitmap, rules, background, type, probe, signal }: Work): Promise<FittedImage> {
+  const most = rules.bytes ?? Number.POSITIVE_INFINITY;
+  for (let shrink = 1; shrink > 0.01; shrink *= SHRINK) {
+    const { frame, picture } = layOut(bitmap, rules, shrink);
+    const encode = drawn(bitmap, frame, picture, background);
+    for (const quality of QUALITIES) {
+      signal?.throwIfAborted();
+      const encoded = await encode(type, quality);
+      if (encoded.size > most) continue;
+      signal?.throwIfAborted();
+      const changes: ImageChange[] = [];
+      if (probe.hasAlpha) changes.push("flattened");
+      if (picture.width < bitmap.width || picture.height < bitmap.height) changes.push("downsized");
+      if (frame.width > picture.width || frame.height > picture.height) changes.push("padded");
+      return { blob: encoded, ...frame, changes: [...changes, "re-encoded"], quality };
+    }
+  }
+  throw invalid("bytes", `can't be made to fit ${most} bytes; choose a smaller or simpler image`);
+}
+
+interface Size {
+  readonly width: number;
+  readonly height: number;
+}
+
+/** Computes the size of the drawn image, and of the frame that adds padding to keep the limits of sides and ratio. */
+function layOut({ width, height }: Size, limits: MediaLimits, shrink: number) {
+  const { min, max } = limits.side ?? { min: 1, max: Number.POSITIVE_INFINITY };
+  const ratio = limits.aspectRatioMax ?? Number.POSITIVE_INFINITY;
+  const scale = Math.min(1, max / Math.max(width, height)) * shrink;
+  const picture = {
+    width: Math.max(1, Math.round(width * scale)),
+    height: Math.max(1, Math.round(height * scale)),
+  };
+  const frame = {
+    width: Math.max(picture.width, min, Math.ceil(picture.height / ratio)),
+    height: Math.max(picture.height, min, Math.ceil(picture.width / ratio)),
+  };
+  return { frame, picture };
+}
+
+type Encode = (type: string, quality: number) => Promise<Blob>;
+
+/** Creates a canvas: an OffscreenCanvas where possible, because it works in workers, too. */
+function drawn(bitmap: ImageBitmap, frame: Size, picture: Size, background: string): Encode {
+  const { width, height } = frame;
+  if (typeof OffscreenCanvas === "function") {
+    const canvas = new OffscreenCanvas(width, height);
+    paint(canvas.getContext("2d"), bitmap, frame, picture, background);
+    return (type, quality) => orJPEG(type, (type) => canvas.convertToBlob({ type, quality }));
+  }
+  const canvas = Object.assign(document.createElement("canvas"), { width, height });
+  paint(canvas.getContext("2d"), bitmap, frame, picture, background);
+  return (type, quality) =>
+    orJPEG(type, (type) => new Promise((resolve) => canvas.toBlob(resolve, type, quality)));
+}
+
+/** Type to encode instead. A browser makes a PNG of a type that it cannot encode, and a JPEG is smaller. */
+async function orJPEG(type: string, encode: (type: string) => Promise<Blob | null>): Promise<Blob> {
+  const blob = await encode(type);
+  if (blob?.type === type) return blob;
+  if (blob && type !== "image/jpeg") return orJPEG("image/jpeg", encode);
+  throw invalid("canvas", `the browser can't encode a picture of this size as ${type}`);
+}
+
+function paint(
+  context: CanvasRenderingContext2D | OffscreenCanvasRenderingContext2D | null,
+  bitmap: ImageBitmap,
+  frame: Size,
+  picture: Size,
+  background: string,
+): void {
+  if (!context) throw invalid("canvas", `the browser has no canvas of ${frame.width} × ${frame.height} px`);
+  context.fillStyle = background;
+  context.fillRect(0, 0, frame.width, frame.height);
+  context.imageSmoothingQuality = "high";
+  const left = Math.floor((frame.width - picture.width) / 2);
+  const top = Math.floor((frame.height - picture.height) / 2);
+  context.drawImage(bitmap, left, top, picture.width, picture.height);
+}
+
+function assertCanvas(): void {
+  const hasCanvas = typeof OffscreenCanvas === "function" || typeof document === "object";
+  if (typeof createImageBitmap === "function" && hasCanvas) return;
+  throw new ConfigurationError(
+    "fitImage needs a browser's canvas, and this runtime has none: call it in the page, or resize on the server with a library of its own (sharp, or an image service) and check the result with checkMedia()",
+  );
+}
+
+function assertImage({ kind, type, width = 0, height = 0, problem }: MediaProbe, maxPixels: number): void {
+  if (kind !== "image") throw invalid("format", `is no image (${problem ?? type})`);
+  if (width * height > maxPixels)
+    throw invalid("pixels", `has ${width} × ${height} px, and maxPixels is ${maxPixels}`);
+}
+
+function undecodable(error: unknown): never {
+  throw invalid("decode", `can't be decoded as an image (${error}); save it anew as JPEG or PNG`);
+}
+
+function invalid(name: string, message: string): ValidationError {
+  return new ValidationError([{ path: "", message, rule: `media.fit.${name}` }]);
+}

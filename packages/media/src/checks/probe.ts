@@ -1,0 +1,115 @@
+import { assertBlob } from "@sluice/core/internal/media";
+import { readerOf } from "./blob-reader.js";
+import { type ContainerFormat, canMeasure, containerHeader } from "./container.js";
+import {
+  claimedFormat,
+  extensionOf,
+  formatOf,
+  HEAD_BYTES,
+  type MediaKind,
+  type SignedFormat,
+  signedFormats,
+  unsignedType,
+} from "./formats.js";
+import { imageHeaders } from "./image.js";
+
+/** Facts about a file, read from its bytes. */
+export interface MediaProbe {
+  /** Kind of the file. */
+  readonly kind: MediaKind;
+  /** MIME type: by the signature of the bytes, otherwise as declared, otherwise by the extension. */
+  readonly type: string;
+  /**
+   * Short name of the format: `"jpeg"`, `"png"`, `"mov"`, `"mp3"`. Without a signature, the extension of the
+   * name (`"docx"`), or an empty text.
+   */
+  readonly format: string;
+  /** Size of the file in bytes. */
+  readonly bytes: number;
+  /** Name of a `File`; absent for a `Blob`. */
+  readonly name?: string;
+  /** Width in pixels; absent where it could not be read. */
+  readonly width?: number;
+  /** Height in pixels; absent where it could not be read. */
+  readonly height?: number;
+  /**
+   * True for an image with an alpha channel or a transparent colour; absent where its header does not show it (GIF).
+   */
+  readonly hasAlpha?: boolean;
+  /** Length in seconds; absent where it could not be read. */
+  readonly durationSeconds?: number;
+  /** True where the duration is an estimate: for an MP3 over 4 MB, from its table of contents or its first bit rate. */
+  readonly durationIsEstimate?: boolean;
+  /** Reason why a size or a duration is missing: `"ends within its header"`. */
+  readonly problem?: string;
+}
+
+/** Options of {@link probeMedia}. */
+export interface ProbeOptions {
+  /** Aborts the reading. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/**
+ * Reads the kind, size and length of a file from a few slices of it, without decoding: JPEG, PNG, BMP, WEBP and GIF;
+ * MP4, MOV, WAV and MP3 (an MP3 up to 4 MB is read as a whole, for its exact length). A file without a signature is
+ * judged by its extension. Broken files do not throw: `problem` describes the fault.
+ *
+ * Videos and audio files need {@link measureWith}: the first one loads mediabunny, an optional peer dependency.
+ *
+ * @throws {ConfigurationError} for a video or audio without `measureWith`, or where mediabunny is not installed
+ * @throws {ValidationError} if it is not a `Blob`, or can no longer be read; the signal's reason after an abort
+ * @example
+ * ```ts
+ * const { type, width, height } = await probeMedia(file);
+ * // { kind: "image", type: "image/png", format: "png", bytes: 81_234, width: 1024, height: 768, hasAlpha: true, … }
+ * ```
+ */
+export function probeMedia(blob: Blob, { signal }: ProbeOptions = {}): Promise<MediaProbe> {
+  return probe(blob, signal, true);
+}
+
+/** Probes a file as {@link probeMedia}, but measures videos and audio files only after `measureWith`. */
+export function probeWherePossible(blob: Blob, { signal }: ProbeOptions): Promise<MediaProbe> {
+  return probe(blob, signal, canMeasure());
+}
+
+async function probe(
+  blob: Blob,
+  signal: AbortSignal | undefined,
+  measuresContainers: boolean,
+): Promise<MediaProbe> {
+  assertBlob(blob);
+  const reader = readerOf(blob, signal);
+  const format = formatOf(await reader.read(0, HEAD_BYTES));
+  signal?.throwIfAborted();
+  const name = "name" in blob && typeof blob.name === "string" ? blob.name : undefined;
+  const about = { bytes: blob.size, ...(name !== undefined && { name }) };
+  if (!format) return { ...about, ...unsigned(name ?? "", blob) };
+
+  const headerOf = imageHeaders[format];
+  if (headerOf) return { ...about, ...typeOf(format), ...(await headerOf(reader)) };
+  if (!(measuresContainers && isContainer(format))) return { ...about, ...typeOf(format) };
+
+  const { hasVideo, ...header } = await containerHeader(format, reader, signal);
+  return { ...about, ...typeOf(format === "mp4" && hasVideo === false ? "m4a" : format), ...header };
+}
+
+function typeOf(format: SignedFormat) {
+  const { kind, type } = signedFormats[format];
+  return { kind, type, format };
+}
+
+function isContainer(format: SignedFormat): format is ContainerFormat {
+  return format !== "avif" && format !== "heic" && !(format in imageHeaders);
+}
+
+function unsigned(name: string, { size, type: declared }: Blob): Omit<MediaProbe, "bytes"> {
+  const extension = extensionOf(name);
+  const type = declared.replace(/;.*/s, "").trim().toLowerCase();
+  const claimed = claimedFormat(extension, type);
+  if (!claimed) return { ...unsignedType(extension, type), format: extension };
+  const claim = extension === "" ? `is declared as ${type}` : `is named .${extension}`;
+  const problem = size === 0 ? "is empty" : `${claim}, but its bytes are something else`;
+  return { kind: "file", type: "application/octet-stream", format: "", problem };
+}

@@ -1,0 +1,75 @@
+import {
+  type ChatTool,
+  type Client,
+  ConfigurationError,
+  defineTool,
+  generateImages,
+  type ImageRequest,
+} from "@sluice/core";
+import { type ImageModel, imageModelOf } from "@sluice/core/schemas";
+import { argumentsOf, type MediaToolOptions } from "./options.js";
+import { beginRun, withBilling } from "./paid-run.js";
+
+/** Options of {@link imageTool}. */
+export interface ImageToolOptions extends MediaToolOptions {
+  /** The model that makes the images. */
+  readonly model: ImageModel;
+  /** Fields of each request, under the gateway's own names. The model can't change a `size` that is set here. */
+  readonly params?: Partial<Omit<ImageRequest, "model" | "prompt">>;
+}
+
+/** Ten minutes: as long as a request of images. */
+const TIMEOUT_MS = 600_000;
+
+/**
+ * Makes a tool by which a chat makes images: they are shown as the `images` of the answer that calls it. The model
+ * chooses the prompt, and a size of the image model; it gets a sentence, and not the image.
+ *
+ * A request is sent once for each call, and is billed. After a reload it is repeated only behind a proxy that remembers
+ * its key (`once`), which gives the same images. Elsewhere the call fails, and the model is told to ask the user.
+ *
+ * @throws {ConfigurationError} for a model that the table `imageModels` does not have
+ * @example
+ * ```ts
+ * const chat = createChatStore(client, {
+ *   model: "alpha-v4.1-flash",
+ *   tools: [imageTool(client, { model: "gamma-image-5-0-260128", needsApproval: true })],
+ * });
+ * await chat.send("Paint a reef at dawn");
+ * const pictures = chat.getSnapshot().messages.flatMap(({ images = [] }) => images);
+ * ```
+ */
+export function imageTool(client: Client, options: ImageToolOptions): ChatTool {
+  const { model, params = {}, name = "make_image", request } = options;
+  const row = imageModelOf(model);
+  if (!row) throw new ConfigurationError(`model: ${JSON.stringify(model)} is no image model`);
+  return defineTool<unknown, string>({
+    name,
+    description: options.description ?? "Makes an image from a description, and shows it to the user.",
+    parameters: argumentsOf(
+      {
+        prompt: { type: "string", description: "Everything that the image shows, in one text." },
+        size: { type: "string", enum: row.sizes, description: "Width and height in pixels." },
+      },
+      params,
+    ),
+    needsApproval: options.needsApproval ?? false,
+    timeoutMs: TIMEOUT_MS,
+    async execute(input, context) {
+      const { prompt, size } = input as { prompt: string; size?: string };
+      const { key } = await beginRun(client, context);
+      // only what the schema names: the model may write more
+      const body = { ...(size !== undefined && { size }), ...params, model, prompt } as ImageRequest;
+      const sent = { ...request, signal: context.signal, idempotencyKey: key };
+      const { images } = await generateImages(client, body, sent).catch((error) => {
+        throw withBilling(error);
+      });
+      const made = images.flatMap(({ url }) => url ?? []);
+      for (const url of made) context.show({ type: "image/*", url });
+      const failures = images.flatMap(({ error }) => error?.message ?? []);
+      if (made.length === 0) throw new Error(failures[0] ?? "no image was made");
+      const shown = made.length === 1 ? "The user sees the image." : `The user sees ${made.length} images.`;
+      return [shown, ...failures.map((message) => `One was not made: ${message}`)].join(" ");
+    },
+  });
+}

@@ -1,0 +1,55 @@
+import { type Client, isGatewayError } from "@sluice/core";
+import { hasOffer, isRecord, randomId } from "@sluice/core/internal";
+import { isRemembered, type ToolContext } from "@sluice/core/internal/media";
+
+/** A run of a tool that is billed, as it is kept with its call. */
+export interface PaidRun {
+  /** The `idempotency-key` of its request. */
+  readonly key: string;
+  /** Time at which the key was made, in Unix milliseconds. */
+  readonly at: number;
+  /** True if the proxy answers a repeated key from its memory. */
+  readonly isOnce: boolean;
+  /** Handle of the task, once the gateway has accepted it. */
+  readonly handle?: { readonly id: string };
+}
+
+const BILLED = "It may have been made and billed: ask the user before you call the tool again.";
+
+/**
+ * Begins a run, or continues the one that the call has kept. Its key is kept before anything is sent.
+ *
+ * @throws for a request whose page was left, where a repetition could be billed twice
+ */
+export async function beginRun(client: Client, { kept, keep }: ToolContext): Promise<PaidRun> {
+  const left = runIn(kept);
+  if (left?.handle || (left?.isOnce && isRemembered(left.at))) return left;
+  if (kept !== undefined) throw new Error(`the page was left before the answer came. ${BILLED}`);
+  const run = {
+    key: randomId(),
+    at: Date.now(),
+    isOnce: await hasOffer(client, "once"),
+  };
+  await keep(run);
+  return run;
+}
+
+/** Reads a run as it was kept: any script of the page may write to a storage. */
+function runIn(kept: unknown): PaidRun | undefined {
+  if (!isRecord(kept)) return undefined;
+  const { key, at, isOnce, handle } = kept;
+  if (typeof key !== "string" || !/^[\x21-\x7e]{1,255}$/.test(key)) return undefined;
+  const id = isRecord(handle) ? handle["id"] : undefined;
+  return {
+    key,
+    at: Number(at),
+    isOnce: isOnce === true,
+    ...(isRecord(handle) && typeof id === "string" && { handle: { ...handle, id } }),
+  };
+}
+
+/** Adds to an error what the model must know: a request whose end is not known is not repeated by itself. */
+export function withBilling(error: unknown): unknown {
+  if (!isGatewayError(error) || error.outcome !== "unknown") return error;
+  return new Error(`${error.message}. ${BILLED}`, { cause: error });
+}

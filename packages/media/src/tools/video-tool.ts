@@ -1,0 +1,117 @@
+import {
+  type ChatTool,
+  type Client,
+  ConfigurationError,
+  createVideoTask,
+  defineTool,
+  type VideoRequest,
+  watchVideoTask,
+} from "@sluice/core";
+import type { ToolContext } from "@sluice/core/internal/media";
+import { type VideoModel, type VideoRequests, videoModelOf } from "@sluice/core/schemas";
+import { argumentsOf, type MediaToolOptions } from "./options.js";
+import { beginRun, withBilling } from "./paid-run.js";
+
+type Parameters = {
+  [Model in VideoModel]: VideoRequests[Model] extends { parameters?: infer Fields }
+    ? NonNullable<Fields>
+    : Partial<Omit<VideoRequests[Model], "model" | "content">>;
+}[VideoModel];
+
+/** Options of {@link videoTool}. */
+export interface VideoToolOptions extends MediaToolOptions {
+  /** The model that makes the films. */
+  readonly model: VideoModel;
+  /**
+   * Fields of each request, under the gateway's own names: of a `beta` model its `parameters`. The model can't change
+   * those that are set here.
+   */
+  readonly params?: Parameters;
+}
+
+/** Half an hour, as long as a task is watched. */
+const TIMEOUT_MS = 1_800_000;
+
+/**
+ * Makes a tool by which a chat makes films: each is shown in the `files` of the answer that calls it. The model chooses
+ * the prompt and what the film model leaves open: ratio, length, resolution. It gets a sentence, and not the film.
+ *
+ * The call has a `progress`, and keeps the handle of the task as `kept`: after a reload it goes on to wait for the same
+ * film. A film costs money also if the chat is stopped: a task can't be cancelled.
+ *
+ * @throws {ConfigurationError} for a model that the table `videoModels` does not have
+ * @example
+ * ```ts
+ * const film = videoTool(client, {
+ *   model: "beta3.0-video",
+ *   params: { resolution: "720P", duration: 5 },
+ *   needsApproval: true,
+ * });
+ * const chat = createChatStore(client, { model: "alpha-v4.1-flash", tools: [film] });
+ * ```
+ */
+export function videoTool(client: Client, options: VideoToolOptions): ChatTool {
+  const { model, params = {}, name = "make_video", request } = options;
+  const row = videoModelOf(model);
+  if (!row) throw new ConfigurationError(`model: ${JSON.stringify(model)} is no video model`);
+  const { min, max } = row.duration;
+  return defineTool<unknown, string>({
+    name,
+    description:
+      options.description ??
+      "Makes a short film from a description, and shows it to the user. It takes minutes.",
+    parameters: argumentsOf(
+      {
+        prompt: { type: "string", description: "Everything that the film shows, in one text." },
+        ratio: { type: "string", enum: row.ratios, description: "Width to height." },
+        resolution: { type: "string", enum: row.resolutions },
+        duration: { type: "integer", minimum: min, maximum: max, description: "Length in seconds." },
+      },
+      params,
+    ),
+    needsApproval: options.needsApproval ?? false,
+    timeoutMs: TIMEOUT_MS,
+    async execute(input, context) {
+      const { prompt, ratio, resolution, duration } = input as Record<string, unknown>;
+      const fields = defined({ ratio, resolution, duration, ...params });
+      const run = await beginRun(client, context);
+      const body =
+        row.family === "beta"
+          ? { model, input: { prompt }, parameters: fields }
+          : { ...fields, model, content: [{ type: "text", text: prompt }] };
+      const sent = { ...request, signal: context.signal };
+      const handle =
+        run.handle ??
+        (await createVideoTask(client, body as VideoRequest, { ...sent, idempotencyKey: run.key }).catch(
+          (error) => {
+            throw withBilling(error);
+          },
+        ));
+      await context.keep({ ...run, handle });
+      const url = await filmOf(client, handle, sent, context);
+      context.show({ type: "video/mp4", url });
+      return "The user sees the film.";
+    },
+  });
+}
+
+/** Waits for a film, and reports how far it is. */
+async function filmOf(
+  client: Client,
+  handle: { readonly id: string },
+  sent: object,
+  { progress }: ToolContext,
+): Promise<string> {
+  // the time limit of the tool ends the watching
+  const options = { ...sent, deadlineMs: Number.POSITIVE_INFINITY };
+  for await (const task of watchVideoTask(client, handle, options)) {
+    if (task.progress !== undefined) progress(task.progress);
+    if (task.state === "succeeded") return task.url;
+    if (task.state === "failed") throw new Error(`the film failed: ${task.reason || "no reason is given"}`);
+  }
+  throw new Error("the film has no end");
+}
+
+function defined(fields: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+}

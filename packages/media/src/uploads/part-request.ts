@@ -1,0 +1,137 @@
+import {
+  type Client,
+  ConfigurationError,
+  ConnectionError,
+  isGatewayError,
+  type RequestOptions,
+  TimeoutError,
+} from "@sluice/core";
+import {
+  addressOf,
+  asError,
+  bytesOf,
+  connectionError,
+  type Exchange,
+  emitStep,
+  errorOf,
+  identityOf,
+  openSpan,
+  readHeaders,
+  readText,
+  unlessAborted,
+} from "@sluice/core/internal/media";
+import { readUpload, type UploadAtProxy } from "./upload-at-proxy.js";
+
+export const PATH = "/v1/uploads";
+/** Size of each part but the last: the proxy takes no other. */
+export let PART_BYTES = 8_388_608;
+
+/** Sets the size of a part. Only tests call this: parts of 8 MiB make them slow. */
+export function setPartBytes(bytes: number): void {
+  PART_BYTES = bytes;
+}
+
+/** Time for one part, in milliseconds: at 0.25 Mbit/s a part takes 270 s. */
+const PART_MS = 600_000;
+const LOST =
+  "the connection failed while the file was uploaded: nothing was made or billed; check the network and try again";
+
+/** One request of an upload. */
+export interface UploadRequest {
+  /** `begin`: the first part. `part`: the next one. `look-up`: the question how far the upload is. */
+  readonly phase: "begin" | "part" | "look-up";
+  /** Id of the upload; absent before the proxy has given one. */
+  readonly id?: string | undefined;
+  /** First byte of the part. */
+  readonly from: number;
+  /** Byte behind the part; `from` for no bytes. */
+  readonly to: number;
+}
+
+/** The parts that all requests of an upload share. */
+export interface UploadContext {
+  readonly client: Client;
+  readonly file: Blob;
+  readonly exchange: Exchange;
+  readonly headers: RequestOptions["headers"];
+}
+
+/**
+ * Sends one request of an upload, and reads the answer.
+ *
+ * @throws {ConfigurationError} | {ValidationError} before it is sent: headers that reject, a file that can't be read
+ * @throws {APIError} | {ConnectionError} | {TimeoutError} | {ResponseError} after that
+ */
+export async function sendPart(
+  context: UploadContext,
+  part: UploadRequest,
+  attempt: number,
+): Promise<UploadAtProxy> {
+  const { client, exchange, file } = context;
+  const late = () => new TimeoutError(`no answer after ${PART_MS} ms`, "headers");
+  const span = openSpan(client.clock, exchange.signal, PART_MS, late);
+  try {
+    const request = await requestOf(context, part, span.signal);
+    const response = await answerTo(context, request, span.signal, attempt);
+    if (!response.ok) throw await errorOf(response, client, span.signal);
+    return readUpload(client.scrub(await readText(client, { ...exchange, ...span }, response)), file.size);
+  } catch (error) {
+    if (exchange.signal.aborted) throw exchange.signal.reason;
+    if (isGatewayError(error)) throw error;
+    throw span.signal.aborted ? span.signal.reason : lost(error);
+  } finally {
+    span.end();
+  }
+}
+
+/** Makes a request. Everything that fails here fails before it is sent, and says so. */
+async function requestOf(
+  { client, exchange, file, headers }: UploadContext,
+  { phase, id, from, to }: UploadRequest,
+  signal: AbortSignal,
+): Promise<Request> {
+  try {
+    const all = await unlessAborted(client.headers(identityOf(exchange)), signal);
+    for (const [name, value] of readHeaders(headers)) all.set(name, value);
+    const hasBody = phase !== "look-up";
+    if (hasBody) all.set("content-type", "application/octet-stream");
+    if (phase === "part") all.set("upload-offset", String(from));
+    if (phase === "begin" && to < file.size) all.set("upload-length", String(file.size));
+    return new Request(addressOf(client, id === undefined ? PATH : `${PATH}/${id}`), {
+      method: METHODS[phase],
+      headers: all,
+      // a copy in memory: some runtimes send a slice of a file without its length
+      ...(hasBody && { body: await unlessAborted(bytesOf(file, from, to, signal), signal) }),
+      signal,
+      redirect: "manual",
+      ...(client.credentials && { credentials: client.credentials }),
+    });
+  } catch (cause) {
+    if (signal.aborted || isGatewayError(cause)) throw cause;
+    const { message } = asError(cause);
+    throw new ConfigurationError(`the upload could not be sent, and nothing was sent: ${message}`, { cause });
+  }
+}
+
+const METHODS = { begin: "POST", part: "PATCH", "look-up": "GET" } as const;
+
+/** Sends a request, and emits it and its answer. */
+async function answerTo(
+  { client, exchange }: UploadContext,
+  request: Request,
+  signal: AbortSignal,
+  attempt: number,
+): Promise<Response> {
+  const startedAt = client.clock.now();
+  emitStep(client, exchange, { type: "request", attempt });
+  const response = await unlessAborted(client.fetch(request), signal);
+  const ms = client.clock.now() - startedAt;
+  emitStep(client, exchange, { type: "response", attempt, status: response.status, ms });
+  return response;
+}
+
+/** Makes the error of a connection. The words of one that was never made are kept. */
+function lost(cause: unknown): ConnectionError {
+  const known = connectionError(cause);
+  return known.outcome === "not-sent" ? known : new ConnectionError(LOST, "not-sent", { cause });
+}

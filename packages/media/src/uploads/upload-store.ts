@@ -1,0 +1,92 @@
+import type { Client, Store } from "@sluice/core";
+import { createStore, noteOptions, onForget } from "@sluice/core/internal";
+import { asError, readerOf } from "@sluice/core/internal/media";
+import { type UploadedMedia, type UploadOptions, uploadMedia } from "./upload.js";
+
+/** State of an upload store, in the terms of TanStack Query. */
+export interface UploadState {
+  /** `idle`: no file yet. `pending`: a file is being sent. */
+  readonly status: "idle" | "pending" | "success" | "error";
+  /** Share of the file that is stored, from 0 to 1; undefined without a file. */
+  readonly progress: number | undefined;
+  /** The stored file; undefined until `status` is `success`. */
+  readonly data: UploadedMedia | undefined;
+  /** Error of the upload; undefined while there is none. */
+  readonly error: Error | undefined;
+}
+
+/** Options of an upload store; read at each use. */
+export type UploadStoreOptions = Pick<UploadOptions, "use" | "headers" | "storage">;
+
+/** Store of one upload at a time. */
+export interface UploadStore extends Store<UploadState> {
+  /** Uploads a file in the place of the one before. Never rejects: resolves to the state at its end. */
+  upload(file: Blob): Promise<UploadState>;
+  /** Stops the upload. The next `upload` of the same file goes on where it stood. */
+  stop(): void;
+  /** Stops the upload, and forgets the file in this store. */
+  reset(): void;
+}
+
+/**
+ * Creates the store of an upload, for a page that shows its progress.
+ *
+ * @param options the options, or a function that returns them and is called at each use
+ * @example
+ * ```ts
+ * const upload = createUploadStore(client, { use: "reference_video" });
+ * upload.subscribe(() => show(upload.getSnapshot().progress));
+ * const { data } = await upload.upload(clip);
+ * ```
+ */
+export function createUploadStore(
+  client: Client,
+  options: UploadStoreOptions | (() => UploadStoreOptions) = {},
+): UploadStore {
+  noteOptions("createUploadStore", options, client);
+  const read = readerOf(options);
+  let state: UploadState = idle;
+  let running = new AbortController();
+  const store = createStore(() => state, {
+    clock: client.clock,
+    onUse: () => onForget(client, reset),
+  });
+  return { getSnapshot: store.getSnapshot, subscribe: store.subscribe, upload, stop, reset };
+
+  async function upload(file: Blob): Promise<UploadState> {
+    stop();
+    const { signal } = running;
+    set({ ...idle, status: "pending", progress: 0 });
+    const show = (next: UploadState) => {
+      if (!signal.aborted) set(next);
+      return next;
+    };
+    try {
+      const { use, headers, storage } = read();
+      const onProgress: UploadOptions["onProgress"] = ({ loadedBytes, totalBytes }) =>
+        show({ ...state, progress: loadedBytes / totalBytes });
+      const data = await uploadMedia(client, file, { use, headers, storage, signal, onProgress });
+      return show({ ...idle, status: "success", progress: 1, data });
+    } catch (error) {
+      return show({ ...idle, status: "error", error: asError(error) });
+    }
+  }
+
+  function stop(): void {
+    running.abort(new DOMException("The upload was stopped", "AbortError"));
+    running = new AbortController();
+    if (state.status === "pending") set(idle);
+  }
+
+  function reset(): void {
+    stop();
+    set(idle);
+  }
+
+  function set(next: UploadState): void {
+    state = next;
+    store.flush();
+  }
+}
+
+const idle = { status: "idle", progress: undefined, data: undefined, error: undefined } as const;

@@ -1,0 +1,25 @@
+import { createClient, memoryStorage } from "@sluice/core";
+import { afterEach, expect, test, vi } from "vitest";
+
+/* A page loads some code only when it needs it. Where the network is gone by then, what the page says stays true. */
+
+const KEPT_UPLOADS = "../src/uploads/kept-uploads.js";
+
+afterEach(() => vi.doUnmock(KEPT_UPLOADS));
+
+test("A file is uploaded without uploads/kept-uploads, and its id is not kept", async () => {
+  vi.resetModules();
+  vi.doMock(KEPT_UPLOADS, () => {
+    throw new TypeError("Failed to fetch dynamically imported module");
+  });
+  const events: string[] = [];
+  const client = createClient({
+    baseURL: "https://gateway.test",
+    onEvent: ({ type }) => events.push(type),
+    fetch: async () => Response.json({ id: "u-1", offset: 3, url: "https://app.test/u-1", expiresAt: 9e15 }),
+  });
+  const { uploadMedia } = await import("@sluice/media");
+  const file = new File(["abc"], "a.png", { type: "image/png" });
+  expect(await uploadMedia(client, file, { storage: memoryStorage() })).toMatchObject({ id: "u-1" });
+  expect(events).toContain("storage-failure");
+});

@@ -1,0 +1,517 @@
+import { isGatewayError } from "@sluice/core";
+import { checkMedia, checkMediaList, type MediaUse, mediaLimits, probeMedia, toDataURI } from "@sluice/media";
+import { describe, expect, test } from "vitest";
+import { bytesOfBase64, rejectionOf } from "../../../core/test/support/gateway.js";
+import {
+  bmp,
+  box,
+  bytesOf,
+  CountedBlob,
+  fileOf,
+  film,
+  fragments,
+  gif,
+  jpeg,
+  mp3,
+  mp3Seconds,
+  png,
+  sparseFile,
+  u32,
+  u32le,
+  wav,
+  webp,
+} from "../support/media.js";
+
+const MB = 1_048_576;
+const blobOf = (bytes: Uint8Array<ArrayBuffer>) => new Blob([bytes]);
+const rulesOf = async (media: Blob, use: MediaUse) =>
+  (await checkMedia(media, use)).map(({ rule }) => rule.replace(/^media\./, ""));
+
+describe("probing images", () => {
+  const cases = {
+    JPEG: [jpeg(640, 480), { type: "image/jpeg", format: "jpeg", width: 640, height: 480, hasAlpha: false }],
+    "progressive JPEG": [jpeg(640, 480, { frame: 0xc2 }), { width: 640, height: 480 }],
+    "arithmetic JPEG": [jpeg(640, 480, { frame: 0xc9 }), { width: 640, height: 480 }],
+    BMP: [bmp(300, 250), { type: "image/bmp", format: "bmp", width: 300, height: 250, hasAlpha: false }],
+    "BMP from the top down": [bmp(300, -250), { width: 300, height: 250 }],
+    "BMP with alpha": [bmp(300, 250, { alpha: true }), { hasAlpha: true }],
+    GIF: [gif(300, 250), { type: "image/gif", format: "gif", width: 300, height: 250 }],
+    "lossy WEBP": [
+      webp("VP8 ", 300, 250),
+      { type: "image/webp", format: "webp", width: 300, height: 250, hasAlpha: false },
+    ],
+    "lossless WEBP": [webp("VP8L", 16_384, 250), { width: 16_384, height: 250, hasAlpha: false }],
+    "lossless WEBP with alpha": [webp("VP8L", 300, 250, true), { width: 300, height: 250, hasAlpha: true }],
+    "extended WEBP": [webp("VP8X", 70_000, 250), { width: 70_000, height: 250, hasAlpha: false }],
+    "extended WEBP with alpha": [webp("VP8X", 300, 250, true), { width: 300, height: 250, hasAlpha: true }],
+  } as const;
+  for (const [name, [bytes, expected]] of Object.entries(cases))
+    test(`a ${name} has its width, height and alpha`, async () => {
+      const probe = await probeMedia(blobOf(bytes));
+      expect(probe).toMatchObject({ kind: "image", bytes: bytes.length, ...expected });
+      expect(probe.problem).toBeUndefined();
+    });
+
+  test.each([
+    [{ colourType: 2 }, false],
+    [{ colourType: 0 }, false],
+    [{ colourType: 4 }, true],
+    [{ colourType: 6 }, true],
+    [{ colourType: 3 }, false],
+    [{ colourType: 3, transparentColour: true }, true],
+    [{ colourType: 2, transparentColour: true }, true],
+  ] as const)("a PNG of %o has alpha: %s", async (options, hasAlpha) => {
+    const file = blobOf(await png(320, 240, options));
+    const expected = { type: "image/png", format: "png", width: 320, height: 240, hasAlpha };
+    expect(await probeMedia(file)).toMatchObject(expected);
+    expect(await rulesOf(file, "first_frame")).toEqual(hasAlpha ? ["first-frame.alpha"] : []);
+    expect(await rulesOf(file, "chat_image")).toEqual([]);
+  });
+
+  test("metadata of any size is skipped, and its thumbnail is not taken for the image", async () => {
+    const metadata = bytesOf("Exif\0\0", new Uint8Array(3 * MB), jpeg(160, 120), new Uint8Array(1000));
+    const blob = new CountedBlob([jpeg(4000, 3000, { metadata }), new Uint8Array(2 * MB)]);
+    expect(await probeMedia(blob)).toMatchObject({ width: 4000, height: 3000 });
+    const small = new CountedBlob([jpeg(4000, 3000), new Uint8Array(9 * MB)]);
+    expect(await probeMedia(small)).toMatchObject({ width: 4000, height: 3000 });
+    expect(small.bytesRead).toBeLessThanOrEqual(65_536);
+  });
+
+  const whole = { jpeg: jpeg(640, 480), bmp: bmp(2, 2), gif: gif(9, 9), webp: webp("VP8X", 300, 250) };
+  for (const [format, bytes] of Object.entries(whole))
+    test(`a ${format} that is cut in its header has no size, reports this and is refused`, async () => {
+      const headerEnd = { jpeg: bytes.length - 14, bmp: 54, gif: 10, webp: 30 }[format] as number;
+      for (let end = 18; end < headerEnd; end += 1) {
+        const cut = blobOf(bytes.subarray(0, end));
+        const probe = await probeMedia(cut);
+        expect(probe).toMatchObject({ kind: "image", format, problem: expect.any(String) });
+        expect(probe.width).toBeUndefined();
+        expect(await rulesOf(cut, "chat_image")).toContain(
+          format === "bmp" ? "chat-image.format" : "chat-image.unreadable",
+        );
+      }
+    });
+
+  test("a PNG that is cut before its pixels has a size, and is refused", async () => {
+    const bytes = await png(320, 240);
+    expect(await probeMedia(blobOf(bytes.subarray(0, 50)))).toMatchObject({ width: 320, problem: /before/ });
+    expect(await probeMedia(blobOf(bytes.subarray(0, 30)))).toMatchObject({
+      format: "png",
+      problem: /header/,
+    });
+  });
+
+  test("a header that contradicts itself is reported", async () => {
+    const noSides = await png(0, 240);
+    const noFrame = bytesOf([0xff, 0xd8, 0xff, 0xda], new Uint8Array(20));
+    const endless = bytesOf([0xff, 0xd8], new Uint8Array(100_000).fill(0xff));
+    const noSignature = bytesOf("RIFF", u32le(40), "WEBPVP8L", u32le(20), new Uint8Array(20));
+    for (const bytes of [noSides, noFrame, endless, noSignature])
+      expect(await probeMedia(blobOf(bytes))).toMatchObject({ kind: "image", problem: /contradicts/ });
+  });
+
+  test("chunks and segments that declare gigabytes are not read", async () => {
+    const head = (await png(320, 240)).subarray(0, 33);
+    const lying = sparseFile("a.png", 5_000_000_000, [[0, bytesOf(head, u32(0xffffffff), "iCCP")]]);
+    expect(await probeMedia(lying.file)).toMatchObject({ width: 320, height: 240 });
+    expect(lying.reads.bytes).toBeLessThan(200_000);
+  });
+});
+
+describe("probing videos and audio", () => {
+  const cases = {
+    "an MP4": [
+      film(640, 360, 4),
+      { kind: "video", type: "video/mp4", format: "mp4", width: 640, height: 360, durationSeconds: 4 },
+    ],
+    "an MP4 with its index last": [
+      film(640, 360, 4, { indexFirst: false }),
+      { width: 640, durationSeconds: 4 },
+    ],
+    "a MOV": [
+      film(640, 360, 2.5, { brand: "qt  " }),
+      { kind: "video", type: "video/quicktime", format: "mov", durationSeconds: 2.5 },
+    ],
+    "a film held upright": [film(640, 360, 4, { rotated: true }), { width: 360, height: 640 }],
+    "a film in fragments": [
+      fragments(640, 360, [20, 30]),
+      { kind: "video", format: "mp4", width: 640, durationSeconds: 5 },
+    ],
+    "a film in fragments that begins late": [fragments(640, 360, [20, 30], 4), { durationSeconds: 5 }],
+    "sound alone in an MP4": [
+      film(0, 0, 3, { soundOnly: true }),
+      { kind: "audio", type: "audio/mp4", format: "m4a", durationSeconds: 3 },
+    ],
+    "a WAV": [wav(2.5), { kind: "audio", type: "audio/wav", format: "wav", durationSeconds: 2.5 }],
+    "an MP3": [
+      mp3(100),
+      { kind: "audio", type: "audio/mpeg", format: "mp3", durationSeconds: mp3Seconds(100) },
+    ],
+    "an MP3 of variable bit rate": [mp3(300, [320, 32, 32, 32]), { durationSeconds: mp3Seconds(300) }],
+  } as const;
+  for (const [name, [bytes, expected]] of Object.entries(cases))
+    test(`${name} has its width, height and duration`, async () => {
+      const { durationSeconds = 0, ...rest } = expected as typeof expected & { durationSeconds?: number };
+      const probe = await probeMedia(blobOf(bytes));
+      expect(probe).toMatchObject({ bytes: bytes.length, ...rest });
+      if (durationSeconds) expect(probe.durationSeconds).toBeCloseTo(durationSeconds, 5);
+      expect(probe.problem).toBeUndefined();
+      expect(probe.durationIsEstimate).toBeUndefined();
+    });
+
+  test("a 100 MB film with its index at the end is read little beyond the index", async () => {
+    const bytes = film(1280, 720, 12);
+    const [start, index] = [bytes.subarray(0, 20), bytes.subarray(20, bytes.length - 72)];
+    const pictures = 100 * MB;
+    const { file, reads } = sparseFile("a.mp4", 20 + pictures + index.length, [
+      [0, start],
+      [20, bytesOf(u32(pictures), "mdat")],
+      [20 + pictures, index],
+    ]);
+    expect(await probeMedia(file)).toMatchObject({ width: 1280, height: 720, durationSeconds: 12 });
+    expect(reads.bytes).toBeLessThan(300_000);
+    expect(await rulesOf(file, "reference_video")).toEqual(["reference-video.bytes"]);
+  });
+
+  test("a WAV file is read only up to the end of its header", async () => {
+    const blob = new CountedBlob([wav(200)]);
+    expect(await probeMedia(blob)).toMatchObject({ durationSeconds: 200 });
+    expect(blob.bytesRead).toBeLessThan(200_000);
+  });
+
+  test("an MP3 over 4 MB gets an estimated duration, from a part of it", async () => {
+    const { file, reads } = sparseFile("a.mp3", 60 * MB, [[0, mp3(200)]]);
+    const probe = await probeMedia(file);
+    expect(probe.durationIsEstimate).toBe(true);
+    expect(probe.durationSeconds).toBeCloseTo((60 * MB) / 16_000, -2);
+    expect(reads.bytes).toBeLessThan(300_000);
+    const [bytes, seconds] = await checkMedia(probe, "reference_audio");
+    expect(bytes?.rule).toBe("media.reference-audio.bytes");
+    expect(seconds?.message).toMatch(/^must be 1 to 15 s long, got about 39\d\d/);
+  });
+
+  test("a WAV file that declares a wrong length is measured by its real length", async () => {
+    for (const declaredBytes of [0xffffffff, 900_000])
+      expect((await probeMedia(blobOf(wav(2, { declaredBytes })))).durationSeconds).toBeCloseTo(2, 2);
+    expect(await probeMedia(blobOf(wav(0)))).toMatchObject({ format: "wav", problem: expect.any(String) });
+  });
+
+  test("a film that is cut anywhere is reported and refused", async () => {
+    const bytes = film(640, 360, 4);
+    for (let end = 20; end < bytes.length - 72; end += 7) {
+      const cut = blobOf(bytes.subarray(0, end));
+      expect(await probeMedia(cut)).toMatchObject({ format: "mp4", problem: /index/ });
+      expect(await rulesOf(cut, "reference_video")).toEqual(["reference-video.unreadable"]);
+    }
+  });
+
+  test("a file of some hundred bytes that declares 4 billion samples is refused unread", async () => {
+    for (const bytes of [
+      film(640, 360, 4, { declaredSamples: 0xffffffff }),
+      film(640, 360, 4, { declaredSamples: 0xffffffff, brand: "qt  " }),
+      fragments(640, 360, [10, 0xffffffff]),
+    ])
+      expect(await probeMedia(blobOf(bytes))).toMatchObject({
+        problem: "declares more than 2000000 samples",
+      });
+  });
+
+  test("an index that declares gigabytes is not read", async () => {
+    const start = film(640, 360, 4).subarray(0, 20);
+    const { file, reads } = sparseFile("a.mp4", 4_000_000_000, [
+      [0, bytesOf(start, u32(3_900_000_000), "moov")],
+    ]);
+    expect(await probeMedia(file)).toMatchObject({ problem: "declares an index of 3900000000 bytes" });
+    expect(reads.bytes).toBeLessThan(200_000);
+    const beyond = blobOf(bytesOf(start, u32(3_900_000_000), "moov"));
+    expect(await probeMedia(beyond)).toMatchObject({ problem: "ends within its index" });
+  });
+
+  test("nested boxes are read to a limited depth", async () => {
+    const depth = 50_000;
+    const nested = bytesOf(
+      ...Array.from({ length: depth }, (_, at) => bytesOf(u32((depth - at) * 8), "trak")),
+    );
+    const bytes = bytesOf(film(640, 360, 4).subarray(0, 20), box("moov", nested));
+    expect(await probeMedia(blobOf(bytes))).toMatchObject({ format: "mp4", problem: expect.any(String) });
+  });
+
+  test("a film without a track is reported", async () => {
+    const bytes = bytesOf(film(640, 360, 4).subarray(0, 20), box("moov"), box("mdat", new Uint8Array(9)));
+    expect(await probeMedia(blobOf(bytes))).toMatchObject({ problem: expect.any(String) });
+  });
+});
+
+describe("the type of a file", () => {
+  test("follows its bytes, not its name or its declared type", async () => {
+    const file = fileOf("holiday.png", "image/png", jpeg(640, 480));
+    expect(await probeMedia(file)).toMatchObject({ type: "image/jpeg", name: "holiday.png", format: "jpeg" });
+  });
+
+  test("is unknown if its name claims a type that its bytes do not have", async () => {
+    for (const [name, type] of [
+      ["a.png", ""],
+      ["a.mp4", "video/mp4"],
+      ["a.mp3", ""],
+      ["a.jpg", "image/jpeg"],
+    ] as const) {
+      const file = fileOf(name, type, "no such thing, and long enough to be one");
+      expect(await probeMedia(file)).toMatchObject({
+        kind: "file",
+        format: "",
+        problem: /bytes are something else/,
+      });
+      expect(await rulesOf(file, "first_frame")).toEqual(["first-frame.format"]);
+    }
+    const unnamed = new Blob(["no such thing"], { type: "image/png" });
+    expect(await probeMedia(unnamed)).toMatchObject({ problem: /declared as image\/png/ });
+  });
+
+  test("is not guessed from two letters that a text may begin with", async () => {
+    expect(await probeMedia(fileOf("cars.txt", "", "BMW, Audi and many others, in no order"))).toMatchObject({
+      kind: "file",
+      type: "text/plain",
+      format: "txt",
+    });
+  });
+
+  test.each([
+    ["plan.DOCX", "application/vnd.openxmlformats-officedocument.wordprocessingml.document", "docx"],
+    ["talk.key", "application/vnd.apple.keynote", "key"],
+    ["readme.md", "text/markdown", "md"],
+    ["archive.tar.gz", "application/octet-stream", "gz"],
+    ["Makefile", "application/octet-stream", ""],
+  ])("%s is a file of type %s by its extension", async (name, type, format) => {
+    expect(await probeMedia(fileOf(name, "", "x"))).toMatchObject({ kind: "file", type, format });
+  });
+
+  test("is the declared one if no table has the format", async () => {
+    const webm = fileOf("a.webm", "video/webm;codecs=vp9", "x");
+    expect(await probeMedia(webm)).toMatchObject({ kind: "video", type: "video/webm", format: "webm" });
+  });
+
+  test("is not video for HEIC and AVIF, which use the same container", async () => {
+    for (const brand of ["avif", "heic", "mif1"]) {
+      const probe = await probeMedia(blobOf(box("ftyp", brand, u32(0), brand)));
+      expect(probe).toMatchObject({ kind: "image", format: brand === "avif" ? "avif" : "heic" });
+    }
+  });
+
+  test("is read from blobs only", async () => {
+    for (const none of [undefined, null, "a.png", {}]) {
+      const error = await rejectionOf(probeMedia(none as unknown as Blob));
+      expect(isGatewayError(error) && error.name).toBe("ValidationError");
+      expect(String(error)).toContain("must be a Blob or a File");
+    }
+  });
+
+  test("cannot be read from a file that is gone, and the error names the fix", async () => {
+    const slice = () => ({ arrayBuffer: () => Promise.reject(new DOMException("gone", "NotReadableError")) });
+    const gone = { name: "a.mp4", size: 1000, type: "", slice } as unknown as File;
+    const asks = [probeMedia, toDataURI, (file: File) => checkMedia(file, "file")];
+    for (const ask of asks) {
+      const error = await rejectionOf(ask(gone));
+      expect(isGatewayError(error) && error.name === "ValidationError" && error.issues[0]?.rule).toBe(
+        "media.unreadable",
+      );
+      expect(String(error)).toContain("choose it again");
+    }
+  });
+
+  test("cannot be read from a file that disappears during the reading", async () => {
+    const { file } = sparseFile("a.mp3", 3 * MB, [[0, mp3(200)]]);
+    const { slice } = file;
+    file.slice = (start = 0, end) => {
+      if (start > MB) throw new DOMException("gone", "NotFoundError");
+      return slice(start, end);
+    };
+    const error = await rejectionOf(probeMedia(file));
+    expect(isGatewayError(error) && error.name === "ValidationError" && error.issues[0]?.rule).toBe(
+      "media.unreadable",
+    );
+  });
+
+  test("is not read further once the signal aborts", async () => {
+    const reason = new DOMException("enough", "AbortError");
+    const aborted = AbortSignal.abort(reason);
+    const unread = new CountedBlob([jpeg(9, 9)]);
+    expect(await rejectionOf(probeMedia(unread, { signal: aborted }))).toBe(reason);
+    expect(unread.bytesRead).toBe(0);
+
+    const control = new AbortController();
+    const { file, reads } = sparseFile("a.mp3", 3 * MB, [[0, mp3(200)]]);
+    const { slice } = file;
+    let slices = 0;
+    file.slice = (...range) => {
+      slices += 1;
+      if (slices === 3) control.abort(reason);
+      return slice(...range);
+    };
+    expect(await rejectionOf(probeMedia(file, { signal: control.signal }))).toBe(reason);
+    expect(slices).toBe(3);
+    expect(reads.bytes).toBeLessThan(300_000);
+  });
+});
+
+describe("checking one file", () => {
+  test.each([
+    ["first_frame", jpeg(240, 240), []],
+    ["last_frame", bmp(240, 240), []],
+    ["reference_image", webp("VP8X", 8000, 1000, true), []],
+    ["reference_image", jpeg(239, 300), ["side"]],
+    ["reference_image", jpeg(8001, 3000), ["side"]],
+    ["reference_image", jpeg(1921, 240), ["aspect-ratio"]],
+    ["reference_image", jpeg(240, 1920), []],
+    ["reference_image", gif(300, 300), ["format"]],
+    ["chat_image", gif(3, 3), []],
+    ["chat_image", bmp(300, 300), ["format"]],
+    ["reference_video", film(240, 240, 1), []],
+    ["reference_video", film(4096, 512, 15, { brand: "qt  " }), []],
+    ["reference_video", film(4097, 1000, 15), ["side"]],
+    ["reference_video", film(4000, 400, 15), ["aspect-ratio"]],
+    ["reference_video", film(640, 360, 0.9), ["seconds"]],
+    ["reference_video", film(640, 360, 15.1), ["seconds"]],
+    ["reference_video", film(0, 0, 3, { soundOnly: true }), ["format"]],
+    ["reference_video", wav(3), ["format"]],
+    ["reference_audio", wav(1), []],
+    ["reference_audio", wav(15), []],
+    ["reference_audio", wav(0.99), ["seconds"]],
+    ["reference_audio", mp3(600), ["seconds"]],
+    ["reference_audio", film(0, 0, 3, { soundOnly: true }), ["format"]],
+  ] as const)("%s (case %#)", async (use, bytes, names) => {
+    const rules = names.map((name) => `${use.replace("_", "-")}.${name}`);
+    expect(await rulesOf(blobOf(bytes), use)).toEqual(rules);
+  });
+
+  test.each([
+    ["reference_image", 20 * MB, [[0, jpeg(640, 480)]]],
+    ["reference_video", 100 * MB, [[0, film(640, 360, 4, { content: 0 })]]],
+    ["file", 100 * MB, []],
+  ] as const)("a %s may have %i bytes, and not one more", async (use, most, parts) => {
+    const name = use === "file" ? "a.pdf" : "a";
+    const last = use === "reference_video" ? ([[most - 8, box("free")]] as const) : [];
+    const exact = sparseFile(name, most, [...parts, ...last]).file;
+    expect((await rulesOf(exact, use)).filter((rule) => rule.endsWith("bytes"))).toEqual([]);
+    const over = sparseFile(name, most + 1, parts).file;
+    expect(await rulesOf(over, use)).toContain(`${use.replace("_", "-")}.bytes`);
+  });
+
+  test("the types of files in the list are taken by their extension, and no others", async () => {
+    for (const extension of mediaLimits.file.formats)
+      expect(await checkMedia(fileOf(`a.${extension}`, "", "x"), "file")).toEqual([]);
+    expect(await rulesOf(fileOf("a.zip", "", "x"), "file")).toEqual(["file.format"]);
+    expect(await rulesOf(fileOf("a.pdf", "", ""), "file")).toEqual(["file.bytes"]);
+    expect((await checkMedia(new Blob(["x"]), "file"))[0]?.message).toContain("new File([blob], name)");
+  });
+
+  test("an issue has the path, the problem, the expected value and the name of the rule", async () => {
+    expect(await checkMedia(blobOf(jpeg(2000, 200)), "last_frame", { path: "input.media.1" })).toEqual([
+      {
+        path: "input.media.1",
+        message: "each side must be 240 to 8000 px, got 2000 × 200",
+        rule: "media.last-frame.side",
+      },
+      {
+        path: "input.media.1",
+        message: "must be at most 8:1, got 10:1",
+        rule: "media.last-frame.aspect-ratio",
+      },
+    ]);
+    expect((await checkMedia(blobOf(gif(300, 300)), "first_frame"))[0]?.message).toBe(
+      "must be JPEG, PNG, BMP or WEBP, got image/gif",
+    );
+  });
+});
+
+describe("checking the files of a request", () => {
+  const clip = (seconds: number) => blobOf(film(640, 360, seconds));
+  const videos = (...seconds: number[]) =>
+    seconds.map((each) => ({ media: clip(each), use: "reference_video" }) as const);
+
+  test("each file is checked under its own index", async () => {
+    const entries = [...videos(3), { media: blobOf(gif(300, 300)), use: "reference_image" } as const];
+    expect(await checkMediaList(entries)).toMatchObject([
+      { path: "input.media.1", rule: "media.reference-image.format" },
+    ]);
+  });
+
+  test("videos and audios may last 15 s together, each kind separately", async () => {
+    const songs = [8, 7].map((each) => ({ media: blobOf(wav(each)), use: "reference_audio" }) as const);
+    expect(await checkMediaList([...videos(7.5, 7.5), ...songs])).toEqual([]);
+    const more = { media: blobOf(wav(1)), use: "reference_audio" } as const;
+    expect(await checkMediaList([...videos(7.5, 7.6), ...songs, more])).toEqual([
+      {
+        path: "input.media",
+        message: "all videos together must be at most 15 s long, got 15.1 s",
+        rule: "media.reference-video.seconds-in-all",
+      },
+      {
+        path: "input.media",
+        message: "all audios together must be at most 15 s long, got 16 s",
+        rule: "media.reference-audio.seconds-in-all",
+      },
+    ]);
+  });
+
+  test("reference videos and the result may last 30 s together", async () => {
+    expect(await checkMediaList(videos(10), { outputSeconds: 20 })).toEqual([]);
+    expect(await checkMediaList(videos(10), { outputSeconds: -1 })).toEqual([]);
+    expect(await checkMediaList([], { outputSeconds: 30 })).toEqual([]);
+    expect(await checkMediaList(videos(10.1), { outputSeconds: 20 })).toMatchObject([
+      { path: "parameters.duration", rule: "media.input-and-output-seconds" },
+    ]);
+  });
+
+  test("probes are accepted in place of files, so that nothing is read twice", async () => {
+    const media = await probeMedia(clip(20));
+    const entries = [{ media, use: "reference_video" } as const];
+    expect(await checkMediaList(entries, { path: "media" })).toMatchObject([
+      { path: "media.0", rule: "media.reference-video.seconds" },
+      { path: "media", rule: "media.reference-video.seconds-in-all" },
+    ]);
+  });
+});
+
+describe("data URIs", () => {
+  test.each([0, 1, 2, 3, 393_215, 393_216, 393_217, 1_000_000])(
+    "%i bytes survive encoding and decoding",
+    async (size) => {
+      const bytes = Uint8Array.from({ length: size }, (_, at) => (at * 31 + (at >> 8)) & 0xff);
+      const uri = await toDataURI(new Blob([bytes], { type: "image/png" }));
+      expect(uri.startsWith("data:image/png;base64,")).toBe(true);
+      const decoded = bytesOfBase64(uri.slice(22));
+      expect(decoded.length).toBe(size);
+      expect(decoded.every((byte, at) => byte === bytes[at])).toBe(true);
+    },
+  );
+
+  test("the type is the given one, otherwise the blob's, otherwise that of the bytes", async () => {
+    const bytes = jpeg(9, 9);
+    expect(await toDataURI(new Blob([bytes], { type: "image/x" }), { type: "image/jpeg" })).toMatch(
+      /^data:image\/jpeg;/,
+    );
+    expect(await toDataURI(blobOf(bytes))).toMatch(/^data:image\/jpeg;base64,\/9j/);
+    expect(await toDataURI(new Blob(["x"]))).toBe("data:application/octet-stream;base64,eA==");
+  });
+
+  test("progress is reported in bytes, and the blob is read in pieces", async () => {
+    const { file, reads } = sparseFile("a.bin", 3 * MB, []);
+    const reported: number[] = [];
+    await toDataURI(file, {
+      type: "image/png",
+      onProgress: ({ loadedBytes, totalBytes }) => reported.push(loadedBytes, totalBytes),
+    });
+    expect(reported.slice(0, 2)).toEqual([393_216, 3 * MB]);
+    expect(reported.slice(-2)).toEqual([3 * MB, 3 * MB]);
+    expect(reads).toEqual({ bytes: 3 * MB, largest: 393_216 });
+  });
+
+  test("an abort ends the encoding between two pieces, with the signal's reason", async () => {
+    const control = new AbortController();
+    const { file, reads } = sparseFile("a.bin", 30 * MB, []);
+    const encoded = toDataURI(file, { signal: control.signal, onProgress: () => control.abort() });
+    expect(await rejectionOf(encoded)).toMatchObject({ name: "AbortError" });
+    expect(reads.bytes).toBeLessThan(1 * MB);
+    expect(await rejectionOf(toDataURI(new Blob(), { signal: control.signal }))).toBe(control.signal.reason);
+  });
+});

@@ -1,0 +1,71 @@
+import "./loaded.js";
+import { afterAll, beforeAll } from "vitest";
+import { PART_BYTES, setPartBytes } from "../../src/uploads/part-request.js";
+
+/** Size of a part in files that call `useSmallParts`. */
+export const PART = 65_536;
+/** Size of a part for users. */
+export const REAL_PART = PART_BYTES;
+
+/** Lets the tests of a file upload in parts of 64 kB: with parts of 8 MiB they copy gigabytes. */
+export function useSmallParts(): void {
+  beforeAll(() => setPartBytes(PART));
+  afterAll(() => setPartBytes(REAL_PART));
+}
+
+interface Stored {
+  readonly bytes: number;
+  readonly content: Uint8Array;
+}
+
+/** The proxy's side of uploads, in memory; every other path is answered by `next`. */
+export function openUploads(next: (request: Request) => Response | Promise<Response> = notFound) {
+  const files = new Map<string, Stored>();
+  const log: string[] = [];
+  /** Answers to give in place of the next ones. */
+  const failures: (() => Response | Promise<Response>)[] = [];
+  let lifeMs = 86_400_000;
+  return {
+    files,
+    log,
+    failures,
+    /** Addresses end after so long. */
+    endAfter(ms: number) {
+      lifeMs = ms;
+    },
+    async answer(request: Request): Promise<Response> {
+      const { pathname } = new URL(request.url);
+      if (!pathname.startsWith("/v1/uploads")) return next(request);
+      const body = new Uint8Array(await request.arrayBuffer());
+      const offset = Number(request.headers.get("upload-offset") ?? 0);
+      log.push(`${request.method} ${body.length === 0 ? "" : `${offset}+${body.length}`}`.trim());
+      const failure = failures.shift();
+      if (failure) return failure();
+      const id = pathname.split("/")[3] ?? `file-${files.size + 1}`;
+      const known = files.get(id);
+      if (request.method !== "POST" && !known) return refused(404, "not_found");
+      if (request.method === "GET") return Response.json(stateOf(id));
+      const before = known?.content ?? new Uint8Array();
+      if (offset !== before.length) return refused(409, "upload_offset");
+      const content = new Uint8Array(before.length + body.length);
+      content.set(before);
+      content.set(body, before.length);
+      const bytes = known?.bytes ?? Number(request.headers.get("upload-length") ?? body.length);
+      files.set(id, { bytes, content });
+      return Response.json(stateOf(id), { status: known ? 200 : 201 });
+    },
+  };
+
+  function stateOf(id: string) {
+    const { bytes, content } = files.get(id) as Stored;
+    const isWhole = content.length === bytes;
+    const link = { url: `https://app.test/v1/media/${id}`, type: "video/mp4" };
+    return { id, bytes, offset: content.length, expiresAt: Date.now() + lifeMs, ...(isWhole && link) };
+  }
+}
+
+export function refused(status: number, code: string): Response {
+  return Response.json({ error: { message: code, code } }, { status });
+}
+
+const notFound = () => refused(404, "not_found");

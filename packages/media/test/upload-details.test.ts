@@ -1,0 +1,286 @@
+import { type ClientEvent, type ClientOptions, memoryStorage, ResponseError } from "@sluice/core";
+import { archivedMedia, createUploadStore, uploadMedia } from "@sluice/media";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { clientOf, rejectionOf, settled, stoppedClock, turnsUntil } from "../../core/test/support/gateway.js";
+import { openUploads, PART, REAL_PART, refused, useSmallParts } from "./support/uploads.js";
+
+useSmallParts();
+
+const small = () => new Blob([new Uint8Array(1000).fill(7)]);
+const large = () => new Blob([new Uint8Array(PART + 5).fill(7)]);
+const DAY_MS = 86_400_000;
+
+type Answer = (request: Request, nth: number) => Response | Promise<Response>;
+
+/** A page whose proxy is `answer`. */
+function live(answer: Answer, settings: Partial<ClientOptions> = {}) {
+  const clock = stoppedClock();
+  const events: ClientEvent[] = [];
+  const onEvent = (event: ClientEvent) => events.push(event);
+  const { client, requests } = clientOf(answer, { clock, random: () => 1, onEvent, ...settings });
+  const upload = (file = small()) => clock.advanceUntil(uploadMedia(client, file), 1000);
+  /** The steps of all calls, in short. */
+  const steps = () =>
+    events.map((event) => {
+      const { type, attempt, status, delayMs, outcome, errorCode } = event as unknown as Record<
+        string,
+        unknown
+      >;
+      return [type, attempt, status, delayMs, outcome, errorCode]
+        .filter((fact) => fact !== undefined)
+        .join(" ");
+    });
+  return { client, clock, requests, events, upload, steps };
+}
+
+test("A part has 8 MiB outside these tests: the proxy takes no other size", () => {
+  expect(REAL_PART).toBe(8_388_608);
+});
+
+describe("The events of an upload", () => {
+  test("have each request, answer and wait, and its end", async () => {
+    const uploads = openUploads();
+    const { upload, steps, events } = live((request) => uploads.answer(request));
+    uploads.failures.push(() => refused(503, "busy"));
+    await upload(large());
+    expect(steps()).toEqual([
+      "request 1",
+      "response 1 503",
+      "retry 1 1000",
+      "request 2",
+      "response 2 201",
+      "request 3",
+      "response 3 200",
+      "end success",
+    ]);
+    expect(new Set(events.map((event) => "callId" in event && event.callId)).size).toBe(1);
+    expect(events[0]).toMatchObject({ kind: "upload", path: "/v1/uploads" });
+  });
+
+  test("have the error of one that was refused", async () => {
+    const { upload, steps, events } = live(() => refused(413, "storage_full"));
+    const error = await rejectionOf(upload());
+    expect(steps()).toEqual(["request 1", "response 1 413", "end not-sent api"]);
+    expect(events.at(-1)).toMatchObject({ error });
+  });
+});
+
+describe("The events of a search for copies", () => {
+  test("have its end, also where it fails", async () => {
+    const found = live(() => Response.json({ files: [] }));
+    await archivedMedia(found.client, { tasks: ["a"] });
+    expect(found.steps()).toEqual(["request 1", "response 1 200", "end success"]);
+    const lost = live(() => refused(403, "forbidden"));
+    await rejectionOf(archivedMedia(lost.client, { tasks: ["a"] }));
+    expect(lost.steps()).toEqual(["request 1", "response 1 403", "end refused api"]);
+    expect(lost.events[0]).toMatchObject({ kind: "archive", path: "/v1/archive" });
+  });
+});
+
+test("Each request of an upload has the headers of its phase", async () => {
+  const uploads = openUploads();
+  const { client, clock, requests } = live((request) => uploads.answer(request), {
+    headers: { "x-app": "studio" },
+  });
+  const headersOf = ({ method, url, redirect, headers }: Request) => {
+    const names = ["x-app", "x-turn", "content-type", "upload-offset", "upload-length"];
+    return [method, new URL(url).pathname, redirect, ...names.map((name) => headers.get(name))];
+  };
+  const file = large();
+  const stop = new AbortController();
+  const began = uploadMedia(client, file, {
+    headers: { "x-turn": "1" },
+    signal: stop.signal,
+    onProgress: ({ loadedBytes }) => loadedBytes > 0 && stop.abort(new Error("later")),
+  });
+  await expect(began).rejects.toThrow("later");
+  await clock.advanceUntil(uploadMedia(client, file, { headers: { "x-turn": "1" } }), 1000);
+  await uploadMedia(client, small(), { headers: { "x-turn": "1" } });
+  const bytes = "application/octet-stream";
+  expect(requests.map(headersOf)).toEqual([
+    ["POST", "/v1/uploads", "manual", "studio", "1", bytes, null, String(PART + 5)],
+    ["GET", "/v1/uploads/file-1", "manual", "studio", "1", null, null, null],
+    ["PATCH", "/v1/uploads/file-1", "manual", "studio", "1", bytes, String(PART), null],
+    ["POST", "/v1/uploads", "manual", "studio", "1", bytes, null, null],
+  ]);
+});
+
+test.each<[number, string, number]>([
+  [400, "bad_request", 2],
+  [401, "no_session", 1],
+  [403, "forbidden", 1],
+  [404, "unknown", 2],
+  [409, "upload_offset", 6],
+  [413, "storage_full", 1],
+  [415, "file_type", 1],
+  [422, "upload_cut", 6],
+  [425, "too_early", 6],
+  [429, "too_many", 6],
+  [500, "server_error", 6],
+])("An upload that is always answered with %i (%s) sends %i requests", async (status, code, count) => {
+  const { upload, requests } = live(() => refused(status, code));
+  expect(await rejectionOf(upload())).toMatchObject({ name: "APIError", status, outcome: "not-sent" });
+  expect(requests).toHaveLength(count);
+});
+
+test.each([
+  ["that can't be reached", "could not connect to the gateway", { code: "ECONNREFUSED" }],
+  ["whose connection breaks off", "the connection failed while the file was uploaded", undefined],
+])("An upload to a proxy %s says so, and that nothing was made", async (_, words, reason) => {
+  const { upload } = live(() => {
+    throw new TypeError("fetch failed", { cause: reason && Object.assign(new Error("refused"), reason) });
+  });
+  const error = await rejectionOf(upload());
+  expect(error).toMatchObject({ name: "ConnectionError", outcome: "not-sent" });
+  expect((error as Error).message).toContain(words);
+});
+
+test("A proxy without a store of media says what its operator has to do, at once", async () => {
+  const { upload, requests } = live(() =>
+    Response.json(
+      { error: { message: "not found", code: "not_found" } },
+      { status: 404, headers: { "x-sluice-source": "proxy" } },
+    ),
+  );
+  await expect(upload()).rejects.toThrow("its operator sets up `mediaStore`");
+  expect(requests).toHaveLength(1);
+});
+
+test("A file whose proxy names no end is taken as ended, and kept for a day", async () => {
+  const storage = memoryStorage();
+  const { client, requests } = live(() => Response.json({ id: "f", offset: 4, url: "https://app.test/f" }));
+  const film = new File(["film"], "film.mp4");
+  const media = await uploadMedia(client, film, { storage });
+  expect(media).toEqual({ id: "f", url: "https://app.test/f", expiresAt: 0, type: undefined });
+  const [record] = (await storage.read("uploads/https://gateway.test")).values();
+  const { at, until } = record as { at: number; until: number };
+  expect(until - at).toBe(DAY_MS);
+  await uploadMedia(client, film, { storage });
+  expect(requests.map(({ method }) => method)).toEqual(["POST", "GET"]);
+});
+
+test("An answer with an address is that of a whole file, whatever its offset", async () => {
+  const { upload, requests } = live(() => Response.json({ id: "f", offset: 0, url: "https://app.test/f" }));
+  expect(await upload()).toMatchObject({ url: "https://app.test/f" });
+  expect(requests).toHaveLength(1);
+});
+
+test("An address of an upload works for more than an hour, or is renewed", async () => {
+  vi.useFakeTimers({ toFake: ["Date"] });
+  onTestFinished(() => void vi.useRealTimers());
+  const HOUR_MS = 3_600_000;
+  for (const [lifeMs, methods] of [
+    [HOUR_MS + 1, ["POST"]],
+    [HOUR_MS, ["POST", "GET"]],
+  ] as const) {
+    const uploads = openUploads();
+    uploads.endAfter(lifeMs);
+    const { client, requests } = live((request) => uploads.answer(request));
+    const file = small();
+    await uploadMedia(client, file);
+    await uploadMedia(client, file);
+    expect(requests.map(({ method }) => method)).toEqual(methods);
+  }
+});
+
+test("The upload of another file in a store ends the one before", async () => {
+  const uploads = openUploads();
+  const held: (() => void)[] = [];
+  const { client, requests } = live(async (request, nth) => {
+    if (nth === 1) await new Promise<void>((resolve) => held.push(resolve));
+    return uploads.answer(request);
+  });
+  const store = createUploadStore(client);
+  const seen: string[] = [];
+  store.subscribe(() => seen.push(store.getSnapshot().status));
+  const first = store.upload(small());
+  await turnsUntil(() => held.length > 0, settled);
+  const second = await store.upload(small());
+  expect(second).toMatchObject({ status: "success", data: { id: "file-1" } });
+  expect(requests[0]?.signal.aborted).toBe(true);
+  held[0]?.();
+  expect(await first).toMatchObject({ status: "error", error: { name: "AbortError" } });
+  expect(store.getSnapshot()).toBe(second);
+  expect([...new Set(seen)]).toEqual(["pending", "idle", "success"]);
+});
+
+test("A store in use forgets its file with all that its client forgets, and ends the upload", async () => {
+  const uploads = openUploads();
+  const { client } = live((request, nth) =>
+    nth === 1 ? uploads.answer(request) : new Promise<never>(() => {}),
+  );
+  const store = createUploadStore(client);
+  const leave = store.subscribe(() => {});
+  await store.upload(small());
+  await client.forget();
+  expect(store.getSnapshot()).toMatchObject({ status: "idle", data: undefined });
+  const began = store.upload(small());
+  await client.forget();
+  expect(store.getSnapshot().status).toBe("idle");
+  expect(await began).toMatchObject({ status: "error", error: { name: "AbortError" } });
+  leave();
+});
+
+test("A store that is stopped is idle, and one that has ended stays so", async () => {
+  const { client } = live(() => new Promise<never>(() => {}));
+  const store = createUploadStore(client);
+  const began = store.upload(small());
+  expect(store.getSnapshot()).toMatchObject({ status: "pending", progress: 0 });
+  store.stop();
+  expect(store.getSnapshot().status).toBe("idle");
+  expect(await began).toMatchObject({ status: "error", error: { name: "AbortError" } });
+  const refusing = createUploadStore(live(() => refused(403, "forbidden")).client);
+  await refusing.upload(small());
+  refusing.stop();
+  expect(refusing.getSnapshot()).toMatchObject({ status: "error", error: { name: "APIError" } });
+});
+
+describe("The answer of an archive", () => {
+  const copy = {
+    name: "a",
+    id: "1",
+    url: "https://x.test/1",
+    type: "video/mp4",
+    expiresAt: 1,
+    keptUntil: 2,
+    bytes: 3,
+  };
+  const findIn = (files: unknown) =>
+    archivedMedia(live(() => Response.json({ files })).client, { tasks: ["a"] });
+  const { name: _, ...known } = copy;
+  test("has the copies by their names", async () => {
+    expect(await findIn([copy])).toEqual(new Map([["a", known]]));
+    const lastFrame = { ...known, id: "2" };
+    expect(await findIn([{ ...copy, lastFrame }])).toEqual(new Map([["a", { ...known, lastFrame }]]));
+  });
+  test.each(["name", "id", "url", "type", "expiresAt", "keptUntil", "bytes"])(
+    "can't be read where a copy has no %s",
+    async (field) => {
+      const error = await rejectionOf(findIn([copy, { ...copy, [field]: null }]));
+      expect(error).toBeInstanceOf(ResponseError);
+      expect(error).toMatchObject({ path: "files" });
+    },
+  );
+  test.each([null, 5, "x", [], { ...known, url: 5 }])(
+    "can't be read where the last frame is %j",
+    async (lastFrame) => {
+      await expect(findIn([{ ...copy, lastFrame }])).rejects.toBeInstanceOf(ResponseError);
+    },
+  );
+  test.each([null, 5, "x", {}, [null], ["x"]])("can't be read where its files are %j", async (files) => {
+    await expect(findIn(files)).rejects.toBeInstanceOf(ResponseError);
+  });
+});
+
+test("A search for copies without an answer ends after a minute", async () => {
+  const { client, clock } = live(() => new Promise<never>(() => {}), { retry: { limit: 0 } });
+  const error = await rejectionOf(clock.advanceUntil(archivedMedia(client, { tasks: ["a"] }), 1000));
+  expect(error).toMatchObject({ name: "TimeoutError", phase: "headers" });
+  expect(clock.now()).toBe(60_000);
+});
+
+test("A search for no copies asks nothing", async () => {
+  const { client, requests } = live(() => Response.json({ files: [] }));
+  expect(await archivedMedia(client, {})).toEqual(new Map());
+  expect(requests).toEqual([]);
+});

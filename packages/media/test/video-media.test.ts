@@ -1,0 +1,185 @@
+import {
+  createVideoTaskStore,
+  listVideoTasks,
+  memoryStorage,
+  type Presence,
+  unchecked,
+  type VideoRequest,
+} from "@sluice/core";
+import { checkVideoMedia, probeMedia, toDataURI, uploads } from "@sluice/media";
+import { describe, expect, test } from "vitest";
+import { clientOf } from "../../core/test/support/gateway.js";
+import { bytesOf, film, jpeg, png, wav } from "./support/media.js";
+
+const present: Presence = { absence: undefined, subscribe: () => () => {} };
+const model = "beta3.0-video";
+const small = toDataURI(new Blob([jpeg(100, 480)]));
+const good = toDataURI(new Blob([jpeg(640, 480)]));
+const see = async (request: object, options = {}) =>
+  (await checkVideoMedia(request as VideoRequest, options)).map(({ path, rule }) => `${path} ${rule}`);
+
+describe("the media of a beta video request", () => {
+  test("are checked if they are in the request, each at its path", async () => {
+    const media = [
+      { type: "reference_image", url: "https://files.test/reef.png" },
+      { type: "reference_image", url: await small },
+      { type: "reference_image", url: await good },
+      { type: "reference_image", url: await toDataURI(new Blob([await png(640, 480, { colourType: 6 })])) },
+      { type: "reference_image", url: (await small).replace(";base64", ";name=reef;base64") },
+      { type: "reference_image", url: `data:image/jpeg;base64,${btoa("text")}` },
+      { type: "link", url: "https://reef.test" },
+    ];
+    expect(await see({ model, input: { media } })).toEqual([
+      "input.media.1 media.reference-image.side",
+      "input.media.3 media.reference-image.alpha",
+      "input.media.4 media.reference-image.side",
+      "input.media.5 media.reference-image.format",
+    ]);
+  });
+
+  test("are checked as frames, too, and a request without media passes", async () => {
+    const media = [
+      { type: "first_frame", url: await good },
+      { type: "last_frame", url: await small },
+    ];
+    expect(await see({ model: "beta3.0-video-prime", input: { media } })).toEqual([
+      "input.media.1 media.last-frame.side",
+    ]);
+    expect(await see({ model, input: { prompt: "A reef" } })).toEqual([]);
+  });
+
+  test("are checked at an address only if the app has the file", async () => {
+    const clip = new Blob([film(640, 480, 16)]);
+    const media = [
+      { type: "reference_image", url: await good },
+      { type: "reference_video", url: "https://files.test/clip.mp4" },
+      { type: "reference_audio", url: "https://files.test/song.wav" },
+    ];
+    const request = { model, input: { media }, parameters: { duration: 5 } };
+    expect(await see(request)).toEqual([]);
+    const checked: string[] = [];
+    const mediaAt = async (url: string) => {
+      checked.push(url);
+      return url.endsWith("mp4") ? clip : undefined;
+    };
+    expect(await see(request, { mediaAt })).toEqual([
+      "input.media.1 media.reference-video.seconds",
+      "input.media media.reference-video.seconds-in-all",
+    ]);
+    expect(checked).toEqual(["https://files.test/clip.mp4", "https://files.test/song.wav"]);
+  });
+
+  test("have a limit for their total seconds, alone and with the result", async () => {
+    const clip = new Blob([film(640, 480, 8)]);
+    const song = await probeMedia(new Blob([wav(9)]));
+    const item = (type: string, name: string) => ({ type, url: `https://files.test/${name}` });
+    const media = [
+      item("reference_video", "1.mp4"),
+      item("reference_video", "2.mp4"),
+      item("reference_audio", "1.wav"),
+      item("reference_audio", "2.wav"),
+    ];
+    const mediaAt = (url: string) => (url.endsWith("mp4") ? clip : song);
+    const together = [
+      "input.media media.reference-video.seconds-in-all",
+      "input.media media.reference-audio.seconds-in-all",
+    ];
+    expect(await see({ model, input: { media } }, { mediaAt })).toEqual(together);
+    const parameters = { duration: 15 };
+    expect(await see({ model, input: { media }, parameters }, { mediaAt })).toEqual([
+      ...together,
+      "parameters.duration media.input-and-output-seconds",
+    ]);
+    const one = { model, input: { media: [media[0]] } };
+    expect(await see({ ...one, parameters: { duration: 22 } }, { mediaAt })).toEqual([]);
+    expect(await see({ ...one, parameters: { duration: 23 } }, { mediaAt })).toHaveLength(1);
+    // without a duration the result has five seconds
+    const long = { durationSeconds: 25.5, kind: "video", type: "video/mp4", format: "mp4", bytes: 1000 };
+    expect(await see(one, { mediaAt: () => long })).toContain(
+      "parameters.duration media.input-and-output-seconds",
+    );
+  });
+});
+
+describe("the media of a gamma video request", () => {
+  const text = { type: "text", text: "A reef" };
+  const image = (url: unknown) => ({ type: "image_url", image_url: { url } });
+
+  test("must be whole and of their declared type; the spec has no limits", async () => {
+    const whole = jpeg(100, 4000);
+    const content = [
+      text,
+      image(await toDataURI(new Blob([whole]))),
+      image(await toDataURI(new Blob([await png(100, 100, { colourType: 6 })]))),
+      image(await toDataURI(new Blob([bytesOf("GIF89a")]))),
+      image(await toDataURI(new Blob([film(640, 480, 2)]), { type: "image/png" })),
+      image(`data:image/png;base64,${btoa("text")}`),
+      image(`data:image/tiff;base64,${btoa("II*\0some")}`),
+      image("asset://a-1"),
+      image("https://files.test/reef.png"),
+    ];
+    expect(await see({ model: "gamma-video-2.0", content })).toEqual([
+      "content.3 media.image.unreadable",
+      "content.4 media.image.format",
+      "content.5 media.image.unreadable",
+    ]);
+  });
+
+  test("are checked at an address if the app has the file", async () => {
+    const content = [
+      text,
+      { type: "video_url", video_url: { url: "https://files.test/clip.mp4" } },
+      { type: "audio_url", audio_url: { url: "https://files.test/song.wav" } },
+      image("asset://a-1"),
+    ];
+    const checked: string[] = [];
+    const mediaAt = (url: string) => {
+      checked.push(url);
+      return new Blob([wav(2)]);
+    };
+    expect(await see({ model: "gamma-video-fast", content }, { mediaAt })).toEqual([
+      "content.1 media.video.format",
+    ]);
+    expect(checked).toEqual(["https://files.test/clip.mp4", "https://files.test/song.wav"]);
+    const song = await probeMedia(new Blob([wav(2)]));
+    expect(await see({ model: "gamma-video-fast", content }, { mediaAt: () => song })).toHaveLength(1);
+    const unknown = new Blob(["?"]);
+    expect(await see({ model: "gamma-video-fast", content }, { mediaAt: () => unknown })).toEqual([]);
+  });
+});
+
+test("the media of an unknown model, and invalid Base64, are not checked", async () => {
+  const url = await small;
+  const media = [{ type: "first_frame", url }];
+  expect(await see({ model: "beta4.0-video", input: { media } })).toEqual([]);
+  expect(await see({ input: { media } })).toEqual([]);
+  const odd = ["data:image/png,text", "data:image/png;base64,?", undefined, "toString"];
+  const items = odd.map((url) => ({ type: "first_frame", url }));
+  expect(await see({ model, input: { media: [...items, { type: "toString", url }] } })).toEqual([]);
+});
+
+test("the check of media ends with its signal", async () => {
+  const media = [{ type: "first_frame", url: await good }];
+  const signal = AbortSignal.abort(new DOMException("over", "AbortError"));
+  await expect(see({ model, input: { media } }, { signal })).rejects.toThrow("over");
+  const content = [{ type: "image_url", image_url: { url: await good } }];
+  await expect(see({ model: "gamma-video-2.0", content }, { signal })).rejects.toThrow("over");
+});
+
+test("uploads() refuses a request before it is stored or sent", async () => {
+  const storage = memoryStorage();
+  const { client, requests } = clientOf(() => Response.json({ id: "t-1", created_at: 1_755_000_000 }), {
+    uploads: uploads(),
+  });
+  const video = createVideoTaskStore(client, { storage, presence: present });
+  const request = { model, input: { media: [{ type: "first_frame", url: await small }] } } as const;
+  expect(await video.create(request)).toMatchObject({
+    status: "error",
+    error: { name: "ValidationError", issues: [{ path: "input.media.0", rule: "media.first-frame.side" }] },
+  });
+  expect([await listVideoTasks(client, { storage }), requests.length]).toEqual([[], 0]);
+  expect(await video.create(unchecked(request))).toMatchObject({ handle: { id: "t-1" } });
+  video.reset();
+  const fitting = { model, input: { media: [{ type: "first_frame", url: await good }] } } as const;
+  expect(await video.create(fitting)).toMatchObject({ handle: { id: "t-1" } });
+});

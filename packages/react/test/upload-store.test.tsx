@@ -1,0 +1,66 @@
+import { createUploadStore } from "@sluice/media";
+import { useStore } from "@sluice/react";
+import { act, fireEvent, render, screen, waitFor } from "@testing-library/react";
+import { useEffect, useState } from "react";
+import { expect, test } from "vitest";
+import { clientOf } from "../../core/test/support/gateway.js";
+import { openUploads, refused } from "../../media/test/support/uploads.js";
+
+const file = new Blob([new Uint8Array(1000)]);
+
+function Upload({ client }: { client: ReturnType<typeof clientOf>["client"] }) {
+  const [store] = useState(() => createUploadStore(client));
+  useEffect(() => store.stop, [store]);
+  const { status, progress, data, error } = useStore(store);
+  const isDone = useStore(store, (state) => state.status === "success");
+  return (
+    <section>
+      <output>{isDone ? "done" : status}</output>
+      <p>{data?.url ?? error?.message ?? String(progress)}</p>
+      <button type="button" onClick={() => void store.upload(file)}>
+        upload
+      </button>
+      <button type="button" onClick={store.reset}>
+        reset
+      </button>
+    </section>
+  );
+}
+
+function shown(uploads = openUploads()) {
+  const { client } = clientOf((request) => uploads.answer(request));
+  return { ...uploads, ...render(<Upload client={client} />) };
+}
+
+const press = (name: string) => fireEvent.click(screen.getByRole("button", { name }));
+const text = () => [screen.getByRole("status").textContent, screen.getByRole("paragraph").textContent];
+
+test("a component uploads a file, shows its address, and forgets it", async () => {
+  const { log } = shown();
+  expect([text(), log]).toEqual([["idle", "undefined"], []]);
+  press("upload");
+  expect(text()).toEqual(["pending", "0"]);
+  await waitFor(() => expect(text()).toEqual(["done", "https://app.test/v1/media/file-1"]));
+  press("reset");
+  expect(text()).toEqual(["idle", "undefined"]);
+});
+
+test("a component shows the refusal of a file", async () => {
+  const { failures } = shown();
+  failures.push(() => refused(415, "file_type"));
+  press("upload");
+  await waitFor(() => expect(text()).toEqual(["error", "file_type"]));
+});
+
+test("an upload is stopped when its component is gone", async () => {
+  let signal: AbortSignal | undefined;
+  const { client } = clientOf((request) => {
+    signal = request.signal;
+    return new Promise(() => {});
+  });
+  const { unmount } = render(<Upload client={client} />);
+  press("upload");
+  await waitFor(() => expect(signal).toBeDefined());
+  act(() => unmount());
+  expect(signal?.aborted).toBe(true);
+});
