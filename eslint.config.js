@@ -15,9 +15,13 @@ export default [
 function reactRulesFor(extension, plugins) {
   return {
     ...reactHooks.configs.flat["recommended-latest"],
-    files: ["packages/react/src", "examples/studio/src", "examples/studio/demo", "examples/registry"].map(
-      (folder) => `${folder}/**/*.${extension}`,
-    ),
+    files: [
+      "packages/react/src",
+      "examples/studio/src",
+      "examples/studio/demo",
+      "labs/registry",
+      "labs/devtools/src",
+    ].map((folder) => `${folder}/**/*.${extension}`),
     languageOptions: {
       parser,
       parserOptions: {

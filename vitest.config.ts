@@ -24,7 +24,7 @@ const support = (name: string) => fileURLToPath(new URL(`./tests/support/${name}
 
 /** Tests import what a user imports, and run on the sources. */
 const alias = [
-  { find: /^@\/(?=components\/sluice\/|lib\/)/, replacement: source("../examples/registry/") },
+  { find: /^@\/(?=components\/sluice\/|lib\/)/, replacement: source("../labs/registry/") },
   ...aliases,
 ];
 const bundledMediabunny = source("core/node_modules/mediabunny/dist/bundles/mediabunny.mjs");
@@ -99,6 +99,9 @@ const since: Readonly<Record<string, Tier>> = {
   "lab sync on postgres nightly": "nightly",
   clients: "nightly",
   recipes: "nightly",
+  // no package needs a lab
+  "lab devtools": "ci",
+  "lab registry": "ci",
 };
 
 const projects: ViteUserConfig[] = [
@@ -237,6 +240,16 @@ const projects: ViteUserConfig[] = [
       server: { deps: { inline: [/async-storage/] } },
     },
   },
+  ...["devtools", "registry"].map((name) => ({
+    ...shared,
+    test: {
+      ...sharedWorkers,
+      name: `lab ${name}`,
+      setupFiles: ["packages/react/test/setup.ts"],
+      environment: "happy-dom",
+      include: [`labs/${name}/test/**/*.test.{ts,tsx}`],
+    },
+  })),
   {
     ...shared,
     test: {

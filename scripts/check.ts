@@ -20,7 +20,8 @@ const checks: Readonly<Record<string, readonly (readonly string[])[]>> = {
       "packages/react/src",
       "examples/studio/src",
       "examples/studio/demo",
-      "examples/registry",
+      "labs/registry",
+      "labs/devtools/src",
     ],
   ],
   /** Files, exports and dependencies that nothing uses. */

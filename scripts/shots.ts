@@ -10,8 +10,8 @@ import { chromiumFlags, findChromium } from "./chromium.ts";
 
 /*
  * The pictures of the README, made from the demo as it runs: an answer beside the inspector, and a short recording in
- * which the connection is cut, the page is reloaded, and the answer goes on. Two more show the developer tools and the
- * components to take home, for their guides. Build first: `pnpm build`.
+ * which the connection is cut, the page is reloaded, and the answer goes on. Two more show the panel of `labs/devtools`
+ * and the components of `labs/registry`. Build first: `pnpm build`.
  */
 
 const folder = fileURLToPath(new URL("../docs/pictures/", import.meta.url));
@@ -81,7 +81,7 @@ async function recording(): Promise<void> {
   await page.context().close();
 }
 
-/** The developer tools, after an answer was cut and went on. They are on the development server alone. */
+/** The panel of `labs/devtools`, after an answer was cut and went on. The development server alone has it. */
 async function devtools(): Promise<void> {
   // the Worker lets in its own page alone
   const target = { target: demo.address, headers: { origin: demo.address } };
@@ -96,7 +96,7 @@ async function devtools(): Promise<void> {
   await page.getByRole("button", { name: "Stream and render" }).click();
   await page.getByText("complete", { exact: true }).waitFor({ timeout: 120_000 });
   const picture = await page.screenshot();
-  await save("devtools.webp", await sharp(picture).webp({ quality: 85 }).toBuffer());
+  await save("../../labs/devtools/devtools.webp", await sharp(picture).webp({ quality: 85 }).toBuffer());
   await page.context().close();
   await vite.close();
 }
@@ -105,7 +105,7 @@ async function devtools(): Promise<void> {
 async function components(): Promise<void> {
   const gateway = await serve(createEmulator({ speed: 5, apiKeys: ["sk-shots"] }), { port: 0 });
   const target = { target: gateway.url, headers: { authorization: "Bearer sk-shots" } };
-  const root = fileURLToPath(new URL("../examples/registry/", import.meta.url));
+  const root = fileURLToPath(new URL("../labs/registry/", import.meta.url));
   const server = { port: 0, host: "127.0.0.1", proxy: { "/v1": target } };
   const vite = await createServer({ root, logLevel: "error", server });
   await vite.listen();
@@ -125,7 +125,7 @@ async function components(): Promise<void> {
   await page.mouse.move(0, 0);
   await page.waitForTimeout(1000);
   const picture = await page.screenshot();
-  await save("registry.webp", await sharp(picture).webp({ quality: 85 }).toBuffer());
+  await save("../../labs/registry/registry.webp", await sharp(picture).webp({ quality: 85 }).toBuffer());
   await context.close();
   await vite.close();
   await gateway.close();

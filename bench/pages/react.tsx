@@ -1,9 +1,9 @@
 import { createClient, type ThreadMessage } from "@sluice/core";
 import { GatewayProvider, useChatStream } from "@sluice/react";
-import { createTextBlocks } from "@sluice/react/app";
 import { useLayoutEffect, useRef, useState } from "react";
 import { flushSync } from "react-dom";
 import { createRoot } from "react-dom/client";
+import { createTextBlocks } from "../../labs/registry/components/sluice/text-blocks.ts";
 import { floor } from "../floor.ts";
 import { peers } from "../peers/react.jsx";
 import { END } from "../workload.ts";

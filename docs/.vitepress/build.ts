@@ -38,7 +38,7 @@ if (!process.argv.includes("--prepare")) {
 
 /** Writes the components that shadcn's command takes into apps: `r/<name>.json`. */
 function buildRegistry(): void {
-  const registry = join(docs, "../examples/registry");
+  const registry = join(docs, "../labs/registry");
   const command = join(registry, "node_modules/shadcn/dist/index.js");
   const options = ["build", "--cwd", registry, "--output", join(docs, "public/r")];
   execFileSync(process.execPath, [command, ...options], { stdio: "pipe" });

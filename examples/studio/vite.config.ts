@@ -57,7 +57,7 @@ export default defineConfig(({ mode }) => {
           find: "@/components/sluice/popups",
           replacement: join(import.meta.dirname, "src/ui/popups.tsx"),
         },
-        { find: /^@(?=\/)/, replacement: join(import.meta.dirname, "../registry") },
+        { find: /^@(?=\/)/, replacement: join(import.meta.dirname, "../../labs/registry") },
       ],
     },
     server: { proxy: { "/v1": worker, "/gamma": worker } },

@@ -8,7 +8,7 @@ import { inTurn } from "./in-turn.ts";
 const root = join(import.meta.dirname, "../..");
 const cache = join(root, "node_modules/.cache/sluice");
 const stamp = join(cache, "built");
-const outputs = ["packages/*/dist", "labs/*/dist", "examples/{studio,minimal-chat}/dist"];
+const outputs = ["packages/*/dist", "labs/{sync,devtools}/dist", "examples/{studio,minimal-chat}/dist"];
 /** What the build reads. */
 const sources = ["packages/**", "labs/**", "examples/**", "*.{json,ts,yaml}"];
 /** What the build or the tests write, and what is no part of it. */

@@ -15,7 +15,7 @@ const ofBuilt = ["apps", "docs", "in a DOM", "pages", "studio", "clients", "reci
 
 /** Checks if a project tests what is built. */
 export function needsBuild(project: string): boolean {
-  return ofBuilt.includes(project);
+  return ofBuilt.includes(project) || project.startsWith("lab ");
 }
 
 /** Tier that the environment chooses; undefined for all files. */

@@ -1,7 +1,7 @@
 import { globSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { build } from "vite";
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { temporaryFolder } from "../support/temporary.ts";
 
 /* A page that uses all of the packages, as its bundler sees it. `pnpm everywhere` has other bundlers, and runs a page of each. */
@@ -40,40 +40,4 @@ test("A page that imports every entry is built without a warning, though much of
   expect(warnings).toEqual([]);
   // what is loaded later still is
   expect(globSync("out/assets/*.js", { cwd: folder }).length).toBeGreaterThan(5);
-});
-
-test.each([
-  ["production", false],
-  ["development", true],
-])("A page with the developer tools, built for %s, has them: %s", async (mode, isThere) => {
-  const page = join(folder, `devtools-${mode}.js`);
-  writeFileSync(
-    page,
-    `import { createClient } from "@sluice/core";
-import { devtoolsFetch, SluiceDevtools } from "@sluice/react/devtools";
-globalThis.parts = [createClient({ baseURL: "/api", fetch: devtoolsFetch() }), SluiceDevtools];
-`,
-  );
-  vi.stubEnv("NODE_ENV", mode);
-  const outDir = `out-${mode}`;
-  await build({
-    configFile: false,
-    root: folder,
-    mode,
-    logLevel: "silent",
-    build: { outDir, rolldownOptions: { input: page } },
-  });
-  vi.unstubAllEnvs();
-  const code = globSync(`${outDir}/assets/*.js`, { cwd: folder }).map((file) =>
-    readFileSync(join(folder, file), "utf8"),
-  );
-  // texts of the panel, of its faults and of its styles, and React, which nothing else here needs
-  const traces = [
-    "Sluice Devtools",
-    "Lost response",
-    "sluice-devtools",
-    "createPortal",
-    "useSyncExternalStore",
-  ];
-  expect(traces.filter((trace) => code.some((text) => text.includes(trace)))).toEqual(isThere ? traces : []);
 });

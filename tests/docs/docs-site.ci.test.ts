@@ -54,7 +54,7 @@ test("llms.txt lists each page, and each page is there as Markdown", () => {
 
 test("a word of a page that is only searched is not shown in its excerpt", () => {
   const page = readSite("recipes/german.html");
-  expect(page).toContain("Errors, forms and attachments");
+  expect(page).toContain("Errors and attachments");
   expect(page).not.toContain("⟦");
 });
 

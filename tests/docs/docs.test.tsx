@@ -48,7 +48,13 @@ test("no example shows its users the message of an error, or takes a user from a
   const isShown = (line: string) =>
     /rror\)?\??\.message/.test(line) && !/console\.|Error\(|textContent\)\.toContain/.test(line);
   const pages = globSync(
-    ["README.md", "packages/*/*.md", "examples/*/*.{md,ts,tsx,vue,svelte}", "docs/**/*.md"],
+    [
+      "README.md",
+      "packages/*/*.md",
+      "labs/*/README.md",
+      "examples/*/*.{md,ts,tsx,vue,svelte}",
+      "docs/**/*.md",
+    ],
     {
       cwd: root,
       exclude: ["**/node_modules/**", "docs/{dist,reference,public,spec}/**", "examples/studio/**"],

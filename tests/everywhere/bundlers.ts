@@ -1,6 +1,6 @@
 import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { createEmulator } from "@sluice/emulator";
 import { serve } from "@sluice/emulator/serve";
 import { chromium } from "playwright";
@@ -180,11 +180,11 @@ export async function tryBundler(
   return { version, warnings, problem };
 }
 
-/** Builds the page with the developer tools, `devtools.js`, in one mode. Returns all of its code. */
-export async function codeOfDevtools(name: string, app: string, mode: Mode): Promise<string> {
-  const out = join(app, "devtools", name, mode);
+/** Builds a module of an app in one mode. Returns all of its code. */
+export async function bundleModule(name: string, entry: string, mode: Mode): Promise<string> {
+  const out = join(dirname(entry), "out", name, mode);
   mkdirSync(out, { recursive: true });
-  await buildWith(name, join(app, "devtools.js"), out, mode);
+  await buildWith(name, entry, out, mode);
   return globSync("**/*.js", { cwd: out })
     .map((file) => readFileSync(join(out, file), "utf8"))
     .join("\n");

@@ -1,5 +1,5 @@
 import type { Client, RecordStorage } from "@sluice/core";
-import { joinRecords, type SharedDevices, type SyncStatus } from "@sluice/core/internal";
+import { joinRecords, type OpenDevices, type SharedDevices, type SyncStatus } from "@sluice/core/internal";
 import { createOtherDevices, type DeviceLock, type DeviceLocks } from "@sluice/sync";
 import type { Page } from "./page.js";
 import { between, type Random } from "./random.js";
@@ -251,6 +251,8 @@ export function createDevice(
   }
 
   function devicesOf(page: Page): SharedDevices {
+    const open: OpenDevices = (collection, kept, tabs, refresh) =>
+      createOtherDevices(collection, kept, devices, tabs, refresh);
     const devices: SharedDevices & DeviceLocks = {
       id: async () => id,
       lock: (_, name) => lock(name, page),
@@ -259,7 +261,7 @@ export function createDevice(
         getSnapshot: () => status,
         subscribe: (listener) => added(statusListeners, { page, listener }),
       }),
-      open: (collection, kept, tabs, refresh) => createOtherDevices(collection, kept, devices, tabs, refresh),
+      open,
     };
     return devices;
   }

@@ -15,11 +15,11 @@ const siteFolder = join(docs, "dist");
 /** Everything that the site is made from: its pages and its code, and the packages, which the live examples bundle. */
 const sources = [
   "docs/**/*.*",
-  "examples/registry/**/*.*",
+  "labs/registry/**/*.*",
   "packages/*/{src,dist}/**/*.*",
   "examples/studio/{build,demo,public,src}/**/*.*",
   "examples/studio/*.{ts,html}",
-  "{.,packages/*,examples/*}/*.{md,json}",
+  "{.,packages/*,labs/*,examples/*}/*.{md,json}",
 ];
 const generated = [
   "docs/{dist,public,reference}/**",

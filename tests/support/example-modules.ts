@@ -14,7 +14,20 @@ import { hosts, imagined, imaginedFiles } from "./imagined.ts";
 const root = `${import.meta.dirname}/../../`;
 const packages = ["core", "react", "worker-proxy", "durable", "ai-sdk", "emulator", "mcp", "otel"];
 
-const pages = ["README.md", "packages/*/{README,AGENTS}.md", "examples/*/README.md", "docs/**/*.md"];
+/** Files of the registry whose doc comments have examples. */
+const copied = [
+  "chat-form",
+  "download",
+  "field-labels",
+  "field-labels-de",
+  "form-fields",
+  "image-form",
+  "text-blocks",
+  "use-leave-warning",
+  "video-form",
+];
+
+const pages = ["README.md", "packages/*/{README,AGENTS}.md", "{examples,labs}/*/README.md", "docs/**/*.md"];
 
 /** All examples: of the READMEs, of the pages of the documentation, and of the doc comments. */
 export function allExamples(): Example[] {
@@ -22,6 +35,8 @@ export function allExamples(): Example[] {
   return [
     ...files.sort().flatMap((file) => examplesOfMarkdown(root, file)),
     ...packages.flatMap((name) => examplesOfComments(root, `packages/${name}/src`)),
+    ...examplesOfComments(root, "labs/devtools/src"),
+    ...examplesOfComments(root, "labs/registry/components/sluice"),
   ];
 }
 
@@ -37,7 +52,7 @@ const compilerOptions = {
   allowImportingTsExtensions: true,
   types: ["node"],
   // the components that an app has taken home
-  paths: { "@/*": [`${root}examples/registry/*`] },
+  paths: { "@/*": [`${root}labs/registry/*`] },
 };
 
 /** Names of the packages that examples of doc comments use without an import. */
@@ -48,6 +63,13 @@ const exported: Readonly<Record<string, readonly string[]>> = {
       namesOf(readFileSync(`${root}packages/${file}`, "utf8")),
     ]),
   ),
+  ...Object.fromEntries(
+    copied.map((name) => [
+      `@/components/sluice/${name}`,
+      namesOf(readFileSync(`${root}labs/registry/components/sluice/${name}.ts`, "utf8")),
+    ]),
+  ),
+  "@sluice/devtools": namesOf(readFileSync(`${root}labs/devtools/src/index.ts`, "utf8")),
   react: ["memo", "useState"],
 };
 

@@ -14,7 +14,7 @@ const exclude = (path: string) =>
   /(^|\/)(node_modules|dist|\.tmp|\.next|\.wrangler|docs\/reference|packages\/[\w-]+\/docs)(\/|$)/.test(path);
 const files = (pattern: string) => globSync(pattern, { cwd: root, exclude }).sort();
 
-const sources = files("{packages,examples}/*/{src,test}/**/*.{ts,tsx}");
+const sources = files("{packages,labs,examples}/*/{src,test}/**/*.{ts,tsx}");
 const tests = files("tests/**/*.{ts,tsx}").filter((path) => path !== "tests/text/contract.check.ts");
 const pages = files("**/*.md");
 const docs = pages.filter((path) => path.startsWith("docs/"));
@@ -58,7 +58,7 @@ describe("a reference resolves", () => {
     },
     (page) => {
       const named = [...read(page).matchAll(/`([\w.-]+\/[\w./-]+\.tsx?)`/g)].map(([, path = ""]) => path);
-      const all = files("{packages,tests,scripts,docs,bench,examples}/**/*.{ts,tsx}");
+      const all = files("{packages,labs,tests,scripts,docs,bench,examples}/**/*.{ts,tsx}");
       expect(named.filter((path) => !all.some((file) => `/${file}`.endsWith(`/${path}`)))).toEqual([]);
     },
   );

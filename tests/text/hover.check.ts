@@ -20,7 +20,7 @@ const entries = [
   ["packages/ai-sdk/src/index.ts", 10],
   ["packages/ai-sdk/src/transport/index.ts", 15],
   ["packages/react/src/index.ts", 540],
-  ["packages/react/src/app/index.ts", 380],
+  ["packages/react/src/app/index.ts", 150],
 ] as const;
 const hovers = readHovers(entries.map(([entry]) => entry));
 const all: readonly Hover[] = Object.values(hovers).flat();

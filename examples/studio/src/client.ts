@@ -1,5 +1,5 @@
 import { createClient, indexedDBStorage } from "@sluice/core";
-import { devtoolsFetch } from "@sluice/react/devtools";
+import { devtoolsFetch } from "@sluice/devtools";
 import { atom } from "nanostores";
 import { recordEvent, recordRequest } from "./inspector/feed.js";
 import { assertReachable, isHosted, serverURL } from "./server.js";

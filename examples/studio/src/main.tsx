@@ -1,6 +1,6 @@
 import "./styles.css";
+import { SluiceDevtools } from "@sluice/devtools";
 import { GatewayProvider } from "@sluice/react";
-import { SluiceDevtools } from "@sluice/react/devtools";
 import { Activity, StrictMode, startTransition } from "react";
 import { createRoot } from "react-dom/client";
 import { ErrorBoundary } from "react-error-boundary";

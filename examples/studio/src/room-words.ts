@@ -1,5 +1,5 @@
 import type { ThreadMessage } from "@sluice/core";
-import type { VideoState } from "../../registry/components/sluice/video-progress.js";
+import type { VideoState } from "../../../labs/registry/components/sluice/video-progress.js";
 import type { Words } from "./words.js";
 
 /*

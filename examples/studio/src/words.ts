@@ -1,5 +1,5 @@
 import type { ChatStatus } from "@sluice/core";
-import { costText, type ShownCost } from "../../registry/components/sluice/cost-text.js";
+import { costText, type ShownCost } from "../../../labs/registry/components/sluice/cost-text.js";
 import type { PDFProblem } from "./chat/pdf.js";
 import type { Keeping } from "./client.js";
 
@@ -184,7 +184,7 @@ export function costWords(cost: ShownCost): string | undefined {
 }
 
 /** The state of a tool call. */
-export { toolStates as toolWords } from "../../registry/components/sluice/words.js";
+export { toolStates as toolWords } from "../../../labs/registry/components/sluice/words.js";
 
 /** Says that a room, or a part of one, is not there. */
 export const roomWords = {

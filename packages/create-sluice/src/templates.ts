@@ -34,7 +34,7 @@ const server = {
   "scripts/check-deploy.ts": "the list that production has to meet",
 };
 /** The components to take home, and the rooms that are made of them. */
-const REGISTRY = "../../../examples/registry";
+const REGISTRY = "../../../labs/registry";
 /** The chat itself, which the example shows in a page without a sign-in. */
 const CHAT = "../../../examples/minimal-chat/chat";
 const chat = (folder: string) => ({

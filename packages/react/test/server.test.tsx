@@ -16,7 +16,6 @@ import {
   useConversationSearch,
   useConversations,
   useDraft,
-  useLeaveWarning,
 } from "@sluice/react/app";
 import { renderToString } from "react-dom/server";
 import { expect, test } from "vitest";
@@ -55,7 +54,6 @@ function App({ name }: { name: string }) {
   const { matches } = useConversationSearch("sky", { storage });
   const { attachments } = useAttachments("delta-5.3");
   const { draft } = useDraft("chat/a", `Hello ${name}`);
-  useLeaveWarning(true);
   const { title } = describeError(new Error("no"));
   return (
     <p>{[conversations.length, isRestoring, matches.length, attachments.length, draft, title].join(" ")}</p>

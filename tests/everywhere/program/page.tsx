@@ -10,7 +10,7 @@ import {
   useVideoTask,
   useVideoTasks,
 } from "@sluice/react";
-import { describeError, imageForm, useAttachments, useConversations, useDraft } from "@sluice/react/app";
+import { describeError, useAttachments, useConversations, useDraft } from "@sluice/react/app";
 import { client } from "./client.js";
 
 /* An app's use of the hooks. */
@@ -55,14 +55,12 @@ function Studio() {
   const upload = useUpload({ use: "reference_video" });
   const message = useChatMessage("chat", "message");
   const { baseURL } = useClient();
-  const { fields } = imageForm("gamma-image-4-0-250828", {});
   return (
     <output title={baseURL}>
       {images.data?.images.map((image) => image.url).join()}
       {video.task?.state === "succeeded" ? video.task.url : video.status}
       {tasks.map(({ state }) => state).join()} {asset.uri} {upload.progress}
       {message?.content} {useChatStatus("chat")}
-      {fields.map((field) => (field.kind === "number" ? field.min : field.label)).join()}
     </output>
   );
 }

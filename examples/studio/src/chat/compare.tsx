@@ -1,8 +1,9 @@
 import { useStore } from "@nanostores/react";
-import { chatModelInfo, useAttachments } from "@sluice/react/app";
+import { useAttachments } from "@sluice/react/app";
 import { X } from "lucide-react";
 import { useId, useRef, useState } from "react";
 import { Button } from "@/components/sluice/button";
+import { chatModelInfo } from "@/components/sluice/chat-form";
 import { ModelMenu } from "@/components/sluice/model-menu";
 import { useInspected } from "../inspector/feed.js";
 import { RoomHeader } from "../shell/bars.js";

@@ -1,6 +1,6 @@
 import { useStore } from "@nanostores/react";
 import type { ChatStatus, ThreadMessage } from "@sluice/core";
-import { useAttachments, useConversations, useLeaveWarning } from "@sluice/react/app";
+import { useAttachments, useConversations } from "@sluice/react/app";
 import { Columns2, StickyNote } from "lucide-react";
 import {
   type KeyboardEvent,
@@ -16,6 +16,7 @@ import { DropHint } from "@/components/sluice/attachments";
 import { IconButton } from "@/components/sluice/button";
 import { SyncNote } from "@/components/sluice/devices";
 import { ModelMenu } from "@/components/sluice/model-menu";
+import { useLeaveWarning } from "@/components/sluice/use-leave-warning";
 import { chatListOptions, keeping, storage } from "../client.js";
 import { useInspected } from "../inspector/feed.js";
 import { openRoute, whileAsking } from "../rooms.js";

@@ -1,8 +1,9 @@
 import { type ChatTarget, type ChatTool, defineTool } from "@sluice/core";
 import { type ChatModel, chatModels } from "@sluice/core/schemas";
-import { chatModelInfo, chatTargetOf, type FormValues } from "@sluice/react/app";
 import { atom } from "nanostores";
 import * as v from "valibot";
+import { chatModelInfo, chatTargetOf } from "@/components/sluice/chat-form";
+import type { FormValues } from "@/components/sluice/form-fields";
 import { keptAtom } from "../browser.js";
 
 /** Settings of the chat. They are kept when the model changes, and used where the model has them. */

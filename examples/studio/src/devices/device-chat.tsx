@@ -1,11 +1,11 @@
 import type { RecordStorage, ThreadMessage } from "@sluice/core";
 import { useChatStream } from "@sluice/react";
-import { describeError } from "@sluice/react/app";
 import { serverRunner } from "@sluice/sync";
 import clsx from "clsx";
 import { ArrowUp, Square } from "lucide-react";
 import type { SubmitEvent } from "react";
 import { Badge, Button, Chip, IconButton } from "@/components/sluice/button";
+import { describeSyncError } from "@/components/sluice/devices";
 import { devicePrompts } from "../../demo/prompts.js";
 import { authorWords, deviceWords } from "../room-words.js";
 import { later } from "../ui/later.js";
@@ -70,7 +70,7 @@ export function DeviceChat({ id, storage, isOffline }: DeviceChatProps) {
         <p role="status" className="grow">
           {deviceWords({ isOffline, isWorking, isSyncing })}
         </p>
-        {error && <p role="alert">{describeError(error).title}</p>}
+        {error && <p role="alert">{describeSyncError(error).title}</p>}
         {canRetry && <Button onClick={() => chat.retry()}>Try again</Button>}
       </div>
       <form key={id} onSubmit={submit} className="flex shrink-0 items-center gap-2 border-t bg-surface p-2">

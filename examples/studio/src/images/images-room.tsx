@@ -1,13 +1,14 @@
 import { useStore } from "@nanostores/react";
 import type { ImageModel } from "@sluice/core/schemas";
 import { useImages } from "@sluice/react";
-import { imageForm, imageRequestOf, type MediaField } from "@sluice/react/app";
 import { ImagePlus, Lock, LockOpen } from "lucide-react";
 import { type RefObject, useEffect } from "react";
 import { Chip, IconButton } from "@/components/sluice/button";
 import { NumberField } from "@/components/sluice/fields";
 import { fieldOf, ResolutionChips, ShapeChips } from "@/components/sluice/form-chips";
+import type { MediaField } from "@/components/sluice/form-fields";
 import { MoreSettings } from "@/components/sluice/form-settings";
+import { imageForm, imageRequestOf } from "@/components/sluice/image-form";
 import type { DemoPrompt } from "../../demo/prompts.js";
 import { WithEstimate } from "../costs.js";
 import { useInspected } from "../inspector/feed.js";

@@ -1,6 +1,5 @@
 import type { ImageRequestOf } from "@sluice/core";
 import type { ImageModel } from "@sluice/core/schemas";
-import { downloadMedia, shareMedia } from "@sluice/react/app";
 import {
   Clapperboard,
   Copy,
@@ -14,6 +13,7 @@ import {
 } from "lucide-react";
 import { useRef, useState } from "react";
 import { Button } from "@/components/sluice/button";
+import { downloadMedia, shareMedia } from "@/components/sluice/download";
 import { modelName } from "@/components/sluice/format";
 import { ImageTile } from "@/components/sluice/image-tile";
 import { ImageWall, PendingImages } from "@/components/sluice/image-wall";

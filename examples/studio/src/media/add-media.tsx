@@ -1,9 +1,9 @@
 import { useStore } from "@nanostores/react";
-import type { MediaField } from "@sluice/react/app";
 import { Upload } from "lucide-react";
 import { useRef, useState } from "react";
 import { Button } from "@/components/sluice/button";
 import { TextInput } from "@/components/sluice/fields";
+import type { MediaField } from "@/components/sluice/form-fields";
 import { registered } from "../assets/registered.js";
 import { gallery } from "../images/gallery.js";
 import { Popover, type Trigger } from "../ui/popups.js";

@@ -1,6 +1,6 @@
 import { useStore } from "@nanostores/react";
 import type { Outcome } from "@sluice/core";
-import { type ErrorWords, errorWords, useLeaveWarning } from "@sluice/react/app";
+import { type ErrorWords, errorWords } from "@sluice/react/app";
 import clsx from "clsx";
 import { CircleAlert, Sparkles } from "lucide-react";
 import {
@@ -14,6 +14,7 @@ import {
 import { Button, onPressOnce } from "@/components/sluice/button";
 import { directionOf } from "@/components/sluice/field-text";
 import { modelName } from "@/components/sluice/format";
+import { useLeaveWarning } from "@/components/sluice/use-leave-warning";
 import { sceneOf, scenes } from "../../demo/media/art/scenes.js";
 import { type DemoPrompt, demoPrompts } from "../../demo/prompts.js";
 import { useDescription } from "../errors.js";

@@ -1,8 +1,8 @@
 import type { Issue, VideoRequest, VideoTaskStore } from "@sluice/core";
 import type { UploadedMedia } from "@sluice/core/media";
-import type { FormValue, FormValues, MediaField } from "@sluice/react/app";
 import { atom } from "nanostores";
 import { useEffect, useState } from "react";
+import type { FormValue, FormValues, MediaField } from "@/components/sluice/form-fields";
 import { fileProblem } from "@/components/sluice/form-problems";
 import { keptAtom } from "../browser.js";
 import { client } from "../client.js";

@@ -1,10 +1,11 @@
 import { useStore } from "@nanostores/react";
-import type { FieldName, MediaField } from "@sluice/react/app";
 import clsx from "clsx";
 import { Box, FileText, Film, Globe, ImageOff, Music, Plus, X } from "lucide-react";
 import { type DragEvent, useRef, useState } from "react";
 import { useDropzone } from "react-dropzone";
 import { Refusals } from "@/components/sluice/attachments";
+import type { FieldName } from "@/components/sluice/field-labels";
+import type { MediaField } from "@/components/sluice/form-fields";
 import { useMediaLink } from "@/components/sluice/media-link";
 import { registered } from "../assets/registered.js";
 import { lostFilesWords } from "../room-words.js";

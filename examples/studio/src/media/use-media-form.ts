@@ -6,20 +6,13 @@ import {
   type VideoModel,
   videoModels,
 } from "@sluice/core/schemas";
-import {
-  type FieldName,
-  type FormField,
-  type FormValue,
-  type FormValues,
-  imageForm,
-  imageRequestOf,
-  type MediaField,
-  useDraft,
-  videoForm,
-  videoRequestOf,
-} from "@sluice/react/app";
+import { useDraft } from "@sluice/react/app";
 import { useState } from "react";
+import type { FieldName } from "@/components/sluice/field-labels";
+import type { FormField, FormValue, FormValues, MediaField } from "@/components/sluice/form-fields";
 import { type Problems, problemsOf } from "@/components/sluice/form-problems";
+import { imageForm, imageRequestOf } from "@/components/sluice/image-form";
+import { videoForm, videoRequestOf } from "@/components/sluice/video-form";
 import { storage } from "../client.js";
 import { lostFilesOf, useFileIssues, withoutLostFiles } from "./files.js";
 

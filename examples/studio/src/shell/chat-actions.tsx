@@ -1,5 +1,5 @@
 import { createChatStore, type InitialMessage, type ThreadMessage } from "@sluice/core";
-import { type Conversation, shareFile, type UseConversationsResult } from "@sluice/react/app";
+import type { Conversation, UseConversationsResult } from "@sluice/react/app";
 import {
   Download,
   FileJson,
@@ -12,6 +12,7 @@ import {
   Trash2,
 } from "lucide-react";
 import * as v from "valibot";
+import { shareFile } from "@/components/sluice/download";
 import { saveText } from "@/components/sluice/save-file";
 import { client, storage } from "../client.js";
 import { createId, openRoute } from "../rooms.js";

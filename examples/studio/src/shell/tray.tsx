@@ -1,10 +1,10 @@
 import { useStore } from "@nanostores/react";
 import type { VideoTaskEntry } from "@sluice/core";
 import { useImages, useVideoTasks } from "@sluice/react";
-import { useLeaveWarning } from "@sluice/react/app";
 import { LoaderCircle } from "lucide-react";
 import { useEffect, useRef } from "react";
 import { Button, ProgressBar } from "@/components/sluice/button";
+import { useLeaveWarning } from "@/components/sluice/use-leave-warning";
 import { useProgress, usualTimeOf, videoStateOf } from "@/components/sluice/video-progress";
 import { registrations } from "../assets/registered.js";
 import { videoOptions } from "../client.js";

@@ -9,9 +9,9 @@ import type {
   MenuProps,
   PopoverProps,
   Trigger,
-} from "../../../registry/components/sluice/popups.js";
-import type { SelectProps } from "../../../registry/components/sluice/select.js";
-import type { ToastOptions } from "../../../registry/components/sluice/toasts.js";
+} from "../../../../labs/registry/components/sluice/popups.js";
+import type { SelectProps } from "../../../../labs/registry/components/sluice/select.js";
+import type { ToastOptions } from "../../../../labs/registry/components/sluice/toasts.js";
 import { later } from "./later.js";
 
 /*
@@ -45,7 +45,7 @@ function popup<Props extends { readonly trigger?: Trigger; readonly isOpen?: boo
   return Object.assign(Popup, { preload });
 }
 
-const loadPopups = () => import("../../../registry/components/sluice/popups.js");
+const loadPopups = () => import("../../../../labs/registry/components/sluice/popups.js");
 
 /** A list of actions behind a button. */
 export const Menu = popup<MenuProps>("menu", async () => (await loadPopups()).Menu);
@@ -66,7 +66,7 @@ const selectLook =
   "inline-flex min-h-8 items-center justify-between gap-2 rounded-lg border border-input bg-card px-3 text-left text-sm disabled:opacity-50 pointer-coarse:min-h-11 pointer-coarse:min-w-11";
 
 const LoadedSelect = later<SelectProps<string>>(
-  async () => (await import("../../../registry/components/sluice/select.js")).Select,
+  async () => (await import("../../../../labs/registry/components/sluice/select.js")).Select,
 );
 
 /** One of several values, chosen from a list. */
@@ -96,7 +96,7 @@ export function Select<Value extends string>(props: SelectProps<Value>) {
   );
 }
 
-const loadToasts = () => import("../../../registry/components/sluice/toasts.js");
+const loadToasts = () => import("../../../../labs/registry/components/sluice/toasts.js");
 
 /** The place of the messages, above the place to write: its buttons stay within reach. */
 const Place = later(async () => (await loadToasts()).Toasts, "none");

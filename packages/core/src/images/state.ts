@@ -7,7 +7,10 @@ import type { ImageRequest } from "./schema.js";
 /** Request of a model. For an unknown model, a request that `unchecked` has marked. */
 export type ImageRequestOf<Model extends string> = Model extends ImageModel
   ? Extract<ImageRequest, { readonly model: Model }>
-  : UncheckedRequest & { readonly model: Model };
+  : UncheckedRequest & {
+      /** Id of the model. */
+      readonly model: Model;
+    };
 
 /** Result of a request for images. */
 export type SettledImages<Model extends string = ImageModel> =

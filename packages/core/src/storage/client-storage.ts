@@ -54,7 +54,7 @@ function createClientStorage(client: Scoped & Reporter, storage: RecordStorage):
   function devicesOf(devices: SharedDevices): SharedDevices {
     return {
       id: () => devices.id(),
-      open: (collection, ...thread) => devices.open(nameOf(collection), ...thread),
+      open: (collection, kept, tabs, refresh) => devices.open(nameOf(collection), kept, tabs, refresh),
       status: (collection) => devices.status(nameOf(collection)),
       noteShown: (collection, ms, note) => devices.noteShown?.(nameOf(collection), ms, note),
     };

@@ -1,7 +1,3 @@
-import type { OtherDevices } from "../chat/conversation/persistence/other-devices.js";
-import type { KeptThread } from "../chat/conversation/persistence/parts.js";
-import type { WorkLocks } from "../chat/conversation/persistence/work-locks.js";
-
 /** State of the records of one collection that a server keeps, too. */
 export interface SyncStatus {
   /** True while this device has records that the server has not, and while it reads what the server has. */
@@ -17,17 +13,11 @@ export interface SharedDevices {
   /** Returns the id of this device: the same in all of its tabs, and after a reload. */
   id(): Promise<string>;
   /**
-   * Opens the side of a thread that other devices see.
-   *
-   * @param collection the name by which this storage knows the thread
-   * @param refresh reads what other devices have written
+   * Opens the side of a thread that other devices see: of the name by which this storage knows the thread, the thread, the
+   * locks of its tabs, and a function that reads what other devices have written. Only the sync lab makes one: the
+   * parameters are internal and may change.
    */
-  open(
-    collection: string,
-    kept: KeptThread,
-    tabs: WorkLocks,
-    refresh: (id: string) => Promise<void>,
-  ): OtherDevices;
+  readonly open: (collection: string, kept: never, tabs: never, refresh: never) => object;
   /**
    * Calls `note` with the version at the server of the newest record that this page has of a collection, and with those of
    * records that it sends within the next `ms` milliseconds. Without this function a list of conversations learns a little

@@ -1,6 +1,5 @@
 import type { AttachmentWords } from "./attachments.js";
 import type { ErrorWords } from "./error-words.js";
-import type { FieldText, FormWords } from "./form-words.js";
 
 /*
  * Each set is written out, and nothing is taken from the English one: a text that is missing here is a type error. No
@@ -49,66 +48,9 @@ export const errorWords: ErrorWords = {
   videoExpired: { title: "Das Video ist abgelaufen", hint: "Zum Ansehen noch einmal erstellen." },
   videoLate: { title: "Das Video dauert zu lange", hint: "Es kann noch fertig werden. Später nachsehen." },
   storageFull: { title: "Der Speicher ist voll", hint: "Alte Chats löschen, um Platz zu schaffen." },
-  serverFull: {
-    title: "Kein Platz im Server",
-    hint: "Alte Chats löschen, um Platz zu schaffen.",
-  },
-  recordTooLarge: { title: "Zu groß zum Teilen", hint: "Es bleibt auf diesem Gerät." },
-  elsewhere: { title: "Auf anderem Gerät fortgesetzt", hint: "Die Antwort erscheint auch hier." },
   stopped: { title: "Angehalten", hint: "" },
   unexpected: { title: "Etwas ging schief", hint: "Noch einmal versuchen oder melden." },
   mayBeBilled: "Eventuell wurde es berechnet.",
-};
-
-const field = (label: string, hint = ""): FieldText => ({ label, hint });
-
-/**
- * German words of the forms.
- *
- * @example
- * ```ts
- * const { fields } = imageForm("gamma-image-5-0-260128", {}, { words: formWords });
- * ```
- */
-export const formWords: FormWords = {
-  fields: {
-    prompt: field("Beschreibung", "Was soll zu sehen sein?"),
-    thinking: field("Nachdenken", "Das Modell denkt vor der Antwort nach."),
-    reasoning_effort: field("Aufwand", "Mehr Aufwand dauert länger."),
-    max_tokens: field("Längste Antwort", "In Tokens gezählt, also Teilen von Wörtern."),
-    temperature: field("Zufall", "0 ergibt die wahrscheinlichsten Wörter."),
-    top_p: field("Wortwahl", "1 lässt jedes Wort zu."),
-    frequency_penalty: field("Weniger Wiederholung", "Über 0 kommen weniger Wörter doppelt vor."),
-    presence_penalty: field("Neue Themen", "Über 0 kommen neue Themen früher."),
-    stop: field("Stopptexte", "Die Antwort endet vor einem von ihnen."),
-    image: field("Bildvorlagen", "Das neue Bild richtet sich nach ihnen."),
-    size: field("Größe"),
-    sequential_image_generation: field("Bilderserie", "Mehrere Bilder, die zusammenpassen."),
-    max_images: field("Höchstzahl Bilder"),
-    seed: field("Startwert", "Gleiche Zahl, ähnliches Ergebnis."),
-    watermark: field("Wasserzeichen"),
-    add_logo: field("Logo", "Der Dienst setzt sein Logo auf das Bild."),
-    position: field("Ort des Logos", "Eine Zahl, die der Dienst kennt."),
-    language: field("Sprache des Logos", "Eine Zahl, die der Dienst kennt."),
-    opacity: field("Deckkraft des Logos", "0 ist unsichtbar."),
-    resolution: field("Auflösung"),
-    ratio: field("Format"),
-    duration: field("Länge"),
-    audio: field("Ton"),
-    generate_audio: field("Ton"),
-    prompt_extend: field("Beschreibung verbessern", "Der Dienst ergänzt die Beschreibung."),
-    camera_fixed: field("Feste Kamera"),
-    return_last_frame: field("Letztes Bild liefern", "Das letzte Bild kommt auch einzeln."),
-    web_search: field("Websuche", "Das Modell schlägt vorher nach."),
-    first_frame: field("Erstes Bild"),
-    last_frame: field("Letztes Bild"),
-    reference_image: field("Bildvorlagen"),
-    reference_video: field("Videovorlagen"),
-    reference_audio: field("Tonvorlagen"),
-    file: field("Dokument"),
-    link: field("Webseite"),
-  },
-  choices: { low: "Niedrig", high: "Hoch", max: "Am höchsten", adaptive: "Wie die Vorlage" },
 };
 
 /**

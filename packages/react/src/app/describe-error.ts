@@ -70,9 +70,6 @@ const actions: Readonly<Record<ErrorKind, ErrorAction>> = {
   videoExpired: "retry",
   videoLate: "wait",
   storageFull: "none",
-  serverFull: "none",
-  recordTooLarge: "none",
-  elsewhere: "none",
   stopped: "none",
   unexpected: "retry",
 };
@@ -93,9 +90,6 @@ const unbilled: ReadonlySet<ErrorKind> = new Set([
   "setup",
   "videoExpired",
   "storageFull",
-  "serverFull",
-  "recordTooLarge",
-  "elsewhere",
   "unexpected",
 ]);
 

@@ -42,8 +42,6 @@ export function kindOf(facts: ErrorFacts): ErrorKind {
       return "assetFailed";
     case "AbortError":
       return "stopped";
-    case "ElsewhereError":
-      return "elsewhere";
     case "QuotaExceededError":
       return "storageFull";
     case undefined:
@@ -58,10 +56,6 @@ const kindsOfCode: Readonly<Record<string, ErrorKind>> = {
   model_not_allowed: "modelNotAllowed",
   budget_exhausted: "budgetUsed",
   shared_budget_exhausted: "sharedBudgetUsed",
-  conversation_full: "serverFull",
-  space_exceeded: "serverFull",
-  record_too_large: "recordTooLarge",
-  lease_lost: "elsewhere",
   misconfigured: "setup",
   upstream_auth: "setup",
   upstream_cut: "cutOff",

@@ -38,9 +38,6 @@ export type ErrorKind =
   | "videoExpired"
   | "videoLate"
   | "storageFull"
-  | "serverFull"
-  | "recordTooLarge"
-  | "elsewhere"
   | "stopped"
   | "unexpected";
 
@@ -93,9 +90,6 @@ export const errorWords: ErrorWords = {
   videoExpired: { title: "The video has expired", hint: "Make it again to see it." },
   videoLate: { title: "The video takes too long", hint: "It may still finish. Check again later." },
   storageFull: { title: "Storage is full", hint: "Delete old chats to make room." },
-  serverFull: { title: "No room at the server", hint: "Delete old chats to make room." },
-  recordTooLarge: { title: "Too large to share", hint: "It stays on this device." },
-  elsewhere: { title: "Continued on another device", hint: "Its answer shows here, too." },
   stopped: { title: "Stopped", hint: "" },
   unexpected: { title: "Something went wrong", hint: "Try again, or report it." },
   mayBeBilled: "You may have been charged.",

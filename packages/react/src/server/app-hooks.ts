@@ -4,5 +4,4 @@ export {
   useConversationSearch,
   useConversations,
   useDraft,
-  useLeaveWarning,
 } from "../app/index.js";

@@ -1,6 +1,7 @@
 "use client";
 export {
   GatewayProvider,
+  getHookStores,
   useAsset,
   useChatMessage,
   useChatStatus,

@@ -4,6 +4,7 @@ import {
   type Chat,
   lastMessage,
   notSent,
+  type OpenTurnRunner,
   placeOfVersion,
   type ReadOptions,
   stopped,
@@ -56,7 +57,7 @@ function serverVerbsOf(chat: Chat, read: ReadOptions, verbs: ChatStore): Partial
  * ```
  */
 export function serverRunner(): TurnRunner {
-  return {
+  const runner: OpenTurnRunner = {
     createVerbs: serverVerbsOf,
     // a device may be offline when it sends: then it hands the turn over later
     prepare: () => void import("./server-turns.js").catch(() => {}),
@@ -65,4 +66,5 @@ export function serverRunner(): TurnRunner {
         import("./page-tools.js").then(({ runPageTools }) => runPageTools(chat)).catch(() => {});
     },
   };
+  return runner;
 }

@@ -2,7 +2,7 @@ import type { Client } from "../../client.js";
 import type { ThreadNode } from "./message.js";
 import type { ChatStoreOptions } from "./options.js";
 import type { MessageQueue } from "./queue.js";
-import type { TurnRunner } from "./runner.js";
+import type { OpenTurnRunner } from "./runner.js";
 import type { Shown } from "./shown.js";
 import type { StorageSession } from "./storage-session.js";
 import type { Run } from "./turn/state.js";
@@ -21,7 +21,7 @@ export interface Chat extends Shown {
   /** Options of the first caller. */
   readonly own: ReadOptions;
   /** Runs the turns elsewhere; undefined where this page does. */
-  readonly runner: TurnRunner | undefined;
+  readonly runner: OpenTurnRunner | undefined;
   /** Number of turns that this page has handed to the server, and that have not ended. */
   handedOver?: number;
   /** Ends what waits to be handed to the server, when the user stops. */

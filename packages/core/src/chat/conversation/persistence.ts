@@ -10,10 +10,11 @@ import { createThreadWriter } from "./persistence/writing.js";
 import { LEAF } from "./records.js";
 
 /** Makes the side of a thread that other devices see. `refresh` reads what they have written. */
-type OpenDevices = (
+export type OpenDevices = (
+  collection: string,
   kept: KeptThread,
   tabs: WorkLocks,
-  refresh: (id?: string) => Promise<void>,
+  refresh: (id: string) => Promise<void>,
 ) => OtherDevices;
 
 /**
@@ -35,13 +36,7 @@ export function createKeeper(given: KeptThread): ThreadKeeper | Promise<ThreadKe
   };
   const { devices } = kept.storage;
   return devices
-    ? devices
-        .id()
-        .then((device) =>
-          keeperOf({ ...kept, device }, (own, tabs, refresh) =>
-            devices.open(own.collection, own, tabs, refresh),
-          ),
-        )
+    ? devices.id().then((device) => keeperOf({ ...kept, device }, devices.open as OpenDevices))
     : keeperOf(kept);
 }
 
@@ -49,7 +44,7 @@ function keeperOf(kept: KeptThread, openDevices?: OpenDevices): ThreadKeeper {
   const { client, collection, thread, initial } = kept;
   const refresh = (id?: string) => reader.refresh(id);
   const tabLocks = createTabLocks(client, collection);
-  const devices = openDevices?.(kept, tabLocks, refresh);
+  const devices = openDevices?.(collection, kept, tabLocks, refresh);
   const locks = devices?.locks ?? tabLocks;
   const writer = createThreadWriter(kept, () => reader.readAgain());
   const tabs = createOtherTabs(kept, writer, refresh, locks);

@@ -23,6 +23,7 @@ import type { ChatOptionsFor, ChatStoreOptions } from "./options.js";
 import type { ThreadKeeper } from "./persistence/keeper.js";
 import type { KeptThread } from "./persistence/parts.js";
 import { createQueue, type QueuedMessage } from "./queue.js";
+import type { OpenTurnRunner } from "./runner.js";
 import { lastMessage, refresh } from "./shown.js";
 import { snapshotOf } from "./snapshot.js";
 import { addAll, forget, givenBack, replaceAll, stop } from "./stop.js";
@@ -87,7 +88,7 @@ function createChat(client: Client, own: ReadOptions): Chat {
     queue,
     storage,
     own,
-    runner,
+    runner: runner as OpenTurnRunner | undefined,
     getThread: createThreadList(thread),
   };
   const chat: Chat = Object.assign(state, {

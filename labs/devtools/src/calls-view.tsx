@@ -1,0 +1,181 @@
+import type { Client } from "@sluice/core";
+import type { Prices } from "@sluice/prices";
+import { describeError } from "@sluice/react/app";
+import { useState } from "react";
+import { billOf, billText, knownText } from "./bill.js";
+import { costText } from "./cost.js";
+import { faultTexts } from "./faults.js";
+import type { CallRecord, Recorded } from "./recording.js";
+import { type TappedRequest, tapOf } from "./tap.js";
+import { bytes, milliseconds, time } from "./texts.js";
+
+interface CallsViewProps {
+  readonly client: Client;
+  readonly prices: Prices | undefined;
+  readonly recorded: Recorded;
+  readonly onClear: () => void;
+}
+
+/** The calls, newest first. Each opens below its row. */
+export function CallsView({ client, prices, recorded, onClear }: CallsViewProps) {
+  const { calls, dropped } = recorded;
+  const [openId, setOpenId] = useState<string>();
+  if (calls.length === 0) return <p>No calls yet. Use the app.</p>;
+  return (
+    <>
+      <ol aria-label="Calls">
+        {calls.map((call) => (
+          <li key={call.callId}>
+            <button
+              type="button"
+              className="row"
+              aria-expanded={call.callId === openId}
+              onClick={() => setOpenId(call.callId === openId ? undefined : call.callId)}
+            >
+              <CallHead call={call} prices={prices} />
+            </button>
+            {call.callId === openId && <CallBody client={client} prices={prices} call={call} />}
+          </li>
+        ))}
+      </ol>
+      {prices && (
+        <p>
+          {calls.length > 1 ? "These calls cost" : "This call costs"} {costText(calls, prices)}.
+        </p>
+      )}
+      <p>
+        {dropped > 0 && `${dropped} older calls are no longer kept. `}
+        <button type="button" onClick={onClear}>
+          Clear
+        </button>
+      </p>
+    </>
+  );
+}
+
+interface CallProps {
+  readonly call: CallRecord;
+  readonly prices: Prices | undefined;
+}
+
+function CallHead({ call, prices }: CallProps) {
+  const { kind, model, path, attempts, end, startedAt } = call;
+  const statuses = attempts.map(({ status = "–" }) => status).join(", ");
+  const tone = !end ? "" : end.error === undefined ? "good" : "bad";
+  return (
+    <>
+      <span className="muted">{time(startedAt)}</span>
+      <span>{kind}</span>
+      <span className="grow">{model ?? path}</span>
+      <span className="muted">{statuses}</span>
+      <span className="muted">{end && milliseconds(end.ms)}</span>
+      {prices && <span>{costText([call], prices)}</span>}
+      <span className={`outcome ${tone}`}>{end?.outcome ?? "in flight"}</span>
+    </>
+  );
+}
+
+function CallBody({ client, call, prices }: CallProps & { readonly client: Client }) {
+  const { path, attempts, firstChunkMs, end, warnings, requests, chatId, isTrimmed } = call;
+  const requestId = attempts.at(-1)?.requestId;
+  return (
+    <div className="body">
+      <dl>
+        <Fact name="Path" value={path} />
+        <Fact name="Chat" value={chatId} />
+        <Fact name="Request id" value={requestId} />
+        <Fact
+          name="First token"
+          value={firstChunkMs === undefined ? undefined : milliseconds(firstChunkMs)}
+        />
+        <Fact name="Answered by" value={end?.responseModel} />
+        <Fact name="Finish" value={end?.finishReason} />
+        <Fact name="Tokens" value={end?.usage?.total_tokens} />
+        <Fact name="Cost" value={prices && costText([call], prices)} />
+        <Fact
+          name="Error"
+          value={end?.error instanceof Error ? client.scrub(end.error.message) : end?.errorCode}
+        />
+        <Fact name="Shown" value={end?.error === undefined ? undefined : shownText(end.error)} />
+        <Fact name="App knows" value={knownText(call)} />
+        <Fact name="Bill" value={tapOf(client) ? billText(billOf(call)) : undefined} />
+      </dl>
+      <ol className="steps" aria-label="Attempts">
+        {attempts.map(({ attempt, status, ms, retry }) => (
+          <li key={attempt}>
+            Attempt {attempt}: {status ?? "no answer"}
+            {ms !== undefined && ` after ${milliseconds(ms)}`}
+            {retry && `, repeated after ${milliseconds(retry.delayMs)}: ${client.scrub(retry.message)}`}
+          </li>
+        ))}
+      </ol>
+      {warnings.map((warning) => (
+        <p key={warning} className="warning">
+          {client.scrub(warning)}
+        </p>
+      ))}
+      {isTrimmed && <p className="muted">The content of this call is no longer kept.</p>}
+      {requests.map((request) => (
+        <RequestView key={request.nth} client={client} request={request} />
+      ))}
+    </div>
+  );
+}
+
+/** Says what `describeError` tells a user. */
+export function shownText(error: unknown): string {
+  const { title, hint } = describeError(error);
+  return `${title}. ${hint}`;
+}
+
+function Fact({ name, value }: { readonly name: string; readonly value: string | number | undefined }) {
+  if (value === undefined) return null;
+  return (
+    <>
+      <dt>{name}</dt>
+      <dd>{value}</dd>
+    </>
+  );
+}
+
+/** One request. Its texts are shown on a click alone: they are what users write. */
+function RequestView({ client, request }: { readonly client: Client; readonly request: TappedRequest }) {
+  const [isShown, setIsShown] = useState(false);
+  const { method, path, status, end, fault, frameCount, frames, body } = request;
+  return (
+    <div>
+      <p>
+        {method} {client.scrub(path)}: {status ?? "no status"}, {end ?? "in flight"}
+        {fault && <strong>, fault: {faultTexts[fault].name}</strong>}{" "}
+        <button type="button" aria-expanded={isShown} onClick={() => setIsShown(!isShown)}>
+          {isShown ? "Hide content" : "Show content"}
+        </button>
+      </p>
+      {isShown && body && (
+        <figure aria-label="Request">
+          <pre>{client.scrub(body)}</pre>
+        </figure>
+      )}
+      {frameCount > 0 && (
+        <table aria-label="Frames">
+          <tbody>
+            {frames.map(({ nth, ms, bytes: size, text }) => (
+              <tr key={nth}>
+                <td>{milliseconds(ms)}</td>
+                <td>{bytes(size)}</td>
+                {isShown && (
+                  <td>
+                    <code>{client.scrub(text)}</code>
+                  </td>
+                )}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+      {frameCount > frames.length && (
+        <p className="muted">{frameCount - frames.length} frames are not kept.</p>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,60 @@
+import type { Client } from "@sluice/core";
+import type { Prices } from "@sluice/prices";
+import { type ReactElement, Suspense, useRef } from "react";
+import { createPortal } from "react-dom";
+import { Panel } from "./devtools.js";
+import { recordingOf } from "./recording.js";
+import { useShadowRoot } from "./shadow-root.js";
+
+/** Options of {@link sluiceDevtoolsPlugin}. */
+export interface SluiceDevtoolsPluginOptions {
+  /** The client to show. */
+  readonly client: Client;
+  /** Prices of the app, as `<SluiceDevtools>` has them. @default tokens alone are shown */
+  readonly prices?: Prices | undefined;
+}
+
+/** A plugin of TanStack Devtools. */
+export interface SluiceDevtoolsPlugin {
+  /** Its id, `"sluice"`. */
+  readonly id: string;
+  /** Text of its tab. */
+  readonly name: string;
+  /** The panel. */
+  readonly render: ReactElement;
+}
+
+/**
+ * Creates a plugin of TanStack Devtools with the panel of `SluiceDevtools`. It records from this call on. In a production
+ * build the panel is empty.
+ *
+ * @example
+ * ```tsx
+ * import { createClient } from "@sluice/core";
+ * import { devtoolsFetch, sluiceDevtoolsPlugin } from "@sluice/devtools";
+ * import { TanStackDevtools } from "@tanstack/react-devtools";
+ *
+ * const client = createClient({ baseURL: "/api", fetch: devtoolsFetch() });
+ * const plugins = [sluiceDevtoolsPlugin({ client })];
+ * export const Tools = () => <TanStackDevtools plugins={plugins} />;
+ * ```
+ */
+export function sluiceDevtoolsPlugin({ client, prices }: SluiceDevtoolsPluginOptions): SluiceDevtoolsPlugin {
+  recordingOf(client).start();
+  return { id: "sluice", name: "Sluice", render: <DockedPanel client={client} prices={prices} /> };
+}
+
+function DockedPanel({ client, prices }: SluiceDevtoolsPluginOptions) {
+  const place = useRef<HTMLDivElement>(null);
+  const root = useShadowRoot(place);
+  const panel = (
+    <Suspense>
+      <Panel client={client} prices={prices} />
+    </Suspense>
+  );
+  return (
+    <div ref={place} style={{ height: "100%" }}>
+      {root && createPortal(panel, root)}
+    </div>
+  );
+}

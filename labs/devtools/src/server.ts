@@ -1,0 +1,2 @@
+"use client";
+export { devtoolsFetch, SluiceDevtools, sluiceDevtoolsPlugin } from "./index.js";

@@ -1,0 +1,40 @@
+import { type RefObject, useEffect, useState, useSyncExternalStore } from "react";
+import { styles } from "./styles.js";
+
+/**
+ * Returns a shadow root; undefined on a server and while the page hydrates.
+ *
+ * @param place element that its host fills. @default the host stands at the end of the page
+ */
+export function useShadowRoot(place?: RefObject<HTMLElement | null>): ShadowRoot | undefined {
+  const isHydrated = useIsHydrated();
+  const [root] = useState(createShadowRoot);
+  useEffect(() => {
+    if (!root) return;
+    root.host.toggleAttribute("docked", place !== undefined);
+    (place?.current ?? document.body).append(root.host);
+    return () => root.host.remove();
+  }, [root, place]);
+  return isHydrated ? root : undefined;
+}
+
+const noSubscription = () => () => {};
+
+/** Returns false on a server and during hydration, when both must render the same. */
+function useIsHydrated(): boolean {
+  return useSyncExternalStore(
+    noSubscription,
+    () => true,
+    () => false,
+  );
+}
+
+function createShadowRoot(): ShadowRoot | undefined {
+  if (typeof document === "undefined") return undefined;
+  const root = document.createElement("sluice-devtools").attachShadow({ mode: "open" });
+  // a sheet that a script makes is allowed under `style-src 'self'`
+  const sheet = new CSSStyleSheet();
+  sheet.replaceSync(styles);
+  root.adoptedStyleSheets = [sheet];
+  return root;
+}

@@ -1,0 +1,122 @@
+import type { ChatStore, Client, ImageStore } from "@sluice/core";
+import { getHookStores } from "@sluice/react";
+import { useEffect, useReducer, useSyncExternalStore } from "react";
+import type { Recorded } from "./recording.js";
+import { counted, milliseconds } from "./texts.js";
+
+/** Chats and image stores of the hooks, with their state. Texts are not shown. */
+export function StoresView({ client, recorded }: { readonly client: Client; readonly recorded: Recorded }) {
+  const [, update] = useReducer((count: number) => count + 1, 0);
+  useEffect(() => {
+    const { chats, images } = getHookStores(client);
+    const ends = [chats.subscribe(update), images.subscribe(update)];
+    return () => {
+      for (const end of ends) end();
+    };
+  }, [client]);
+  const { chats, images } = getHookStores(client);
+  const allChats = [...chats.entries];
+  const allImages = [...images.entries];
+  const isEmpty = allChats.length + allImages.length === 0;
+  return (
+    <>
+      {isEmpty && <p>No component has used a chat or images yet.</p>}
+      <ul aria-label="Chats and images">
+        {allChats.map(([key, { value, holders }]) => (
+          <ChatView key={numberOf(value)} name={nameOf(key)} chat={value} holders={holders} />
+        ))}
+        {allImages.map(([key, { value, holders }]) => (
+          <ImagesView key={numberOf(value)} name={nameOf(key)} images={value} holders={holders} />
+        ))}
+      </ul>
+      <ToolRuns tools={recorded.tools} />
+    </>
+  );
+}
+
+function ToolRuns({ tools }: Pick<Recorded, "tools">) {
+  if (tools.length === 0) return null;
+  return (
+    <table aria-label="Runs of tools">
+      <caption>Runs of tools</caption>
+      <tbody>
+        {tools.map(({ key, name, chatId, outcome, ms }) => (
+          <tr key={key}>
+            <td>{name}</td>
+            <td>{outcome ?? "running"}</td>
+            <td>{ms !== undefined && milliseconds(ms)}</td>
+            <td>{chatId}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+const numbers = new WeakMap<object, number>();
+let count = 0;
+
+/** Returns the number of a store, the same at each call. */
+function numberOf(store: object): number {
+  if (!numbers.has(store)) numbers.set(store, ++count);
+  return numbers.get(store) ?? 0;
+}
+
+/** A store without an id belongs to its component, whose object is the key. */
+function nameOf(key: unknown): string {
+  return typeof key === "string" ? key : "(no id)";
+}
+
+interface StoreViewProps {
+  readonly name: string;
+  readonly holders: number;
+}
+
+function ChatView({ name, chat, holders }: StoreViewProps & { readonly chat: ChatStore }) {
+  const { status, messages, queued, pendingActions, unsaved, isRestoring } = useSyncExternalStore(
+    chat.subscribe,
+    chat.getSnapshot,
+  );
+  const last = messages.at(-1)?.outcome;
+  const facts = [
+    counted(messages.length, "message"),
+    `${queued.length} queued`,
+    pendingActions.length > 0 && `${pendingActions.length} waiting for the user`,
+    unsaved > 0 && `${unsaved} unsaved`,
+    isRestoring && "restoring",
+    last && `last answer ${last}`,
+    counted(holders, "component"),
+  ];
+  const tools = messages.flatMap(({ toolCalls = [] }) => toolCalls);
+  return (
+    <li className="body">
+      <strong>chat {name}</strong> <span className="outcome">{status}</span>
+      <p>{facts.filter(Boolean).join(", ")}</p>
+      {tools.length > 0 && (
+        <ul aria-label="Tools">
+          {tools.map(({ id, name: tool, state }) => (
+            <li key={id}>
+              tool {tool}: {state}
+            </li>
+          ))}
+        </ul>
+      )}
+    </li>
+  );
+}
+
+function ImagesView({
+  name,
+  images: store,
+  holders,
+}: StoreViewProps & { readonly images: ImageStore<string> }) {
+  const { status, data, failures, outcome } = useSyncExternalStore(store.subscribe, store.getSnapshot);
+  return (
+    <li className="body">
+      <strong>images {name}</strong> <span className="outcome">{outcome ?? status}</span>
+      <p>
+        {counted(data?.images.length ?? 0, "image")}, {failures} failed, {counted(holders, "component")}
+      </p>
+    </li>
+  );
+}

@@ -1,0 +1,347 @@
+import {
+  type Client,
+  completeChat,
+  createChatStore,
+  createClient,
+  defineTool,
+  generateImages,
+  streamChat,
+} from "@sluice/core";
+import { devtoolsFetch, SluiceDevtools } from "@sluice/devtools";
+import { createEmulator, type Emulator, type EmulatorOptions } from "@sluice/emulator";
+import type { Prices } from "@sluice/prices";
+import { GatewayProvider, useChatStream } from "@sluice/react";
+import { act, cleanup, fireEvent, render, waitFor, within } from "@testing-library/react";
+import * as v from "valibot";
+import { afterEach, describe, expect, test } from "vitest";
+import { stoppedClock } from "../../../packages/core/test/support/gateway.js";
+import { createTestClock } from "../../../tests/support/test-clock.ts";
+
+afterEach(cleanup);
+
+const question = {
+  model: "delta-5.3",
+  messages: [{ role: "user", content: "Why is the sky blue?" }],
+} as const;
+const picture = { model: "gamma-image-5-0-260128", prompt: "A reef" } as const;
+
+/** Opens the panel over a client of an emulator, whose journal says what is billed. */
+async function open({ prices, ...options }: EmulatorOptions & { readonly prices?: Prices } = {}) {
+  const emulator = createEmulator({ speed: Number.POSITIVE_INFINITY, ...options });
+  const clock = stoppedClock();
+  const fetch = devtoolsFetch(emulator.fetch);
+  const client = createClient({
+    ...emulator.clientOptions,
+    fetch,
+    clock,
+    random: () => 0,
+    includeUsage: true,
+  });
+  render(<SluiceDevtools client={client} prices={prices} defaultOpen />);
+  const panel = await panelOf();
+  return { emulator, clock, client, ...panel };
+}
+
+async function panelOf() {
+  const shadow = await waitFor(() => {
+    const root = document.querySelector("sluice-devtools")?.shadowRoot;
+    if (!root?.querySelector("section")) throw new Error("the panel is not there yet");
+    return root;
+  });
+  const view = within(shadow as unknown as HTMLElement);
+  return {
+    shadow,
+    view,
+    show: (name: string) => fireEvent.click(view.getByRole("tab", { name })),
+    press: (name: string) => fireEvent.click(view.getByRole("button", { name })),
+    text: () => shadow.querySelector("section")?.textContent ?? "",
+  };
+}
+
+const ask = async (client: Client): Promise<unknown> =>
+  streamChat(client, question)
+    .result()
+    .catch(() => {});
+const paint = async (client: Client): Promise<unknown> => generateImages(client, picture).catch(() => {});
+const calls = { "a chat": ask, "an image": paint };
+
+/** Number of requests that a gateway would bill. */
+const billedBy = ({ requests }: Emulator) =>
+  requests.filter(({ method, status }) => method === "POST" && status === 200).length;
+
+/** Names and values of the first list of facts. */
+function factsIn(shadow: ShadowRoot): Record<string, string> {
+  const list = shadow.querySelector("dl");
+  const textsOf = (name: string) =>
+    [...(list?.querySelectorAll(name) ?? [])].map((it) => it.textContent ?? "");
+  const values = textsOf("dd");
+  return Object.fromEntries(textsOf("dt").map((name, at) => [name, values[at] ?? ""]));
+}
+
+describe("a fault on a call shows what the user saw, if it was repeated, and what the gateway billed", () => {
+  const repeatedWell = { Outcome: "complete", "User sees": "the answer", "App knows": "billed" };
+  test.each([
+    ["Cut", "a chat", { Outcome: "truncated", Repeated: "no", "App knows": "may be billed" }, 1],
+    ["Stall", "a chat", { Outcome: "unknown", Repeated: "no", "App knows": "may be billed" }, 1],
+    ["429", "a chat", { ...repeatedWell, Repeated: "once" }, 1],
+    ["500", "a chat", { ...repeatedWell, Repeated: "once" }, 1],
+    ["Lost response", "a chat", { ...repeatedWell, Repeated: "once" }, 2],
+    ["Offline", "a chat", { Outcome: "unknown", Repeated: "2 times", "App knows": "may be billed" }, 0],
+    ["429", "an image", { Outcome: "success", Repeated: "once", "App knows": "billed" }, 1],
+    ["500", "an image", { Outcome: "unknown", Repeated: "no", "App knows": "may be billed" }, 0],
+    ["Lost response", "an image", { Outcome: "unknown", Repeated: "no", "App knows": "may be billed" }, 1],
+  ] as const)("%s on %s", async (fault, call, expected, billed) => {
+    const { emulator, clock, client, shadow, show, press } = await open();
+    show("Faults");
+    press(fault);
+    await act(() => clock.advanceUntil(calls[call](client), 1000));
+    await waitFor(() => expect(factsIn(shadow)).toMatchObject(expected));
+    expect(billedBy(emulator)).toBe(billed);
+    const bill = billed === 0 ? "nothing billed" : `${billed} billed`;
+    expect(factsIn(shadow)["Bill"]).toMatch(new RegExp(`: ${bill}$`));
+  });
+});
+
+test.each([
+  ["answers with 500", { script: { answers: [{ scenes: ["500"] }] } }],
+  ["breaks the connection", { faults: () => "refuse" as const }],
+])("A request to a server that %s may be billed", async (_, options) => {
+  const { client, clock, view, shadow } = await open(options);
+  await act(() => clock.advanceUntil(paint(client), 1000));
+  await waitFor(() => expect(shadow.querySelector(".row")?.textContent).toContain("unknown"));
+  fireEvent.click(view.getByRole("button", { name: /gamma-image/ }));
+  const bill = "1 request left the page: 1 may be billed";
+  expect(factsIn(shadow)).toMatchObject({ "App knows": "may be billed", Bill: bill });
+});
+
+test("A key that the proxy bills once is counted once", async () => {
+  const emulator = createEmulator({ speed: Number.POSITIVE_INFINITY });
+  const offering = async (request: Request) => {
+    const answer = await emulator.fetch(request);
+    answer.headers.set("x-sluice-offers", "chat-once, once");
+    return answer;
+  };
+  const client = createClient({
+    baseURL: "https://gateway.test",
+    fetch: devtoolsFetch(offering),
+    random: () => 0,
+  });
+  render(<SluiceDevtools client={client} defaultOpen />);
+  const { shadow, show, press } = await panelOf();
+  show("Faults");
+  press("Lost response");
+  await act(() => ask(client));
+  const bill = "2 requests left the page under one key, which the proxy bills once: 1 billed";
+  await waitFor(() => expect(factsIn(shadow)).toMatchObject({ Outcome: "complete", Bill: bill }));
+});
+
+test.each([1, 7, 1000])("Answers pass unchanged, in pieces of %i bytes", async (size) => {
+  const sent = ": hello\r\n\r\ndata: a\ndata: “b”\n\n\n\ndata: c\r\n\r\ndata: [DONE]";
+  const bytes = new TextEncoder().encode(sent);
+  const pieces = Array.from({ length: Math.ceil(bytes.length / size) }, (_, at) =>
+    bytes.slice(at * size, (at + 1) * size),
+  );
+  const stream = new ReadableStream({
+    pull(controller) {
+      const piece = pieces.shift();
+      if (piece) controller.enqueue(piece);
+      else controller.close();
+    },
+  });
+  const headers = { "content-type": "text/event-stream", "x-request-id": "r1" };
+  const fetch = devtoolsFetch(async () => new Response(stream, { status: 201, headers }));
+  const answer = await fetch?.(new Request("https://gateway.test/v1/chat/completions"));
+  expect([answer?.status, answer?.headers.get("x-request-id")]).toEqual([201, "r1"]);
+  expect(await answer?.text()).toBe(sent);
+});
+
+test("An armed fault hits one request, and with “Every time” each one until it is switched off", async () => {
+  const { clock, client, emulator, view, show, press } = await open();
+  const attempt = () => act(() => clock.advanceUntil(paint(client), 1000));
+  const isArmed = () => view.getByRole("button", { name: "500" }).getAttribute("aria-pressed");
+  show("Faults");
+  press("500");
+  expect(isArmed()).toBe("true");
+  await attempt();
+  await waitFor(() => expect(isArmed()).toBe("false"));
+  fireEvent.click(view.getByRole("checkbox", { name: "Every time" }));
+  press("500");
+  await attempt();
+  await attempt();
+  expect(isArmed()).toBe("true");
+  expect(emulator.requests).toEqual([]);
+  press("500");
+  await attempt();
+  expect(emulator.requests).toHaveLength(1);
+});
+
+test("Offline breaks the answer that is under way", async () => {
+  const { client, show, press, shadow, clock } = await open({ chat: () => "a ".repeat(500) });
+  const stream = streamChat(client, question);
+  await stream[Symbol.asyncIterator]().next();
+  show("Faults");
+  press("Offline");
+  await act(() =>
+    clock.advanceUntil(
+      stream.result().catch(() => {}),
+      1000,
+    ),
+  );
+  show("Calls");
+  await waitFor(() => expect(shadow.querySelector(".row")?.textContent).toContain("truncated"));
+});
+
+test("A call shows its attempts, its frames and its usage, and texts on a click alone", async () => {
+  const { client, view, press, text, show, shadow } = await open({ chat: () => "It scatters." });
+  await act(() => ask(client));
+  await waitFor(() => expect(shadow.querySelector(".row")?.textContent).toContain("complete"));
+  fireEvent.click(view.getByRole("button", { name: /delta-5.3/ }));
+  expect(view.getByRole("list", { name: "Attempts" }).textContent).toContain("Attempt 1: 200");
+  expect(view.getByRole("table", { name: "Frames" }).querySelectorAll("tr").length).toBeGreaterThan(3);
+  expect(text()).not.toMatch(/sky|scatte/);
+  press("Show content");
+  expect(text()).toMatch(/sky.*scatte/);
+  show("Usage");
+  expect(view.getByRole("table", { name: "Usage" }).textContent).toContain("delta-5.3");
+});
+
+describe("the cost of calls", () => {
+  const prices: Prices = {
+    currency: "EUR",
+    models: { "delta-5.3": { input: 1_000_000, output: 2_000_000 }, [picture.model]: { image: 0.03 } },
+  };
+  const lastRow = (shadow: ShadowRoot) => shadow.querySelector(".row")?.textContent ?? "";
+
+  test("Each call shows its cost by the app's prices, and the list shows their sum", async () => {
+    const { client, shadow, text, view } = await open({ prices });
+    await act(() => paint(client));
+    await waitFor(() => expect(lastRow(shadow)).toContain("€0.03"));
+    expect(text()).toContain("This call costs €0.03.");
+    const { usage } = await act(() => completeChat(client, question));
+    const cost = (usage?.prompt_tokens ?? 0) + 2 * (usage?.completion_tokens ?? 0);
+    expect(cost).toBeGreaterThan(0);
+    await waitFor(() => expect(lastRow(shadow)).toContain(`€${cost}.00`));
+    expect(text()).toContain(`These calls cost €${cost}.03.`);
+    fireEvent.click(view.getByRole("button", { name: /delta-5.3/ }));
+    expect(factsIn(shadow)["Cost"]).toBe(`€${cost}.00`);
+  });
+
+  test("A call whose cost nobody knows says why, and the sum says that it is not whole", async () => {
+    const { client, shadow, text, clock } = await open({
+      prices,
+      script: { answers: [{ scenes: ["500"], prompt: "A reef" }] },
+    });
+    await act(() => completeChat(client, question));
+    await act(() => clock.advanceUntil(paint(client), 1000));
+    await waitFor(() => expect(lastRow(shadow)).toContain("not reported"));
+    expect(text()).toMatch(/These calls cost €\d+\.00, and 1 call of unknown cost: not reported\./);
+    await act(() => completeChat(client, { ...question, model: "alpha-v4.1-flash" }));
+    await waitFor(() => expect(lastRow(shadow)).toContain("the model has no prices"));
+    expect(text()).toContain("and 2 calls of unknown cost");
+  });
+
+  test("A currency of the app's own is written by its name", async () => {
+    const { client, text } = await open({ prices: { ...prices, currency: "credits" } });
+    await act(() => paint(client));
+    await waitFor(() => expect(text()).toContain("This call costs 0.03 credits."));
+  });
+
+  test("Without prices a call shows its tokens alone", async () => {
+    const { client, shadow, text, view } = await open();
+    await act(() => ask(client));
+    await waitFor(() => expect(lastRow(shadow)).toContain("complete"));
+    fireEvent.click(view.getByRole("button", { name: /delta-5.3/ }));
+    expect(factsIn(shadow)).not.toHaveProperty("Cost");
+    expect(Number(factsIn(shadow)["Tokens"])).toBeGreaterThan(0);
+    expect(text()).not.toContain("cost");
+  });
+});
+
+test("A key is shown nowhere, also where the gateway repeats it", async () => {
+  const key = "sk-canary-0123456789";
+  const fetch = async () => Response.json({ error: { message: `Wrong key ${key}` } }, { status: 401 });
+  const options = { baseURL: "https://gateway.test", apiKey: key, dangerouslyAllowBrowser: true };
+  const client = createClient({ ...options, fetch: devtoolsFetch(fetch) });
+  render(<SluiceDevtools client={client} defaultOpen />);
+  const { shadow, view, press } = await panelOf();
+  await act(() => ask(client));
+  await waitFor(() => expect(shadow.querySelector(".row")?.textContent).toContain("refused"));
+  fireEvent.click(view.getByRole("button", { name: /delta-5.3/ }));
+  press("Show content");
+  expect(shadow.innerHTML).toContain("Wrong key [redacted]");
+  expect(shadow.innerHTML).not.toContain("canary");
+});
+
+test("The last 200 calls are kept, and the panel says how many are not", async () => {
+  const { client, view, text } = await open();
+  const refused = () =>
+    completeChat(client, { ...question, stop: ["a", "b", "c", "d", "e", "f"], temperature: 99 }).catch(
+      () => {},
+    );
+  await act(async () => {
+    for (let count = 0; count < 203; count++) await refused();
+  });
+  await waitFor(() => expect(view.getByRole("list", { name: "Calls" }).children).toHaveLength(200));
+  expect(text()).toContain("3 older calls are no longer kept.");
+});
+
+function Chat({ onRender }: { readonly onRender: (chat: ReturnType<typeof useChatStream>) => void }) {
+  onRender(useChatStream({ id: "reef", model: "delta-5.3" }));
+  return null;
+}
+
+test("The chats of the hooks are listed with their state, and none of their texts", async () => {
+  const emulator = createEmulator({ speed: Number.POSITIVE_INFINITY });
+  const client = createClient({ ...emulator.clientOptions, clock: createTestClock() });
+  let chat: ReturnType<typeof useChatStream> | undefined;
+  render(
+    <GatewayProvider client={client}>
+      <Chat
+        onRender={(rendered) => {
+          chat = rendered;
+        }}
+      />
+      <SluiceDevtools defaultOpen />
+    </GatewayProvider>,
+  );
+  const { view, show, text } = await panelOf();
+  await act(() => chat?.send("Why is the sky blue?"));
+  show("Chats");
+  const list = view.getByRole("list", { name: "Chats and images" });
+  await waitFor(() => expect(list.textContent).toMatch(/chat reef ready2 messages.*last answer complete/));
+  expect(text()).not.toContain("sky");
+  show("Faults");
+  expect(text()).toContain("devtoolsFetch()");
+});
+
+test("A run of a tool is listed with its outcome, and none of its arguments", async () => {
+  const call = { name: "look", arguments: { place: "canary" } };
+  const script = {
+    answers: [
+      { tool: "look", content: "Blue." },
+      { prompt: "sky", toolCalls: [call] },
+    ],
+  };
+  const { client, view, show, text } = await open({ script });
+  const parameters = v.object({ place: v.string() });
+  const look = defineTool({ name: "look", description: "Looks", parameters, execute: () => "blue" });
+  const chat = createChatStore(client, { id: "reef", model: "alpha-v4.1-flash", tools: [look] });
+  await act(() => chat.send("Which colour has the sky?"));
+  show("Chats");
+  await waitFor(() =>
+    expect(view.getByRole("table", { name: "Runs of tools" }).textContent).toMatch(/look.*done.*reef/),
+  );
+  expect(text()).not.toContain("canary");
+});
+
+test("Keys lead over the tabs, and Escape closes the panel and returns to its button", async () => {
+  const { view, shadow } = await open();
+  const first = view.getByRole("tab", { name: "Calls" });
+  first.focus();
+  fireEvent.keyDown(first, { key: "ArrowLeft" });
+  expect(shadow.activeElement?.textContent).toBe("Usage");
+  expect(view.getByRole("tab", { selected: true }).textContent).toBe("Usage");
+  fireEvent.keyDown(view.getByRole("tab", { selected: true }), { key: "Escape" });
+  expect(view.queryByRole("region")).toBeNull();
+  expect(shadow.activeElement?.textContent).toContain("Sluice Devtools");
+});

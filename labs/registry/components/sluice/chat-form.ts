@@ -1,0 +1,117 @@
+import type { ChatTarget } from "@sluice/core";
+import { type ChatModel, chatModels } from "@sluice/core/schemas";
+import { fieldLabels } from "@/components/sluice/field-labels";
+import {
+  defaultOf,
+  type FormField,
+  type FormOptions,
+  type FormValues,
+  partsOf,
+  setAt,
+  valuesIn,
+} from "@/components/sluice/form-fields";
+
+/** Abilities and settings of a chat model. */
+export interface ChatModelInfo {
+  /** Id of the model. */
+  readonly model: ChatModel;
+  /** True for a model that sees images. */
+  readonly seesImages: boolean;
+  /** Says if the model calls tools; `unlisted`: the spec does not list them, and they may be ignored. */
+  readonly tools: "yes" | "no" | "unlisted";
+  /** Says if the model thinks before it answers; `optional`: the field `thinking` decides. */
+  readonly thinking: "always" | "optional" | "never";
+  /** True for a model with a JSON mode. */
+  readonly hasJSONMode: boolean;
+  /** Most tokens of an answer. */
+  readonly maxTokens: number;
+  /**
+   * Settings of the model. Not described: `messages`, `stream` and `tools`, which the chat has itself; `user_id`,
+   * `stream_options` and `response_format`, which are no matter of the user.
+   */
+  readonly fields: readonly FormField[];
+}
+
+const NO_VALUES: FormValues = {};
+
+/**
+ * Describes a chat model, and its settings for a form. Plain data, made from the tables of the spec.
+ *
+ * @param values the form as it is filled in: it decides which fields are shown
+ * @example
+ * ```ts
+ * const { seesImages, fields } = chatModelInfo("alpha-v4.1-flash", { thinking: false });
+ * const labels = fields.filter(({ isAdvanced }) => !isAdvanced).map(({ label }) => label); // ["Thinking", "Effort"]
+ * ```
+ */
+export function chatModelInfo(
+  model: ChatModel,
+  values: FormValues = NO_VALUES,
+  options: FormOptions = {},
+): ChatModelInfo {
+  const row = chatModels[model];
+  const kinds: readonly string[] = row.thinking;
+  return {
+    model,
+    seesImages: row.imageInput,
+    tools: row.tools === "unlisted" ? "unlisted" : row.tools ? "yes" : "no",
+    thinking: kinds.length === 0 ? "never" : kinds.length === 1 ? "always" : "optional",
+    hasJSONMode: row.jsonMode,
+    maxTokens: row.maxTokens,
+    fields: fieldsOf(model, values, options),
+  };
+}
+
+/**
+ * Makes the model and its parameters of a form's values, as `useChatStream` takes them.
+ *
+ * @example
+ * ```tsx
+ * const values: FormValues = { thinking: false, temperature: 1 };
+ * const { send } = useChatStream({ id: "support", storage, ...chatTargetOf("alpha-v4.1-flash", values) });
+ * ```
+ */
+export function chatTargetOf(model: ChatModel, values: FormValues): ChatTarget {
+  const { fields } = chatModelInfo(model, values);
+  const params: Record<string, unknown> = {};
+  for (const [name, value] of valuesIn(fields, values)) {
+    if (name === "thinking") setAt(params, "thinking.type", value ? "enabled" : "disabled");
+    else if (name === "stop" && chatModels[model].stop === 1) setAt(params, name, (value as string[])[0]);
+    else setAt(params, name, value);
+  }
+  return { model, params } as ChatTarget;
+}
+
+function fieldsOf(model: ChatModel, values: FormValues, { labels = fieldLabels }: FormOptions): FormField[] {
+  const row = chatModels[model];
+  const efforts = (["low", "high", "max"] as const).filter((effort) =>
+    (row.reasoningEffort as readonly string[]).includes(effort),
+  );
+  const isOptional = row.thinking.length > 1;
+  const thinks = row.thinking.length > 0 && !(isOptional && values.thinking === false);
+  // thinking makes the model of this table that can turn it off ignore them
+  const shown = { isAdvanced: true, isShown: !(isOptional && thinks) };
+  const fields: FormField[] = [];
+  if (isOptional) fields.push({ ...partsOf(labels, "switch", "thinking"), default: true });
+  if (efforts.length > 0)
+    fields.push({
+      ...partsOf(labels, "choice", "reasoning_effort", { isShown: thinks }),
+      ...defaultOf("reasoningEffortDefault" in row ? row.reasoningEffortDefault : undefined),
+      choices: efforts.map((value) => ({ value, label: labels.choices[value] })),
+    });
+  fields.push(
+    {
+      ...partsOf(labels, "number", "max_tokens", { isAdvanced: true }),
+      min: 1,
+      max: row.maxTokens,
+      step: 1,
+    },
+    { ...partsOf(labels, "number", "temperature", shown), min: 0, max: row.temperature, step: 0.1 },
+    { ...partsOf(labels, "number", "top_p", shown), min: 0, max: 1, step: 0.05 },
+  );
+  if (row.penalties)
+    for (const name of ["frequency_penalty", "presence_penalty"] as const)
+      fields.push({ ...partsOf(labels, "number", name, shown), min: -2, max: 2, step: 0.1 });
+  fields.push({ ...partsOf(labels, "list", "stop", { isAdvanced: true }), max: row.stop });
+  return fields;
+}

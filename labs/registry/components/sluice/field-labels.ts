@@ -1,0 +1,105 @@
+/** Name of a field of a form: the last part of the gateway's own name, or the role of a file. */
+export type FieldName =
+  | "prompt"
+  | "thinking"
+  | "reasoning_effort"
+  | "max_tokens"
+  | "temperature"
+  | "top_p"
+  | "frequency_penalty"
+  | "presence_penalty"
+  | "stop"
+  | "image"
+  | "size"
+  | "sequential_image_generation"
+  | "max_images"
+  | "seed"
+  | "watermark"
+  | "add_logo"
+  | "position"
+  | "language"
+  | "opacity"
+  | "resolution"
+  | "ratio"
+  | "duration"
+  | "audio"
+  | "generate_audio"
+  | "prompt_extend"
+  | "camera_fixed"
+  | "return_last_frame"
+  | "web_search"
+  | "first_frame"
+  | "last_frame"
+  | "reference_image"
+  | "reference_video"
+  | "reference_audio"
+  | "file"
+  | "link";
+
+/** Label and hint of one field. */
+export interface FieldText {
+  /** Label of one to three words. */
+  readonly label: string;
+  /** Sentence that helps to fill it in; empty where the label says it all. */
+  readonly hint: string;
+}
+
+/** Labels of all fields and choices. A missing name is a type error. */
+export interface FieldLabels {
+  /** Label and hint of each field. */
+  readonly fields: Readonly<Record<FieldName, FieldText>>;
+  /** Labels of the choices that are no number or size. */
+  readonly choices: Readonly<Record<"low" | "high" | "max" | "adaptive", string>>;
+}
+
+const plain = (label: string, hint = ""): FieldText => ({ label, hint });
+
+/**
+ * English labels. Spread them to replace some.
+ *
+ * @example
+ * ```ts run
+ * const fields = { ...fieldLabels.fields, prompt: { label: "Beschreibung", hint: "Was soll zu sehen sein?" } };
+ * const labels = { ...fieldLabels, fields };
+ * ```
+ */
+export const fieldLabels: FieldLabels = {
+  fields: {
+    prompt: plain("Prompt", "Describe what you want to see."),
+    thinking: plain("Thinking", "The model thinks before it answers."),
+    reasoning_effort: plain("Effort", "More effort takes longer."),
+    max_tokens: plain("Longest answer", "Counted in tokens, which are parts of words."),
+    temperature: plain("Randomness", "0 gives the most likely words."),
+    top_p: plain("Word choice", "1 allows every word."),
+    frequency_penalty: plain("Avoid repeats", "Above 0, fewer words come twice."),
+    presence_penalty: plain("New topics", "Above 0, new topics come sooner."),
+    stop: plain("Stop texts", "The answer ends before one of them."),
+    image: plain("Reference images", "The new image follows them."),
+    size: plain("Size"),
+    sequential_image_generation: plain("Image set", "Several images that match."),
+    max_images: plain("Most images"),
+    seed: plain("Seed", "The same number gives a similar result."),
+    watermark: plain("Watermark"),
+    add_logo: plain("Logo", "The service puts its logo on the image."),
+    position: plain("Logo position", "A number that the service knows."),
+    language: plain("Logo language", "A number that the service knows."),
+    opacity: plain("Logo opacity", "0 is invisible."),
+    resolution: plain("Resolution"),
+    ratio: plain("Shape"),
+    duration: plain("Length"),
+    audio: plain("Sound"),
+    generate_audio: plain("Sound"),
+    prompt_extend: plain("Improve prompt", "The service adds details to your prompt."),
+    camera_fixed: plain("Still camera"),
+    return_last_frame: plain("Return last frame", "You also get the last frame as an image."),
+    web_search: plain("Web search", "The model looks things up first."),
+    first_frame: plain("First frame"),
+    last_frame: plain("Last frame"),
+    reference_image: plain("Reference images"),
+    reference_video: plain("Reference videos"),
+    reference_audio: plain("Reference sounds"),
+    file: plain("Document"),
+    link: plain("Web page"),
+  },
+  choices: { low: "Low", high: "High", max: "Max", adaptive: "Fit to input" },
+};

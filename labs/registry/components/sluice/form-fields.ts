@@ -1,0 +1,167 @@
+import type { FieldLabels, FieldName } from "@/components/sluice/field-labels";
+
+/** Parts that all kinds of fields have. */
+interface FieldParts<Kind extends string, Value> {
+  /** Kind of the field: it decides the control. */
+  readonly kind: Kind;
+  /** Key of the field's value in `FormValues`. */
+  readonly name: FieldName;
+  /** Path of the field in the request, as `Issue.path` has it. Media of a `content` list have the list's path. */
+  readonly path: string;
+  /** Label in words. */
+  readonly label: string;
+  /** Help in words; empty where the label says it all. */
+  readonly hint: string;
+  /** True for a field that few users need: show it below "Advanced". */
+  readonly isAdvanced: boolean;
+  /** False where the values so far rule the field out. Its value is left out of the request. */
+  readonly isShown: boolean;
+  /** Value that the model uses where the field is left out. Absent where the spec shows none: call it "Auto". */
+  readonly default?: Value;
+}
+
+/** A text. */
+export interface TextField extends FieldParts<"text", string> {
+  /** Most characters. Absent where the spec shows no limit. */
+  readonly maxLength?: number;
+}
+
+/** One choice of a {@link ChoiceField}. */
+export interface FieldChoice {
+  /** Value of the request. */
+  readonly value: string;
+  /** Label in words. */
+  readonly label: string;
+  /** Width in pixels, of a size. */
+  readonly width?: number;
+  /** Height in pixels, of a size. */
+  readonly height?: number;
+  /** Width to height in small numbers, of a size or ratio: `"16:9"`. Choices can be grouped by it. */
+  readonly ratio?: string;
+  /** Name of the amount of pixels, of a size: `"2K"`. Choices can be grouped by it. */
+  readonly tier?: string;
+}
+
+/** One of a few values. */
+export interface ChoiceField extends FieldParts<"choice", string> {
+  /** The choices, in the order of the spec. Leaving the field out is one more: "Auto". */
+  readonly choices: readonly FieldChoice[];
+}
+
+/** A number. */
+export interface NumberField extends FieldParts<"number", number> {
+  /** Smallest number. Absent where the spec shows none. */
+  readonly min?: number;
+  /** Largest number. Absent where the spec shows none. */
+  readonly max?: number;
+  /** Distance between two numbers of a slider; 1 stands for whole numbers. */
+  readonly step: number;
+  /** Number that lets the model choose: -1. It is not between `min` and `max`. Absent where there is none. */
+  readonly auto?: number;
+  /** Unit of the number: `"s"`. */
+  readonly unit?: string;
+}
+
+/** A choice of on and off. Without a `default`, leaving it out is a third state: the model's own. */
+export interface SwitchField extends FieldParts<"switch", boolean> {}
+
+/** A few texts. */
+export interface ListField extends FieldParts<"list", readonly string[]> {
+  /** Most texts. */
+  readonly max: number;
+}
+
+/** Source of a file: a data URI of a file, an http(s) URL, or the `asset://` URI of a registered asset. */
+export type MediaSource = "file" | "url" | "asset";
+
+/** Files of one role, as URLs. */
+export interface MediaField extends FieldParts<"media", readonly string[]> {
+  /** Kind of the files. */
+  readonly media: "image" | "video" | "audio" | "file" | "link";
+  /** Sources that the model accepts. */
+  readonly sources: readonly MediaSource[];
+  /** Types for `accept` of a file input; empty where the model takes no files. */
+  readonly accept: string;
+  /** Most files. Absent where the spec shows no limit. */
+  readonly max?: number;
+}
+
+/** Description of one field of a form. */
+export type FormField = TextField | ChoiceField | NumberField | SwitchField | ListField | MediaField;
+
+/** Value of a field; undefined leaves it to the model. */
+export type FormValue = string | number | boolean | readonly string[] | undefined;
+
+/**
+ * Values of a form, by the names of the fields. Keep the values when the model changes: what the new model does not
+ * have is left out of the request.
+ */
+export type FormValues = Readonly<Partial<Record<FieldName, FormValue>>>;
+
+/** Options of the forms. */
+export interface FormOptions {
+  /** Labels of the fields, in any language. @default fieldLabels */
+  readonly labels?: FieldLabels | undefined;
+}
+
+/** Place of a field: path in the request, and the flags that are not the usual ones. */
+interface Place {
+  readonly path?: string;
+  readonly isAdvanced?: boolean;
+  readonly isShown?: boolean;
+}
+
+/** Makes the parts that all kinds of fields have. */
+export function partsOf<Kind extends FormField["kind"]>(
+  labels: FieldLabels,
+  kind: Kind,
+  name: FieldName,
+  { path = name, isAdvanced = false, isShown = true }: Place = {},
+) {
+  return { kind, name, path, ...labels.fields[name], isAdvanced, isShown } as const;
+}
+
+/** Returns `{ default: value }`, or nothing for undefined. */
+export function defaultOf<Value>(value: Value | undefined): { readonly default?: Value } {
+  return value === undefined ? {} : { default: value };
+}
+
+/** Returns the values that the request has: of shown fields, filled in, and of choices that the model has. */
+export function valuesIn(
+  fields: readonly FormField[],
+  values: FormValues,
+): ReadonlyMap<FieldName, NonNullable<FormValue>> {
+  const found = new Map<FieldName, NonNullable<FormValue>>();
+  for (const field of fields) {
+    const value = values[field.name];
+    if (field.isShown && value !== undefined && isOf(field, value)) found.set(field.name, value);
+  }
+  return found;
+}
+
+function isOf(field: FormField, value: NonNullable<FormValue>): boolean {
+  switch (field.kind) {
+    case "choice":
+      return field.choices.some((choice) => choice.value === value);
+    case "number":
+      return typeof value === "number" && !Number.isNaN(value);
+    case "switch":
+      return typeof value === "boolean";
+    case "text":
+      return typeof value === "string" && value.trim() !== "";
+    default:
+      return Array.isArray(value) && value.length > 0;
+  }
+}
+
+/** Sets a value of a request at its path. */
+export function setAt(request: Record<string, unknown>, path: string, value: unknown): void {
+  const names = path.split(".");
+  const last = names.pop() as string;
+  let place = request;
+  for (const name of names) {
+    place[name] ??= {};
+    place = place[name] as Record<string, unknown>;
+  }
+  place[last] = value;
+}

@@ -1,0 +1,70 @@
+import type { Issue } from "@sluice/core";
+import type { FieldName } from "@/components/sluice/field-labels";
+import type { FormField } from "@/components/sluice/form-fields";
+import { problemWords } from "@/components/sluice/form-words";
+
+/** The first problem of each field, for its user. */
+export type Problems = ReadonlyMap<FieldName, string>;
+
+/** Fields and words for rules that are about several fields, or about none. */
+const rules: readonly (readonly [rule: RegExp, field: FieldName, text: string])[] = [
+  [/prompt-required|content-empty/, "prompt", problemWords.promptOrPicture],
+  [/prompt-empty|one-text|\.text$/, "prompt", problemWords.prompt],
+  [/last-frame-needs-first/, "first_frame", problemWords.firstFrame],
+  [/audio-needs-picture/, "reference_audio", problemWords.pictureForSound],
+  [/one-image|first-frame-count/, "first_frame", problemWords.onePicture],
+  [/last-frame-count/, "last_frame", problemWords.onePicture],
+  [/reference-video\.seconds-in-all/, "reference_video", problemWords.videoSeconds],
+  [/reference-audio\.seconds-in-all/, "reference_audio", problemWords.soundSeconds],
+  [/input-and-output-seconds/, "duration", problemWords.allSeconds],
+];
+
+/**
+ * Finds the field of each issue and says what to do.
+ *
+ * @param fields the form that made the request
+ * @param media names of the media fields, one for each item of the request's list
+ * @param textItems number of items of the list before the media
+ */
+export function problemsOf(
+  issues: readonly Issue[],
+  fields: readonly FormField[],
+  media: readonly FieldName[],
+  textItems: number,
+): Problems {
+  const problems = new Map<FieldName, string>();
+  for (const issue of issues) {
+    const [name, text] = problemOf(issue);
+    if (!problems.has(name)) problems.set(name, text);
+  }
+  return problems;
+
+  function problemOf({ path, rule }: Issue): readonly [FieldName, string] {
+    const place = /^(?:input\.media|content)\.(\d+)/.exec(path)?.[1];
+    const item = place === undefined ? undefined : media[Number(place) - textItems];
+    if (item) return [item, fileProblem(rule)];
+    const known = rules.find(([pattern]) => pattern.test(rule));
+    if (known) return [known[1], known[2]];
+    const field = fields.find((one) => one.isShown && (path === one.path || path.startsWith(`${one.path}.`)));
+    return field ? [field.name, fieldProblem(field)] : ["prompt", problemWords.notTaken];
+  }
+}
+
+/** Says what is wrong with a file. */
+export function fileProblem(rule: string): string {
+  if (/\.bytes$/.test(rule)) return problemWords.tooLarge;
+  if (/\.(side|aspect-ratio|alpha)$/.test(rule)) return problemWords.wrongSize;
+  if (/\.seconds$/.test(rule)) return problemWords.fileSeconds;
+  if (/\.(format|unreadable)$/.test(rule)) return problemWords.unusable;
+  return problemWords.publicLink;
+}
+
+function fieldProblem(field: FormField): string {
+  if (field.kind === "media") return problemWords.link;
+  if (field.kind === "text")
+    return field.maxLength ? problemWords.characters(field.maxLength) : problemWords.text;
+  if (field.kind !== "number") return problemWords.otherValue;
+  const { min, max, unit = "" } = field;
+  if (min !== undefined && max !== undefined) return problemWords.between(min, max, unit);
+  return min === undefined ? problemWords.wholeNumber : problemWords.atLeast(min);
+}

@@ -1,0 +1,88 @@
+"use client";
+
+import { SlidersHorizontal } from "lucide-react";
+import { Chip, IconButton } from "@/components/sluice/button";
+import { Field, NumberField, Slider, Switch } from "@/components/sluice/fields";
+import { type FormProps, fieldOf, isOnIn } from "@/components/sluice/form-chips";
+import type { NumberField as NumberParts } from "@/components/sluice/form-fields";
+import { formWords } from "@/components/sluice/form-words";
+import { Popover } from "@/components/sluice/popups";
+
+/** The length of a video: a slider, and "Auto" where the model can choose. */
+export function LengthSlider({ form, words = formWords }: FormProps) {
+  const field = fieldOf(form, "number", "duration");
+  if (field?.min === undefined || field.max === undefined) return null;
+  const { min, max, auto } = field;
+  const value = form.values.duration;
+  const isAuto = auto === undefined ? value === undefined && field.default === undefined : value === auto;
+  const seconds = typeof value === "number" && value !== auto ? value : (field.default ?? min);
+  const problem = form.problems.get("duration");
+  return (
+    <div className="flex grow basis-64 items-end gap-3">
+      <div className="grow">
+        <Slider
+          label={field.label}
+          value={seconds}
+          min={min}
+          max={max}
+          format={(shown) => (isAuto ? words.auto : words.seconds(shown))}
+          onChange={(chosen) => form.set("duration", chosen)}
+        />
+        {problem && <p className="text-xs text-destructive">{problem}</p>}
+      </div>
+      {(auto !== undefined || field.default === undefined) && (
+        <Chip aria-label={words.autoLength} isPressed={isAuto} onClick={() => form.set("duration", auto)}>
+          {words.auto}
+        </Chip>
+      )}
+    </div>
+  );
+}
+
+/** A button with the settings that few people need. */
+export function MoreSettings({ form, words = formWords }: FormProps) {
+  const fields = form.fields.filter(({ isAdvanced }) => isAdvanced);
+  if (fields.length === 0) return null;
+  return (
+    <Popover
+      title={words.more}
+      trigger={
+        <IconButton label={words.more}>
+          <SlidersHorizontal aria-hidden />
+        </IconButton>
+      }
+    >
+      {fields.map((field) =>
+        field.kind === "switch" ? (
+          <Switch
+            key={field.name}
+            label={field.label}
+            checked={isOnIn(form, field)}
+            onChange={(isOn) => form.set(field.name, isOn)}
+          />
+        ) : (
+          field.kind === "number" && (
+            <NumberSetting key={field.name} field={field} form={form} words={words} />
+          )
+        ),
+      )}
+    </Popover>
+  );
+}
+
+function NumberSetting({ field, form, words }: Required<FormProps> & { readonly field: NumberParts }) {
+  const value = form.values[field.name];
+  const problem = form.problems.get(field.name);
+  return (
+    <Field label={field.label} hint={field.hint} issues={problem ? [problem] : []}>
+      <NumberField
+        value={typeof value === "number" ? value : undefined}
+        placeholder={field.name === "seed" ? words.random : words.auto}
+        step={field.step}
+        {...(field.min !== undefined && { min: field.min })}
+        {...(field.max !== undefined && { max: field.max })}
+        onChange={(number) => form.set(field.name, number)}
+      />
+    </Field>
+  );
+}

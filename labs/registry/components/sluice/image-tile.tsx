@@ -1,0 +1,135 @@
+"use client";
+
+import { CircleAlert, Download, Ellipsis, Maximize2, Trash2 } from "lucide-react";
+import type { ReactNode } from "react";
+import { Button, IconButton } from "@/components/sluice/button";
+import { sidesOf } from "@/components/sluice/format";
+import { LinkedImage, MediaFrame } from "@/components/sluice/media-frame";
+import { type MediaLink, useMediaLink } from "@/components/sluice/media-link";
+import { imageWords } from "@/components/sluice/media-words";
+import { Menu, type MenuItem } from "@/components/sluice/popups";
+import { cn } from "@/lib/utils";
+
+interface ImageTileProps {
+  /** An image of `useImages`, or why there is none. */
+  readonly image: {
+    readonly url?: string | undefined;
+    readonly error?: { readonly message: string } | undefined;
+  };
+  readonly prompt: string;
+  /** Its size, or the one that was asked for: `2048x1536`. */
+  readonly size: string | undefined;
+  /** Shows it in the whole window. */
+  readonly onOpen: () => void;
+  /** Saves it: `downloadMedia`. Its link is told where the file is gone. */
+  readonly onDownload: (link: MediaLink) => void;
+  readonly onRemove: () => void;
+  /** What can be done with it. */
+  readonly actions: readonly (MenuItem | "line")[];
+  /** Buttons for what is left to do once the file is not to be had any more. */
+  readonly children?: ReactNode;
+  readonly words?: Partial<typeof imageWords>;
+}
+
+/** One image on the wall, with its actions. */
+export function ImageTile(props: ImageTileProps) {
+  const { image, prompt, size, onOpen, onDownload, onRemove, actions, children } = props;
+  const words = { ...imageWords, ...props.words };
+  const link = useMediaLink(image.url ?? "");
+  const [width, height] = sidesOf(size);
+  const shape = { aspectRatio: `${width} / ${height}` };
+  const remove = (
+    <Button look="quiet" onClick={onRemove}>
+      <Trash2 aria-hidden />
+      {words.remove}
+    </Button>
+  );
+  if (image.error)
+    return (
+      <div
+        className="flex flex-col items-center justify-center gap-2 rounded-xl border bg-secondary/50 p-4 text-center text-sm"
+        style={shape}
+      >
+        <CircleAlert className="size-5 text-muted-foreground" aria-hidden />
+        <p>
+          <strong className="block font-medium">{words.failed}</strong>
+          <span className="text-muted-foreground">{image.error.message}</span>
+        </p>
+        {remove}
+      </div>
+    );
+  const isCovered = link.phase !== "loading" && link.phase !== "shown";
+  const openItem = { label: words.openItem, icon: <Maximize2 aria-hidden />, onSelect: onOpen };
+  return (
+    <div className="group relative overflow-hidden rounded-xl bg-secondary" style={shape}>
+      <MediaFrame
+        link={link}
+        kind="image"
+        caption={prompt}
+        onDownload={() => onDownload(link)}
+        element={
+          <button
+            type="button"
+            aria-label={words.open(prompt)}
+            onClick={onOpen}
+            className="block size-full cursor-pointer -outline-offset-2"
+          >
+            <LinkedImage
+              link={link}
+              src={image.url}
+              alt={prompt}
+              width={width}
+              height={height}
+              loading="lazy"
+              className="size-full"
+            />
+          </button>
+        }
+      >
+        {children}
+        {remove}
+      </MediaFrame>
+      {link.isUsable && (
+        <Overlay isOverImage={!isCovered}>
+          <p dir="auto" className="line-clamp-2 min-w-0 grow text-sm">
+            {!isCovered && prompt}
+          </p>
+          <span className="pointer-events-auto flex gap-1 text-foreground">
+            <IconButton look="secondary" label={words.download} onClick={() => onDownload(link)}>
+              <Download aria-hidden />
+            </IconButton>
+            <Menu
+              align="end"
+              trigger={
+                <IconButton look="secondary" label={words.actions}>
+                  <Ellipsis aria-hidden />
+                </IconButton>
+              }
+              items={isCovered ? [openItem, ...actions] : actions}
+            />
+          </span>
+        </Overlay>
+      )}
+    </div>
+  );
+}
+
+interface OverlayProps {
+  /** False where there is no image to see: then the buttons are always there. */
+  readonly isOverImage: boolean;
+  readonly children: ReactNode;
+}
+
+function Overlay({ isOverImage, children }: OverlayProps) {
+  return (
+    <div
+      className={cn(
+        "pointer-events-none absolute inset-x-0 bottom-0 flex items-end gap-2 p-3 pt-10",
+        isOverImage &&
+          "bg-linear-to-t from-black/80 to-transparent text-white opacity-0 transition-opacity group-focus-within:opacity-100 group-hover:opacity-100 group-has-data-popup-open:opacity-100 pointer-coarse:opacity-100",
+      )}
+    >
+      {children}
+    </div>
+  );
+}

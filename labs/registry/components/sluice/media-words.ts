@@ -1,0 +1,94 @@
+import type { DownloadResult, ShareResult } from "@/components/sluice/download";
+
+/*
+ * The words of the components for images and videos. Each component has a prop `words` for its part; an app in another
+ * language changes them here.
+ */
+
+/** Words of a place for an image or a film whose file can't be shown. */
+export const frameWords = {
+  unloadable: "Could not load",
+  unshowable: { image: "Can't show here", video: "Can't play here", preview: "Can't show here" },
+  gone: { image: "No longer available", video: "No longer available", preview: "No preview" },
+  download: "Download",
+  retry: "Try again",
+};
+
+/** Words about a download that saved nothing; absent of one that did. */
+export const downloadWords: { readonly [Result in DownloadResult]?: string } = {
+  failed: "Not downloaded. Try again.",
+  expired: "No longer available",
+};
+
+/** Name of the verb that hands a file to another app: it makes no link. */
+export const SHARE = "Share as a file";
+
+/** Words about a file that was to be shared; absent where an app has it, or the user chose none. */
+export const shareWords: { readonly [Result in DownloadResult | ShareResult]?: string } = {
+  saved: "Saved as a file. Send it with any app.",
+  opened: "It is open in a new tab. Share it from there.",
+  failed: "Not shared. Try again.",
+  expired: "No longer available",
+};
+
+/** Words of the images on a wall. */
+export const imageWords = {
+  open: (prompt: string) => `Open ${prompt}`,
+  openItem: "Open",
+  failed: "This image failed",
+  generating: "Generating",
+  pending: (time: string) => `Generating · ${time}`,
+  stop: "Stop",
+  download: "Download",
+  actions: "Actions",
+  remove: "Delete",
+};
+
+/** Progress of a video: what is known of the time that is left. */
+export type VideoProgress =
+  | { readonly phase: "starting" | "making" | "late"; readonly elapsed: string }
+  | { readonly phase: "left"; readonly left: string }
+  | { readonly phase: "almost" | "finishing" };
+
+/** Says how far a video is. */
+export function progressWords(progress: VideoProgress): string {
+  switch (progress.phase) {
+    case "starting":
+      return `Starting · ${progress.elapsed}`;
+    case "making":
+      return `Making your video · ${progress.elapsed}`;
+    case "late":
+      return `Still working · ${progress.elapsed}`;
+    case "left":
+      return `About ${progress.left} left`;
+    case "almost":
+      return "Almost done";
+    case "finishing":
+      return "Finishing…";
+  }
+}
+
+/** Words of the card of a video. */
+export const videoWords = {
+  states: { running: "Making your video", done: "Done", failed: "Failed", unknown: "Unknown" },
+  progress: progressWords,
+  label: "Progress",
+  offline: (isCreated: boolean) => (isCreated ? "Offline. It goes on later." : "Offline"),
+  failed: "The video failed",
+  failedHint: "Change the prompt, then try again.",
+  edit: "Edit and retry",
+  lost: "No answer came back",
+  lostHint: "You may have been charged. A retry may cost twice.",
+  retryLost: "Retry anyway",
+  check: "Check again",
+  link: (left: string) => `Saved link · ${left}`,
+  play: (label: string) => `Play ${label}`,
+  download: "Download",
+  share: SHARE,
+  lastFrame: "Last frame",
+  reuse: "Reuse settings",
+  remove: "Delete",
+  removeTitle: "Delete this video?",
+  removeRunning: "It is still being made. You may still pay for it.",
+  keep: "Keep",
+};

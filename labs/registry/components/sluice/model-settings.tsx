@@ -1,0 +1,154 @@
+"use client";
+
+import type { ChatModel } from "@sluice/core/schemas";
+import { ChevronRight } from "lucide-react";
+import { chatModelInfo } from "@/components/sluice/chat-form";
+import { Field, NumberField, Slider, Switch, TextArea, TextInput } from "@/components/sluice/fields";
+import type { FormField, FormValue, FormValues } from "@/components/sluice/form-fields";
+import { settingsWords } from "@/components/sluice/form-words";
+import { Select } from "@/components/sluice/select";
+
+/** Settings of a chat. They may stay when the model changes: each is used where the model has it. */
+interface Settings {
+  /** Values of the form of the model, for `chatTargetOf`: thinking, effort, temperature, … */
+  readonly values: FormValues;
+  /** Says if tools are offered. */
+  readonly offersTools: boolean;
+  /** Says if the answer is a JSON object. */
+  readonly wantsJSON: boolean;
+  /** System prompt. */
+  readonly instructions: string;
+}
+
+interface ModelSettingsProps {
+  /** Model whose settings are shown. */
+  readonly model: ChatModel;
+  readonly settings: Settings;
+  readonly onChange: (changes: Partial<Settings>) => void;
+  readonly words?: Partial<typeof settingsWords>;
+}
+
+/** The settings that the model has, made from its table. */
+export function ModelSettings({ model, settings, onChange, ...props }: ModelSettingsProps) {
+  const words = { ...settingsWords, ...props.words };
+  const { values, offersTools, wantsJSON, instructions } = settings;
+  const { fields, tools, hasJSONMode } = chatModelInfo(model, values);
+  const shown = fields.filter(({ isShown }) => isShown);
+  const controls = (isAdvanced: boolean) =>
+    shown
+      .filter((field) => field.isAdvanced === isAdvanced)
+      .map((field) => (
+        <Control
+          key={field.name}
+          field={field}
+          value={values[field.name]}
+          words={words}
+          onChange={(value) => onChange({ values: { ...values, [field.name]: value } as FormValues })}
+        />
+      ));
+  return (
+    <>
+      <Switch
+        label={words.tools}
+        checked={offersTools && tools !== "no"}
+        disabled={tools === "no"}
+        onChange={(isOn) => onChange({ offersTools: isOn })}
+      />
+      {tools === "unlisted" && offersTools && (
+        <p className="-mt-3 text-xs text-muted-foreground">{words.toolsUnlisted}</p>
+      )}
+      {controls(false)}
+      {hasJSONMode && (
+        <Switch
+          label={words.wantsJSON}
+          checked={wantsJSON}
+          onChange={(isOn) => onChange({ wantsJSON: isOn })}
+        />
+      )}
+      <details className="group flex flex-col gap-4">
+        <summary className="flex min-h-8 pointer-coarse:min-h-11 list-none items-center gap-1 rounded-lg text-sm text-muted-foreground hover:text-foreground">
+          <ChevronRight aria-hidden className="size-4 transition-transform group-open:rotate-90" />
+          {words.advanced}
+        </summary>
+        <div className="flex flex-col gap-4 pt-2">
+          {controls(true)}
+          <Field label={words.instructions} hint={words.instructionsHint}>
+            <TextArea
+              value={instructions}
+              placeholder={words.instructionsExample}
+              onChange={({ target }) => onChange({ instructions: target.value })}
+            />
+          </Field>
+        </div>
+      </details>
+    </>
+  );
+}
+
+interface ControlProps {
+  readonly field: FormField;
+  readonly value: FormValue;
+  readonly onChange: (value: FormValue) => void;
+  readonly words: typeof settingsWords;
+}
+
+function Control({ field, value, onChange, words }: ControlProps) {
+  const { label, hint } = field;
+  switch (field.kind) {
+    case "switch":
+      return <Switch label={label} checked={Boolean(value ?? field.default)} onChange={onChange} />;
+    case "choice":
+      return (
+        <Field label={label}>
+          <Select
+            value={typeof value === "string" ? value : ""}
+            options={[{ value: "", label: words.auto }, ...field.choices]}
+            onChange={(chosen) => onChange(chosen || undefined)}
+          />
+        </Field>
+      );
+    case "number":
+      if (field.step === 1)
+        return (
+          <Field label={label} hint={hint}>
+            <NumberField
+              value={typeof value === "number" ? value : undefined}
+              placeholder={words.auto}
+              onChange={onChange}
+              {...(field.min !== undefined && { min: field.min })}
+              {...(field.max !== undefined && { max: field.max })}
+            />
+          </Field>
+        );
+      return (
+        <Slider
+          label={label}
+          value={typeof value === "number" ? value : 1}
+          min={field.min ?? 0}
+          max={field.max ?? 2}
+          step={field.step}
+          format={(number) => (value === undefined ? words.auto : number.toFixed(2))}
+          onChange={onChange}
+        />
+      );
+    case "list":
+      return (
+        <Field label={label} hint={hint}>
+          <TextInput
+            value={Array.isArray(value) ? value.join(", ") : ""}
+            placeholder={words.none}
+            onChange={({ target }: { target: HTMLInputElement }) =>
+              onChange(textsIn(target.value, field.max))
+            }
+          />
+        </Field>
+      );
+    default:
+      return null;
+  }
+}
+
+function textsIn(text: string, most: number): readonly string[] | undefined {
+  if (text.trim() === "") return undefined;
+  return text.split(/,\s?/).slice(0, most);
+}

@@ -1,0 +1,100 @@
+import { type VideoModel, videoModels } from "@sluice/core/schemas";
+import type { FieldLabels, FieldName } from "@/components/sluice/field-labels";
+import {
+  type FormField,
+  type FormValue,
+  type FormValues,
+  type MediaField,
+  partsOf,
+} from "@/components/sluice/form-fields";
+
+/** Starting point of a video: a text alone, frames of the video, or things that it takes something from. */
+export type VideoMode = "text" | "frames" | "references";
+
+type MediaRole = keyof (typeof videoModels)["beta3.0-video"]["kinds"];
+
+// gamma models take some of them
+const { kinds } = videoModels["beta3.0-video"];
+const frames: readonly FieldName[] = videoModels["beta3.0-video"].frames;
+const all = Object.keys(kinds) as MediaRole[];
+
+/** True for a model that takes `input` and `parameters` instead of `content`. */
+export function isBeta(model: VideoModel): model is "beta3.0-video" | "beta3.0-video-prime" {
+  return videoModels[model].family === "beta";
+}
+
+/** Returns the starting point that the values give. Media that the model does not take do not count. */
+export function modeOf(model: VideoModel, values: FormValues): VideoMode {
+  const given = rolesOf(model).filter((role) => isGiven(values[role]));
+  if (given.some((role) => frames.includes(role))) return "frames";
+  return given.length > 0 ? "references" : "text";
+}
+
+/** Describes the media that a model takes. */
+export function mediaFieldsOf(model: VideoModel, values: FormValues, labels: FieldLabels): MediaField[] {
+  const mode = modeOf(model, values);
+  return rolesOf(model).map((role) => ({
+    ...partsOf(labels, "media", role, {
+      path: isBeta(model) ? "input.media" : "content",
+      isShown: !isBeta(model) || isAllowed(role, mode, values),
+    }),
+    media: kinds[role],
+    ...sourcesOf(model, role),
+    ...mostOf(model, role),
+  }));
+}
+
+/** Makes the media items of a request, in the order of the fields. */
+export function mediaItemsOf(
+  model: VideoModel,
+  fields: readonly FormField[],
+  given: ReadonlyMap<FieldName, NonNullable<FormValue>>,
+): readonly object[] {
+  return fields.flatMap(({ kind, name }) => {
+    const urls = kind === "media" ? ((given.get(name) ?? []) as readonly string[]) : [];
+    return urls.map((url) => (isBeta(model) ? { type: name, url } : contentOf(name, url)));
+  });
+}
+
+/** Only images have a role: the spec shows none for other items. */
+function contentOf(role: FieldName, url: string): object {
+  if (role === "reference_video") return { type: "video_url", video_url: { url } };
+  if (role === "reference_audio") return { type: "audio_url", audio_url: { url } };
+  return { type: "image_url", image_url: { url }, role };
+}
+
+function rolesOf(model: VideoModel): readonly MediaRole[] {
+  const row = videoModels[model];
+  if (row.family === "beta") return all;
+  const isNew = row.family === "2-0" || row.family === "fast";
+  return isNew ? [...row.roles, "reference_video", "reference_audio"] : row.roles;
+}
+
+/** No request of a `beta` model has frames and references, or a file and a link. */
+function isAllowed(role: MediaRole, mode: VideoMode, values: FormValues): boolean {
+  if (role === "link" && isGiven(values.file)) return false;
+  if (role === "file" && isGiven(values.link) && !isGiven(values.file)) return false;
+  return mode === "text" || frames.includes(role) === (mode === "frames");
+}
+
+function isGiven(value: FormValue): boolean {
+  return Array.isArray(value) && value.length > 0;
+}
+
+function sourcesOf(model: VideoModel, role: MediaRole): Pick<MediaField, "sources" | "accept"> {
+  const row = videoModels[model];
+  if (kinds[role] === "image" && row.family === "beta")
+    return {
+      sources: ["file", "url"],
+      accept: row.imageFormats.map((format) => `image/${format}`).join(","),
+    };
+  if (kinds[role] === "image" && (row.family === "2-0" || row.family === "fast"))
+    return { sources: ["file", "url", "asset"], accept: "image/png,image/jpeg,image/webp" };
+  return { sources: ["url"], accept: "" };
+}
+
+function mostOf(model: VideoModel, role: MediaRole): { readonly max?: number } {
+  const row = videoModels[model];
+  if (row.family === "beta") return { max: row.most[role] };
+  return frames.includes(role) ? { max: 1 } : {};
+}

@@ -1,0 +1,203 @@
+import type { ChatStatus, MessageOutcome, ToolCallState } from "@sluice/core";
+
+/*
+ * The words of the components in this folder. Each component has a prop `words` for its part; an app in another language
+ * changes them here. The words of errors come from `describeError` of `@sluice/react/app`.
+ */
+
+/** Words of what opens above the page. */
+export const popupWords = { menu: "Menu", list: "List", close: "Close" };
+
+/** Words of the buttons of a toast. */
+export const toastWords = { undo: "Undo", dismiss: "Dismiss" };
+
+/** Words around a message. */
+export const messageWords = {
+  user: "You",
+  userMessage: "Your message",
+  assistant: "Answer",
+  assistantMessage: "Assistant's answer",
+  film: "Film of the answer",
+  images: "Images",
+  openImage: (number: number) => `Open image ${number}`,
+  image: (number: number) => `Image ${number}`,
+  attachment: (number: number) => `Attachment ${number}`,
+  copy: "Copy",
+  copyMessage: "Copy message",
+  copied: "Copied",
+  edit: "Edit",
+  editMessage: "Edit your message",
+  cancel: "Cancel",
+  send: "Send",
+  showMore: "Show more",
+  showLess: "Show less",
+};
+
+/** Words of the arrows between the versions of a message. */
+export const branchWords = { previous: "Previous version", next: "Next version" };
+
+/** Words of the place to write a message. */
+export const composerWords = {
+  message: "Message",
+  placeholder: "Ask anything",
+  send: "Send",
+  queue: "Queue",
+  stop: "Stop",
+  stopKeys: "Esc",
+  queued: "Queued messages",
+  onlyImages: "Images",
+  remove: (text: string) => `Remove “${text}”`,
+  sendNow: "Send now",
+};
+
+/** Words of the images that go with a message. */
+export const attachmentWords = {
+  drop: "Drop images here",
+  add: "Add images",
+  field: "Images",
+  list: "Images to send",
+  remove: (name: string) => `Remove ${name}`,
+  dismiss: "Dismiss",
+  blind: (model: string) => `${model} can't see images.`,
+  switchTo: (model: string) => `Switch to ${model}`,
+};
+
+/** The state of a tool call. */
+export const toolStates: Readonly<Record<ToolCallState, string>> = {
+  streaming: "Writing…",
+  "needs-approval": "Needs your approval",
+  "needs-result": "Needs your answer",
+  running: "Running…",
+  done: "Done",
+  failed: "Failed",
+  denied: "Denied",
+  cancelled: "Cancelled",
+};
+
+/** Words of a tool call. */
+export const toolWords = {
+  states: toolStates,
+  arguments: "Arguments",
+  result: "Result",
+  error: "Told the model",
+  approve: "Approve",
+  deny: "Deny",
+};
+
+/** Words of the steps before an answer. */
+export const stepWords = {
+  states: toolStates,
+  thinking: "Thinking…",
+  reasoning: "Reasoning",
+  doing: (tool: string) => `${tool}…`,
+  steps: (count: number) => `${count} ${count === 1 ? "step" : "steps"}`,
+};
+
+/** Reasons why an answer is not whole; absent of one that is, and of one whose error says it. */
+export const outcomeWords: { readonly [Outcome in MessageOutcome]?: string } = {
+  length: "The answer reached its length limit.",
+  stopped: "Stopped",
+  interrupted: "Interrupted: the page was closed.",
+  unconfirmed: "The answer may be incomplete.",
+  "step-limit": "The limit of steps was reached.",
+  "content-filter": "The rest was removed by a filter.",
+  "insufficient-resource": "The model ran out of capacity.",
+};
+
+/** Words at the end of an answer. */
+export const endingWords = {
+  outcomes: outcomeWords,
+  unanswered: "No answer yet",
+  retry: "Try again",
+  retryIn: (seconds: number) => `Try again (${seconds} s)`,
+  continue: "Continue",
+  retrying: (title: string, seconds: number) => `${title}. Retrying in ${Math.max(1, seconds)} s`,
+  retryNow: "Retry now",
+  silence: (ms: number) => `No new text for ${Math.floor(ms / 1000)} s. Wait, or stop it.`,
+};
+
+/** The state of a chat, for screen readers, which are not told every word. */
+export const statusWords: Readonly<Record<ChatStatus | "complete", string>> = {
+  submitted: "Waiting for the answer…",
+  streaming: "Answering…",
+  "requires-action": "The model waits for you.",
+  error: "",
+  ready: "",
+  complete: "The answer is complete.",
+};
+
+/** Words of a whole chat. */
+export const chatWords = { messages: "Messages", regenerate: "Regenerate", status: statusWords };
+
+/** Words of the list of conversations. */
+export const conversationWords = {
+  days: {
+    pinned: "Pinned",
+    today: "Today",
+    yesterday: "Yesterday",
+    lastDays: "Last 7 days",
+    older: "Older",
+  },
+  /** What a conversation does now. */
+  states: {
+    ready: "",
+    answering: "Answering",
+    "answering-elsewhere": "Answering in another tab",
+    "requires-action": "Waits for you",
+    error: "Failed",
+  },
+  untitled: "New chat",
+  title: "Title",
+  actions: (title: string) => `Actions for ${title}`,
+  rename: "Rename",
+  pin: "Pin",
+  unpin: "Unpin",
+  remove: "Delete",
+  folder: "Folder",
+  move: "Move to a folder",
+  takeOut: (folder: string) => `Take out of ${folder}`,
+  folderActions: (folder: string) => `Actions for the folder ${folder}`,
+  renameFolder: "Rename the folder",
+  endFolder: "Remove the folder, keep its chats",
+  showFolder: "Show this folder only",
+  showAll: "Show all chats",
+};
+
+const serverFull = { title: "No room at the server", hint: "Delete old chats to make room." };
+const continuedElsewhere = { title: "Continued on another device", hint: "Its answer shows here, too." };
+
+/** Words about other devices, and about what the server has. */
+export const deviceWords = {
+  elsewhere: "Answering in another tab or device",
+  stop: "Stop",
+  origins: { "another-device": "From another device", server: "From the server" },
+  syncing: "Not sent yet",
+  unsaved: (count: number) => `${count} ${count === 1 ? "message is" : "messages are"} not saved.`,
+  unsavedHint: "Keep this page open: it tries again by itself.",
+  /** Errors of chats on several devices, by the code or the name of the error. */
+  errors: {
+    conversation_full: serverFull,
+    space_exceeded: serverFull,
+    record_too_large: { title: "Too large to share", hint: "It stays on this device." },
+    lease_lost: continuedElsewhere,
+    ElsewhereError: continuedElsewhere,
+  },
+};
+
+/** Words of costs and budgets. */
+export const costWords = {
+  title: "Cost",
+  cost: (title: string, amount: string) => `${title} ${amount}`,
+  orMore: (title: string, amount: string) => `${title} ${amount} or more`,
+  range: (least: string, most: string) => `${least} to ${most}`,
+  send: (title: string, amount: string) => `${title}: at most ${amount} to send,`,
+  sendWithTools: (title: string, amount: string) => `${title}: ${amount} to send, more with tools,`,
+  someAnswer: (amount: string, tokens: string) => `${amount} for ${tokens} tokens of the answer`,
+  wholeAnswer: (amount: string) => `at most ${amount} for the answer`,
+  later: "known afterwards",
+  budgets: { user: "Your budget", session: "Budget of this session" },
+  left: (remaining: string, limit: string) => `${remaining} of ${limit} left`,
+  reserved: (amount: string) => `${amount} held for what is under way`,
+  resets: (time: string) => `Full again ${time}`,
+  units: { tokens: "tokens", own: "points" },
+};

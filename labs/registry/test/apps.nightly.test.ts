@@ -1,0 +1,337 @@
+// @vitest-environment node
+import { spawnSync } from "node:child_process";
+import { createEmulator } from "@sluice/emulator";
+import { type Served, serve } from "@sluice/emulator/serve";
+import type { Page } from "playwright";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { findChromium } from "../../../scripts/chromium.ts";
+import { problemsOf } from "../../../tests/support/axe.ts";
+import { sharedBrowser } from "../../../tests/support/browser.ts";
+import { made } from "../../../tests/support/first-steps.ts";
+import { openWorkshop, type Started, type Workshop } from "../../../tests/support/new-app.ts";
+import {
+  addComponents,
+  asNPX,
+  type Fresh,
+  freshApps,
+  prepare,
+  type ServedRegistry,
+  serveRegistry,
+} from "./registry-app.ts";
+
+/* The components of the registry as a stranger gets them: by shadcn's command, in what the frameworks' commands make. */
+
+const hasNPM = spawnSync("npm", ["view", "react", "version"], { timeout: 20_000 }).status === 0;
+
+describe.each(Object.entries(freshApps))("components in a fresh app of %s", (name, fresh: Fresh) => {
+  let shop: Workshop;
+  let registry: ServedRegistry;
+  let gateway: Served;
+  let started: Started;
+  let page: Page;
+  let open: (more?: string) => Promise<unknown>;
+  const problems: string[] = [];
+
+  beforeAll(async () => {
+    if (!hasNPM || !findChromium()) return;
+    shop = openWorkshop();
+    registry = await serveRegistry(shop);
+    const [, , command = []] = made.find(([each]) => each === name) ?? [];
+    await shop.run("", command, asNPX);
+    await prepare(shop, fresh, registry);
+    await addComponents(shop, registry);
+    await shop.run("app", ["npm", "run", "build"]);
+    const emulator = createEmulator({
+      cors: true,
+      speed: Number.POSITIVE_INFINITY,
+      chat: ({ messages }) => (messages.at(-1)?.content === "Show Markdown" ? ANSWER : undefined),
+    });
+    gateway = await serve(emulator, { port: 0 });
+    started = await shop.start("app", fresh.start);
+  }, 600_000);
+  afterAll(async () => {
+    await Promise.all([started?.stop(), gateway?.close(), registry?.close()]);
+    await shop?.close();
+    // all that npm has installed goes
+  }, 600_000);
+  beforeEach(async ({ skip, onTestFinished }) => {
+    skip(!hasNPM, "the npm registry can't be reached");
+    skip(!findChromium(), "there is no Chromium");
+    const context = await (await sharedBrowser()).newContext({ reducedMotion: "reduce" });
+    page = await context.newPage();
+    problems.length = 0;
+    page.on("pageerror", ({ message }) => problems.push(message));
+    page.on("console", (said) => {
+      if (said.type() === "error") problems.push(`${said.text()} ${said.location().url}`);
+    });
+    open = (more = "") => page.goto(`${started.url}/?gateway=${gateway.url}${more}`);
+    await open();
+    onTestFinished(() => context.close());
+  });
+
+  const field = () => page.getByRole("textbox", { name: "Message" });
+  const ask = async (text: string) => {
+    await field().fill(text);
+    await page.keyboard.press("Enter");
+  };
+  const button = (label: string) => page.getByRole("button", { name: label, exact: true });
+
+  /** Problems that axe finds in light and in dark. */
+  const axe = async () => {
+    const found = [];
+    for (const theme of ["light", "dark"]) {
+      await page.evaluate(
+        (dark) => document.documentElement.classList.toggle("dark", dark),
+        theme === "dark",
+      );
+      found.push(...(await problemsOf(page)).map((problem) => `${theme}: ${problem}`));
+    }
+    return found;
+  };
+
+  test("The command asks nothing of its own site", () => {
+    expect(registry.missing).toEqual([]);
+  });
+
+  test("A message is edited and an answer asked for again; the arrows lead between the versions", {
+    timeout: 120_000,
+  }, async () => {
+    await ask("Hello");
+    await button("Regenerate").click();
+    await button("Previous version").click();
+    await page.getByText("1/2").waitFor();
+    await button("Next version").click();
+    await page.getByText("2/2").waitFor();
+    await button("Edit").click();
+    await page.getByRole("textbox", { name: "Edit your message" }).fill("Good morning");
+    await page.keyboard.press("Enter");
+    await page.getByText("Good morning").waitFor();
+    await button("Regenerate").waitFor();
+    await page
+      .getByRole("status")
+      .filter({ hasText: "The answer is complete." })
+      .waitFor({ state: "attached" });
+    await expect.poll(axe).toEqual([]);
+    expect(problems).toEqual([]);
+  });
+
+  test("An answer has code in colors, a table and a formula, in light and in dark", {
+    timeout: 120_000,
+  }, async () => {
+    await ask("Show Markdown");
+    const answer = page.getByRole("article", { name: "Assistant's answer" });
+    const code = answer.getByRole("figure", { name: "Code: ts" });
+    const word = code.locator("span[style*=color]").getByText("const", { exact: true });
+    await word.waitFor({ timeout: 60_000 });
+    await answer.getByRole("cell", { name: "2.0 bar" }).waitFor();
+    await expect.poll(() => answer.locator(".katex-display").count()).toBe(1);
+    await expect.poll(() => answer.locator(".katex-error").count()).toBe(0);
+    // the fonts of KaTeX's style sheet, and not those of the page
+    expect(
+      await answer
+        .locator(".katex")
+        .first()
+        .evaluate((it) => getComputedStyle(it).fontFamily),
+    ).toContain("KaTeX");
+    const colorIn = (isDark: boolean) =>
+      word.evaluate((it, dark) => {
+        document.documentElement.classList.toggle("dark", dark);
+        return getComputedStyle(it).color;
+      }, isDark);
+    expect(await colorIn(true)).not.toBe(await colorIn(false));
+    await expect.poll(axe).toEqual([]);
+    await code.getByRole("button", { name: "Wrap lines" }).click();
+    await code.getByRole("button", { name: "Wrap lines", pressed: true }).waitFor();
+    const saving = page.waitForEvent("download");
+    await code.getByRole("button", { name: "Download" }).click();
+    expect((await saving).suggestedFilename()).toBe("code.ts");
+    expect(problems).toEqual([]);
+  });
+
+  test("A picture goes with a message, opens at its full size, and a file of another kind is refused", {
+    timeout: 120_000,
+  }, async () => {
+    await page.getByLabel("Images", { exact: true }).setInputFiles([
+      { name: "dot.png", mimeType: "image/png", buffer: Buffer.from(DOT, "base64") },
+      { name: "notes.txt", mimeType: "text/plain", buffer: Buffer.from("no picture") },
+    ]);
+    await page.getByRole("alert").filter({ hasText: "notes.txt" }).waitFor();
+    await page.getByRole("list", { name: "Images to send" }).getByRole("img", { name: "dot.png" }).waitFor();
+    await expect.poll(axe).toEqual([]);
+    await button("Dismiss").click();
+    await ask("What is this?");
+    await button("Open image 1").click();
+    await page.getByRole("dialog", { name: "Image 1" }).getByRole("img", { name: "Attachment 1" }).waitFor();
+    await page.keyboard.press("Escape");
+    await button("Regenerate").waitFor();
+    expect(problems).toEqual([]);
+  });
+
+  test("A tool runs after a yes by the keyboard, and its card says so", { timeout: 120_000 }, async () => {
+    await ask('Use the tool save_note for "Buy milk"');
+    const card = page.getByRole("group", { name: "Save a note" });
+    await card.getByText("Needs your approval").waitFor();
+    await expect.poll(axe).toEqual([]);
+    await card.getByRole("button", { name: "Approve" }).focus();
+    await page.keyboard.press("Enter");
+    await card.getByText("Done", { exact: true }).waitFor();
+    await button("Regenerate").waitFor();
+    expect(problems).toEqual([]);
+  });
+
+  test("Conversations are listed, renamed, pinned, deleted and brought back", {
+    timeout: 120_000,
+  }, async () => {
+    await ask("Tell me of reefs");
+    await page.getByText(/^Cost /).waitFor();
+    await button("New chat").click();
+    await ask("Tell me of dunes");
+    await button("Regenerate").waitFor();
+    const choose = async (item: string) => {
+      await button("Actions for Tell me of reefs").click();
+      await page.getByRole("menuitem", { name: item }).click();
+    };
+    await choose("Pin");
+    await page.getByRole("heading", { name: "Pinned" }).waitFor();
+    await button("Actions for Tell me of reefs").click();
+    await expect.poll(axe).toEqual([]);
+    await page.getByRole("menuitem", { name: "Delete" }).click();
+    await button("Undo: delete Tell me of reefs").click();
+    await choose("Rename");
+    await page.getByRole("textbox", { name: "Title" }).fill("Reefs");
+    await page.keyboard.press("Enter");
+    await button("Reefs").click();
+    await page.getByRole("article", { name: "Your message" }).getByText("Tell me of reefs").waitFor();
+    expect(problems).toEqual([]);
+  });
+
+  test("Images come on the wall, open in the lightbox, and are deleted", { timeout: 120_000 }, async () => {
+    await button("Images").click();
+    await page.getByText("0.04 USD").waitFor();
+    await page.getByRole("textbox", { name: "Describe an image" }).fill("A reef");
+    await button("Generate").click();
+    const tile = page.getByRole("listitem", { name: "A reef" });
+    await tile.getByRole("button", { name: "Open A reef" }).waitFor();
+    await expect.poll(axe).toEqual([]);
+    await tile.getByRole("button", { name: "Open A reef" }).click();
+    await page.getByText("Gamma Image 5.0").waitFor();
+    await expect.poll(axe).toEqual([]);
+    await page.keyboard.press("Escape");
+    await page.getByText("Gamma Image 5.0").waitFor({ state: "detached" });
+    await tile.getByRole("button", { name: "Actions" }).click();
+    await page.getByRole("menuitem", { name: "Delete" }).click();
+    await tile.waitFor({ state: "detached" });
+    expect(problems).toEqual([]);
+  });
+
+  test("A video is made, plays, and is deleted", { timeout: 120_000 }, async () => {
+    await button("Videos").click();
+    await page.getByRole("textbox", { name: "Describe a video" }).fill("A reef");
+    await button("Generate").click();
+    const card = page.getByRole("article", { name: "A reef" });
+    await card.getByText("Done", { exact: true }).waitFor({ state: "attached" });
+    await expect.poll(axe).toEqual([]);
+    await card.getByRole("button", { name: "Play A reef" }).click();
+    await card.getByRole("button", { name: "Delete" }).click();
+    await card.waitFor({ state: "detached" });
+    expect(problems).toEqual([]);
+  });
+
+  test("What a server, another device or bad luck brings is shown, and has its buttons", {
+    timeout: 120_000,
+  }, async () => {
+    await open("&gallery");
+    await page.getByText("50,000 tokens of 200,000 tokens left").waitFor();
+    await page.getByText("From another device").waitFor();
+    await page.getByText("2 messages are not saved.").waitFor();
+    const markdown = page.getByRole("region", { name: "Markdown" });
+    await markdown.getByRole("listitem", { name: "#0b7a72" }).waitFor();
+    await markdown.getByRole("button", { name: "Show image from pictures.example" }).waitFor();
+    await expect.poll(axe).toEqual([]);
+    for (const name of ["Stop", "Retry now", "Retry anyway", "Generate"]) {
+      await button(name).click();
+      await page.getByText(`Pressed: ${name.toLowerCase()}`).waitFor();
+    }
+    await page
+      .getByRole("article", { name: "Deine Nachricht" })
+      .getByRole("button", { name: "Next version" })
+      .click();
+    await page.getByText("Pressed: version").waitFor();
+    await page.getByText("The user wants to keep this.").waitFor();
+    await button("Approve").click();
+    await page.getByText("Pressed: approve").waitFor();
+    expect(problems).toEqual([]);
+  });
+
+  test("A model, its settings and a value are chosen, and a message has a way back", {
+    timeout: 120_000,
+  }, async () => {
+    await open("&gallery");
+    await page.getByText("Effort").waitFor();
+    await button("Model: Delta").click();
+    await page.getByRole("radio", { name: "Alpha" }).waitFor();
+    await expect.poll(axe).toEqual([]);
+    await page.getByText("Alpha", { exact: true }).click();
+    await page.keyboard.press("Escape");
+    await button("Model: Alpha").waitFor();
+    await page.getByRole("switch", { name: "Tools" }).click();
+    await expect.poll(() => page.getByRole("switch", { name: "Tools" }).isChecked()).toBe(false);
+    await page.getByText("Advanced").click();
+    await page.getByRole("textbox", { name: "Instructions" }).fill("Be brief.");
+    const form = page.getByRole("region", { name: "Form of a video" });
+    await form.getByText("Add a prompt or a picture.").waitFor();
+    await form.getByRole("button", { name: "16:9" }).click();
+    await form.getByRole("button", { name: "16:9", pressed: true }).waitFor();
+    await form.getByRole("slider", { name: "Length" }).waitFor();
+    await form.getByRole("button", { name: "More settings" }).click();
+    await page.getByRole("dialog", { name: "More settings" }).getByLabel("Seed").waitFor();
+    await page.keyboard.press("Escape");
+    await button("Shape").click();
+    await page.getByRole("combobox", { name: "Ratio" }).click();
+    await page.getByRole("option", { name: "Wide" }).waitFor();
+    await expect.poll(axe).toEqual([]);
+    await page.getByRole("option", { name: "Wide" }).click();
+    await page.getByRole("combobox", { name: "Ratio" }).filter({ hasText: "Wide" }).waitFor();
+    await page.keyboard.press("Escape");
+    await button("Delete the image").click();
+    await button("Undo").waitFor();
+    await expect.poll(axe).toEqual([]);
+    await button("Undo").click();
+    await page.getByText("Pressed: undo").waitFor();
+    expect(problems).toEqual([]);
+  });
+
+  test("An answer that was cut is continued, and one that failed is asked for again", {
+    timeout: 120_000,
+  }, async () => {
+    await ask("Tell me of the sea [[truncate]]");
+    await button("Continue").waitFor();
+    await expect.poll(axe).toEqual([]);
+    await button("Continue").click();
+    await button("Regenerate").last().waitFor();
+    await ask("And now [[401]]");
+    await page.getByRole("alert").last().waitFor();
+    await expect.poll(axe).toEqual([]);
+    expect(problems.filter((text) => !text.includes("401"))).toEqual([]);
+  });
+});
+
+const FENCE = "```";
+/** An answer with what Markdown has to show. */
+const ANSWER = `The pressure at a depth $h$:
+
+$$
+p(h) = p_0 + \\rho g h
+$$
+
+| depth | pressure |
+| ----- | -------: |
+| 10 m  |  2.0 bar |
+
+${FENCE}ts
+const pressure = (depth: number) => 1.013 + depth / 10;
+${FENCE}`;
+
+/** A picture of 16 × 16 pixels. */
+const DOT =
+  "iVBORw0KGgoAAAANSUhEUgAAABAAAAAQCAIAAACQkWg2AAAAFklEQVR4nGMwSJhAEmIY1TCqYfhqAAC82CAQcrMTHAAAAABJRU5ErkJggg==";

@@ -1,0 +1,299 @@
+import { type ChatModel, type ImageModel, type VideoModel, videoModels } from "@sluice/core/schemas";
+import { describe, expect, test } from "vitest";
+import { chatModelInfo, chatTargetOf } from "@/components/sluice/chat-form";
+import type { FormField, FormValues } from "@/components/sluice/form-fields";
+import { imageForm, imageRequestOf } from "@/components/sluice/image-form";
+import { videoForm, videoRequestOf } from "@/components/sluice/video-form";
+
+/* The fields of each form, written by hand from the spec. */
+
+const url = "https://cdn.example.com/reef";
+
+/** Writes a field as one line: its flags, its path if that is not its name, and its facts. */
+function lineOf({ name, kind, path, label: _, hint: __, isAdvanced, isShown, ...facts }: FormField): string {
+  const written = Object.entries(facts).map(([key, fact]) => `${key} ${textOf(fact)}`.trim());
+  const flags = [isAdvanced && "advanced", !isShown && "hidden", path !== name && `at ${path}`];
+  return [`${name}: ${kind}`, ...flags.filter(Boolean), ...written].join(", ");
+}
+
+function textOf(fact: unknown): string {
+  if (!Array.isArray(fact)) return String(fact);
+  return fact.map((one) => (typeof one === "string" ? one : `${one.value}(${one.label})`)).join(" ");
+}
+
+function linesIn(text: string): readonly string[] {
+  return text
+    .trim()
+    .split("\n")
+    .map((line) => line.trim());
+}
+
+const betaFields = `
+  prompt: text, at input.prompt, maxLength 5000
+  first_frame: media, at input.media, media image, sources file url, accept image/jpeg,image/png,image/bmp,image/webp, max 1
+  last_frame: media, at input.media, media image, sources file url, accept image/jpeg,image/png,image/bmp,image/webp, max 1
+  reference_image: media, at input.media, media image, sources file url, accept image/jpeg,image/png,image/bmp,image/webp, max 10
+  reference_video: media, at input.media, media video, sources url, accept, max 5
+  reference_audio: media, at input.media, media audio, sources url, accept, max 5
+  file: media, at input.media, media file, sources url, accept, max 1
+  link: media, at input.media, media link, sources url, accept, max 1
+  ratio: choice, at parameters.ratio, default adaptive, choices adaptive(Fit to input) 16:9(16:9) 4:3(4:3) 1:1(1:1) 3:4(3:4) 9:16(9:16)
+  resolution: choice, at parameters.resolution, default 1080P, choices 1080P(1080p) 720P(720p) 480P(480p)
+  duration: number, at parameters.duration, default 5, min 2, max 30, step 1, unit s, auto -1
+  audio: switch, at parameters.audio, default true
+  prompt_extend: switch, at parameters.prompt_extend, default true
+  watermark: switch, advanced, at parameters.watermark, default false
+  seed: number, advanced, at parameters.seed, min 0, max 2147483647, step 1`;
+
+/** The fields that both models of the second generation have, up to the resolution. */
+const gamma2 = `
+    prompt: text, at content
+    first_frame: media, at content, media image, sources file url asset, accept image/png,image/jpeg,image/webp, max 1
+    last_frame: media, at content, media image, sources file url asset, accept image/png,image/jpeg,image/webp, max 1
+    reference_image: media, at content, media image, sources file url asset, accept image/png,image/jpeg,image/webp
+    reference_video: media, at content, media video, sources url, accept
+    reference_audio: media, at content, media audio, sources url, accept
+    ratio: choice, choices 16:9(16:9) 4:3(4:3) 1:1(1:1) 3:4(3:4) 9:16(9:16) 21:9(21:9) adaptive(Fit to input)`;
+
+const videoFields: readonly (readonly [VideoModel, string])[] = [
+  ["beta3.0-video", betaFields],
+  ["beta3.0-video-prime", betaFields],
+  [
+    "gamma-video-1-5-pro-251215",
+    `
+    prompt: text, at content
+    first_frame: media, at content, media image, sources url, accept, max 1
+    last_frame: media, at content, media image, sources url, accept, max 1
+    ratio: choice, default adaptive, choices adaptive(Fit to input) 16:9(16:9) 4:3(4:3) 1:1(1:1) 3:4(3:4) 9:16(9:16) 21:9(21:9)
+    resolution: choice, default 720p, choices 480p(480p) 720p(720p) 1080p(1080p)
+    duration: number, default 5, min 4, max 12, step 1, unit s, auto -1
+    generate_audio: switch, default false
+    camera_fixed: switch, default false
+    watermark: switch, advanced, default false
+    seed: number, advanced, min -1, max 4294967295, step 1`,
+  ],
+  [
+    "gamma-video-1-0-pro-fast-251015",
+    `
+    prompt: text, at content
+    first_frame: media, at content, media image, sources url, accept, max 1
+    ratio: choice, default 16:9, choices 16:9(16:9) 4:3(4:3) 1:1(1:1) 3:4(3:4) 9:16(9:16) 21:9(21:9)
+    resolution: choice, default 1080p, choices 480p(480p) 720p(720p) 1080p(1080p)
+    duration: number, default 5, min 2, max 12, step 1, unit s
+    camera_fixed: switch, default false
+    watermark: switch, advanced, default false
+    seed: number, advanced, min -1, max 4294967295, step 1`,
+  ],
+  [
+    "gamma-video-2.0",
+    `${gamma2}
+    resolution: choice, choices 480p(480p) 720p(720p) 1080p(1080p) 4k(4K)
+    duration: number, min 4, max 15, step 1, unit s
+    generate_audio: switch
+    web_search: switch, at tools, default false
+    return_last_frame: switch, advanced
+    watermark: switch, advanced`,
+  ],
+  [
+    "gamma-video-fast",
+    `${gamma2}
+    resolution: choice, choices 480p(480p) 720p(720p)
+    duration: number, min 4, max 15, step 1, unit s
+    generate_audio: switch
+    web_search: switch, at tools, default false
+    watermark: switch, advanced`,
+  ],
+];
+
+test.each(videoFields)("The form of %s has these fields for a text alone", (model, fields) => {
+  expect(videoForm(model).fields.map(lineOf)).toEqual(linesIn(fields));
+});
+
+test("A ratio is a shape, and the fit to the input is none", () => {
+  const ratio = videoForm("gamma-video-2.0").fields.find(({ name }) => name === "ratio");
+  const choices = ratio?.kind === "choice" ? ratio.choices : [];
+  expect(choices.map((choice) => choice.ratio)).toEqual([
+    ...videoModels["gamma-video-2.0"].ratios.slice(0, 6),
+    undefined,
+  ]);
+});
+
+const chatFields: readonly (readonly [ChatModel, string])[] = [
+  [
+    "alpha-v4.1-flash",
+    `
+    thinking: switch, default true
+    reasoning_effort: choice, default high, choices low(Low) high(High) max(Max)
+    max_tokens: number, advanced, min 1, max 393216, step 1
+    temperature: number, advanced, hidden, min 0, max 2, step 0.1
+    top_p: number, advanced, hidden, min 0, max 1, step 0.05
+    frequency_penalty: number, advanced, hidden, min -2, max 2, step 0.1
+    presence_penalty: number, advanced, hidden, min -2, max 2, step 0.1
+    stop: list, advanced, max 16`,
+  ],
+  [
+    "gamma-chat-1-6-251015",
+    `
+    max_tokens: number, advanced, min 1, max 8192, step 1
+    temperature: number, advanced, min 0, max 2, step 0.1
+    top_p: number, advanced, min 0, max 1, step 0.05
+    frequency_penalty: number, advanced, min -2, max 2, step 0.1
+    presence_penalty: number, advanced, min -2, max 2, step 0.1
+    stop: list, advanced, max 1`,
+  ],
+  [
+    "delta-5.3",
+    `
+    reasoning_effort: choice, choices low(Low) high(High) max(Max)
+    max_tokens: number, advanced, min 1, max 131072, step 1
+    temperature: number, advanced, min 0, max 1, step 0.1
+    top_p: number, advanced, min 0, max 1, step 0.05
+    stop: list, advanced, max 4`,
+  ],
+];
+
+test.each(chatFields)("The settings of %s are these", (model, fields) => {
+  expect(chatModelInfo(model).fields.map(lineOf)).toEqual(linesIn(fields));
+});
+
+test.each<[ImageModel, number, string]>([
+  ["gamma-image-4-0-250828", 24, "1K"],
+  ["gamma-image-5-0-260128", 16, "2K"],
+])("The form of %s has these fields, and the sizes of the spec", (model, count, tier) => {
+  const { fields } = imageForm(model);
+  const size = fields.find(({ name }) => name === "size");
+  const sizes = size?.kind === "choice" ? size.choices : [];
+  expect([sizes.length, sizes[0]?.tier, sizes[1]?.tier]).toEqual([count, tier, tier]);
+  for (const { value, label, ratio, width, height } of sizes) {
+    expect(label).toBe(`${ratio} · ${width} × ${height}`);
+    expect(value).toBe(`${width}x${height}`);
+    const [across = 0, down = 1] = (ratio ?? "").split(":").map(Number);
+    expect(across / down / ((width ?? 0) / (height ?? 1))).toBeCloseTo(1, 1);
+  }
+  expect(fields.filter(({ name }) => name !== "size").map(lineOf)).toEqual(
+    linesIn(`
+    prompt: text
+    image: media, media image, sources file url, accept image/png,image/jpeg,image/webp
+    sequential_image_generation: switch, default false
+    max_images: number, hidden, at sequential_image_generation_options.max_images, min 1, step 1
+    watermark: switch, advanced, default false
+    seed: number, advanced, step 1
+    add_logo: switch, advanced, at logo_info.add_logo
+    position: number, advanced, hidden, at logo_info.position, step 1
+    language: number, advanced, hidden, at logo_info.language, step 1
+    opacity: number, advanced, hidden, at logo_info.opacity, min 0, max 1, step 0.05`),
+  );
+});
+
+describe("The hidden fields of a form", () => {
+  const hiddenIn = (fields: readonly FormField[]) =>
+    fields.flatMap(({ name, isShown }) => (isShown ? [] : name)).join(" ");
+  const frame: FormValues = { first_frame: [url] };
+  const file: FormValues = { file: [url] };
+  test.each<[VideoModel, FormValues, string]>([
+    ["beta3.0-video", {}, ""],
+    ["beta3.0-video", frame, "reference_image reference_video reference_audio file link"],
+    ["beta3.0-video", { last_frame: [url] }, "reference_image reference_video reference_audio file link"],
+    ["beta3.0-video", { reference_video: [url] }, "first_frame last_frame"],
+    ["beta3.0-video", { reference_video: [] }, ""],
+    ["beta3.0-video", { reference_video: url }, ""],
+    ["beta3.0-video", file, "first_frame last_frame link"],
+    ["beta3.0-video", { link: [url] }, "first_frame last_frame file"],
+    ["beta3.0-video", { ...file, link: [url] }, "first_frame last_frame link"],
+    ["gamma-video-1-5-pro-251215", frame, "generate_audio camera_fixed"],
+    ["gamma-video-1-5-pro-251215", file, ""],
+    ["gamma-video-1-0-pro-fast-251015", frame, "camera_fixed"],
+    ["gamma-video-2.0", frame, "web_search"],
+    ["gamma-video-2.0", { reference_audio: [url] }, "web_search"],
+    ["gamma-video-fast", frame, "web_search"],
+  ])("follow for %s from the media %j", (model, values, names) => {
+    expect(hiddenIn(videoForm(model, values).fields)).toBe(names);
+  });
+
+  test("are those of a logo and of a set, until these are switched on", () => {
+    const logo = "position language opacity";
+    const formOf = (values: FormValues) => hiddenIn(imageForm("gamma-image-5-0-260128", values).fields);
+    expect(formOf({})).toBe(`max_images ${logo}`);
+    expect(formOf({ sequential_image_generation: true })).toBe(logo);
+    expect(formOf({ add_logo: true })).toBe("max_images");
+  });
+
+  test("follow from the thinking of a chat model", () => {
+    const formOf = (model: ChatModel, thinking: boolean) =>
+      hiddenIn(chatModelInfo(model, { thinking }).fields);
+    expect(formOf("alpha-v4.1-flash", false)).toBe("reasoning_effort");
+    expect(formOf("alpha-v4.1-flash", true)).toBe("temperature top_p frequency_penalty presence_penalty");
+    expect(formOf("delta-5.3", false)).toBe("");
+    expect(formOf("gamma-chat-1-6-251015", false)).toBe("");
+  });
+});
+
+test("The default of a shape follows from the media", () => {
+  const ratioOf = (model: VideoModel, values: FormValues) =>
+    videoForm(model, values).fields.find(({ name }) => name === "ratio")?.default;
+  const model = "gamma-video-1-0-pro-fast-251015";
+  expect([ratioOf(model, {}), ratioOf(model, { first_frame: [url] })]).toEqual(["16:9", "adaptive"]);
+});
+
+test("A request has the media of its form in the order of the fields", () => {
+  const media: FormValues = {
+    reference_audio: [url],
+    reference_video: [url],
+    reference_image: [url, `${url}-2`],
+  };
+  expect(videoRequestOf("gamma-video-2.0", media)).toEqual({
+    model: "gamma-video-2.0",
+    content: [
+      { type: "image_url", image_url: { url }, role: "reference_image" },
+      { type: "image_url", image_url: { url: `${url}-2` }, role: "reference_image" },
+      { type: "video_url", video_url: { url } },
+      { type: "audio_url", audio_url: { url } },
+    ],
+  });
+  expect(videoRequestOf("beta3.0-video", {})).toEqual({ model: "beta3.0-video", input: {} });
+});
+
+test("A search of the web is asked for, or left out", () => {
+  const toolsOf = (web_search: boolean) => videoRequestOf("gamma-video-2.0", { web_search });
+  expect(toolsOf(true)).toMatchObject({ tools: [{ type: "web_search" }] });
+  expect(toolsOf(false)).not.toHaveProperty("tools");
+});
+
+test("A set of images is asked for, or left out", () => {
+  const model = "gamma-image-5-0-260128";
+  const requestOf = (sequential_image_generation: boolean) =>
+    imageRequestOf(model, { sequential_image_generation, max_images: 4 });
+  expect(requestOf(true)).toEqual({
+    model,
+    prompt: "",
+    sequential_image_generation: "auto",
+    sequential_image_generation_options: { max_images: 4 },
+  });
+  expect(requestOf(false)).toEqual({ model, prompt: "" });
+});
+
+test("Stop texts are one text or a list, as the model takes them", () => {
+  const stop = ["a", "b"];
+  expect(chatTargetOf("gamma-chat-1-6-251015", { stop })).toMatchObject({ params: { stop: "a" } });
+  expect(chatTargetOf("delta-5.3", { stop })).toMatchObject({ params: { stop } });
+  expect(chatTargetOf("alpha-v4.1-flash", { thinking: true })).toMatchObject({
+    params: { thinking: { type: "enabled" } },
+  });
+});
+
+test("A value of another kind, an empty one, and one of no choice are left out", () => {
+  const video = "beta3.0-video";
+  for (const values of [
+    { prompt: " " },
+    { prompt: 5 },
+    { prompt: ["A reef"] },
+    { duration: "5" },
+    { duration: Number.NaN },
+    { audio: "on" },
+    { ratio: "2:1" },
+    { reference_image: [] },
+    { reference_image: url },
+    { temperature: 1 },
+  ] as readonly FormValues[])
+    expect(videoRequestOf(video, values)).toEqual({ model: video, input: {} });
+});

@@ -1,2 +1,0 @@
-"use client";
-export { devtoolsFetch, SluiceDevtools, sluiceDevtoolsPlugin } from "../devtools/index.js";
