@@ -55,7 +55,7 @@ export async function loadUploads(sources: Sources = new Map()): Promise<typeof 
 /** Lines of a stream that nothing happens on come less often: a week of them would be all that a world does. */
 const quieter: readonly SourceChange[] = [
   {
-    file: "packages/durable/src/conversations/event-stream.ts",
+    file: "labs/sync/src/server/event-stream.ts",
     find: "BEAT_MS = 15_000",
     replace: "BEAT_MS = 300_000",
   },
