@@ -18,7 +18,16 @@ interface Manifest {
 const root = join(import.meta.dirname, "..");
 /** Packages that JSR gets; the others are commands or need a bundler. */
 const names = [
-  "core", "media", "batch", "prices", "react", "worker-proxy", "durable", "ai-sdk", "emulator", "otel",
+  "core",
+  "media",
+  "batch",
+  "prices",
+  "react",
+  "worker-proxy",
+  "durable",
+  "ai-sdk",
+  "emulator",
+  "otel",
 ];
 
 /** React has no types of its own. */

@@ -1,10 +1,10 @@
-import { globSync, readFileSync, realpathSync, writeFileSync } from "node:fs";
+import { globSync, readFileSync, realpathSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 
 /*
- * Lists the licences of everything that an install of our packages brings, optional peers included, in LICENCES.md.
- * `node scripts/licences.ts` writes it.
+ * Lists the licences of everything that an install of our packages brings, optional peers included:
+ * `node scripts/licences.ts` prints the table.
  */
 
 interface Manifest {
@@ -23,7 +23,6 @@ interface Row {
 }
 
 const root = join(import.meta.dirname, "..");
-const file = join(root, "LICENCES.md");
 
 /** Licences that our users can take without a question. The Unlicense gives a work to the public, with no condition. */
 const accepted = ["MIT", "ISC", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "0BSD", "Unlicense", "MPL-2.0"];
@@ -34,8 +33,7 @@ export function licencePage(): { readonly page: string; readonly refused: readon
   const lines = all.map(({ name, licence, users }) => `| \`${name}\` | ${licence} | ${users.join(", ")} |`);
   const page = `# Licences
 
-Everything that an install of the packages brings, optional peers included. All of Sluice is [MIT](LICENSE).
-\`node scripts/licences.ts\` writes this page.
+Everything that an install of the packages brings, optional peers included. All of Sluice is MIT.
 
 | package | licence | brought by |
 | --- | --- | --- |
@@ -49,11 +47,6 @@ ${lines.join("\n")}
 function isAccepted(licence: string): boolean {
   const choices = licence.replace(/^\((.*)\)$/, "$1").split(" OR ");
   return choices.some((choice) => accepted.includes(choice));
-}
-
-/** Checks if the page in the repository is the newest one. */
-export function isNewestPage(): boolean {
-  return readFileSync(file, "utf8") === licencePage().page;
 }
 
 function rows(): Row[] {
@@ -89,4 +82,4 @@ function manifestOf(name: string, from: string): string {
   return realpathSync(found);
 }
 
-if (import.meta.main) writeFileSync(file, licencePage().page);
+if (import.meta.main) console.log(licencePage().page);

@@ -1,5 +1,13 @@
 import { type Client, ConfigurationError, type RecordStorage } from "@sluice/core";
-import { fingerprintOf, isClosedRoute, isRecord, parseJSON, requestOnce, scoped, uploaderOf } from "@sluice/core/internal";
+import {
+  fingerprintOf,
+  isClosedRoute,
+  isRecord,
+  parseJSON,
+  requestOnce,
+  scoped,
+  uploaderOf,
+} from "@sluice/core/internal";
 
 /** Longest data URL that a record has on the server, in characters. */
 const LONGEST = 32_768;
