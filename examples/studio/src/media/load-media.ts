@@ -1,21 +1,14 @@
 import type { VideoRequest } from "@sluice/core";
 import type { FittedImage, MediaLimits } from "@sluice/media";
 
-/** Loads what reads files, when there is one. Videos and sounds are measured by mediabunny, which is loaded for the first one. */
-export async function loadMedia() {
-  const media = await import("./media-later.js");
-  media.measureWith(() => import("@sluice/media/mediabunny"));
-  return media;
-}
-
 /** Checks the files in a request. What reads them is loaded when there is something to read. */
 export async function checkMedia(request: VideoRequest, options: { readonly signal: AbortSignal }) {
-  const { checkVideoMedia } = await loadMedia();
+  const { checkVideoMedia } = await import("./media-later.js");
   return checkVideoMedia(request, options);
 }
 
 /** Makes a picture of a chat fit the limits. */
 export async function fitPicture(image: File, limits: MediaLimits): Promise<FittedImage> {
-  const media = await loadMedia();
-  return media.fitImage(image, limits);
+  const { fitImage } = await import("./media-later.js");
+  return fitImage(image, limits);
 }

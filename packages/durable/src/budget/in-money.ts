@@ -1,4 +1,5 @@
-import { type Cost, costOfUsage, definePrices, estimate, millionthsOf, type Prices } from "@sluice/prices";
+import { type Cost, definePrices, estimate, type Prices } from "@sluice/prices";
+import { costOfUsage, millionthsOf } from "@sluice/prices/internal";
 import type { Payable, Usage } from "@sluice/worker-proxy";
 
 /**

@@ -87,7 +87,15 @@ export interface UseAttachmentsOptions {
    *
    * @default none: images are sent as they are
    */
-  readonly fit?: ((image: File, limits: AttachmentLimits) => Promise<{ readonly blob: Blob }>) | undefined;
+  readonly fit?:
+    | ((
+        image: File,
+        limits: AttachmentLimits,
+      ) => Promise<{
+        /** The smaller copy, or the image itself. */
+        readonly blob: Blob;
+      }>)
+    | undefined;
   /** Words of the problems, in any language. @default attachmentWords */
   readonly words?: AttachmentWords | undefined;
 }
