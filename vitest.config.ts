@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { cloudflareTest } from "@cloudflare/vitest-plugin";
@@ -17,8 +18,11 @@ import { inTier, isLaterTier, isNightly, needsBuild, type Tier } from "./scripts
 import { frameworkPlugins } from "./tests/recipes/plugins.ts";
 import { conformanceData } from "./tests/support/conformance.ts";
 
-const chromium = findChromium();
 const source = (path: string) => fileURLToPath(new URL(`./packages/${path}`, import.meta.url));
+// an install writes it, unless it had nothing else to do
+if (!existsSync(source("core/src/vocabulary/json-schemas.ts")))
+  execFileSync(process.execPath, [source("core/scripts/json-schemas.ts")]);
+const chromium = findChromium();
 
 const support = (name: string) => fileURLToPath(new URL(`./tests/support/${name}.ts`, import.meta.url));
 

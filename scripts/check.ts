@@ -8,7 +8,10 @@ import { spawnSync } from "node:child_process";
 const packages = ["pnpm", "-r", "--filter", "./packages/*"];
 const checks: Readonly<Record<string, readonly (readonly string[])[]>> = {
   /** Types of all packages, examples and tests. */
-  types: [["tsc", "-b", "--checkers", "1"]],
+  types: [
+    ["node", "packages/core/scripts/json-schemas.ts"],
+    ["tsc", "-b", "--checkers", "1"],
+  ],
   /** Format and rules of the code. */
   style: [["biome", "ci", "."]],
   /** The rules of React's compiler. */

@@ -1,15 +1,25 @@
-import { writeFileSync } from "node:fs";
+import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { registerHooks } from "node:module";
 import { join } from "node:path";
-import { assetRequest, chatRequests, imageRequests, videoRequests } from "@sluice/core/schemas";
 import { type FieldDocs, readDocs } from "./field-docs.ts";
 
 /*
- * Writes the requests of all models as JSON Schema, from the client's schemas and the docs of their fields:
- *
- *   pnpm --filter @sluice/core run json-schemas
- *
- * `tests/rules/json-schemas-written.ci.test.ts` fails while the file is not what this writes.
+ * Writes the requests of all models as JSON Schema, from the client's schemas and the docs of their fields. An install
+ * and a build run it; what it writes is not committed.
  */
+
+// the sources name each other as they are built
+registerHooks({
+  resolve: (name, context, next) =>
+    next(
+      context.parentURL?.endsWith(".ts") && name.startsWith(".") ? name.replace(/js$/, "ts") : name,
+      context,
+    ),
+});
+const { assetRequest } = await import("../src/assets/schema.ts");
+const { chatRequests } = await import("../src/chat/protocol/schema.ts");
+const { imageRequests } = await import("../src/images/schema.ts");
+const { videoRequests } = await import("../src/videos/schema/request.ts");
 
 /** The parts of a valibot schema that JSON Schema can say. */
 interface Schema {
@@ -152,7 +162,7 @@ const REQUESTS = [
 ] as const;
 
 /** Returns the JSON Schemas of all models, by the id of the model. */
-export function jsonSchemas(): Readonly<Record<string, JSONSchema>> {
+function jsonSchemas(): Readonly<Record<string, JSONSchema>> {
   using docs = readDocs();
   const requestOf = (model: string, schema: object, types: Types, text: string) => {
     const { type, properties, ...rest } = merged(written(schema as Schema, types, docs));
@@ -235,9 +245,10 @@ export const jsonSchemas: Readonly<Record<string, unknown>> = ${all};
 /** Keywords that have schemas or lists, and name no field. */
 const KEYWORDS = ["properties", "items", "anyOf", "allOf", "contains", "enum", "required"];
 
-if (import.meta.main) {
-  const text = `// Written by \`scripts/json-schemas.ts\` from the schemas and the docs of their fields: not changed by hand.
-
-${sourceOf(jsonSchemas())}`;
-  writeFileSync(join(import.meta.dirname, "../src/vocabulary/json-schemas.ts"), text);
+const file = join(import.meta.dirname, "../src/vocabulary/json-schemas.ts");
+const source = sourceOf(jsonSchemas());
+if (!existsSync(file) || readFileSync(file, "utf8") !== source) {
+  // in one step: tests may read it now
+  writeFileSync(`${file}.${process.pid}`, source);
+  renameSync(`${file}.${process.pid}`, file);
 }
