@@ -2,8 +2,7 @@ import { defineConfig } from "tsup";
 
 /** One file out for each file in, so that a bundler drops every module that nobody imports. */
 export default defineConfig({
-  // scripts/browser-file.ts makes the one bundled file
-  entry: ["src/**/*.ts", "src/**/*.tsx", "!src/{,entries/}browser.ts"],
+  entry: ["src/**/*.ts", "src/**/*.tsx"],
   bundle: false,
   format: "esm",
   target: "es2022",

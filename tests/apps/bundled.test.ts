@@ -8,11 +8,11 @@ import { temporaryFolder } from "../support/temporary.ts";
 
 const folder = temporaryFolder("bundled");
 
-/** Every entry for pages: those of the core, of media and of React, but one file for pages without a bundler. */
+/** Every entry for pages: those of the core, of media and of React. */
 const entries = ["core", "media", "react"].flatMap((name) => {
   const manifest = readFileSync(join(import.meta.dirname, `../../packages/${name}/package.json`), "utf8");
   return Object.keys(JSON.parse(manifest).exports)
-    .filter((path) => !["./package.json", "./browser"].includes(path) && !path.startsWith("./internal"))
+    .filter((path) => path !== "./package.json" && !path.startsWith("./internal"))
     .map((path) => join("@sluice", name, path));
 });
 

@@ -141,7 +141,6 @@ describe("the types compile with every check on", { timeout: 600_000 }, () => {
   const folder = temporaryFolder("types");
   const entries = [
     "core",
-    "core/browser",
     "core/schemas",
     "core/sse",
     "core/partial-json",
@@ -150,7 +149,6 @@ describe("the types compile with every check on", { timeout: 600_000 }, () => {
     "core/internal",
     "core/internal/media",
     "media",
-    "media/browser",
     "media/mediabunny",
     "worker-proxy",
     "durable",

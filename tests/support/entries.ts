@@ -7,7 +7,6 @@ const packages = join(import.meta.dirname, "../../packages");
 export const entries: Readonly<Record<string, string>> = Object.fromEntries(
   Object.entries(sources)
     .map(([name, path]): [string, string] => [name, relative(packages, path)])
-    // the browser's file has the names of two other entries
-    .filter(([name, path]) => !path.startsWith("..") && !/\/(?:internal(?:\/media)?|browser)$/.test(name))
+    .filter(([name, path]) => !path.startsWith("..") && !/\/internal(?:\/media)?$/.test(name))
     .sort(([one], [other]) => one.localeCompare(other)),
 );
