@@ -1,5 +1,4 @@
 import type { VideoRequest } from "@sluice/core";
-import type { FittedImage, MediaLimits } from "@sluice/media";
 
 /** Loads what reads files, when there is one. Videos and sounds are measured by mediabunny, which is loaded for the first one. */
 export async function loadMedia() {
@@ -12,10 +11,4 @@ export async function loadMedia() {
 export async function checkMedia(request: VideoRequest, options: { readonly signal: AbortSignal }) {
   const { checkVideoMedia } = await loadMedia();
   return checkVideoMedia(request, options);
-}
-
-/** Makes a picture of a chat fit the limits. */
-export async function fitPicture(image: File, limits: MediaLimits): Promise<FittedImage> {
-  const media = await loadMedia();
-  return media.fitImage(image, limits);
 }
