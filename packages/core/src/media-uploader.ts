@@ -14,8 +14,13 @@ export interface MediaUploader {
     options?: {
       /** Aborts when the request is stopped. */
       readonly signal?: AbortSignal | undefined;
-      /** Takes the number of bytes that are stored. */
-      readonly onProgress?: ((progress: { readonly loadedBytes: number }) => void) | undefined;
+      /** Called after each part that is stored. */
+      readonly onProgress?:
+        | ((progress: {
+            /** Bytes of the file that are stored. */
+            readonly loadedBytes: number;
+          }) => void)
+        | undefined;
     },
   ) => Promise<{
     /** Address of the file. */
