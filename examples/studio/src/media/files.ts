@@ -6,7 +6,7 @@ import { useEffect, useState } from "react";
 import { fileProblem } from "@/components/sluice/form-problems";
 import { keptAtom } from "../browser.js";
 import { client } from "../client.js";
-import { checkMedia, loadMedia } from "./load-media.js";
+import { checkMedia } from "./check-media.js";
 
 /*
  * Files that the user chose. A form has addresses, so an address that no server has stands for each file, until the
@@ -170,7 +170,7 @@ async function addressFor(file: File, field: MediaField): Promise<string> {
     if (objection) throw new TypeError(objection);
     return addressOf(file);
   }
-  const { checkMedia, fitImage, toDataURI } = await loadMedia();
+  const { checkMedia, fitImage, toDataURI } = await import("./media-later.js");
   const use = pictureUses.find((known) => known === field.name);
   try {
     if (!use && (await checkMedia(file, "chat_image")).length > 0) throw new TypeError("no picture");
@@ -190,7 +190,7 @@ const kinds: Readonly<Partial<Record<MediaField["media"], string>>> = {
 
 /** Says why a field does not take a file; undefined where it does. */
 async function objectionTo(file: File, { name, path, media }: MediaField): Promise<string | undefined> {
-  const { checkMedia, probeMedia } = await loadMedia();
+  const { checkMedia, probeMedia } = await import("./media-later.js");
   const kind = kinds[media];
   if (kind && (await probeMedia(file)).kind !== media) return `“${file.name}” is not ${kind}.`;
   // the spec has limits for these models alone
