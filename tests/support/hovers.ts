@@ -1,6 +1,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { API, type Project, SignatureKind, SymbolFlags, type Type } from "typescript/unstable/sync";
+import { sources } from "../../scripts/sources.ts";
 
 type Symbol = Type extends { getSymbol(): infer Found } ? NonNullable<Found> : never;
 
@@ -27,10 +28,7 @@ const compilerOptions = {
   jsx: "react-jsx",
   lib: ["es2023", "dom", "dom.iterable", "dom.asynciterable"],
   types: [],
-  paths: {
-    "@sluice/core": [`${root}packages/core/src/entries/index.ts`],
-    "@sluice/core/*": [`${root}packages/core/src/*.ts`],
-  },
+  paths: Object.fromEntries(Object.entries(sources).map(([name, path]) => [name, [path]])),
 };
 
 /**

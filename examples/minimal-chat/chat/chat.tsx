@@ -1,6 +1,5 @@
 import { type ThreadMessage, webStorage } from "@sluice/core";
 import type { ChatModel } from "@sluice/core/schemas";
-import { fitImage } from "@sluice/media";
 import { type UseChatStreamResult, useChatStream } from "@sluice/react";
 import { describeError, useAttachments } from "@sluice/react/app";
 import { type SubmitEvent, useState } from "react";
@@ -93,7 +92,7 @@ function Problem({ error, onRetry }: { error: Error; onRetry: () => void }) {
 }
 
 function Composer({ chat, model }: { chat: UseChatStreamResult; model: ChatModel }) {
-  const files = useAttachments(model, { fit: fitImage });
+  const files = useAttachments(model);
   const isBusy = chat.status === "submitted" || chat.status === "streaming";
 
   function submit(event: SubmitEvent<HTMLFormElement>) {

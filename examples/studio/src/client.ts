@@ -3,7 +3,7 @@ import { devtoolsFetch } from "@sluice/devtools";
 import { uploads } from "@sluice/media";
 import { atom } from "nanostores";
 import { recordEvent, recordRequest } from "./inspector/feed.js";
-import { checkMedia } from "./media/load-media.js";
+import { checkMedia } from "./media/check-media.js";
 import { assertReachable, isHosted, serverURL } from "./server.js";
 
 /**

@@ -14,10 +14,10 @@ export interface MediaUploader {
     options?: {
       /** Aborts when the request is stopped. */
       readonly signal?: AbortSignal | undefined;
-      /** Called when more is stored. */
+      /** Called after each part that is stored. */
       readonly onProgress?:
         | ((progress: {
-            /** Number of bytes that are stored. */
+            /** Bytes of the file that are stored. */
             readonly loadedBytes: number;
           }) => void)
         | undefined;

@@ -1,4 +1,4 @@
-import { createUploadStore, fitImage } from "@sluice/media";
+import { createUploadStore } from "@sluice/media";
 import {
   GatewayProvider,
   useAsset,
@@ -19,7 +19,7 @@ import { client } from "./client.js";
 
 function Chat() {
   const { messages, status, error, send, pendingActions, approve } = useChatStream({ model: "delta-5.3" });
-  const { images, inputProps } = useAttachments("delta-5.3", { fit: fitImage });
+  const { images, inputProps } = useAttachments("delta-5.3");
   const { draft, setDraft } = useDraft("chat", { text: "" });
   const { conversations } = useConversations();
   return (

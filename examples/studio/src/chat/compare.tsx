@@ -6,7 +6,6 @@ import { Button } from "@/components/sluice/button";
 import { chatModelInfo } from "@/components/sluice/chat-form";
 import { ModelMenu } from "@/components/sluice/model-menu";
 import { useInspected } from "../inspector/feed.js";
-import { fitPicture } from "../media/load-media.js";
 import { RoomHeader } from "../shell/bars.js";
 import { useRoomCommands } from "../shell/commands.js";
 import { MOST_FILES } from "../words.js";
@@ -29,7 +28,7 @@ export function Compare({ onClose }: { readonly onClose: () => void }) {
   const chats = sides.map(({ chat }) => chat);
   // both get the same question: the model that is blind decides
   const blind = [left, right].find((model) => !chatModelInfo(model).seesImages) ?? left;
-  const attachments = useAttachments(blind, { max: MOST_FILES, fit: fitPicture });
+  const attachments = useAttachments(blind, { max: MOST_FILES });
   useInspected(
     {
       room: "chat",

@@ -19,7 +19,6 @@ import { ModelMenu } from "@/components/sluice/model-menu";
 import { useLeaveWarning } from "@/components/sluice/use-leave-warning";
 import { chatListOptions, keeping, storage } from "../client.js";
 import { useInspected } from "../inspector/feed.js";
-import { fitPicture } from "../media/load-media.js";
 import { openRoute, whileAsking } from "../rooms.js";
 import { RoomHeader } from "../shell/bars.js";
 import { useRoomCommands } from "../shell/commands.js";
@@ -62,7 +61,7 @@ export function Conversation({ id, isNew, welcome, onCompare }: ConversationProp
   const chat = useChat(id, settings, storage);
   const { messages, status, isBusy, queued, stop, dequeue, sendQueued, verbs } = chat;
   const { active } = useConversations({ ...chatListOptions, activeId: id });
-  const attachments = useAttachments(settings.model, { max: MOST_FILES, fit: fitPicture });
+  const attachments = useAttachments(settings.model, { max: MOST_FILES });
   const field = useRef<HTMLTextAreaElement>(null);
   const title = active?.title || "Chat";
   const [isBegunHere] = useState(isNew);

@@ -6,7 +6,7 @@ import type { FormValue, FormValues, MediaField } from "@/components/sluice/form
 import { fileProblem } from "@/components/sluice/form-problems";
 import { keptAtom } from "../browser.js";
 import { client } from "../client.js";
-import { checkMedia } from "./load-media.js";
+import { checkMedia } from "./check-media.js";
 
 /*
  * Files that the user chose. A form has addresses, so an address that no server has stands for each file, until the

@@ -1,6 +1,5 @@
 "use client";
 
-import { fitImage } from "@sluice/media";
 import type { UseChatStreamResult } from "@sluice/react";
 import { useAttachments, useDraft } from "@sluice/react/app";
 import { type ReactNode, useRef } from "react";
@@ -29,7 +28,7 @@ interface ChatProps extends Pick<ChatTurnProps, "renderText" | "toolTitles" | "r
 export function Chat({ chat, id, model, empty, below, controls, ...show }: ChatProps) {
   const words = { ...chatWords, ...show.words };
   const { messages, status, queued } = chat;
-  const attachments = useAttachments(model, { fit: fitImage });
+  const attachments = useAttachments(model);
   const { draft, setDraft, clearDraft } = useDraft(`chat/${id}`, "");
   const field = useRef<HTMLTextAreaElement>(null);
   const isBusy = status === "submitted" || status === "streaming";

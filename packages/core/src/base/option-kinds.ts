@@ -30,7 +30,6 @@ const kinds: Readonly<Record<string, Kind>> = {
   onResult: callback,
   onEnd: callback,
   prepare: callback,
-  fit: callback,
   prepareMessages: callback,
   titleOf: callback,
   execute: callback,

@@ -19,7 +19,7 @@ export interface Attachment {
  * Reason why a file was not taken.
  *
  * - `type`: it is no image that models see; its bytes decide, not its name
- * - `size`: it is larger than `maxBytes`, and nothing makes it smaller
+ * - `size`: it is larger than `maxBytes`, and `downscale` is off
  * - `number`: there are `max` attachments already
  * - `unreadable`: it is empty or damaged, or could not be read any more
  */
@@ -55,47 +55,21 @@ export const attachmentWords: AttachmentWords = {
   unreadable: "“{name}” can't be read.",
 };
 
-/** Limits of an image, for `fit` of {@link UseAttachmentsOptions}. */
-export interface AttachmentLimits {
-  /** Kind of the file. */
-  readonly kind: "image";
-  /** Names of the formats that models see. */
-  readonly formats: readonly string[];
-  /** Width and height in pixels. */
-  readonly side: {
-    /** Shortest side. */
-    readonly min: number;
-    /** Longest side. */
-    readonly max: number;
-  };
-  /** Largest size in bytes. */
-  readonly bytes: number;
-}
-
 /** Options of `useAttachments`. All may change at any time. */
 export interface UseAttachmentsOptions {
   /** Most attachments of one message. The spec gives no limit. @default 10 */
   readonly max?: number | undefined;
   /** Largest size of one image, in bytes. The spec gives no limit. @default 5_242_880 */
   readonly maxBytes?: number | undefined;
-  /** Longest side of an image, in pixels; used by `fit`. @default 2048 */
+  /** Longest side of an image, in pixels; used by `downscale`. @default 2048 */
   readonly maxSide?: number | undefined;
   /**
-   * Makes larger images fit `maxSide` and `maxBytes`: `fitImage` of `@sluice/media`. A copy is a JPEG without transparency
-   * and animation; an image within the limits is sent as it is. It also refuses damaged images. Where there is no canvas,
-   * it is not called.
+   * Makes larger images fit `maxSide` and `maxBytes`. A copy is a JPEG without transparency and animation; an image
+   * within the limits is sent as it is. Where there is no canvas, nothing is made smaller.
    *
-   * @default none: images are sent as they are
+   * @default true
    */
-  readonly fit?:
-    | ((
-        image: File,
-        limits: AttachmentLimits,
-      ) => Promise<{
-        /** The smaller copy, or the image itself. */
-        readonly blob: Blob;
-      }>)
-    | undefined;
+  readonly downscale?: boolean | undefined;
   /** Words of the problems, in any language. @default attachmentWords */
   readonly words?: AttachmentWords | undefined;
 }
@@ -236,9 +210,9 @@ const MAX_BYTES = 5 * MEGABYTE;
 /** Checks a file, and makes it smaller where that is wanted. */
 async function prepare(
   file: File,
-  { maxBytes = MAX_BYTES, maxSide = 2048, fit }: UseAttachmentsOptions,
+  { maxBytes = MAX_BYTES, maxSide = 2048, downscale = true }: UseAttachmentsOptions,
 ): Promise<Blob | AttachmentProblemKind> {
   // loaded with the first file: most messages have none
   const { prepareImage } = await import("./prepare-image.js");
-  return prepareImage(file, { maxBytes, maxSide, fit });
+  return prepareImage(file, { maxBytes, maxSide, downscale });
 }

@@ -1,6 +1,5 @@
 export {
   type Attachment,
-  type AttachmentLimits,
   type AttachmentProblem,
   type AttachmentProblemKind,
   type AttachmentState,

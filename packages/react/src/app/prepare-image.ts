@@ -1,23 +1,65 @@
 import { signedTypeOf } from "@sluice/core/internal";
-import type { UseAttachmentsOptions } from "./attachments.js";
 
-const formats = ["jpeg", "png", "gif", "webp"];
-/** Enough for the signature of each format, in bytes. */
+const types = ["image/jpeg", "image/png", "image/gif", "image/webp"];
+/** Enough for the signature of each type, in bytes. */
 const HEAD_BYTES = 32;
+/** Qualities to try, from no visible loss to a visible one. Below the last one, fewer pixels look better. */
+const QUALITIES = [0.92, 0.85, 0.75, 0.65, 0.5];
+const SHRINK = 0.8;
 
-/** Checks a file by its first bytes, and lets `fit` make it smaller. Returns the image, or why it is not taken. */
+/**
+ * Checks a file by its bytes, and makes it smaller where that is wanted. Returns the image, or why it is not taken.
+ *
+ * @throws for an image that can't be read or decoded
+ */
 export async function prepareImage(
   file: File,
-  { maxBytes, maxSide, fit }: { maxBytes: number; maxSide: number; fit: UseAttachmentsOptions["fit"] },
+  { maxBytes, maxSide, downscale }: { maxBytes: number; maxSide: number; downscale: boolean },
 ): Promise<Blob | "type" | "size" | "unreadable"> {
   if (file.size === 0) return "unreadable";
   const type = signedTypeOf(new Uint8Array(await file.slice(0, HEAD_BYTES).arrayBuffer()));
-  if (!formats.some((format) => type === `image/${format}`)) return "type";
-  if (!fit || !hasCanvas()) return file.size > maxBytes ? "size" : file;
-  const limits = { kind: "image", formats, side: { min: 1, max: maxSide }, bytes: maxBytes } as const;
-  return (await fit(file, limits)).blob;
+  if (type === undefined || !types.includes(type)) return "type";
+  const bitmap = downscale ? await decode(file) : undefined;
+  if (!bitmap) return file.size > maxBytes ? "size" : file;
+  try {
+    const scale = Math.min(1, maxSide / Math.max(bitmap.width, bitmap.height));
+    return scale === 1 && file.size <= maxBytes ? file : await shrink(bitmap, scale, maxBytes);
+  } finally {
+    bitmap.close();
+  }
 }
 
-function hasCanvas(): boolean {
-  return typeof createImageBitmap === "function";
+/** Decodes an image. Returns undefined on a platform without canvas, and where it takes no files, as in a simulated DOM. */
+async function decode(file: File): Promise<ImageBitmap | undefined> {
+  if (typeof createImageBitmap !== "function" || typeof OffscreenCanvas !== "function") return undefined;
+  return createImageBitmap(file).catch((error) => {
+    if (error?.name === "TypeError") return undefined;
+    throw error;
+  });
+}
+
+/** Encodes an image as JPEG. Where its bytes do not fit, the quality goes down, then the size. */
+async function shrink(bitmap: ImageBitmap, scale: number, maxBytes: number): Promise<Blob | "size"> {
+  for (let smaller = scale; smaller > 0.01; smaller *= SHRINK) {
+    const canvas = draw(bitmap, smaller);
+    for (const quality of QUALITIES) {
+      const image = await canvas.convertToBlob({ type: "image/jpeg", quality });
+      if (image.size <= maxBytes) return image;
+    }
+  }
+  return "size";
+}
+
+function draw(bitmap: ImageBitmap, scale: number): OffscreenCanvas {
+  const width = Math.max(1, Math.round(bitmap.width * scale));
+  const height = Math.max(1, Math.round(bitmap.height * scale));
+  const canvas = new OffscreenCanvas(width, height);
+  const context = canvas.getContext("2d");
+  if (!context) throw new Error(`the browser has no canvas of ${width} × ${height} px`);
+  // a JPEG has no transparency
+  context.fillStyle = "#ffffff";
+  context.fillRect(0, 0, width, height);
+  context.imageSmoothingQuality = "high";
+  context.drawImage(bitmap, 0, 0, width, height);
+  return canvas;
 }

@@ -1,5 +1,4 @@
 import { createClient, indexedDBStorage } from "@sluice/core";
-import { fitImage } from "@sluice/media";
 import { GatewayProvider, type UseChatStreamResult, useChatStream } from "@sluice/react";
 import {
   type UseAttachmentsResult,
@@ -47,7 +46,7 @@ function open({ name, id, answer = new Response() }: { name: string; id: string;
 function Page({ tab, id, storage }: { tab: Tab; id: string; storage: ReturnType<typeof indexedDBStorage> }) {
   tab.list = useConversations({ storage, activeId: id });
   tab.chat = useChatStream({ id, model: "delta-5.3", storage });
-  tab.attachments = useAttachments("alpha-v4.1-flash", { maxSide: 64, fit: fitImage });
+  tab.attachments = useAttachments("alpha-v4.1-flash", { maxSide: 64 });
   const { draft, setDraft } = useDraft(`chat/${id}`, "");
   tab.setDraft = setDraft;
   return (

@@ -1,4 +1,3 @@
-import { fitImage } from "@sluice/media";
 import { GatewayProvider } from "@sluice/react";
 import { type UseAttachmentsOptions, type UseAttachmentsResult, useAttachments } from "@sluice/react/app";
 import { act, cleanup, createEvent, fireEvent, render, screen, waitFor } from "@testing-library/react";
@@ -189,7 +188,7 @@ test("an empty image is unreadable", async () => {
 });
 
 test("the number and the size have limits, which the message names", async () => {
-  show(undefined, { max: 1, maxBytes: 10 });
+  show(undefined, { max: 1, maxBytes: 10, downscale: false });
   add(png("one.png"), png("two.png"));
   expect(problems()).toEqual(["two.png: number"]);
   expect(held.result?.problems[0]?.message).toBe("“two.png” was not added. Limit: 1 images.");
@@ -200,7 +199,7 @@ test("the number and the size have limits, which the message names", async () =>
 
 test("Without options ten images fit, and none above 5 MB", async () => {
   vi.stubGlobal("createImageBitmap", undefined);
-  show(undefined, { fit: fitImage });
+  show(undefined, {});
   const all = Array.from({ length: 11 }, (_, nth) => png(`${nth}.png`));
   add(...all);
   expect([names()?.length, problems()]).toEqual([10, ["10.png: number"]]);
@@ -217,24 +216,29 @@ test("Without options ten images fit, and none above 5 MB", async () => {
 });
 
 test("The limit of a size is named with one decimal", async () => {
-  show(undefined, { maxBytes: 1_600_000 });
+  show(undefined, { maxBytes: 1_600_000, downscale: false });
   add(wide(1, 1_600_001));
   await waitFor(() => expect(held.result?.problems[0]?.message).toContain("Limit: 1.5 MB."));
 });
 
-/** A page with a canvas. Returns the widths of the pictures that were drawn. */
-function withCanvas(): readonly number[] {
+/** A page with a canvas. `sizeOf` decides the bytes of a picture. Returns the widths of the pictures that were drawn. */
+function withCanvas(
+  sizeOf: (drawn: { readonly quality: number; readonly width: number }) => number = () => 5,
+): readonly number[] {
   const drawn: number[] = [];
   const createImageBitmap = async (file: Blob) => {
     const width = new DataView(await file.arrayBuffer()).getUint32(16);
     return { width, height: 1, close() {} };
   };
   class OffscreenCanvas {
+    readonly width: number;
     constructor(width: number) {
+      this.width = width;
       drawn.push(width);
     }
     getContext = () => ({ fillRect() {}, drawImage() {} });
-    convertToBlob = async ({ type }: { type: string }) => new Blob(["small"], { type });
+    convertToBlob = async ({ type, quality }: { type: string; quality: number }) =>
+      new Blob([new Uint8Array(sizeOf({ quality, width: this.width }))], { type });
   }
   vi.stubGlobal("createImageBitmap", createImageBitmap);
   vi.stubGlobal("OffscreenCanvas", OffscreenCanvas);
@@ -243,7 +247,7 @@ function withCanvas(): readonly number[] {
 
 test("An image of 2048 pixels is sent as it is, like one of a single pixel, and a wider one is made smaller", async () => {
   const drawn = withCanvas();
-  show(undefined, { fit: fitImage });
+  show();
   const files = [png(), wide(2048), wide(2049)] as const;
   add(...files);
   await isReady();
@@ -253,12 +257,32 @@ test("An image of 2048 pixels is sent as it is, like one of a single pixel, and 
   expect([wider?.type, drawn]).toEqual(["image/jpeg", [2048]]);
 });
 
-test("An image is not made smaller without `fit`", async () => {
+test("An image is not made smaller where that is not wanted", async () => {
   const drawn = withCanvas();
-  show();
+  show(undefined, { downscale: false });
   add(wide(2049));
   await isReady();
   expect([drawn, held.result?.images[0]?.type]).toEqual([[], "image/png"]);
+});
+
+test("A damaged image is unreadable where the page can decode images", async () => {
+  withCanvas();
+  const refused = new DOMException("The source image could not be decoded.", "InvalidStateError");
+  vi.stubGlobal("createImageBitmap", () => Promise.reject(refused));
+  show();
+  add(png());
+  await waitFor(() => expect(problems()).toEqual(["reef.png: unreadable"]));
+});
+
+test("The quality goes down first, then the size, and what still does not fit is refused", async () => {
+  const drawn = withCanvas(({ quality, width }) => (width < 90 && quality < 0.7 ? 5 : 50));
+  show(undefined, { maxSide: 100, maxBytes: 10 });
+  add(wide(200));
+  await isReady();
+  expect([held.result?.images[0]?.size, drawn]).toEqual([5, [100, 80]]);
+  withCanvas(() => 50);
+  add(wide(300));
+  await waitFor(() => expect(problems()).toEqual(["300.png: size"]));
 });
 
 test("a model that sees nothing keeps the images and names the models that see", async () => {
