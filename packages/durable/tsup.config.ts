@@ -1,6 +1,6 @@
 import { defineConfig } from "tsup";
 
-/** Bundled, unlike the other packages: the core's event reader goes in, so that nothing has to be installed. */
+/** Bundled, unlike the other packages: what it needs of the core and of prices goes in, so that nothing has to be installed. */
 export default defineConfig({
   entry: [
     "src/index.ts",
@@ -15,7 +15,7 @@ export default defineConfig({
   platform: "neutral",
   // "node:sqlite" has no other name
   removeNodeProtocol: false,
-  external: [/^node:/, /^@sluice\/core\/schemas$/, /^@sluice\/worker-proxy/, "aws4fetch", "postgres"],
+  external: [/^node:/, /^@sluice\/worker-proxy/, "aws4fetch", "postgres"],
   clean: true,
   plugins: [
     {

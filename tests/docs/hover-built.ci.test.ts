@@ -31,7 +31,7 @@ const compilerOptions = {
 // `/**/` marks each name whose hover is read
 const consumer = `
 import { type ChatStoreOptions, type Client, createAsset, createChatStore, createVideoTask, generateImages, type StandardSchema, streamChat } from "@sluice/core";
-import type { AlphaChatRequest, BetaVideoRequest, ChatParams, ToolCall } from "@sluice/core/schemas";
+import type { AssistantMessage, ChatParams, ChatRequests, VideoRequests } from "@sluice/core/schemas";
 import { useChatStream, useImages, useVideoTask } from "@sluice/react";
 import { createProxy } from "@sluice/worker-proxy";
 declare const client: Client;
@@ -52,7 +52,7 @@ useVideoTask().create({ /**/model: "gamma-video-2.0", /**/content: [{ type: "tex
 useImages({ model: "gamma-image-5-0-260128" }).generate({ /**/prompt: "A reef", /**/size: "2048x2048" });
 
 declare const options: ChatStoreOptions<{ city: string }>;
-declare const request: AlphaChatRequest, video: BetaVideoRequest, call: ToolCall;
+declare const request: ChatRequests["alpha-v4.1-flash"], video: VideoRequests["beta3.0-video"], call: NonNullable<AssistantMessage["tool_calls"]>[number];
 options./**/schema;
 options./**/params;
 request./**/model;

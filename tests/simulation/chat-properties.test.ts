@@ -5,8 +5,8 @@ import {
   memoryStorage,
   type ThreadMessage,
   type ThreadTurn,
-  type WhenBusy,
 } from "@sluice/core";
+import type { WhenBusy } from "@sluice/core/internal";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import {

@@ -1,4 +1,5 @@
-import { memoryStorage, type ThreadMessage, type WhenBusy } from "@sluice/core";
+import { memoryStorage, type ThreadMessage } from "@sluice/core";
+import type { WhenBusy } from "@sluice/core/internal";
 import fc from "fast-check";
 import { afterEach, beforeAll, expect, test, vi } from "vitest";
 import { DONE, frame, settled } from "../../packages/core/test/support/gateway.js";

@@ -1,4 +1,5 @@
-import { type ChatStore, createChatStore, createClient, type WhenBusy } from "@sluice/core";
+import { type ChatStore, createChatStore, createClient } from "@sluice/core";
+import type { WhenBusy } from "@sluice/core/internal";
 import { serverRunner } from "@sluice/sync";
 import type { JobEvent } from "@sluice/worker-proxy";
 import { createChannels } from "./channels.js";

@@ -1,15 +1,14 @@
 import {
-  accumulate,
   type ChatDelta,
   type ChatRequestMessage,
   completeChat,
   createVideoTask,
-  emptyMessage,
   isGatewayError,
   normalizeVideoTask,
   repairHistory,
   streamChat,
 } from "@sluice/core";
+import { accumulate, emptyMessage } from "@sluice/core/internal";
 import { createPartialJSON } from "@sluice/core/partial-json";
 import {
   chatModels,

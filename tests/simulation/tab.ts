@@ -17,8 +17,8 @@ import {
   type RecordStorage,
   type VideoTaskList,
   type VideoTaskStore,
-  type WhenBusy,
 } from "@sluice/core";
+import type { WhenBusy } from "@sluice/core/internal";
 import { openTree, type Tree } from "./hooks.js";
 import type { Page } from "./page.js";
 import type { Random } from "./random.js";

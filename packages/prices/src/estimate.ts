@@ -1,11 +1,5 @@
-import {
-  type ChatRequest,
-  chatModelOf,
-  type ImageRequest,
-  imageModelOf,
-  type VideoRequest,
-  videoModelOf,
-} from "@sluice/core/schemas";
+import { chatModelOf, imageModelOf, videoModelOf } from "@sluice/core/internal";
+import type { ChatRequest, ImageRequest, VideoRequest } from "@sluice/core/schemas";
 import { isRecord } from "./is-record.js";
 import { ofPieces, ofTokens, writeAmount } from "./money.js";
 import { type Prices, type Rates, rateTableOf } from "./prices.js";

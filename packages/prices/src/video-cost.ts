@@ -1,4 +1,4 @@
-import { videoModelOf } from "@sluice/core/schemas";
+import { videoModelOf } from "@sluice/core/internal";
 import { isRecord } from "./is-record.js";
 import { ofSeconds, ofTokens } from "./money.js";
 import type { Rates } from "./prices.js";

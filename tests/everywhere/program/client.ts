@@ -15,7 +15,7 @@ import {
   watchVideoTask,
 } from "@sluice/core";
 import { createPartialJSON } from "@sluice/core/partial-json";
-import { type BetaVideoRequest, chatModels, checkVideoRequest } from "@sluice/core/schemas";
+import { chatModels, checkVideoRequest, type VideoRequests } from "@sluice/core/schemas";
 import { createEventParser } from "@sluice/core/sse";
 import { createUploadStore, probeMedia, toDataURI, uploadMedia } from "@sluice/media";
 
@@ -78,7 +78,7 @@ export async function film(file: Blob): Promise<string | undefined> {
   const { kind } = await probeMedia(file);
   const { url } = await uploadMedia(client, file, { use: "reference_video" });
   const uploads = createUploadStore(client, { use: "reference_video" });
-  const request: BetaVideoRequest = {
+  const request: VideoRequests["beta3.0-video"] = {
     model: "beta3.0-video",
     input: { prompt: `A ${kind}`, media: [{ type: "reference_video", url }] },
   };

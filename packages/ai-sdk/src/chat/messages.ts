@@ -6,7 +6,7 @@ import {
   UnsupportedFunctionalityError,
 } from "@ai-sdk/provider";
 import type { ChatRequestMessage } from "@sluice/core";
-import type { ImagePart, TextPart } from "@sluice/core/schemas";
+import type { ImagePart, TextPart } from "@sluice/core/internal";
 import { bytesOf, dataURIOf } from "../files.js";
 import type { Warnings } from "../warnings.js";
 

@@ -1,6 +1,6 @@
 import type { LanguageModelV4CallOptions } from "@ai-sdk/provider";
 import { type ChatRequest, type ChatRequestMessage, type Client, unchecked } from "@sluice/core";
-import { chatModelOf } from "@sluice/core/schemas";
+import { chatModelOf } from "@sluice/core/internal";
 import { fieldsOf } from "../provider-options.js";
 import { createWarnings, type Warnings } from "../warnings.js";
 import { messagesOf } from "./messages.js";

@@ -1,6 +1,6 @@
 import { type ImageModelV4CallOptions, UnsupportedFunctionalityError } from "@ai-sdk/provider";
 import { type ImageRequest, unchecked } from "@sluice/core";
-import { imageModelOf } from "@sluice/core/schemas";
+import { imageModelOf } from "@sluice/core/internal";
 import { addressOf } from "../files.js";
 import { fieldsOf } from "../provider-options.js";
 import { createWarnings, type Warnings } from "../warnings.js";

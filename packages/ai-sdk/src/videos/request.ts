@@ -3,7 +3,7 @@ import type {
   Experimental_VideoModelV4File as VideoFile,
 } from "@ai-sdk/provider";
 import { unchecked, type VideoRequest } from "@sluice/core";
-import { videoModelOf } from "@sluice/core/schemas";
+import { videoModelOf } from "@sluice/core/internal";
 import { addressOf } from "../files.js";
 import { fieldsOf } from "../provider-options.js";
 import { createWarnings } from "../warnings.js";

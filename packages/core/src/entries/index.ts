@@ -101,12 +101,11 @@ export type {
   ThreadTurn,
   ToolCallState,
 } from "../chat/conversation/message.js";
-export type { ChatOptionsFor, ChatStoreOptions, ChatTarget, WhenBusy } from "../chat/conversation/options.js";
+export type { ChatOptionsFor, ChatStoreOptions, ChatTarget } from "../chat/conversation/options.js";
 export type { TurnRunner } from "../chat/conversation/runner.js";
 export type { ChatState, ChatStatus, PendingAction } from "../chat/conversation/state.js";
 export { createChatStore } from "../chat/conversation/store.js";
 export { type ChatTool, defineTool } from "../chat/conversation/tools.js";
-export { accumulate, emptyMessage } from "../chat/protocol/accumulate.js";
 export type { ChatTiming, ChatToolCall, ChatTurn } from "../chat/protocol/answer-reader.js";
 export type { ChatDelta, ChatMessage, ChatOutcome, ChatUsage } from "../chat/protocol/delta.js";
 export type { ChatRequestMessage } from "../chat/protocol/message-schema.js";

@@ -58,11 +58,6 @@ export type ChatModel = keyof typeof chatModels;
 
 /**
  * Finds the row of a chat model by any text; undefined for a model that the table does not have.
- *
- * @example
- * ```ts run
- * const seesImages = chatModelOf("alpha-v4.1-flash")?.imageInput; // true
- * ```
  */
 export function chatModelOf(id: string): (typeof chatModels)[ChatModel] | undefined {
   return Object.hasOwn(chatModels, id) ? chatModels[id as ChatModel] : undefined;

@@ -164,11 +164,6 @@ export type AssetModel = keyof typeof assetModels;
 
 /**
  * Finds the row of an image model by any text; undefined for a model that the table does not have.
- *
- * @example
- * ```ts run
- * const sizes = imageModelOf("gamma-image-5-0-260128")?.sizes;
- * ```
  */
 export function imageModelOf(id: string): (typeof imageModels)[ImageModel] | undefined {
   return rowOf(imageModels, id);
@@ -176,11 +171,6 @@ export function imageModelOf(id: string): (typeof imageModels)[ImageModel] | und
 
 /**
  * Finds the row of a video model by any text; undefined for a model that the table does not have.
- *
- * @example
- * ```ts run
- * const resolutions = videoModelOf("beta3.0-video")?.resolutions;
- * ```
  */
 export function videoModelOf(id: string): (typeof videoModels)[VideoModel] | undefined {
   return rowOf(videoModels, id);

@@ -1,5 +1,6 @@
 import type { ChatRequest, ChatRequestMessage } from "@sluice/core";
-import { chatModels, type ToolDefinition } from "@sluice/core/schemas";
+import type { ToolDefinition } from "@sluice/core/internal";
+import { chatModels } from "@sluice/core/schemas";
 import { textOf } from "./message-text.js";
 import { type ChatScenes, readChatScenes } from "./scenes.js";
 import { shownSchema } from "./shown-schema.js";

@@ -1,4 +1,4 @@
-import type { ToolDefinition } from "@sluice/core/schemas";
+import type { ToolDefinition } from "@sluice/core/internal";
 import { hintsOf } from "./hints.js";
 import type { ChatJob } from "./job.js";
 import { sample } from "./sample.js";

@@ -1,5 +1,6 @@
 import type { Issue, VideoRequest } from "@sluice/core";
-import { videoModelOf, videoModels } from "@sluice/core/schemas";
+import { videoModelOf } from "@sluice/core/internal";
+import { videoModels } from "@sluice/core/schemas";
 import { checkMediaList, issuesOfProbe, type MediaEntry } from "./check.js";
 import { signedFormats } from "./formats.js";
 import { type MediaLimits, type MediaUse, mediaLimits } from "./limits.js";

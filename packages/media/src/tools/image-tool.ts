@@ -6,7 +6,8 @@ import {
   generateImages,
   type ImageRequest,
 } from "@sluice/core";
-import { type ImageModel, imageModelOf } from "@sluice/core/schemas";
+import { imageModelOf } from "@sluice/core/internal";
+import type { ImageModel } from "@sluice/core/schemas";
 import { argumentsOf, type MediaToolOptions } from "./options.js";
 import { beginRun, withBilling } from "./paid-run.js";
 

@@ -1,5 +1,5 @@
-import { onForget } from "@sluice/core/internal";
-import { type ChatModel, chatModelOf, chatModels } from "@sluice/core/schemas";
+import { chatModelOf, onForget } from "@sluice/core/internal";
+import { type ChatModel, chatModels } from "@sluice/core/schemas";
 import { type ChangeEvent, type ClipboardEvent, type DragEvent, useEffect, useMemo, useState } from "react";
 import { useClientIfAny } from "../provider.js";
 import { useLatest } from "../use-latest.js";

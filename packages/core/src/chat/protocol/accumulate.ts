@@ -3,25 +3,11 @@ import type { ToolCall } from "./message-schema.js";
 
 /**
  * The message before the first delta.
- *
- * @example
- * ```ts run
- * accumulate(emptyMessage, { type: "text-delta", text: "Hello" }).content; // "Hello"
- * ```
  */
 export const emptyMessage: ChatMessage = Object.freeze({ role: "assistant", content: "" });
 
 /**
  * Adds one delta to the message and returns the new message. Pure: unchanged parts keep their identity.
- *
- * @example
- * ```ts run
- * const deltas: ChatDelta[] = [
- *   { type: "text-delta", text: "Hel" },
- *   { type: "text-delta", text: "lo" },
- * ];
- * deltas.reduce(accumulate, emptyMessage).content; // "Hello"
- * ```
  */
 export function accumulate(message: ChatMessage, delta: ChatDelta): ChatMessage {
   const fold = createFold(message);

@@ -1,4 +1,4 @@
-import { videoModelOf } from "@sluice/core/schemas";
+import { videoModelOf } from "@sluice/core/internal";
 import * as v from "valibot";
 
 /*
