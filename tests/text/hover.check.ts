@@ -45,7 +45,10 @@ test("the doc of each type of a request names its section, and its fields do not
   );
   expect(fields.length).toBeGreaterThan(100);
   for (const { name, text } of fields) {
-    const section = sectionOf(ofSchemas.find((type) => type.name === name.split(".")[0])?.text ?? "");
+    const type = ofSchemas.find((type) => type.name === name.split(".")[0]);
+    // a type that is no export has no text of its own
+    if (!type) continue;
+    const section = sectionOf(type.text);
     expect.soft(section, name).toBeDefined();
     expect.soft(text, name).not.toContain(section);
   }
@@ -91,7 +94,7 @@ test.each([
 });
 
 test.each([
-  ["AlphaChatParams.thinking.type", alpha.thinking[0]],
+  ["AlphaChatRequest.thinking.type", alpha.thinking[0]],
   ["AlphaChatRequest.reasoning_effort", alpha.reasoningEffortDefault],
   ["GammaImage40Request.watermark", imageModels["gamma-image-4-0-250828"].watermarkDefault],
   ["GammaImage50Request.watermark", imageModels["gamma-image-5-0-260128"].watermarkDefault],
