@@ -29,7 +29,6 @@ export function docOf(symbol: ts.Symbol, find: Find): string {
   const all = (name: string) => tags.flatMap((tag) => (tag.name === name ? [tag.text] : []));
   const parts = [
     text,
-    ...all("experimental").map((note) => `**Experimental.** ${note}`),
     ...all("deprecated").map((note) => `**Deprecated.** ${note}`),
     ...all("default").map((value) => `Default: ${/^[`A-Za-z]/.test(value) ? value : `\`${value}\``}`),
     all("param")
