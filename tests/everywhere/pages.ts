@@ -6,7 +6,7 @@ import { build } from "vite";
 import type { Report } from "./places.ts";
 
 /*
- * The page that runs the behaviours, built by Vite.
+ * The pages that run the behaviours: one that Vite has built, and one without a bundler.
  */
 
 const types: Readonly<Record<string, string>> = {
@@ -18,12 +18,15 @@ const types: Readonly<Record<string, string>> = {
 /** A server of a project's files, which receives the reports of its pages. */
 export interface Pages {
   readonly url: string;
+  /** Paths that were requested since the last call. */
+  readonly requested: () => string[];
   /** The next report. Rejects when none came in three minutes. */
   readonly report: () => Promise<Report>;
   readonly close: () => void;
 }
 
 export async function servePages(folder: string): Promise<Pages> {
+  const paths: string[] = [];
   let receive = (_: Report) => {};
   const server = createServer(async (request, response) => {
     const { pathname } = new URL(request.url ?? "/", "http://page");
@@ -33,6 +36,7 @@ export async function servePages(folder: string): Promise<Pages> {
       response.end();
       return receive(JSON.parse(String(Buffer.concat(pieces))));
     }
+    paths.push(pathname);
     const file = await readFile(join(folder, pathname)).catch(() => undefined);
     response.writeHead(file ? 200 : 404, { "content-type": types[extname(pathname)] ?? "text/plain" });
     response.end(file);
@@ -40,6 +44,7 @@ export async function servePages(folder: string): Promise<Pages> {
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    requested: () => paths.splice(0),
     report: () =>
       new Promise((resolve, reject) => {
         const late = setTimeout(() => reject(new Error("the page sent no report in three minutes")), 180_000);
@@ -55,7 +60,7 @@ export async function servePages(folder: string): Promise<Pages> {
   };
 }
 
-/** Builds the page with Vite, as an app would be built, into `built/` of the project. */
+/** Builds the page with Vite, as an app would be built, and all of the client as one file, into `built/` of the project. */
 export async function buildPage(folder: string): Promise<void> {
   const input = join(folder, "page.html");
   await build({
@@ -64,5 +69,16 @@ export async function buildPage(folder: string): Promise<void> {
     root: folder,
     base: "./",
     build: { outDir: join(folder, "built"), rolldownOptions: { input } },
+  });
+  await build({
+    configFile: false,
+    logLevel: "error",
+    root: folder,
+    build: {
+      outDir: join(folder, "built"),
+      emptyOutDir: false,
+      lib: { entry: join(folder, "one-file.js"), formats: ["es"], fileName: () => "one-file.js" },
+      rolldownOptions: { output: { codeSplitting: false } },
+    },
   });
 }

@@ -63,7 +63,7 @@ export const places: readonly Place[] = [
     },
   },
   ...nextPlaces,
-  ...browsers.flatMap((browser) => [builtPage(browser), throughProxy(browser)]),
+  ...browsers.flatMap((browser) => [builtPage(browser), oneFile(browser)]),
 ];
 
 function command(name: string, program: () => readonly string[], way = "installed with npm"): Place {
@@ -93,23 +93,28 @@ function builtPage(browser: Browser): Place {
     ...browser,
     way: "built with Vite",
     hasHooks: true,
-    run: ({ servers: { gateway }, pages }) => inPage(browser, pages, gateway, gateway),
+    run: ({ servers: { gateway }, pages }) => inPage(browser, pages, "built/page.html", gateway, gateway),
   };
 }
 
-/** The same page, with the proxy between it and the gateway. */
-function throughProxy(browser: Browser): Place {
+/** A page without a bundler, with the proxy between it and the gateway. */
+function oneFile(browser: Browser): Place {
   return {
     ...browser,
-    way: "built with Vite, through the proxy",
-    hasHooks: true,
-    run: ({ servers: { proxy, gateway }, pages }) => inPage(browser, pages, proxy, gateway),
+    way: "one file, through the proxy",
+    async run({ servers: { proxy, gateway }, pages }) {
+      pages.requested();
+      const report = await inPage(browser, pages, "one-file.html", proxy, gateway);
+      const ours = pages.requested().filter((path) => path.startsWith("/built/"));
+      if (ours.length !== 1) throw new Error(`the page loaded ${ours.join(", ")}`);
+      return report;
+    },
   };
 }
 
-function inPage(browser: Browser, pages: Pages, baseURL: string, gatewayURL: string) {
+function inPage(browser: Browser, pages: Pages, path: string, baseURL: string, gatewayURL: string) {
   const query = new URLSearchParams({ baseURL, gatewayURL });
-  return withPage(browser, `${pages.url}/built/page.html?${query}`, () => pages.report());
+  return withPage(browser, `${pages.url}/${path}?${query}`, () => pages.report());
 }
 
 function workerdVersion(): string {

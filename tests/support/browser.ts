@@ -1,6 +1,6 @@
 import { type Browser, chromium } from "playwright";
 import { chromiumFlags, findChromium } from "../../scripts/chromium.ts";
-import { shareOpenHandles } from "./leaks.ts";
+import { shareOpenHandles } from "./handles.ts";
 
 let browser: Promise<Browser> | undefined;
 

@@ -1,6 +1,7 @@
 import type { ChildProcess } from "node:child_process";
 import type { AddressInfo, Server, Socket } from "node:net";
 import { afterAll, beforeEach, onTestFinished } from "vitest";
+import { readHandles, readShared } from "./handles.ts";
 
 /*
  * Setup file of every project that runs in Node. It fails a file in which a server, socket, watcher, worker, child process,
@@ -49,11 +50,6 @@ function readLeaks(): string[] {
   ];
 }
 
-/** Keeps what is open now out of the check, for a process or server that several files share. */
-export function shareOpenHandles(): void {
-  for (const handle of readHandles()) readShared().add(handle);
-}
-
 function noteHandles(): void {
   for (const handle of readHandles())
     if (!known.has(handle)) {
@@ -72,15 +68,6 @@ async function isGone(check: () => boolean): Promise<boolean> {
     });
   }
   return true;
-}
-
-/**
- * Open handles that keep the process alive. Channels between tabs live as long as their page. The input and output of
- * the process open at their first use.
- */
-function readHandles(): object[] {
-  const handles = (process as unknown as { _getActiveHandles(): { fd?: number }[] })._getActiveHandles();
-  return handles.filter((handle) => handle.constructor.name !== "MessagePort" && (handle.fd ?? 3) > 2);
 }
 
 /** Notes each timer that code starts by this global function. Returns the platform's own function. */
@@ -110,13 +97,6 @@ function findPlace({ stack = "" }: Error): string {
 
 function isRunning(timer: NodeJS.Timeout): boolean {
   return timer.hasRef() && !(timer as { _destroyed?: boolean })._destroyed;
-}
-
-/** Handles that several files share: the worker keeps them from one file to the next. */
-function readShared(): Set<object> {
-  const world = globalThis as { sluiceSharedHandles?: Set<object> };
-  world.sluiceSharedHandles ??= new Set();
-  return world.sluiceSharedHandles;
 }
 
 function describeHandle(handle: object): string {

@@ -33,7 +33,7 @@ const SIGNATURES: readonly (readonly [FileType, readonly number[]])[] = [
 ];
 
 /** Bytes in a form that the types of TypeScript 5.4 have, too: there `Uint8Array` is not generic. */
-export type Bytes = Uint8Array<ArrayBuffer>;
+export type Bytes = ReturnType<Uint8ArrayConstructor["from"]>;
 
 /** Finds the type of a file by its first bytes; undefined for types that are not taken. */
 export function typeOf(head: Bytes): FileType | undefined {

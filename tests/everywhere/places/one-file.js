@@ -1,0 +1,2 @@
+export * from "@sluice/core";
+export * from "@sluice/media";

@@ -1,0 +1,22 @@
+/* Open handles of this process. Scripts import it, too, so it imports no test runner. */
+
+/** Keeps what is open now out of the check, for a process or server that several files share. */
+export function shareOpenHandles(): void {
+  for (const handle of readHandles()) readShared().add(handle);
+}
+
+/**
+ * Open handles that keep the process alive. Channels between tabs live as long as their page. The input and output of
+ * the process open at their first use.
+ */
+export function readHandles(): object[] {
+  const handles = (process as unknown as { _getActiveHandles(): { fd?: number }[] })._getActiveHandles();
+  return handles.filter((handle) => handle.constructor.name !== "MessagePort" && (handle.fd ?? 3) > 2);
+}
+
+/** Handles that several files share: the worker keeps them from one file to the next. */
+export function readShared(): Set<object> {
+  const world = globalThis as { sluiceSharedHandles?: Set<object> };
+  world.sluiceSharedHandles ??= new Set();
+  return world.sluiceSharedHandles;
+}
