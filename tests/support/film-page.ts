@@ -1,4 +1,5 @@
 import { createClient, createVideoTaskList, createVideoTaskStore, indexedDBStorage } from "@sluice/core";
+import { uploads } from "@sluice/media";
 
 /** Functions of the page that the test calls. */
 export interface FilmPage {
@@ -8,7 +9,11 @@ export interface FilmPage {
   readonly taskState: () => string | undefined;
 }
 
-const client = createClient({ baseURL: location.origin, headers: { authorization: "user-1" } });
+const client = createClient({
+  baseURL: location.origin,
+  headers: { authorization: "user-1" },
+  uploads: uploads({ check: false }),
+});
 const storage = indexedDBStorage();
 const video = createVideoTaskStore(client, { storage });
 const list = createVideoTaskList(client, { storage });
