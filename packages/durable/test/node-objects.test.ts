@@ -4,6 +4,8 @@ import { writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import {
   type DurableObjectHandlers,
   type ObjectNamespace,
@@ -234,6 +236,32 @@ test("An object whose stream is open stays; a client that leaves is reported to 
   await vi.advanceTimersByTimeAsync(60_000);
   await tell("add");
   expect(made).toBe(1);
+  await response.body?.cancel();
+  expect(left).toBe(true);
+});
+
+test("A client that leaves is reported after the engine has collected what nobody holds", async () => {
+  setFlagsFromString("--expose-gc");
+  const collect: () => void = runInNewContext("gc");
+  let left = false;
+  class Streaming implements DurableObjectHandlers {
+    async fetch({ signal }: Request) {
+      signal.addEventListener("abort", () => {
+        left = true;
+      });
+      return new Response(new ReadableStream(), { headers: { "content-type": "text/event-stream" } });
+    }
+    async alarm() {}
+  }
+  const { env, close } = openObjects({ file: newFile(), env: {}, objects: { THING: Streaming } });
+  onTestFinished(() => close(0));
+  const response = await env.THING.get(env.THING.idFromName("one") as never).fetch(
+    new Request("https://thing.invalid/"),
+  );
+  for (let turn = 0; turn < 5; turn += 1) {
+    collect();
+    await new Promise((resolve) => setImmediate(resolve));
+  }
   await response.body?.cancel();
   expect(left).toBe(true);
 });

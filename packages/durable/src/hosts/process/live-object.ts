@@ -41,6 +41,8 @@ const LONGEST_TIMER_MS = 2 ** 31 - 1;
 const CLOCKS_MS = 10_000;
 /** Table of an object's keys and values; SQLite and the objects' own names never begin so. */
 const VALUES = "_values";
+/** Requests by what aborts them, see {@link abortableBy}. */
+const held = new WeakMap<AbortController, readonly Request[]>();
 
 /** Opens an object with what is kept of it. What it writes in one turn is kept together, before anybody hears of it. */
 export function openLiveObject<Env>(
@@ -91,8 +93,7 @@ export function openLiveObject<Env>(
     await ready;
     // a client that leaves is reported to the object by its signal alone
     const leaving = new AbortController();
-    const signal = AbortSignal.any([request.signal, leaving.signal]);
-    const response = await object.fetch(new Request(request, { signal }));
+    const response = await object.fetch(abortableBy(leaving, request));
     // nobody hears of what is not kept
     await allKept().catch((error: unknown) => {
       leaving.abort();
@@ -218,6 +219,13 @@ export function openLiveObject<Env>(
       return exec("SELECT 1 FROM sqlite_master WHERE name = ?", VALUES).toArray().length > 0;
     }
   }
+}
+
+/** Returns the request with a second signal. In Node the signal of a request that was collected never aborts, so both are held. */
+function abortableBy(leaving: AbortController, request: Request): Request {
+  const sent = new Request(request, { signal: AbortSignal.any([request.signal, leaving.signal]) });
+  held.set(leaving, [request, sent]);
+  return sent;
 }
 
 /** Does what an object needn't wait for: where it fails, the object ends, and not the process. */
