@@ -1,13 +1,9 @@
 import { runInDurableObject } from "cloudflare:test";
-import { env } from "cloudflare:workers";
-import { hashOf } from "@sluice/worker-proxy/internal";
 import { afterEach, beforeEach, describe, expect, vi } from "vitest";
 import { workerdTest } from "../../../../packages/durable/test/support/platform.js";
 import type { Rows } from "../../../../packages/durable/test/support/rows.js";
-import { expectNoKey } from "../../../../packages/worker-proxy/test/support/key.js";
-import { bodies, isKeeping, proxy, runs, says, script } from "./support/runs.js";
-
-const { RUN_CONVERSATIONS } = env;
+import { openRunUser } from "./support/run-user.js";
+import { bodies, isKeeping, runs, says, script } from "./support/runs.js";
 
 let users = 0;
 let user = "";
@@ -23,42 +19,22 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-async function ask(method: string, part: string, body?: object, id = "c-1") {
-  const init = {
-    method,
-    headers: { authorization: user, ...(body && { "content-type": "application/json" }) },
-    ...(body && { body: JSON.stringify({ device: "phone", ...body }) }),
-  };
-  const path = `https://proxy.example/v1/conversations/${id}${part}`;
-  const response = await proxy.fetch(new Request(path, init), env);
-  const text = await response.text();
-  expectNoKey(text);
-  return { status: response.status, json: text ? JSON.parse(text) : undefined };
-}
-
-const question = (id: string, content = "Hi") => ({ id, role: "user", content, createdAt: 1 });
-const turn = (id: string, parent: string | null = null, content?: string) =>
-  ask("POST", "/turns", { message: question(id, content), parent });
-async function object(id = "c-1") {
-  return RUN_CONVERSATIONS.get(RUN_CONVERSATIONS.idFromName(`${await hashOf(user)}:${id}`));
-}
-
-/** Resolves when the turn has ended. */
-const ended = (count = 1) =>
-  expect.poll(() => runs.events.length, { timeout: 20_000, interval: 5 }).toBe(count);
 describe("case 247: a step beside 10,000 messages", () => {
   /** Counts the rows of one turn beside some messages. */
   async function rowsBeside(messages: number): Promise<Rows> {
-    user = `${user}-${messages}`;
+    const { ask, object, ended } = openRunUser(`${user}-${messages}`);
     for (let at = 0; at < messages; at += 900) {
       const part = Array.from({ length: Math.min(900, messages - at) }, (_, nth) => oldMessage(at + nth));
-      expect((await ask("POST", "/records", { changes: Object.fromEntries(part) })).status).toBe(200);
+      expect(
+        (await ask("POST", "/records", { device: "phone", changes: Object.fromEntries(part) })).status,
+      ).toBe(200);
     }
     const rowsOf = async () =>
       runInDurableObject(await object(), (instance) => ({ ...(instance as unknown as { rows: Rows }).rows }));
     const before = await rowsOf();
     const count = runs.events.length;
-    await turn("q-1", `m-${messages - 1}`);
+    const message = { id: "q-1", role: "user", content: "Hi", createdAt: 1 };
+    await ask("POST", "/turns", { device: "phone", message, parent: `m-${messages - 1}` });
     await ended(count + 1);
     const after = await rowsOf();
     return { read: after.read - before.read, written: after.written - before.written };

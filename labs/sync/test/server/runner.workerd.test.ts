@@ -1,12 +1,9 @@
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { hashOf } from "@sluice/worker-proxy/internal";
 import { afterEach, beforeEach, describe, expect, type MockInstance, test, vi } from "vitest";
 import { gateway, refusal } from "../../../../packages/durable/test/support/durable-gateway.js";
-import { expectNoKey } from "../../../../packages/worker-proxy/test/support/key.js";
+import { type SeenMessage as Message, openRunUser } from "./support/run-user.js";
 import { bodies, CANARY, calls, isKeeping, proxy, runs, says, script, tool } from "./support/runs.js";
-
-const { RUN_CONVERSATIONS } = env;
 
 let users = 0;
 let user = "";
@@ -23,33 +20,8 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-interface Message {
-  readonly createdAt?: number;
-  readonly id: string;
-  readonly role: string;
-  readonly content: string;
-  readonly outcome?: string;
-  readonly error?: Record<string, unknown>;
-  readonly toolCalls?: readonly Record<string, unknown>[];
-}
-interface Kept {
-  readonly message: Message;
-  readonly parent: string | null;
-  readonly by?: string;
-}
-
-async function ask(method: string, part: string, body?: object, id = "c-1") {
-  const init = {
-    method,
-    headers: { authorization: user, ...(body && { "content-type": "application/json" }) },
-    ...(body && { body: JSON.stringify({ device: "phone", ...body }) }),
-  };
-  const path = `https://proxy.example/v1/conversations/${id}${part}`;
-  const response = await proxy.fetch(new Request(path, init), env);
-  const text = await response.text();
-  expectNoKey(text);
-  return { status: response.status, json: text ? JSON.parse(text) : undefined };
-}
+const ask = (method: string, part: string, body?: object, id?: string) =>
+  openRunUser(user, id).ask(method, part, body && { device: "phone", ...body });
 
 const question = (id: string, content = "Hi") => ({ id, role: "user", content, createdAt: 1 });
 const turn = (id: string, parent: string | null = null, content?: string) =>
@@ -57,29 +29,9 @@ const turn = (id: string, parent: string | null = null, content?: string) =>
 const write = (key: string, value: unknown, seen = 0) =>
   ask("POST", "/records", { changes: { [key]: { value, seen } } });
 
-async function records(): Promise<Record<string, Kept>> {
-  const { json } = await ask("GET", "/records?limit=1000");
-  return Object.fromEntries(
-    Object.entries(json.records).map(([key, record]) => [key, (record as { value: Kept }).value]),
-  );
-}
-
-/** The messages from the first to the last one, by their parents. */
-async function thread(): Promise<Message[]> {
-  const all = Object.values(await records()).filter((record) => record?.message);
-  all.sort((one, other) => (one.message.createdAt ?? 0) - (other.message.createdAt ?? 0));
-  const path: Message[] = [];
-  for (let at: string | null = null; ; ) {
-    const next = all.filter(({ parent }) => parent === at).at(-1);
-    if (!next) return path;
-    path.push(next.message);
-    at = next.message.id;
-  }
-}
-
-async function object(id = "c-1") {
-  return RUN_CONVERSATIONS.get(RUN_CONVERSATIONS.idFromName(`${await hashOf(user)}:${id}`));
-}
+const records = () => openRunUser(user).records();
+const thread = () => openRunUser(user).thread();
+const object = (id?: string) => openRunUser(user, id).object();
 
 /** Resolves when the turn has ended. */
 const ended = (count = 1) =>
@@ -330,7 +282,7 @@ describe("case 242: calls that wait for a device", () => {
     const { id } = await approval("Never mind");
     expect((await turn("q-2", id, "Forget it")).status).toBe(202);
     await ended(2);
-    expect((await records())[id]?.message.toolCalls).toMatchObject([{ state: "cancelled" }]);
+    expect((await records())[id]?.message?.toolCalls).toMatchObject([{ state: "cancelled" }]);
     expect((await thread()).at(-1)).toMatchObject({ content: "Never mind" });
   });
 });
@@ -608,7 +560,7 @@ describe("case 257: an answer that a process has left in flight", () => {
     live.send({ content: " two" });
     live.finish();
     await ended();
-    const record = (await records())[id] as Kept;
+    const record = (await records())[id] as { readonly message: Message };
     const { outcome: _, ...message } = record.message;
     const left = { ...message, content: "One", streamId, createdAt: Date.now() - ageMs, ...more };
     const value = JSON.stringify({ ...record, message: left });

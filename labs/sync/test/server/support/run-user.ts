@@ -15,6 +15,7 @@ export interface SeenMessage {
   readonly content: string;
   readonly outcome?: string;
   readonly error?: Record<string, unknown>;
+  readonly toolCalls?: readonly Record<string, unknown>[];
   readonly images?: readonly string[];
   readonly files?: readonly object[];
 }
