@@ -1,6 +1,6 @@
 import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
-import { entries } from "./entries.ts";
+import { sources } from "../../scripts/sources.ts";
 import {
   type Example,
   examplesOfComments,
@@ -12,19 +12,6 @@ import {
 import { hosts, imagined, imaginedFiles } from "./imagined.ts";
 
 const root = `${import.meta.dirname}/../../`;
-const packages = [
-  "core",
-  "media",
-  "prices",
-  "react",
-  "worker-proxy",
-  "durable",
-  "ai-sdk",
-  "emulator",
-  "mcp",
-  "otel",
-];
-
 /** Files of the registry whose doc comments have examples. */
 const copied = [
   "chat-form",
@@ -45,8 +32,9 @@ export function allExamples(): Example[] {
   const files = globSync(pages, { cwd: root, exclude: ["**/node_modules/**", "docs/{dist,reference}/**"] });
   return [
     ...files.sort().flatMap((file) => examplesOfMarkdown(root, file)),
-    ...packages.flatMap((name) => examplesOfComments(root, `packages/${name}/src`)),
-    ...examplesOfComments(root, "labs/devtools/src"),
+    ...globSync("{packages,labs}/*/src", { cwd: root })
+      .sort()
+      .flatMap((folder) => examplesOfComments(root, folder)),
     ...examplesOfComments(root, "labs/registry/components/sluice"),
   ];
 }
@@ -69,10 +57,9 @@ const compilerOptions = {
 /** Names of the packages that examples of doc comments use without an import. */
 const exported: Readonly<Record<string, readonly string[]>> = {
   ...Object.fromEntries(
-    Object.entries(entries).map(([name, file]) => [
-      name,
-      namesOf(readFileSync(`${root}packages/${file}`, "utf8")),
-    ]),
+    Object.entries(sources)
+      .filter(([name]) => !name.includes("/internal"))
+      .map(([name, file]) => [name, namesOf(readFileSync(file, "utf8"))]),
   ),
   ...Object.fromEntries(
     copied.map((name) => [
@@ -80,7 +67,6 @@ const exported: Readonly<Record<string, readonly string[]>> = {
       namesOf(readFileSync(`${root}labs/registry/components/sluice/${name}.ts`, "utf8")),
     ]),
   ),
-  "@sluice/devtools": namesOf(readFileSync(`${root}labs/devtools/src/index.ts`, "utf8")),
   react: ["memo", "useState"],
 };
 

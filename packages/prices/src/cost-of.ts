@@ -1,5 +1,5 @@
 import type { ChatTurn, ClientEvent, ImageResult, ThreadMessage, VideoTask } from "@sluice/core";
-import { isRecord } from "./is-record.js";
+import { isRecord } from "@sluice/core/internal";
 import { ofPieces } from "./money.js";
 import { type Prices, type Rates, rateTableOf } from "./prices.js";
 import { type Cost, createTally, type Known, type Tally } from "./tally.js";

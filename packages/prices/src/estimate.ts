@@ -1,6 +1,5 @@
-import { chatModelOf, imageModelOf, videoModelOf } from "@sluice/core/internal";
+import { chatModelOf, imageModelOf, isRecord, videoModelOf } from "@sluice/core/internal";
 import type { ChatRequest, ImageRequest, VideoRequest } from "@sluice/core/schemas";
-import { isRecord } from "./is-record.js";
 import { ofPieces, ofTokens, writeAmount } from "./money.js";
 import { type Prices, type Rates, rateTableOf } from "./prices.js";
 import { requestTokens } from "./request-tokens.js";

@@ -1,5 +1,4 @@
-import { videoModelOf } from "@sluice/core/internal";
-import { isRecord } from "./is-record.js";
+import { isRecord, videoModelOf } from "@sluice/core/internal";
 import { ofSeconds, ofTokens } from "./money.js";
 import type { Rates } from "./prices.js";
 import { type Known, rateOf } from "./tally.js";

@@ -1,4 +1,0 @@
-/** True for an object with fields. */
-export function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
