@@ -1,16 +1,14 @@
 import { fileURLToPath } from "node:url";
 import { cloudflareTest } from "@cloudflare/vitest-plugin";
 import { defineConfig } from "vitest/config";
-import { sources as alias } from "../worker-proxy/test/support/sources.js";
+import { sources as alias } from "../../scripts/sources.ts";
+import { onNodeHost, testTimeout } from "./test/support/on-node-host.ts";
 
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 /** The seed and the number of runs of a fuzz, which workerd does not see by itself. */
 const { SLUICE_SEED, SLUICE_RUNS } = process.env;
-const onNode = here("./test/support/cloudflare-on-node.ts");
-const envOnNode = here("./test/support/env-on-node.ts");
+const onNode = { prefix: "durable-on-", root: here("."), worker: here("./test/fixture/durable-worker.ts") };
 const env = { ...(SLUICE_SEED && { SLUICE_SEED }), ...(SLUICE_RUNS && { SLUICE_RUNS }) };
-/** Until a test counts as hanging: on two busy cores workerd and its sockets take their time. */
-const testTimeout = 60_000;
 const worker = { compatibilityDate: "2026-10-01", compatibilityFlags: ["enable_request_signal"] };
 
 /** Files of tests inside a workerd, in the tier `test`; a glob takes their later tiers too. */
@@ -52,24 +50,6 @@ const nightly = {
   exclude: onEachHost.map((path) => path.replace(".test.", "{,.ci,.nightly}.test.")),
 };
 
-/** Tests with their objects in this process or one that they start, on a host as `node nightly` names it. */
-function onNodeHost(name: string, files: { include: string[]; exclude: string[] }) {
-  const [host = ""] = name.split(" ");
-  return {
-    root: here("."),
-    resolve: { alias: { ...alias, "cloudflare:test": onNode, "cloudflare:workers": envOnNode } },
-    test: {
-      name: `durable-on-${name}`,
-      ...files,
-      ...(host === "postgres" && { globalSetup: here("./test/support/postgres-for-run.ts") }),
-      hookTimeout: 60_000,
-      testTimeout,
-      env: { SLUICE_HOST: host, SLUICE_WORKER: here("./test/fixture/durable-worker.ts") },
-      setupFiles: [onNode],
-    },
-  };
-}
-
 /**
  * Node, from where a real workerd is asked over sockets; tests inside a workerd with all objects; and the same tests with
  * objects in a Node process.
@@ -89,13 +69,13 @@ export default defineConfig({
           env: { WRANGLER_SEND_METRICS: "false", CLOUDFLARE_CF_FETCH_ENABLED: "false" },
         },
       },
-      onNodeHost("node", { include: onEachHost, exclude: inWorkerdAlone }),
-      onNodeHost("node nightly", { ...nightly, exclude: [...nightly.exclude, ...inWorkerdAlone] }),
-      onNodeHost("postgres", {
+      onNodeHost(onNode, "node", { include: onEachHost, exclude: inWorkerdAlone }),
+      onNodeHost(onNode, "node nightly", { ...nightly, exclude: [...nightly.exclude, ...inWorkerdAlone] }),
+      onNodeHost(onNode, "postgres", {
         include: [...onEachHost, "test/keeper-contract.test.ts", ofPostgres],
         exclude: [...inWorkerdAlone, ...notInPostgres],
       }),
-      onNodeHost("postgres nightly", {
+      onNodeHost(onNode, "postgres nightly", {
         ...nightly,
         exclude: [...nightly.exclude, ...inWorkerdAlone, ...notInPostgres],
       }),

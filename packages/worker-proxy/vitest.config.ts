@@ -1,7 +1,7 @@
 import { fileURLToPath } from "node:url";
 import { cloudflareTest } from "@cloudflare/vitest-plugin";
 import { defineConfig } from "vitest/config";
-import { sources as alias } from "./test/support/sources.js";
+import { sources as alias } from "../../scripts/sources.ts";
 
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 /** Until a test counts as hanging: on two busy cores workerd and its sockets take their time. */

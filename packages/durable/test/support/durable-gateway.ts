@@ -22,6 +22,13 @@ export const gateway = {
   },
 };
 
+/** Options of a proxy or an object that reach this gateway. */
+export const way = {
+  baseURL: "https://gateway.example",
+  apiKey: () => KEY,
+  fetch: (request: Request) => gateway.answer(request),
+};
+
 /** The ends of tasks that the objects under test told of. */
 export const ends: EndedTask[] = [];
 

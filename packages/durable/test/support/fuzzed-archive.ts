@@ -7,9 +7,8 @@ import {
   type UploadedPart,
 } from "@sluice/durable";
 import type { JobEvent, ProxyOptions } from "@sluice/worker-proxy";
-import { KEY } from "../../../worker-proxy/test/support/key.js";
 import { type Abortable, crash, step } from "./crash.js";
-import { gateway } from "./durable-gateway.js";
+import { way } from "./durable-gateway.js";
 
 export interface FuzzedEnv {
   readonly FUZZED_INDEX: ObjectNamespace;
@@ -87,9 +86,7 @@ export class FuzzedIndex extends mediaIndex<FuzzedEnv>(media) {
   }
 }
 const options = {
-  baseURL: "https://gateway.example",
-  apiKey: () => KEY,
-  fetch: (request: Request) => gateway.answer(request),
+  ...way,
   authenticate: ({ headers }: Request) => ({ id: headers.get("authorization") ?? "" }),
   origins: [],
   models: ["beta3.0-video"],

@@ -1,6 +1,6 @@
 import { fileURLToPath } from "node:url";
 import { build } from "vite";
-import { sources } from "./sources.js";
+import { sources } from "../../../../scripts/sources.ts";
 
 const inPackages = (path: string) => fileURLToPath(new URL(`../../../${path}`, import.meta.url));
 

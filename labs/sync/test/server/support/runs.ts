@@ -9,8 +9,7 @@ import {
   runner,
 } from "@sluice/sync/server";
 import { createProxy, type JobEvent, type ProxyEvent } from "@sluice/worker-proxy";
-import { gateway } from "../../../../../packages/durable/test/support/durable-gateway.js";
-import { KEY } from "../../../../../packages/worker-proxy/test/support/key.js";
+import { gateway, way } from "../../../../../packages/durable/test/support/durable-gateway.js";
 
 /** Bodies of the requests that reached the gateway, as far as `script` answered them. */
 export const bodies: { readonly messages: readonly Record<string, unknown>[] }[] = [];
@@ -92,13 +91,11 @@ const kept: ConversationsOptions<RunEnv> = {
 export const isKeeping = { value: true };
 
 const options = {
-  baseURL: "https://gateway.example",
-  apiKey: () => KEY,
+  ...way,
   authenticate: ({ headers }: Request) => {
     const id = headers.get("authorization");
     return id ? { id } : null;
   },
-  fetch: (request: Request) => gateway.answer(request),
   origins: [],
   models: { "delta-5.3": { max_tokens: 100 }, "gamma-image-5-0-260128": {}, "beta3.0-video": {} },
   routes: ["chat", "images", "videos", "conversations"] as const,

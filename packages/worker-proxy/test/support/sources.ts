@@ -1,1 +1,0 @@
-export { sources } from "../../../../scripts/sources.ts";
