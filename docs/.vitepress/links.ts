@@ -27,7 +27,7 @@ export function linksToRepository(md: MarkdownRenderer, docs: string): void {
     }
   });
 
-  /** Returns the address on the site or on the repository's page; undefined where that has no address. */
+  /** Returns the address on the site or in the repository. Returns undefined if the repository has no address yet. */
   function addressOf(href: string, folder: string): string | undefined {
     const [path = "", anchor] = href.split("#");
     const target = join(folder, decodeURI(path));

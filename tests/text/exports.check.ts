@@ -1,8 +1,21 @@
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, globSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { sources } from "../../scripts/sources.ts";
 import { entries } from "../support/entries.ts";
+
+/** All that shows a reader how to use a name. */
+const shown = globSync(
+  [
+    "README.md",
+    "docs/{guides,recipes,start}/**/*.md",
+    "{packages,labs}/*/*.md",
+    "{examples,labs}/**/*.{ts,tsx}",
+  ],
+  { cwd: join(import.meta.dirname, "../.."), exclude: ["**/{node_modules,dist,test}/**"] },
+)
+  .map((file) => readFileSync(join(import.meta.dirname, "../..", file), "utf8"))
+  .join("\n");
 
 /* The names that an app can import from an entry, types included. */
 
@@ -28,6 +41,15 @@ test.each(Object.entries(entries))(
     expect(poor.map(({ name, kind }) => `${kind} ${name}`)).toEqual([]);
   },
 );
+
+test.each(Object.entries(entries))("each value of %s is in a guide, a README or an example", (_, path) => {
+  const values = exportsOf(join(packages, path)).filter(({ kind }) =>
+    ["function", "const", "class"].includes(kind),
+  );
+  expect(values.map(({ name }) => name).filter((name) => !new RegExp(`\\b${name}\\b`).test(shown))).toEqual(
+    [],
+  );
+});
 
 const packages = join(import.meta.dirname, "../../packages");
 const DECLARATION =
