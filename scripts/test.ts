@@ -26,8 +26,8 @@ import type { Tier } from "./test/tiers.ts";
  *   --nightly   the `.nightly.` tests, and long searches
  *   --repeat N FILES   the files N times, shuffled, beside busy loops
  *
- * The files run in as many shards as the machine has cores, at most four. Checks and the build run beside them. The
- * last line says `N passed, N failed`.
+ * The files run in one shard more than the machine has cores, at most four: tests wait for pages and processes. Checks and
+ * the build run beside them. The last line says `N passed, N failed`.
  */
 
 const scripts: Readonly<Record<"quick" | Tier, readonly (readonly string[])[]>> = {
@@ -91,7 +91,7 @@ async function runTier(tier: "quick" | Tier): Promise<void> {
   const results = join(folder, `${tier}.jsonl`);
   writeFileSync(results, "");
   const args = tier === "quick" ? ["--project", "core in node", "--project", "react", ...rest] : rest;
-  const count = Math.min(4, availableParallelism());
+  const count = Math.min(4, availableParallelism() + 1);
   const runEnv = { ...env, SLUICE_TIER: tier === "quick" ? "test" : tier, SLUICE_RESULTS: results };
   const shards = Array.from({ length: count }, (_, nth) =>
     runVitest([...args, "--shard", `${nth + 1}/${count}`, "--maxWorkers", "1"], runEnv),

@@ -214,7 +214,7 @@ test("the list has all submitted tasks, also from before a reload, until they ar
   render(second.app(<List storage={storage} />));
   await waitFor(() => expect(screen.getByRole("listitem").textContent).toContain("Reef succeeded"));
   press("remove");
-  expect(screen.queryByRole("listitem")).toBeNull();
+  await waitFor(() => expect(screen.queryByRole("listitem")).toBeNull());
 });
 
 test("a server renders no task, and hydration gives no warning", async () => {

@@ -5,8 +5,8 @@ import { createEmulator, type EmulatorOptions } from "@sluice/emulator";
 import { createProxy } from "@sluice/worker-proxy";
 import { expect, onTestFinished, vi } from "vitest";
 
-/** Waits of repetitions, which a test has no time for. Limits are longer; the wait for usage after an answer is not. */
-const SHORT_MS = 2500;
+/** The longest wait that a test skips: a proxy asks for up to three seconds before a retry. Time limits are longer. */
+const SHORT_MS = 3000;
 const KEY = "sk-gateway-0123456789";
 export const chatModels = ["alpha-v4.1-flash", "gamma-chat-1-6-251015", "delta-5.3"] as const;
 
