@@ -70,10 +70,18 @@ export async function open(chat: NonNullable<EmulatorOptions["chat"]>) {
       conversations<Env>(kept),
     ],
   });
-  const served = await serve({ fetch: (request) => proxy.fetch(request, objects.env as Env) }, { port: 0 });
+  const requests: Promise<Response>[] = [];
+  const answer = (request: Request) => {
+    const response = proxy.fetch(request, objects.env as Env);
+    requests.push(response);
+    return response;
+  };
+  const served = await serve({ fetch: answer }, { port: 0 });
   stops.push(
     () => upstream.close(),
     () => objects.close(0),
+    // a request that a device has left still runs, and would find the objects closed
+    () => Promise.allSettled(requests),
     () => served.close(),
   );
   return { url: served.url, orders, emulator };

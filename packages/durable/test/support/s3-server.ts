@@ -21,7 +21,7 @@ export interface Server {
 interface Store {
   getResourcePath(bucket: string, key: undefined, resource: string): string;
   putPart(bucket: string, uploadId: string, ...part: unknown[]): Promise<unknown>;
-  putObject(...object: unknown[]): Promise<unknown>;
+  putObject(object: { content: Readable }): Promise<unknown>;
   putObjectMultipart(bucket: string, uploadId: string, ...parts: unknown[]): Promise<unknown>;
   getObject(bucket: string, key: string, range?: Range): Promise<{ content: Readable; range: Range } | null>;
 }
@@ -47,8 +47,9 @@ export async function startS3() {
     directory,
     configureBuckets: [{ name: "media", configs: [] }],
   });
-  completeStore(server.store);
-  server.middleware.unshift(endsUploads(server.store));
+  const inTurn = createTurns();
+  completeStore(server.store, inTurn);
+  server.middleware.unshift(endsUploads(server.store, inTurn));
   const { port } = await server.run();
   const options: S3BucketOptions = {
     endpoint: `http://127.0.0.1:${port}`,
@@ -78,24 +79,37 @@ async function checkUpload(store: Store, uploadId: string): Promise<void> {
   });
 }
 
-/** S3's own behaviour where s3rver has another: uploads that have ended, a range of the first byte, writes at once. */
-function completeStore(store: Store): void {
-  const { putPart, putObject, putObjectMultipart, getObject } = store;
+type Turns = <T>(work: () => Promise<T>) => Promise<T>;
+
+/** Returns a function that runs each work after the one before it. */
+function createTurns(): Turns {
   let last: Promise<unknown> = Promise.resolve();
-  const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
+  return (work) => {
     const done = last.then(work);
     last = done.catch(() => {});
     return done;
   };
+}
+
+/** S3's own behaviour where s3rver has another: uploads that have ended, a range of the first byte, writes at once. */
+function completeStore(store: Store, inTurn: Turns): void {
+  const { putPart, putObject, putObjectMultipart, getObject } = store;
   store.putPart = async (bucket, uploadId, ...part) => {
     await checkUpload(store, uploadId);
     return await putPart.call(store, bucket, uploadId, ...part);
   };
-  store.putObject = (...object) => inTurn(() => putObject.apply(store, object));
-  store.putObjectMultipart = async (bucket, uploadId, ...parts) => {
-    await checkUpload(store, uploadId);
-    return await putObjectMultipart.call(store, bucket, uploadId, ...parts);
+  store.putObject = async (object) => {
+    // read before its turn: the body of a client that leaves may never end
+    object.content = Readable.from([Buffer.concat(await object.content.toArray())]);
+    return await inTurn(() => putObject.call(store, object));
   };
+  const ofTurn = Object.assign(Object.create(store) as Store, { putObject });
+  // s3rver hangs if another request for the same upload removes the parts while it opens them
+  store.putObjectMultipart = (bucket, uploadId, ...parts) =>
+    inTurn(async () => {
+      await checkUpload(store, uploadId);
+      return await putObjectMultipart.call(ofTurn, bucket, uploadId, ...parts);
+    });
   store.getObject = async (bucket, key, range) => {
     const object = await getObject.call(store, bucket, key, range);
     if (!object || range?.end !== 0) return object;
@@ -108,7 +122,7 @@ function completeStore(store: Store): void {
 }
 
 /** Ends an upload, which s3rver can't: it refuses the method, once it has checked the signature. */
-function endsUploads(store: Store): Server["middleware"][number] {
+function endsUploads(store: Store, inTurn: Turns): Server["middleware"][number] {
   return async (context, next) => {
     try {
       await next();
@@ -116,8 +130,10 @@ function endsUploads(store: Store): Server["middleware"][number] {
       const { uploadId } = context.query;
       const isEnd = context.method === "DELETE" && uploadId !== undefined;
       if (!isEnd || (error as { code?: string }).code !== "MethodNotAllowed") throw error;
-      await checkUpload(store, uploadId);
-      await rm(folderOf(store, uploadId), { recursive: true });
+      await inTurn(async () => {
+        await checkUpload(store, uploadId);
+        await rm(folderOf(store, uploadId), { recursive: true });
+      });
       context.status = 204;
     }
   };
