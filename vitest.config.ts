@@ -52,7 +52,8 @@ const onClock = [
 /** Sets the time after which a test counts as hanging, and a poll, which is shorter. Later tiers have heavier tests. */
 function limitTime(project: ViteUserConfig): ViteUserConfig {
   const usual = onClock.includes(String(project.test?.name)) ? 5000 : 30_000;
-  const testTimeout = isNightly ? 180_000 : isLaterTier ? 60_000 : usual;
+  // the slowest test takes 38 s alone on two cores
+  const testTimeout = isLaterTier ? 120_000 : usual;
   const limits = { testTimeout, hookTimeout: 60_000, expect: { poll: { timeout: (testTimeout * 2) / 3 } } };
   return { ...project, test: { ...project.test, ...limits } };
 }

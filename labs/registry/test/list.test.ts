@@ -65,9 +65,7 @@ test("Each file of the components is in the list", () => {
   expect(listed.sort()).toEqual(globSync("components/sluice/*", { cwd: folder }).sort());
 });
 
-test("The command of shadcn takes the list, and writes a file for each component", {
-  timeout: 120_000,
-}, () => {
+test("The command of shadcn takes the list, and writes a file for each component", () => {
   const built = mkdtempSync(join(tmpdir(), "sluice-registry-"));
   onTestFinished(() => rmSync(built, { recursive: true }));
   const run = (...args: readonly string[]) =>

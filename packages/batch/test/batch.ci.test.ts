@@ -2,9 +2,7 @@ import { memoryStorage } from "@sluice/core";
 import { expect, test } from "vitest";
 import { opened, reef, reefs, watched } from "./support/batches.js";
 
-test("a batch with 100,000 records is written as often for one more request as an empty one", {
-  timeout: 180_000,
-}, async () => {
+test("a batch with 100,000 records is written as often for one more request as an empty one", async () => {
   const storage = memoryStorage();
   const known = reefs(100_000);
   const small = watched(memoryStorage());

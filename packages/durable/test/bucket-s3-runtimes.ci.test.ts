@@ -25,7 +25,11 @@ describe.each(names)("an S3 API in %s", (name) => {
     test: (title) =>
       test(title, async () => {
         const body = JSON.stringify({ title, options: server.options });
-        const answer = await fetch(runtime.url, { method: "POST", body });
+        const answer = await fetch(runtime.url, {
+          method: "POST",
+          body,
+          signal: AbortSignal.timeout(20_000),
+        });
         expect(await answer.text()).toBe("passed");
       }),
   });

@@ -309,7 +309,7 @@ test("cases 125 and 154: no order of polls, faults, deletions, evictions and cut
   expect(seen.kept).toBeGreaterThan(15);
   expect(seen.failed).toBeGreaterThan(5);
   expect(seen.cuts).toBeGreaterThan(15);
-}, 600_000);
+});
 
 const PART = 8_388_608;
 /** Begins an upload of two parts, and sends the second. */

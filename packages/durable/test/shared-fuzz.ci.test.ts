@@ -245,4 +245,4 @@ test("case 196: no order of requests, kills, lost writes and takeovers between t
       error.message = `seed ${SEED + run}: ${error.message}`;
       throw error;
     });
-}, 600_000);
+});

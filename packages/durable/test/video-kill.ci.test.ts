@@ -4,9 +4,6 @@ import { KEY } from "../../worker-proxy/test/support/key.js";
 import type { Recorded } from "../../worker-proxy/test/support/upstream.js";
 import { startDurableProxy } from "./support/workerd.js";
 
-/** Watches poll after 5 and 15 s, and processes start on a machine that may be busy. */
-const LONG = { timeout: 180_000 };
-
 let proxy: Awaited<ReturnType<typeof startDurableProxy>>;
 
 beforeEach(async () => {
@@ -34,7 +31,7 @@ async function created(): Promise<string> {
   return `/v1/video/generations/${data.id}/events`;
 }
 
-test("a task is watched on after a crash, and no event is sent twice", LONG, async () => {
+test("a task is watched on after a crash, and no event is sent twice", async () => {
   answers("QUEUED");
   const path = await created();
   const tab = readEvents(await proxy.ask(path));
@@ -61,7 +58,7 @@ test("a task is watched on after a crash, and no event is sent twice", LONG, asy
   expect(await back.nextEvent()).toEqual({ stopped: "closed" });
 });
 
-test("tabs that close are noticed at the next event", LONG, async () => {
+test("tabs that close are noticed at the next event", async () => {
   answers("QUEUED", "t-2");
   const path = await created();
   const leaving = new AbortController();

@@ -346,7 +346,7 @@ test("case 156: no order of polls, faults, cuts, erasures and what users do lose
   expect(seen.cuts).toBeGreaterThan(30);
   expect(seen.erasures).toBeGreaterThan(5);
   expect(seen.removed).toBeGreaterThan(3);
-}, 600_000);
+});
 
 /** The world is whole again: the film is told. Some are never over. Returns true for one whose success was told. */
 async function settle(life: Life, seed: number): Promise<boolean> {
