@@ -153,25 +153,31 @@ function policyFor(gateway: string | undefined): readonly string[] {
   ];
 }
 
-/** Adds the policy to the built page. The development server needs inline scripts and a socket. */
-function contentSecurityPolicy(parts: readonly string[]): Plugin {
-  const policy = parts.join("; ");
+/** The hidden frame that draws diagrams loads its scripts and nothing else. Mermaid writes style elements. */
+const framePolicy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'unsafe-inline'",
+  "img-src data: blob:",
+  "base-uri 'none'",
+  "form-action 'none'",
+];
+/** The development server adds inline scripts and a socket. */
+const framePolicyInDevelopment = framePolicy.map((part) =>
+  part.replace("script-src 'self'", "script-src 'self' 'unsafe-inline'; connect-src 'self' ws:"),
+);
+
+/** Adds a policy to each built page. In development only the frame has one. */
+function contentSecurityPolicy(pagePolicy: readonly string[]): Plugin {
   return {
     name: "content-security-policy",
-    apply: "build",
-    transformIndexHtml: (_, { filename }) => [
-      {
-        tag: "meta",
-        attrs: {
-          "http-equiv": "Content-Security-Policy",
-          // the hidden frame that draws diagrams: Mermaid writes style elements
-          content: filename.endsWith("diagram.html")
-            ? policy.replace(/style-src/, "$& 'unsafe-inline'")
-            : policy,
-        },
-        injectTo: "head-prepend",
-      },
-    ],
+    transformIndexHtml(_, { filename, server }) {
+      const isFrame = filename.endsWith("diagram.html");
+      if (server && !isFrame) return [];
+      const policy = isFrame ? (server ? framePolicyInDevelopment : framePolicy) : pagePolicy;
+      const attrs = { "http-equiv": "Content-Security-Policy", content: policy.join("; ") };
+      return [{ tag: "meta", attrs, injectTo: "head-prepend" }];
+    },
   };
 }
 

@@ -470,6 +470,11 @@ describe.skipIf(!hasChromium)("the studio's chat in Chromium (skipped where ther
     ]);
     await button("Close").click();
     await room.page.getByRole("region", { name: "Welcome" }).waitFor();
+    // each side is a chat of the list, also after a reload
+    await room.page.reload();
+    await entry("Hello · Alpha V4.1 Flash").waitFor();
+    await entry("Hello · Gamma Chat 1.6").click();
+    await room.studio.answer().waitFor();
   });
 
   test("a long question is shown in part, and the messages have half of a small screen", async () => {

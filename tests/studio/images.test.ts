@@ -45,4 +45,18 @@ describe.skipIf(!hasChromium)("the studio's images in Chromium (skipped where th
     await expect.poll(() => prompt().inputValue()).toBe("A reef at noon");
     await expect.poll(() => button("16:9").getAttribute("aria-pressed")).toBe("true");
   });
+
+  test("that were on their way when the page ended are there after a reload, with what they may have cost", async () => {
+    const release = await studio.hold(`**${IMAGES}`);
+    await prompt().fill("A reef at night");
+    await button("Generate").click();
+    await button("Stop").waitFor();
+    await expect.poll(draft).toContain("A reef at night");
+    await studio.leave();
+    await tile("A reef at night").getByText("You may have been charged.").waitFor();
+    await release();
+    await tile("A reef at night").getByRole("button", { name: "Try again" }).click();
+    await tile("A reef at night").getByRole("img", { name: "A reef at night" }).waitFor();
+    await expect.poll(() => tile("A reef at night").count()).toBe(1);
+  });
 });

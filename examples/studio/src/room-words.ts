@@ -10,6 +10,9 @@ import type { Words } from "./words.js";
 /** Says that nothing of a request left this page. */
 export const NOTHING_SENT = "Nothing was sent.";
 
+/** Says that the answer to a request for images never reached this page. */
+export const NOT_FINISHED = "It was not finished here. You may have been charged.";
+
 /** Says that images, assets or forms of videos could not be written, and are tried again while the page is open. */
 export const UNSAVED: Words = {
   title: "Not all of this is saved.",

@@ -1,11 +1,14 @@
 import { useStore } from "@nanostores/react";
-import { useAttachments } from "@sluice/react/app";
+import { useAttachments, useConversations } from "@sluice/react/app";
 import { X } from "lucide-react";
-import { useId, useRef, useState } from "react";
+import { useEffect, useRef, useState } from "react";
 import { Button } from "@/components/sluice/button";
 import { chatModelInfo } from "@/components/sluice/chat-form";
+import { modelName } from "@/components/sluice/format";
 import { ModelMenu } from "@/components/sluice/model-menu";
+import { chatListOptions, storage } from "../client.js";
 import { useInspected } from "../inspector/feed.js";
+import { createId } from "../rooms.js";
 import { RoomHeader } from "../shell/bars.js";
 import { useRoomCommands } from "../shell/commands.js";
 import { MOST_FILES } from "../words.js";
@@ -14,16 +17,16 @@ import { Composer, SettingsMenu } from "./composer.js";
 import { Log } from "./log.js";
 import { type ChatSettings, chatSettings, modelChoices, models, targetOf, toolNamesOf } from "./settings.js";
 
-/** Two models side by side. Each question goes to both; nothing of it is kept. */
+/** Two models side by side. Each question goes to both. Each side is a chat of the list, so that a reload loses nothing. */
 export function Compare({ onClose }: { readonly onClose: () => void }) {
   const settings = useStore(chatSettings);
-  const id = useId();
+  const [ids] = useState(() => ({ left: createId(), right: createId() }));
   const field = useRef<HTMLTextAreaElement>(null);
   const [left, setLeft] = useState(settings.model);
   const [right, setRight] = useState(models.findLast((model) => model !== settings.model) ?? settings.model);
   const sides = [
-    { ...useSide(`compare/left${id}`, settings, left), choose: setLeft, label: "Left model" },
-    { ...useSide(`compare/right${id}`, settings, right), choose: setRight, label: "Right model" },
+    { ...useSide(ids.left, settings, left), choose: setLeft, label: "Left model" },
+    { ...useSide(ids.right, settings, right), choose: setRight, label: "Right model" },
   ];
   const chats = sides.map(({ chat }) => chat);
   // both get the same question: the model that is blind decides
@@ -101,6 +104,14 @@ export function Compare({ onClose }: { readonly onClose: () => void }) {
 }
 
 function useSide(id: string, settings: ChatSettings, model: ChatSettings["model"]) {
-  const chat: Chat = useChat(id, { ...settings, model });
+  const chat: Chat = useChat(id, { ...settings, model }, storage);
+  const { active, rename } = useConversations({ ...chatListOptions, activeId: id });
+  const isNamed = useRef(false);
+  // both sides have the same question
+  useEffect(() => {
+    if (!active || isNamed.current) return;
+    isNamed.current = true;
+    rename(id, `${active.title} · ${modelName(model)}`);
+  }, [active, rename, id, model]);
   return { chat, model };
 }

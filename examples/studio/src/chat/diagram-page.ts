@@ -15,6 +15,11 @@ addEventListener("message", async ({ data, source, ports: [port] }: MessageEvent
     mermaid.initialize({
       startOnLoad: false,
       suppressErrorRendering: true,
+      // what a response may not set: styles could load a foreign address, which the policy of this frame refuses, too
+      secure: [
+        ...["secure", "securityLevel", "startOnLoad", "maxTextSize", "maxEdges", "suppressErrorRendering"],
+        ...["themeCSS", "themeVariables", "fontFamily", "altFontFamily"],
+      ],
       theme: data.isDark ? "dark" : "neutral",
       // an image has no fonts of the page, so that the text is measured in one that it has
       fontFamily: "sans-serif",

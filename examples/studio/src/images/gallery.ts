@@ -1,10 +1,11 @@
-import type { ImageResult } from "@sluice/core";
+import type { ImageResult, SettledImages } from "@sluice/core";
 import type { ImageModel } from "@sluice/core/schemas";
+import { atom } from "nanostores";
 import { client } from "../client.js";
 import { createCollection, forgetOld, hasTexts } from "../media/collection.js";
 import type { MediaDraft } from "../media/use-media-form.js";
 
-/** The images of one request. */
+/** The images of one request; none before they arrive. */
 export interface Sheet {
   readonly id: string;
   /** Unix milliseconds. */
@@ -29,18 +30,47 @@ export const IMAGE_STORE = "studio";
 /** All images that were made in this browser. */
 export const gallery = createCollection("images", isSheet);
 
-/** Keeps the images of a request. */
-export function keepSheet(draft: MediaDraft<ImageModel>, { images }: ImageResult): void {
+/** Id of the last request, if its answer was lost: the room shows its error. */
+export const lost = atom<string | undefined>(undefined);
+
+/**
+ * Sends a request for images. It is stored before it is sent: where the page ends meanwhile, the request may be charged,
+ * and the wall shows that.
+ */
+export async function order(
+  draft: MediaDraft<ImageModel>,
+  send: () => Promise<SettledImages<ImageModel>>,
+): Promise<void> {
   forgetOld(gallery);
-  const at = Date.now();
   const { prompt } = draft.values;
-  gallery.put({
+  const sheet: Sheet = {
     id: crypto.randomUUID(),
-    at,
+    at: Date.now(),
     prompt: typeof prompt === "string" ? prompt : "",
     draft,
-    images,
+    images: [],
+  };
+  gallery.put(sheet);
+  lost.set(undefined);
+  await whileLocked(sheet.id, async () => {
+    const { data, outcome } = await send();
+    if (data) gallery.put({ ...sheet, images: data.images });
+    else if (outcome === "unknown") lost.set(sheet.id);
+    else gallery.remove(sheet.id);
   });
+}
+
+const lockOf = (id: string) => `sluice-studio/images/${id}`;
+
+/** Lets other tabs and a later visit see whether a request is under way. */
+async function whileLocked(id: string, run: () => Promise<void>): Promise<void> {
+  await (navigator.locks ? navigator.locks.request(lockOf(id), run) : run());
+}
+
+/** Waits until no tab works on a request any more. Never resolves once the signal aborts. */
+export function untilLeft({ id }: Sheet, signal: AbortSignal): Promise<void> {
+  const left = navigator.locks?.request(lockOf(id), { signal }, async () => {});
+  return left?.catch(() => new Promise(() => {})) ?? Promise.resolve();
 }
 
 const DAY_MS = 86_400_000;

@@ -28,7 +28,7 @@ import { LostFiles, References, useDrop, useSources } from "../media/sources.js"
 import { type MediaDraft, type MediaForm, useImageForm } from "../media/use-media-form.js";
 import { busyWords, IMAGES_DONE } from "../room-words.js";
 import { useRoomCommands } from "../shell/commands.js";
-import { gallery, IMAGE_STORE, keepSheet, renewLinks } from "./gallery.js";
+import { gallery, IMAGE_STORE, lost, order, renewLinks } from "./gallery.js";
 import { Wall } from "./wall.js";
 
 type Draft = MediaDraft<ImageModel>;
@@ -38,9 +38,12 @@ export function ImagesRoom() {
   const form = useImageForm();
   const { generate, stop, reset, ...state } = useImages<ImageModel>({ id: IMAGE_STORE, model: form.model });
   const { status, error, outcome, variables, submittedAt } = state;
-  const sheets = useStore(gallery.items);
+  const kept = useStore(gallery.items);
+  const lostId = useStore(lost);
+  // its error stands above
+  const sheets = error ? kept.filter(({ id }) => id !== lostId) : kept;
   // without a proxy, or without its archive, the links stay as they are
-  useEffect(() => void renewLinks(sheets).catch(() => {}), [sheets]);
+  useEffect(() => void renewLinks(kept).catch(() => {}), [kept]);
   const isPending = status === "pending";
   useInspected({ room: "images", request: form.request }, state);
   const sources = useSources(form);
@@ -50,10 +53,7 @@ export function ImagesRoom() {
     (links) => sources.addLinks(references, links),
   );
 
-  const start = async (draft: Draft) => {
-    const settled = await generate(imageRequestOf(draft.model, draft.values));
-    if (settled.status === "success") keepSheet(draft, settled.data);
-  };
+  const start = (draft: Draft) => order(draft, () => generate(imageRequestOf(draft.model, draft.values)));
   const room = useMediaRoom(form, isPending, (draft) => void start(draft));
   const { region, button, fill, submit, fillAndStart, focusButton } = room;
   useRoomCommands([
@@ -65,6 +65,7 @@ export function ImagesRoom() {
     outcome,
     onRetry() {
       focusButton();
+      if (lostId) gallery.remove(lostId);
       submit();
     },
     onDismiss() {
@@ -114,6 +115,7 @@ export function ImagesRoom() {
               stop();
             }}
             onReuse={fill}
+            onRetry={fillAndStart}
             // another seed for this one, and none for the next: a seed that stays would repeat the image
             onVary={({ model, values }) => {
               const { seed: _, ...shown } = values;

@@ -11,7 +11,7 @@ import {
   Shuffle,
   Trash2,
 } from "lucide-react";
-import { useRef, useState } from "react";
+import { type ReactNode, useEffect, useRef, useState } from "react";
 import { Button } from "@/components/sluice/button";
 import { downloadMedia, shareMedia } from "@/components/sluice/download";
 import { modelName } from "@/components/sluice/format";
@@ -20,10 +20,11 @@ import { ImageWall, PendingImages } from "@/components/sluice/image-wall";
 import { downloadWords, SHARE, shareWords } from "@/components/sluice/media-words";
 import { focusPlace } from "../media/composer.js";
 import { type MediaDraft, urlsOf, useImageForm, useVideoForm } from "../media/use-media-form.js";
+import { NOT_FINISHED } from "../room-words.js";
 import { openRoute } from "../rooms.js";
 import { later } from "../ui/later.js";
 import { type MenuItem, toast } from "../ui/popups.js";
-import { removeImage, type Sheet, type Shown, sizeOf } from "./gallery.js";
+import { gallery, removeImage, type Sheet, type Shown, sizeOf, untilLeft } from "./gallery.js";
 
 const Lightbox = later(async () => (await import("@/components/sluice/lightbox")).Lightbox, "page");
 
@@ -35,11 +36,13 @@ interface WallProps {
     | undefined;
   readonly onStop: () => void;
   readonly onReuse: (draft: MediaDraft<ImageModel>) => void;
+  /** Sends a request again that has not ended. */
+  readonly onRetry: (draft: MediaDraft<ImageModel>) => void;
   readonly onVary: (draft: MediaDraft<ImageModel>) => void;
 }
 
 /** All images, newest first, in columns; a click opens one. */
-export function Wall({ sheets, pending, onStop, onReuse, onVary }: WallProps) {
+export function Wall({ sheets, pending, onStop, onReuse, onRetry, onVary }: WallProps) {
   const [open, setOpen] = useState<string>();
   const list = useRef<HTMLUListElement>(null);
   const remove = (one: Shown) => {
@@ -69,6 +72,35 @@ export function Wall({ sheets, pending, onStop, onReuse, onVary }: WallProps) {
                 onStop={onStop}
               />
             )}
+            {sheets
+              .filter(({ images }) => images.length === 0)
+              .map((sheet) => (
+                <WhenLeft key={sheet.id} sheet={sheet}>
+                  <li aria-label={sheet.prompt} style={styleOf(sizeOf({ sheet, image: missing }))}>
+                    <ImageTile
+                      image={missing}
+                      prompt={sheet.prompt}
+                      size={sizeOf({ sheet, image: missing })}
+                      actions={[]}
+                      onOpen={() => {}}
+                      onDownload={() => {}}
+                      onRemove={() => gallery.remove(sheet.id)}
+                    >
+                      <Button
+                        look="quiet"
+                        disabled={pending !== undefined}
+                        onClick={() => {
+                          gallery.remove(sheet.id);
+                          onRetry(sheet.draft);
+                        }}
+                      >
+                        <RotateCcw aria-hidden />
+                        Try again
+                      </Button>
+                    </ImageTile>
+                  </li>
+                </WhenLeft>
+              ))}
             {shown.map((one) => (
               <li key={one.key} aria-label={one.sheet.prompt} style={styleOf(sizeOf(one))}>
                 <ImageTile
@@ -107,6 +139,20 @@ export function Wall({ sheets, pending, onStop, onReuse, onVary }: WallProps) {
       )}
     </>
   );
+}
+
+/** Stands for images that did not arrive. */
+const missing = { error: { message: NOT_FINISHED } };
+
+/** Shows something once no tab works on a request any more. */
+function WhenLeft({ sheet, children }: { readonly sheet: Sheet; readonly children: ReactNode }) {
+  const [isLeft, setIsLeft] = useState(false);
+  useEffect(() => {
+    const gone = new AbortController();
+    void untilLeft(sheet, gone.signal).then(() => setIsLeft(true));
+    return () => gone.abort();
+  }, [sheet]);
+  return isLeft && children;
 }
 
 /** An image for the lightbox, with its prompt and settings. */

@@ -26,7 +26,7 @@ interface ImageTileProps {
   readonly onRemove: () => void;
   /** What can be done with it. */
   readonly actions: readonly (MenuItem | "line")[];
-  /** Buttons for what is left to do once the file is not to be had any more. */
+  /** Buttons for what is left to do where there is no image. */
   readonly children?: ReactNode;
   readonly words?: Partial<typeof imageWords>;
 }
@@ -55,6 +55,7 @@ export function ImageTile(props: ImageTileProps) {
           <strong className="block font-medium">{words.failed}</strong>
           <span className="text-muted-foreground">{image.error.message}</span>
         </p>
+        {children}
         {remove}
       </div>
     );
