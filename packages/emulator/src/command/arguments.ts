@@ -22,7 +22,8 @@ export const HELP = `Serves the Sluice emulator: the gateway, offline and free o
   --version           print the version
   --help              this text
 
-A command after \`--\` gets the address and a key as GATEWAY_URL and GATEWAY_API_KEY. The port is then any free one.
+A command after \`--\` gets the address and a key as GATEWAY_URL and GATEWAY_API_KEY, and for OpenAI clients as
+OPENAI_BASE_URL and OPENAI_API_KEY. The port is then any free one.
 `;
 
 const options = {
