@@ -138,7 +138,8 @@ export function createEmulator(options: EmulatorOptions = {}): Emulator {
   function respond({ status, headers, body }: Answer, { id, record, request }: Exchange): Response {
     record.status = status;
     if (status >= 400 && typeof body === "string") record.error = messageOf(body);
-    const unknown = record.unknownFields.length > 0 && { [UNKNOWN]: listed(record.unknownFields) };
+    const names = [...record.unknownFields, ...record.unknownScenes.map((scene) => `[[${scene}]]`)];
+    const unknown = names.length > 0 && { [UNKNOWN]: listed(names) };
     const allHeaders = { ...headers, ...unknown, ...(cors ? openToAll : {}), "x-request-id": id };
     if (typeof body === "function" && request.method !== "HEAD") {
       const pulled = pulledBody(request, body, (how) => end(record, how));
@@ -193,9 +194,9 @@ const modelIds = [chatModels, imageModels, videoModels].flatMap(Object.keys);
 const UNKNOWN = "x-sluice-emulator-unknown";
 const MOST_LISTED = 2000;
 
-/** Joins paths for a header: cut to 2,000 characters of ASCII. */
-function listed(paths: readonly string[]): string {
-  return paths
+/** Joins names for a header: cut to 2,000 characters of ASCII. */
+function listed(names: readonly string[]): string {
+  return names
     .join(", ")
     .slice(0, MOST_LISTED)
     .replace(/[^ -~]/g, "?");

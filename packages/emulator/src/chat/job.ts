@@ -50,11 +50,11 @@ export interface ToolResult {
  *
  * @param added scenes of the script, `[[drop]]`
  */
-export function readChatJob(request: ChatRequest, added = ""): ChatJob {
+export function readChatJob(request: ChatRequest, added?: string): ChatJob {
   const users = request.messages.filter(({ role }) => role === "user");
   const last = users.at(-1);
   const before = users.at(-2);
-  const scenes = readChatScenes(`${last ? textOf(last) : ""}${added}`);
+  const scenes = readChatScenes(last ? textOf(last) : "", added);
   const tools = "tools" in request ? request.tools : undefined;
   return {
     request,

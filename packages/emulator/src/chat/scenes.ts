@@ -21,6 +21,6 @@ export const chatScenes = {
 export type ChatScenes = Scenes<keyof typeof chatScenes>;
 
 /** Reads the scenes of a message. */
-export function readChatScenes(message: string): ChatScenes {
-  return readScenes(message, chatScenes);
+export function readChatScenes(message: string, added?: string): ChatScenes {
+  return readScenes(message, chatScenes, added);
 }

@@ -1,11 +1,11 @@
 import type { Exchange } from "./exchange.js";
 import { hash } from "./hash.js";
-import { type Answer, rateLimited, serverError } from "./http.js";
+import { type Answer, badRequest, rateLimited, serverError } from "./http.js";
 import type { FailureMode, Scenes } from "./scenes.js";
 
 /**
- * Notes the scenes of a request in its record, and answers it if they ask for a refusal; undefined lets it pass. Refusals
- * are counted for each path and body.
+ * Notes the scenes of a request in its record, and answers it if they ask for a refusal or one is misspelt; undefined
+ * lets it pass. Refusals are counted for each path and body.
  */
 export type Refuse = (scenes: Scenes, exchange: Exchange) => Answer | undefined;
 
@@ -19,8 +19,10 @@ export function createRefusals() {
   const counts = new Map<string, number>();
   return { refuse, failureOf, clear: () => counts.clear() };
 
-  function refuse({ refusal, names }: Scenes, exchange: Exchange): Answer | undefined {
+  function refuse({ refusal, names, unknown, mistake }: Scenes, exchange: Exchange): Answer | undefined {
     exchange.record.scenes = [...names];
+    exchange.record.unknownScenes = unknown;
+    if (mistake !== undefined) return badRequest(mistake, undefined, "unknown_scene");
     if (!refusal || !isDue(refusal.times, "refusal", exchange)) return undefined;
     return refusal.status === 429 ? rateLimited(1) : serverError();
   }

@@ -1,3 +1,5 @@
+import { didYouMean } from "@sluice/core/internal";
+
 /** Way in which an answer fails after the request has had its effect. */
 export type FailureMode = "stall" | "truncate" | "unconfirmed" | "drop" | "malformed" | "error-frame";
 
@@ -12,6 +14,10 @@ export interface Scenes<Name extends string = string> {
   readonly refusal: { readonly status: 429 | 500; readonly times: number } | undefined;
   /** The text without its scenes. */
   readonly text: string;
+  /** Message about the first misspelt scene; undefined if there is none. */
+  readonly mistake: string | undefined;
+  /** Words in double brackets that are no scenes. */
+  readonly unknown: readonly string[];
 }
 
 /** Scenes of every request that creates something and is not streamed. */
@@ -26,6 +32,8 @@ export const commonScenes = {
 } as const;
 
 const SCENE = /\[\[([a-z0-9-]+)(?::(\d{1,6}))?\]\]/gi;
+/** What may be meant as a scene: a word, or a status of a refusal. */
+const LIKE_A_SCENE = /\[\[ *([a-z][\w-]*|[45]\d\d) *(?::([^[\]\n]*))?\]\]/g;
 const failureModes: readonly FailureMode[] = [
   "stall",
   "truncate",
@@ -35,25 +43,26 @@ const failureModes: readonly FailureMode[] = [
   "error-frame",
 ];
 
-/** Reads the scenes of `text`. A name that is not in `known` stays text. */
+/**
+ * Reads the scenes of a text, or of several.
+ *
+ * @param known scenes of the endpoint
+ * @param added scenes of the script, `[[drop]]`; those that the endpoint does not have change nothing
+ */
 export function readScenes<Name extends string>(
-  text: string,
+  text: string | readonly string[],
   known: Readonly<Record<Name, string>>,
+  added = "",
 ): Scenes<Name> {
   const numbers = new Map<Name, number>();
   const names = new Set<Name>();
-  const rest = text.replace(SCENE, (scene: string, word: string, times?: string) => {
-    const name = word.toLowerCase();
-    if (!isKnown(name, known)) return scene;
-    // of a scene that is written twice, the first one counts
-    if (times !== undefined && !names.has(name)) numbers.set(name, Number(times));
-    names.add(name);
-    return "";
-  });
+  const rest = [text].flat().map(takeScenes);
+  takeScenes(added);
   const all: ReadonlySet<string> = names;
   const refused = [...names].find((name) => name === "429" || name === "500");
   const mode = failureModes.find((name) => all.has(name));
   const timesOf = (name: string) => numbers.get(name as Name) ?? Infinity;
+  const found = rest.flatMap((part) => unknownIn(part, Object.keys(known)));
   return {
     names,
     numbers,
@@ -62,8 +71,54 @@ export function readScenes<Name extends string>(
       status: refused === "429" ? 429 : 500,
       times: timesOf(refused),
     },
-    text: rest.trim(),
+    text: rest.join(" "),
+    mistake: found.find(({ mistake }) => mistake)?.mistake,
+    unknown: found.map(({ word }) => word),
   };
+
+  /** Notes the scenes of a text, and returns the text without them. */
+  function takeScenes(whole: string): string {
+    const left = whole.replace(SCENE, (scene: string, word: string, times?: string) => {
+      const name = word.toLowerCase();
+      if (!isKnown(name, known)) return scene;
+      // of a scene that is written twice, the first one counts
+      if (times !== undefined && !names.has(name)) numbers.set(name, Number(times));
+      names.add(name);
+      return "";
+    });
+    return left.trim();
+  }
+}
+
+/** A word that may be a misspelt scene; with a message if it can be nothing else. */
+interface UnknownWord {
+  readonly word: string;
+  readonly mistake: string | undefined;
+}
+
+/**
+ * Finds the words that may be misspelt scenes in a text without its scenes. A word is certainly misspelt at the beginning
+ * or the end of the text, with a count, or with the name of a scene. Between other words it may be text: a link of a wiki,
+ * an attribute of C++, a table of TOML.
+ */
+function unknownIn(text: string, known: readonly string[]): UnknownWord[] {
+  return [...text.matchAll(LIKE_A_SCENE)].map(({ 0: scene, 1: word = "", 2: count, index }) => {
+    const end = index + scene.length;
+    const isAtEdge = end === text.length || (index === 0 && text[end] !== "\n");
+    const isCertain = isAtEdge || isNumber(count) || known.includes(word);
+    return { word, mistake: isCertain ? mistakeOf(scene, word, count, known) : undefined };
+  });
+}
+
+function mistakeOf(scene: string, word: string, count: string | undefined, known: readonly string[]): string {
+  const times = count === undefined ? "" : isNumber(count) ? `:${count}` : ":2";
+  const all = known.map((name) => `[[${name}${times}]]`);
+  const hint = didYouMean(`[[${word}${times}]]`, all) || `; the scenes are ${all.join(", ")}`;
+  return `${scene} is not a scene here${hint}`;
+}
+
+function isNumber(count: string | undefined): boolean {
+  return /^\d+$/.test(count ?? "");
 }
 
 function isKnown<Name extends string>(name: string, known: Readonly<Record<Name, string>>): name is Name {
