@@ -12,6 +12,7 @@ import {
   post,
   readFrames,
   refusalOf,
+  send,
   textOf,
 } from "./support.js";
 
@@ -42,20 +43,21 @@ describe("[[429]] and [[500]]", () => {
     expect(await refusalOf(response)).toMatchObject({ type: "server_error", code: "internal_error" });
   });
 
-  test.each([429, 500])("[[%i:2]] refuses the first two requests with that body", async (status) => {
+  test.each([429, 500])("[[%i:2]] refuses two requests with that body, then answers", async (status) => {
     const emulator = createFastEmulator();
     const send = async (prompt: string) => (await post(emulator, ask(prompt))).status;
     const request = `hi [[${status}:2]]`;
     expect(await send(request)).toBe(status);
     expect(await send(`${request} there`)).toBe(status);
-    expect([await send(request), await send(request), await send(request)]).toEqual([status, 200, 200]);
+    expect([await send(request), await send(request)]).toEqual([status, 200]);
+    await send(request);
     emulator.reset();
-    expect(await send(request)).toBe(status);
+    expect([await send(request), await send(request), await send(request)]).toEqual([status, status, 200]);
   });
 });
 
 test.each(["truncate", "unconfirmed", "drop", "malformed", "error-frame"])(
-  "[[%s:1]] breaks the first answer to a body, and a second is whole",
+  "[[%s:1]] breaks one answer to a body, and the next is whole",
   async (scene) => {
     const emulator = createFastEmulator();
     const send = (prompt: string) =>
@@ -66,12 +68,54 @@ test.each(["truncate", "unconfirmed", "drop", "malformed", "error-frame"])(
         )
         .catch(() => false);
     const request = `hi [[${scene}:1]]`;
-    expect([await send(request), await send(request), await send(request)]).toEqual([false, true, true]);
+    expect([await send(request), await send(request)]).toEqual([false, true]);
     expect(await send(`${request} there`)).toBe(false);
+    await send(request);
     emulator.reset();
-    expect(await send(request)).toBe(false);
+    expect([await send(request), await send(request)]).toEqual([false, true]);
   },
 );
+
+describe("a scene with a count works again for an equal request after a whole answer", () => {
+  test.each([
+    ["[[429:2]]", [429, 429, "whole"]],
+    ["[[500:1]]", [500, "whole"]],
+    ["[[truncate:1]]", ["broken", "whole"]],
+    ["[[429:1]] [[truncate:1]]", [429, "broken", "whole"]],
+  ])("%s in a chat", async (scene, results) => {
+    for (const fields of [gamma, stream]) {
+      const emulator = createFastEmulator();
+      const resultOf = async () => {
+        const response = await post(emulator, ask(`hi ${scene}`, fields));
+        const text = await response.text();
+        if (response.status !== 200) return response.status;
+        return /\[DONE\]\n\n$|\}$/.test(text) && text.includes('"stop"') ? "whole" : "broken";
+      };
+      const seen: unknown[] = [];
+      for (let nth = 0; nth < 2 * results.length; nth++) seen.push(await resultOf());
+      expect(seen).toEqual([...results, ...results]);
+    }
+  });
+
+  test("and at once with another label", async () => {
+    const emulator = createFastEmulator();
+    const statusOf = async (scene: string) => (await post(emulator, ask(`hi ${scene}`, gamma))).status;
+    expect([await statusOf("[[429:1:first]]"), await statusOf("[[429:1:second]]")]).toEqual([429, 429]);
+    expect([await statusOf("[[429:1:first]]"), await statusOf("[[429:1:second]]")]).toEqual([200, 200]);
+  });
+
+  test("in an image", async () => {
+    const emulator = createFastEmulator();
+    const seen: number[] = [];
+    for (let nth = 0; nth < 4; nth++) {
+      const body = { model: "gamma-image-5-0-260128", prompt: "A reef [[429:1]]" };
+      const response = await send(emulator, "/v1/images/generations", body);
+      seen.push(response.status);
+      await response.body?.cancel();
+    }
+    expect(seen).toEqual([429, 200, 429, 200]);
+  });
+});
 
 test("[[slow]] is at least 50 deltas, at least 20 ms apart even at full speed", async () => {
   const clock = createLeapingClock();

@@ -8,9 +8,9 @@ export interface Scenes<Name extends string = string> {
   readonly names: ReadonlySet<Name>;
   /** Numbers of the scenes that have one, `[[no-url:2]]`. */
   readonly numbers: ReadonlyMap<Name, number>;
-  /** Failure of the first `times` answers to the same body. */
+  /** Failure of `times` answers to the same body, until one is whole. */
   readonly failure: { readonly mode: FailureMode; readonly times: number } | undefined;
-  /** Refusal of the first `times` requests with the same body. */
+  /** Refusal of `times` requests with the same body, until one has a whole answer. */
   readonly refusal: { readonly status: 429 | 500; readonly times: number } | undefined;
   /** The text without its scenes. */
   readonly text: string;
@@ -22,16 +22,17 @@ export interface Scenes<Name extends string = string> {
 
 /** Scenes of every request that creates something and is not streamed. */
 export const commonScenes = {
-  "429": "refused with 429 and Retry-After: 1; [[429:2]] refuses only the first 2 requests with that body",
-  "500": "fails with 500; [[500:2]] fails only the first 2 requests with that body",
+  "429": "refused with 429 and Retry-After: 1; [[429:2]] refuses 2 requests with that body, then answers one",
+  "500": "fails with 500; [[500:2]] fails 2 requests with that body, then answers one",
   stall: "it is made, but no answer comes for as long as the client waits",
   truncate:
-    "it is made, but the answer is half of the JSON; [[truncate:1]] breaks only the first answer to that body, and so do the others",
+    "it is made, but the answer is half of the JSON; [[truncate:1]] breaks one answer to that body, and the next is whole; so it is with the others",
   drop: "it is made, but the connection breaks within the answer",
   malformed: "it is made, but the answer is broken JSON",
 } as const;
 
-const SCENE = /\[\[([a-z0-9-]+)(?::(\d{1,6}))?\]\]/gi;
+/** A name, a count, and a label that makes the body another one. */
+const SCENE = /\[\[([a-z0-9-]+)(?::(\d{1,6})(?::[\w-]{1,40})?)?\]\]/gi;
 /** What may be meant as a scene: a word, or a status of a refusal. */
 const LIKE_A_SCENE = /\[\[ *([a-z][\w-]*|[45]\d\d) *(?::([^[\]\n]*))?\]\]/g;
 const failureModes: readonly FailureMode[] = [
