@@ -11,6 +11,7 @@ import { breakMidway, type Fault, refused } from "./server/faults.js";
 import { hash } from "./server/hash.js";
 import { type Answer, methodNotAllowed, notFound, unauthorized } from "./server/http.js";
 import { journal } from "./server/journal.js";
+import { hintAbout } from "./server/path-hint.js";
 import { closeRecord, createRecorder, type OpenRecord, type RequestRecord } from "./server/recorder.js";
 import { toRequest } from "./server/request.js";
 import { readBody } from "./server/request-body.js";
@@ -128,7 +129,7 @@ export function createEmulator(options: EmulatorOptions = {}): Emulator {
   function route(exchange: Exchange): Answer | Promise<Answer> {
     const { method, path } = exchange.record;
     const found = match(routes, path);
-    if (!found) return notFound(path, modelIds);
+    if (!found) return notFound(path, hintAbout(path, gateway.routes, exchange.origin, modelIds));
     const { methods, param } = found;
     if (cors && method === "OPTIONS") return preflight(Object.keys(methods));
     const handler = Object.hasOwn(methods, method) ? methods[method] : undefined;
