@@ -15,7 +15,7 @@ export const HELP = `Serves the Sluice emulator: the gateway, offline and free o
   --speed <factor>    1 is a human or recorded pace, 100 is brisk, Infinity does not wait    (1)
   --script <file>     answers and scenes of your own, as JSON
   --cors              answer pages of other origins too
-  --strict            refuse fields that the specification does not list
+  --strict            refuse also what the specification does not list
   --record <gateway>  address of the gateway to record
   --tape <folder>     folder of the recorded exchanges
   --quiet             print no line for each request
