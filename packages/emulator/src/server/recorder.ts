@@ -10,7 +10,7 @@ export interface RequestRecord {
   /** Headers by lower-case name; `authorization` and `cookie` are redacted. */
   readonly headers: Readonly<Record<string, string>>;
   /**
-   * The parsed JSON. Of a form, its fields, with files as `{ name, type, size }`. Of any other body, its text.
+   * The parsed JSON. Of a form, its fields, with files as `{ name, type, size, hash }`. Of any other body, its text.
    * Undefined if there was none.
    */
   readonly body: unknown;
