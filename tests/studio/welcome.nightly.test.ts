@@ -62,6 +62,50 @@ describe.skipIf(!hasChromium)("The welcome of the studio in Chromium (skipped wh
     expect(bodies().length).toBeLessThanOrEqual(1);
   });
 
+  /** Resolves when the failure of a button of "Break it" is seen. */
+  const failuresSeen: Readonly<Record<string, () => Promise<unknown>>> = {
+    "429": async () => {
+      const refused = () => studio.emulator.requests.filter(({ status }) => status === 429).length;
+      const before = refused();
+      await expect.poll(refused).toBe(before + 2);
+      await answered(1);
+    },
+    Cut: () => studio.page.getByRole("alert").getByText("The answer was cut off").waitFor(),
+    Stall: async () => {
+      await answers().locator("p").first().waitFor();
+      await studio.page.keyboard.press("Escape");
+      await studio.page.getByText("Stopped").waitFor();
+    },
+    // this server keeps no stream that could be resumed
+    Offline: () => studio.page.getByRole("alert").first().waitFor(),
+    "Reload now": async () => {
+      await studio.page.waitForEvent("load");
+    },
+  };
+
+  test("Each button of “Break it” is pressed by a test", async () => {
+    const row = studio.page.locator("div", { has: button("Reload now") }).last();
+    await row.waitFor();
+    expect(await row.getByRole("button").allTextContents()).toEqual(Object.keys(failuresSeen));
+  });
+
+  test.each(Object.entries(failuresSeen))(
+    "“%s” fails at each press: the first time, in a new chat and after a reload",
+    async (name, seen) => {
+      for (const prepare of [
+        async () => {},
+        () => studio.page.getByRole("link", { name: "New chat" }).click(),
+        async () => {
+          await studio.page.getByRole("link", { name: "New chat" }).click();
+          await studio.page.reload();
+        },
+      ]) {
+        await prepare();
+        await Promise.all([seen(), button(name).click()]);
+      }
+    },
+  );
+
   test("A key that is held on a card asks once, and sends no draft", async () => {
     await field("Message").fill("A draft");
     const card = studio.page.getByRole("button", { name: "Stream and render" });

@@ -58,7 +58,14 @@ async function emulate({ speed, cors, strict, script, quiet, command, ...given }
 /** Runs a command that takes the emulator for the gateway. */
 async function beside(command: readonly string[], { url, close }: Served, [key]: readonly string[]) {
   console.log(`The Sluice emulator is the gateway: ${url}, offline and free of charge.\n`);
-  const env = { ...process.env, GATEWAY_URL: url, GATEWAY_API_KEY: key };
+  const env = {
+    ...process.env,
+    GATEWAY_URL: url,
+    GATEWAY_API_KEY: key,
+    // every OpenAI client reads these, in any language
+    OPENAI_BASE_URL: `${url}/v1`,
+    OPENAI_API_KEY: key,
+  };
   try {
     process.exitCode = await runBeside(command, env);
   } catch (error) {

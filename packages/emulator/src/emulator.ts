@@ -11,6 +11,7 @@ import { breakMidway, type Fault, refused } from "./server/faults.js";
 import { hash } from "./server/hash.js";
 import { type Answer, methodNotAllowed, notFound, unauthorized } from "./server/http.js";
 import { journal } from "./server/journal.js";
+import { hintAbout } from "./server/path-hint.js";
 import { closeRecord, createRecorder, type OpenRecord, type RequestRecord } from "./server/recorder.js";
 import { toRequest } from "./server/request.js";
 import { readBody } from "./server/request-body.js";
@@ -128,7 +129,7 @@ export function createEmulator(options: EmulatorOptions = {}): Emulator {
   function route(exchange: Exchange): Answer | Promise<Answer> {
     const { method, path } = exchange.record;
     const found = match(routes, path);
-    if (!found) return notFound(path, modelIds);
+    if (!found) return notFound(path, hintAbout(path, gateway.routes, exchange.origin, modelIds));
     const { methods, param } = found;
     if (cors && method === "OPTIONS") return preflight(Object.keys(methods));
     const handler = Object.hasOwn(methods, method) ? methods[method] : undefined;
@@ -138,7 +139,8 @@ export function createEmulator(options: EmulatorOptions = {}): Emulator {
   function respond({ status, headers, body }: Answer, { id, record, request }: Exchange): Response {
     record.status = status;
     if (status >= 400 && typeof body === "string") record.error = messageOf(body);
-    const unknown = record.unknownFields.length > 0 && { [UNKNOWN]: listed(record.unknownFields) };
+    const names = [...record.unknownFields, ...record.unknownScenes.map((scene) => `[[${scene}]]`)];
+    const unknown = names.length > 0 && { [UNKNOWN]: listed(names) };
     const allHeaders = { ...headers, ...unknown, ...(cors ? openToAll : {}), "x-request-id": id };
     if (typeof body === "function" && request.method !== "HEAD") {
       const pulled = pulledBody(request, body, (how) => end(record, how));
@@ -193,9 +195,9 @@ const modelIds = [chatModels, imageModels, videoModels].flatMap(Object.keys);
 const UNKNOWN = "x-sluice-emulator-unknown";
 const MOST_LISTED = 2000;
 
-/** Joins paths for a header: cut to 2,000 characters of ASCII. */
-function listed(paths: readonly string[]): string {
-  return paths
+/** Joins names for a header: cut to 2,000 characters of ASCII. */
+function listed(names: readonly string[]): string {
+  return names
     .join(", ")
     .slice(0, MOST_LISTED)
     .replace(/[^ -~]/g, "?");

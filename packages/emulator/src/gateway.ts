@@ -42,7 +42,7 @@ export function createGateway({
   const { refuse, failureOf, clear: clearRefusals } = createRefusals();
   const files = createFiles({ state, clock, media });
   const shared = { state, clock, speed, refuse, failureOf, files };
-  const chat = createChat({ ...shared, script });
+  const chat = createChat({ ...shared, fetchMedia, script });
   const images = createImages({ ...shared, fetchMedia, usualMs: durations.imageMs });
   const assets = createAssets(shared);
   const videos = createVideos({

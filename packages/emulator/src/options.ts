@@ -65,8 +65,9 @@ export interface EmulatorOptions {
    */
   readonly cors?: boolean;
   /**
-   * Refuses fields that the specification does not list for a model, with 400. By default they are accepted and change
-   * nothing; `requests` and the header `x-sluice-emulator-unknown` name them (wire, 4.1).
+   * Refuses with 400 what the specification does not list for a model, such as an unknown field, and what it refuses
+   * beyond the rules of the client. The README lists it. By default unknown fields are accepted and change nothing;
+   * `requests` and the header `x-sluice-emulator-unknown` name them (wire, 4.1).
    * @default false
    */
   readonly strict?: boolean;

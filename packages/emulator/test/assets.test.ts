@@ -120,7 +120,7 @@ describe("a form", () => {
     expect((await look(emulator, Id)).Status).toBe("Active");
     expect(emulator.requests[0]?.body).toEqual({
       ...fields,
-      URL: { name: "hero.png", type: "image/png", size: file().size },
+      URL: { name: "hero.png", type: "image/png", size: file().size, hash: expect.any(String) },
     });
   });
 

@@ -137,7 +137,7 @@ describe("a gateway that differs is reported", () => {
   test("A value that was redacted is not reported", async () => {
     const content = [{ type: "image_url", image_url: { url: `data:image/png;base64,${"QUJD".repeat(20)}` } }];
     const tapes = await recorded(chat({ messages: [{ role: "user", content }] }));
-    expect(JSON.stringify(tapes)).toContain("base64,[redacted]");
+    expect(JSON.stringify(tapes)).toContain("base64,[redacted ");
     expect(textsOf(tapes, "differs")).toEqual([]);
   });
 

@@ -85,4 +85,15 @@ describe("the command", () => {
     const { code, output } = await ended("--quiet", "--", ...node, "--", "--port=none");
     expect([code, output]).toEqual([7, expect.stringContaining("404 --port=none")]);
   });
+
+  test("an OpenAI client in a command beside the emulator needs no settings", async () => {
+    const ask = `const { OPENAI_BASE_URL: url, OPENAI_API_KEY: key } = process.env;
+    fetch(url + "/chat/completions", {
+      method: "POST",
+      headers: { authorization: "Bearer " + key, "content-type": "application/json" },
+      body: JSON.stringify({ model: "alpha-v4.1-flash", messages: [{ role: "user", content: "hi" }] }),
+    }).then(({ status }) => console.log(status));`;
+    const { output } = await ended("--quiet", "--speed=Infinity", "--", process.execPath, "--eval", ask);
+    expect(output).toMatch(/^200$/m);
+  });
 });

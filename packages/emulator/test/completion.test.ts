@@ -247,6 +247,24 @@ describe("what it says", () => {
     expect(JSON.parse(content ?? "")).toMatchObject({ topic: "tea as JSON", turn: 1 });
   });
 
+  test.each<[string, object[]]>([
+    [
+      "in the instructions",
+      [
+        { role: "system", content: 'Answer as JSON, as in {"teas": [{"name": "Assam"}]}.' },
+        { role: "user", content: "Teas" },
+      ],
+    ],
+    [
+      "in the question",
+      [{ role: "user", content: 'Teas as JSON, such as {} or {"teas": [{"name": "Assam"}]}' }],
+    ],
+  ])("follows the example %s in JSON mode, as a model does", async (_, messages) => {
+    const request = { ...ask(""), messages, response_format: { type: "json_object" } };
+    const { content } = await messageOf(createFastEmulator(), request);
+    expect(JSON.parse(content ?? "")).toEqual({ teas: [{ name: "Assam" }] });
+  });
+
   test("is what a script says, within the request's limits", async () => {
     const emulator = createFastEmulator({
       chat: ({ messages }) =>

@@ -160,6 +160,7 @@ describe("the record of a request", () => {
       endedAt: expect.any(Number),
       unknownFields: [],
       scenes: [],
+      unknownScenes: [],
       status: 200,
       deltas: 0,
       aborted: false,

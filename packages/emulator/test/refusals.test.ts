@@ -103,6 +103,43 @@ describe("a path", () => {
   });
 });
 
+describe("a path of a wrong base URL is answered with the right path", () => {
+  const BASES =
+    " An OpenAI client needs the base URL https://gateway.test/v1, a Sluice client https://gateway.test.";
+
+  test.each([
+    ["/chat/completions", "/v1/chat/completions", BASES],
+    ["/v1/v1/chat/completions", "/v1/chat/completions", BASES],
+    ["/api/v1/chat/completions", "/v1/chat/completions", BASES],
+    ["//v1/chat/completions", "/v1/chat/completions", ""],
+    ["/v1/chat/completions/", "/v1/chat/completions", ""],
+    ["/v1//images/generations", "/v1/images/generations", ""],
+    ["/images/generations", "/v1/images/generations", BASES],
+    ["/video/generations", "/v1/video/generations", BASES],
+    ["/video/generations/task-1", "/v1/video/generations/task-1", BASES],
+    ["/v1/video/generations/task-1/", "/v1/video/generations/task-1", ""],
+    ["/v1/gamma/asset/CreateAsset", "/gamma/asset/CreateAsset", BASES],
+    ["/v1/epsilon/v1/videos/text2video", "/epsilon/v1/videos/text2video", BASES],
+    ["/v1/epsilon/v1/videos/epsilon-1", "/epsilon/v1/videos/epsilon-1", BASES],
+  ])("%s", async (path, meant, advice) => {
+    const emulator = createFastEmulator();
+    const response = await emulator.fetch(`https://gateway.test${path}`, { method: "POST" });
+    expect(response.status).toBe(404);
+    expect(await refusalOf(response)).toMatchObject({
+      message: `There is no endpoint at ${path}. Did you mean ${meant}?${advice}`,
+      code: "not_found",
+    });
+  });
+
+  test.each(["/", "/v1", "/v2/chat", "/v1/files/file-1", "/v1/video/generations/task/1", "/journal/x"])(
+    "%s has no right path",
+    async (path) => {
+      const response = await createFastEmulator().fetch(`https://gateway.test${path}`, { method: "POST" });
+      expect((await refusalOf(response)).message).not.toContain("Did you mean");
+    },
+  );
+});
+
 describe("a body", () => {
   test.each([
     ["no JSON", "{model:", asJSON, "body"],

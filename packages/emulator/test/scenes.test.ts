@@ -7,10 +7,12 @@ import {
   createFastEmulator,
   createLeapingClock,
   deltasOf,
+  KEY,
   messageOf,
   post,
   readFrames,
   refusalOf,
+  send,
   textOf,
 } from "./support.js";
 
@@ -41,20 +43,21 @@ describe("[[429]] and [[500]]", () => {
     expect(await refusalOf(response)).toMatchObject({ type: "server_error", code: "internal_error" });
   });
 
-  test.each([429, 500])("[[%i:2]] refuses the first two requests with that body", async (status) => {
+  test.each([429, 500])("[[%i:2]] refuses two requests with that body, then answers", async (status) => {
     const emulator = createFastEmulator();
     const send = async (prompt: string) => (await post(emulator, ask(prompt))).status;
     const request = `hi [[${status}:2]]`;
     expect(await send(request)).toBe(status);
     expect(await send(`${request} there`)).toBe(status);
-    expect([await send(request), await send(request), await send(request)]).toEqual([status, 200, 200]);
+    expect([await send(request), await send(request)]).toEqual([status, 200]);
+    await send(request);
     emulator.reset();
-    expect(await send(request)).toBe(status);
+    expect([await send(request), await send(request), await send(request)]).toEqual([status, status, 200]);
   });
 });
 
 test.each(["truncate", "unconfirmed", "drop", "malformed", "error-frame"])(
-  "[[%s:1]] breaks the first answer to a body, and a second is whole",
+  "[[%s:1]] breaks one answer to a body, and the next is whole",
   async (scene) => {
     const emulator = createFastEmulator();
     const send = (prompt: string) =>
@@ -65,12 +68,54 @@ test.each(["truncate", "unconfirmed", "drop", "malformed", "error-frame"])(
         )
         .catch(() => false);
     const request = `hi [[${scene}:1]]`;
-    expect([await send(request), await send(request), await send(request)]).toEqual([false, true, true]);
+    expect([await send(request), await send(request)]).toEqual([false, true]);
     expect(await send(`${request} there`)).toBe(false);
+    await send(request);
     emulator.reset();
-    expect(await send(request)).toBe(false);
+    expect([await send(request), await send(request)]).toEqual([false, true]);
   },
 );
+
+describe("a scene with a count works again for an equal request after a whole answer", () => {
+  test.each([
+    ["[[429:2]]", [429, 429, "whole"]],
+    ["[[500:1]]", [500, "whole"]],
+    ["[[truncate:1]]", ["broken", "whole"]],
+    ["[[429:1]] [[truncate:1]]", [429, "broken", "whole"]],
+  ])("%s in a chat", async (scene, results) => {
+    for (const fields of [gamma, stream]) {
+      const emulator = createFastEmulator();
+      const resultOf = async () => {
+        const response = await post(emulator, ask(`hi ${scene}`, fields));
+        const text = await response.text();
+        if (response.status !== 200) return response.status;
+        return /\[DONE\]\n\n$|\}$/.test(text) && text.includes('"stop"') ? "whole" : "broken";
+      };
+      const seen: unknown[] = [];
+      for (let nth = 0; nth < 2 * results.length; nth++) seen.push(await resultOf());
+      expect(seen).toEqual([...results, ...results]);
+    }
+  });
+
+  test("and at once with another label", async () => {
+    const emulator = createFastEmulator();
+    const statusOf = async (scene: string) => (await post(emulator, ask(`hi ${scene}`, gamma))).status;
+    expect([await statusOf("[[429:1:first]]"), await statusOf("[[429:1:second]]")]).toEqual([429, 429]);
+    expect([await statusOf("[[429:1:first]]"), await statusOf("[[429:1:second]]")]).toEqual([200, 200]);
+  });
+
+  test("in an image", async () => {
+    const emulator = createFastEmulator();
+    const seen: number[] = [];
+    for (let nth = 0; nth < 4; nth++) {
+      const body = { model: "gamma-image-5-0-260128", prompt: "A reef [[429:1]]" };
+      const response = await send(emulator, "/v1/images/generations", body);
+      seen.push(response.status);
+      await response.body?.cancel();
+    }
+    expect(seen).toEqual([429, 200, 429, 200]);
+  });
+});
 
 test("[[slow]] is at least 50 deltas, at least 20 ms apart even at full speed", async () => {
   const clock = createLeapingClock();
@@ -236,14 +281,96 @@ test("scenes combine", async () => {
   expect(Math.min(...clock.sleeps)).toBeGreaterThanOrEqual(20);
 });
 
-test("only the last user message sets a scene, and an unknown one is just text", async () => {
+test("only the last user message sets a scene, or is refused for one that does not exist", async () => {
   const messages = [
     { role: "user", content: "hi [[500]]" },
     { role: "assistant", content: "Sorry. [[429]]" },
-    { role: "user", content: "Tell me about [[rooms]]" },
+    { role: "user", content: "hi [[strem]]" },
+    { role: "user", content: "Tell me about rooms" },
   ];
   const { content } = await messageOf(createFastEmulator(), { ...gamma, messages });
   expect(content).toContain("rooms");
+});
+
+describe("a scene that does not exist is refused, because the test of a failure would pass without one", () => {
+  test.each([
+    ["hi [[truncat]]", "[[truncat]] is not a scene here; did you mean `[[truncate]]`?"],
+    ["[[error_frame]] hi", "[[error_frame]] is not a scene here; did you mean `[[error-frame]]`?"],
+    ["hi [[strem]]", "[[strem]] is not a scene here; the scenes are [[429]], [[500]], [[slow]], "],
+    ["[[strem]]", "[[strem]] is not a scene here"],
+    ["hi [[strem]] [[slow]]", "[[strem]] is not a scene here"],
+    ["[[503]] hi", "[[503]] is not a scene here; did you mean `[[500]]`?"],
+    ["say [[strem:2]] twice", "[[strem:2]] is not a scene here"],
+    ["hi [[fail]]", "[[fail]] is not a scene here"],
+    ["hi [[429:twice]]", "[[429:twice]] is not a scene here; did you mean `[[429:2]]`?"],
+    ["hi [[ drop ]]", "[[ drop ]] is not a scene here; did you mean `[[drop]]`?"],
+  ])("%s", async (prompt, message) => {
+    for (const fields of [gamma, stream]) {
+      const emulator = createFastEmulator();
+      const response = await post(emulator, ask(prompt, fields));
+      expect(response.status).toBe(400);
+      const refusal = await refusalOf(response);
+      expect(refusal).toMatchObject({ code: "unknown_scene", message: expect.stringContaining(message) });
+    }
+  });
+
+  test.each<[string, string, (scene: string) => object]>([
+    ["of an image", "/v1/images/generations", (prompt) => ({ model: "gamma-image-5-0-260128", prompt })],
+    ["of a video", "/v1/video/generations", (prompt) => ({ model: "beta3.0-video", input: { prompt } })],
+    [
+      "of a gamma video",
+      "/v1/video/generations",
+      (text) => ({ model: "gamma-video-2.0", content: [{ type: "text", text }] }),
+    ],
+    [
+      "of an asset",
+      "/gamma/asset/CreateAsset",
+      (Name) => ({
+        model: "gamma-asset",
+        GroupId: "g",
+        Name,
+        AssetType: "Image",
+        URL: "https://a.test/b.png",
+      }),
+    ],
+    ["of epsilon", "/epsilon/v1/videos/text2video", (text) => ({ input: { text }, quality: "high" })],
+  ])("in the prompt %s, too", async (_, path, body) => {
+    const send = async (prompt: string) =>
+      createFastEmulator().fetch(`https://gateway.test${path}`, {
+        method: "POST",
+        headers: { authorization: `Bearer ${KEY}`, "content-type": "application/json" },
+        body: JSON.stringify(body(prompt)),
+      });
+    const refused = await send("A reef [[malformd]]");
+    expect(refused.status).toBe(400);
+    expect((await refusalOf(refused)).message).toContain("did you mean `[[malformed]]`?");
+    expect((await send("A reef [[Page name]]")).status).toBe(200);
+  });
+});
+
+test.each([
+  "What is [[1, 2], [3]] in Python?",
+  "The determinant of [[7]]",
+  "See [[Page name]] and [[Rooms]]",
+  'Explain this:\n[[bin]]\nname = "tea"',
+  "What does [[nodiscard]] mean in C++?",
+  "if [[ -f tea ]]; then echo [[ $x == y ]]; fi",
+  "Open [[file:tea.org][the notes]]",
+])("Double brackets that are no scene are text: %s", async (prompt) => {
+  expect((await post(createFastEmulator(), ask(prompt))).status).toBe(200);
+});
+
+test("A word in double brackets within a text is named in the header, as it may be a misspelt scene", async () => {
+  const emulator = createFastEmulator();
+  const response = await post(emulator, ask("What does [[nodiscard]] mean?", { n: 1 }));
+  expect(response.headers.get("x-sluice-emulator-unknown")).toBe("n, [[nodiscard]]");
+  expect(emulator.requests[0]).toMatchObject({ unknownFields: ["n"], unknownScenes: ["nodiscard"] });
+});
+
+test("A scene of a script that its endpoint does not have changes nothing", async () => {
+  const emulator = createFastEmulator({ script: { answers: [{ scenes: ["fail", "length"] }] } });
+  const { choices } = await complete(emulator, ask("hi", gamma));
+  expect(choices[0]?.finish_reason).toBe("length");
 });
 
 test("a scene of a text part counts as well", async () => {

@@ -405,6 +405,70 @@ describe("a replay", () => {
     expect(replay.unused()).toEqual(["0001.json"]);
   });
 
+  const picture = (seed: string) => btoa(`PNG ${seed} and the rest of a picture`);
+  test.each<[string, string, (seed: string) => object]>([
+    [
+      "a chat with another image",
+      "/v1/chat/completions",
+      (seed) => ({
+        ...ask(""),
+        messages: [
+          {
+            role: "user",
+            content: [
+              { type: "image_url", image_url: { url: `data:image/png;base64,${picture(seed)}` } },
+              { type: "text", text: "What is it?" },
+            ],
+          },
+        ],
+      }),
+    ],
+    [
+      "an image with another reference",
+      "/v1/images/generations",
+      (seed) => ({
+        model: "gamma-image-5-0-260128",
+        prompt: "A fox",
+        image: [`data:image/png;base64,${picture(seed)}`],
+      }),
+    ],
+    [
+      "an asset of another picture as Base64",
+      "/gamma/asset/CreateAsset",
+      (seed) => ({
+        model: "gamma-asset",
+        GroupId: "g",
+        Name: "n",
+        AssetType: "Image",
+        URL: btoa(picture(seed).repeat(6)),
+      }),
+    ],
+  ])("does not answer %s", async (_, path, body) => {
+    const { folder, text, ...recorder } = await recording(createFastEmulator());
+    await (await recorder.fetch(path, json(body("one")))).text();
+    expect(text()).not.toContain(picture("one").slice(0, 30));
+    const { play } = replayOf(folder);
+    expect((await play(path, json(body("one")))).status).toBe(200);
+    const other = await play(path, json(body("two")));
+    expect(other.status).toBe(400);
+    expect(await other.text()).toMatch(/differs: .*\[redacted \w{16}\].*, is .*\[redacted \w{16}\]/);
+  });
+
+  test("does not answer a form with another file of the same name and size", async () => {
+    const form = (picture: string) => {
+      const body = new FormData();
+      const fields = { model: "gamma-asset", GroupId: "g", Name: "Castle", AssetType: "Image" };
+      for (const [name, value] of Object.entries(fields)) body.set(name, value);
+      body.set("URL", new File([picture], "castle.png", { type: "image/png" }));
+      return { method: "POST", headers: { authorization: `Bearer ${KEY}` }, body };
+    };
+    const { folder, ...recorder } = await recording(createFastEmulator());
+    await (await recorder.fetch("/gamma/asset/CreateAsset", form("one"))).text();
+    const { play } = replayOf(folder);
+    expect((await play("/gamma/asset/CreateAsset", form("one"))).status).toBe(200);
+    expect((await play("/gamma/asset/CreateAsset", form("two"))).status).toBe(400);
+  });
+
   test("names no secret of a request that fits no tape", async () => {
     const replay = createReplay({ tapes: [named("0001.json")] });
     const answer = await post({ ...same, messages: ["sk-canary-123456"] }, replay);

@@ -1,6 +1,6 @@
 import { createEmulator, type EmulatorOptions } from "@sluice/emulator";
 import { describe, expect, test } from "vitest";
-import { ask, createFastEmulator, KEY, post, refusalOf } from "./support.js";
+import { ask, createFastEmulator, KEY, messageOf, post, refusalOf } from "./support.js";
 
 /* The emulator stands for a gateway of which only the specification is known, and that says itself that it has fields whose names it does not show. */
 
@@ -106,11 +106,133 @@ describe("in strict mode", () => {
     });
     expect(emulator.requests[0]?.unknownFields).toEqual(["maxTokens", "n"]);
   });
+});
 
-  test("nothing else is", async () => {
-    const response = await post(createFastEmulator({ strict: true }), ask("hi", { temperature: 1 }));
-    expect(response.status).toBe(200);
+describe("strict mode refuses what the specification refuses, and the default accepts it", () => {
+  const system = { role: "system", content: "Be brief." };
+  const call = (id: string, name: string) => ({ id, type: "function", function: { name, arguments: "{}" } });
+  const toolTurn = (called: object, tool_call_id = "c1") => ({
+    messages: [
+      ...ask("Use get_weather").messages,
+      { role: "assistant", content: "", tool_calls: [called] },
+      { role: "tool", tool_call_id, content: "rain" },
+    ],
   });
+  const seeing = (url: string) => [{ role: "user", content: [{ type: "image_url", image_url: { url } }] }];
+  const json = { response_format: { type: "json_object" } };
+  const image = { model: "gamma-image-5-0-260128", prompt: "A fox" };
+  const video = { model: "gamma-video-2.0", content: [{ type: "text", text: "A fox" }] };
+
+  const origin = "http://127.0.0.1:8788";
+  const frame = (url: string) => ({
+    model: "beta3.0-video",
+    input: { prompt: "A fox", media: [{ type: "first_frame", url }] },
+  });
+
+  test.each<[string, string, string, object]>([
+    ["JSON mode without a word of JSON", "chat/completions", "messages", ask("A list of teas", json)],
+    [
+      "JSON mode with the word in a picture alone",
+      "chat/completions",
+      "messages",
+      { ...ask("", json), messages: seeing("https://a.test/json.png") },
+    ],
+    [
+      "a tool call without a name",
+      "chat/completions",
+      "messages.1.tool_calls.0.function.name",
+      { ...ask(""), ...toolTurn(call("c1", "")) },
+    ],
+    [
+      "a tool call without an id",
+      "chat/completions",
+      "messages.1.tool_calls.0.id",
+      { ...ask(""), ...toolTurn(call("", "get_weather")) },
+    ],
+    [
+      "the result of no tool call",
+      "chat/completions",
+      "messages.2.tool_call_id",
+      { ...ask(""), ...toolTurn(call("c1", "get_weather"), "c2") },
+    ],
+    [
+      "an image that only this machine has",
+      "chat/completions",
+      "messages.0.content",
+      { ...ask(""), messages: seeing("http://localhost:3000/a.png") },
+    ],
+    [
+      "tools for a model whose fields have none",
+      "chat/completions",
+      "tools",
+      ask("hi", { model: "delta-5.3", tools: [tool] }),
+    ],
+    [
+      "options of a stream for a model whose fields have none",
+      "chat/completions",
+      "stream_options",
+      ask("hi", { ...gamma, stream: true, stream_options: { include_usage: true } }),
+    ],
+    ["an empty list of references", "images/generations", "image", { ...image, image: [] }],
+    [
+      "a reference that only a local network has",
+      "images/generations",
+      "image.0",
+      { ...image, image: ["http://192.168.1.7/a.png"] },
+    ],
+    ["a frame of this machine", "video/generations", "input.media.0.url", frame("http://127.0.0.1/a.png")],
+    ["a seed for a model that lists none", "video/generations", "seed", { ...video, seed: 7 }],
+  ])("%s", async (_, path, param, body) => {
+    const strict = send({ strict: true }, `/v1/${path}`, body).response;
+    expect((await strict).status).toBe(400);
+    expect(await refusalOf(await strict)).toMatchObject({ param });
+    expect((await send({}, `/v1/${path}`, body).response).status).toBe(200);
+  });
+
+  test("thinking that does not come back unchanged beside its tool calls", async () => {
+    const emulator = createFastEmulator({ strict: true });
+    const first = { ...ask("Use get_weather"), tools: [tool] };
+    const answer = await messageOf(emulator, first);
+    const [{ id = "" } = {}] = answer.tool_calls ?? [];
+    const next = (reasoning_content: string | null) => ({
+      ...first,
+      messages: [
+        ...first.messages,
+        { ...answer, reasoning_content },
+        { role: "tool", tool_call_id: id, content: "rain" },
+      ],
+    });
+    expect((await post(emulator, next(answer.reasoning_content))).status).toBe(200);
+    for (const other of [null, "", `${answer.reasoning_content} `]) {
+      const response = await post(emulator, next(other));
+      expect(response.status).toBe(400);
+      expect(await refusalOf(response)).toMatchObject({ param: "messages.1.reasoning_content" });
+    }
+  });
+
+  test.each<[string, string, object]>([
+    ["JSON mode with a word of JSON", "chat/completions", ask("Teas as JSON, please", json)],
+    [
+      "JSON mode with instructions",
+      "chat/completions",
+      { ...ask("", json), messages: [{ ...system, content: "Answer in json" }, ...ask("Teas").messages] },
+    ],
+    ["a whole tool turn", "chat/completions", { ...ask(""), ...toolTurn(call("c1", "get_weather")) }],
+    ["ignored parameters", "chat/completions", ask("hi", { temperature: 1 })],
+    ["its own files as references", "images/generations", { ...image, image: [`${origin}/files/a.png`] }],
+    ["a public reference", "images/generations", { ...image, image: ["https://a.test/a.png"] }],
+  ])("and accepts %s", async (_, path, body) => {
+    expect((await send({ strict: true, origin }, `/v1/${path}`, body).response).status).toBe(200);
+  });
+});
+
+test("The role `developer` of newer OpenAI clients is refused with the role to send", async () => {
+  const messages = [{ role: "developer", content: "Be brief." }, ...ask("hi").messages];
+  const response = await post(createFastEmulator(), { ...ask(""), messages });
+  expect(response.status).toBe(400);
+  expect((await refusalOf(response)).message).toMatch(
+    /^messages\.0\.role .*; send `system` in place of `developer`$/,
+  );
 });
 
 describe("the errors speak of HTTP, and of no library's functions", () => {

@@ -13,6 +13,7 @@ interface Kept {
 
 type Fetch = (request: Request) => Promise<Response>;
 
+const CUT = "[[cut]]";
 /** Number of events after which an answer to `[[cut]]` loses its connection. */
 const CUT_AFTER = 8;
 
@@ -22,8 +23,10 @@ export function keepAnswers(fetch: Fetch): Fetch {
   return async (request) => {
     const [, id] = /\/v1\/chat\/streams\/([\w-]+)$/.exec(new URL(request.url).pathname) ?? [];
     if (id !== undefined) return resume(request, kept.get(id));
-    const isCut = request.method === "POST" && (await request.clone().text()).includes("[[cut]]");
-    const response = await fetch(request);
+    const text = request.method === "POST" ? await request.clone().text() : "";
+    const isCut = text.includes(CUT);
+    // the emulator refuses a scene that it does not have
+    const response = await fetch(isCut ? new Request(request, { body: text.replaceAll(CUT, "") }) : request);
     const isStream = response.headers.get("content-type")?.startsWith("text/event-stream");
     return response.body && isStream ? begin(response.body, isCut) : response;
   };

@@ -83,12 +83,12 @@ export const failures: readonly Failure[] = [
   {
     label: "429",
     hint: "Refused twice, then answered",
-    play: () => breakWith(`[[429:2]] ${promptOf("canal-lock")}`),
+    play: () => breakWith(`[[429:2:${newLabel()}]] ${promptOf("canal-lock")}`),
   },
   {
     label: "Cut",
     hint: "The stream ends too early, once",
-    play: () => breakWith(`[[truncate:1]] ${promptOf("quadratic")}`),
+    play: () => breakWith(`[[truncate:1:${newLabel()}]] ${promptOf("quadratic")}`),
   },
   {
     label: "Stall",
@@ -112,6 +112,11 @@ export const failures: readonly Failure[] = [
     },
   },
 ];
+
+/** Makes the label of a count: the emulator counts equal questions, and each press is to fail. */
+function newLabel(): string {
+  return crypto.randomUUID().slice(0, 4);
+}
 
 /** Sends a question that fails. The inspector shows the attempts. */
 function breakWith(prompt: string): void {

@@ -13,6 +13,7 @@ export { OWN, randomId, randomWords } from "../base/random-id.js";
 export { fingerprintOf, idOf, isSame } from "../base/same.js";
 export { type Scoped, scoped, scopeName } from "../base/scope.js";
 export { createRegistry, createStore, type Registry, readerOf } from "../base/store.js";
+export { isPublicHTTP } from "../base/web-address.js";
 export type { Chat, ReadOptions } from "../chat/conversation/chat.js";
 export {
   addQuestion,

@@ -52,7 +52,7 @@ export function createAssets({ state, clock, speed, refuse, failureOf, files }: 
   async function create(exchange: Exchange): Promise<Answer> {
     const checked = checkAsset(exchange);
     if ("refusal" in checked) return checked.refusal;
-    const scenes = readAssetScenes(`${checked.body.Name}${exchange.scripted?.scenes ?? ""}`);
+    const scenes = readAssetScenes(checked.body.Name, exchange.scripted?.scenes);
     const refusal = refuse(scenes, exchange);
     if (refusal) return refusal;
 

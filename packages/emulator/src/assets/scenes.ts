@@ -11,6 +11,6 @@ export const assetScenes = {
 export type AssetScenes = Scenes<keyof typeof assetScenes>;
 
 /** Reads the scenes of a name. */
-export function readAssetScenes(name: string): AssetScenes {
-  return readScenes(name, assetScenes);
+export function readAssetScenes(name: string, added?: string): AssetScenes {
+  return readScenes(name, assetScenes, added);
 }

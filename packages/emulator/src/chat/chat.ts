@@ -1,18 +1,21 @@
 import type { ChatRequest } from "@sluice/core";
 import { chatModels } from "@sluice/core/schemas";
 import type { EmulatorClock } from "../clock.js";
-import { checkBody } from "../server/check.js";
+import { checkBody, type Findings } from "../server/check.js";
 import type { Exchange } from "../server/exchange.js";
+import { createExpiringMap } from "../server/expiring-map.js";
 import { answerJSON } from "../server/failure-mode.js";
 import { hash } from "../server/hash.js";
 import { type Answer, eventStream } from "../server/http.js";
+import { type FetchMedia, refuseUnreachable } from "../server/reach.js";
 import type { FailureOf, Refuse } from "../server/refusals.js";
 import { completionTokens, type Reply, withinBudget } from "./budget.js";
 import { checkForeign } from "./foreign.js";
-import { type ChatJob, readChatJob } from "./job.js";
+import { type ChatJob, imageAddressesOf, readChatJob } from "./job.js";
 import { paceOf } from "./pace.js";
 import { type ChatScript, draftReply } from "./reply.js";
 import { writeFrames } from "./stream.js";
+import { strictIssues } from "./strict.js";
 import { createPromptCache, usageOf } from "./usage.js";
 
 /** Parts that the chat endpoint uses. */
@@ -21,8 +24,11 @@ export interface ChatOptions {
   readonly speed: number;
   readonly refuse: Refuse;
   readonly failureOf: FailureOf;
+  readonly fetchMedia: FetchMedia | undefined;
   readonly script: ChatScript | undefined;
 }
+
+const MOST_REASONINGS = 2000;
 
 interface Completion {
   readonly id: string;
@@ -32,26 +38,39 @@ interface Completion {
 }
 
 /** Creates `POST /v1/chat/completions`, with its prompt cache. */
-export function createChat({ clock, speed, refuse, failureOf, script }: ChatOptions) {
+export function createChat({ clock, speed, refuse, failureOf, fetchMedia, script }: ChatOptions) {
   const cache = createPromptCache();
+  /** Thinking of each answer with tool calls, by the id of its first call. */
+  const reasonings = createExpiringMap<string>({ clock, most: MOST_REASONINGS, state: undefined, name: "" });
   let count = 0;
 
   return { answer, clear };
 
   async function answer(exchange: Exchange): Promise<Answer> {
-    const checked = checkBody<ChatRequest>(exchange, checkForeign, chatModels);
+    const checked = checkBody<ChatRequest>(exchange, check, chatModels);
     if ("refusal" in checked) return checked.refusal;
     const job = readChatJob(checked.body, exchange.scripted?.scenes);
-    const refusal = refuse(job.scenes, exchange);
+    const refusal =
+      refuse(job.scenes, exchange) ??
+      (await refuseUnreachable(imageAddressesOf(checked.body), fetchMedia, exchange));
     if (refusal) return refusal;
 
     const completion = await complete(job, exchange);
     return job.stream ? streamed(completion, job, exchange) : whole(completion, job, exchange);
   }
 
+  function check(body: unknown): Findings {
+    const { issues, warnings } = checkForeign(body);
+    if (issues.length > 0) return { issues, warnings };
+    const strict = strictIssues(body as ChatRequest, (id) => reasonings.get(id));
+    return { issues, warnings: [...warnings, ...strict] };
+  }
+
   async function complete(job: ChatJob, { text, request, scripted }: Exchange): Promise<Completion> {
     const id = `${hash(text)}_${++count}`;
     const reply = withinBudget(await draftReply(job, script, scripted?.reply), job, id);
+    const [call] = reply.calls;
+    if (call) reasonings.set(call.id, reply.reasoning.join(""));
     const { prompt, cached } = cache.read(job.request, request.headers.get("authorization") ?? "");
     const counts = { prompt, cached, completion: completionTokens(reply), reasoning: reply.reasoning.length };
     const created = Math.floor(clock.now() / 1000);
@@ -87,6 +106,7 @@ export function createChat({ clock, speed, refuse, failureOf, script }: ChatOpti
 
   function clear() {
     cache.clear();
+    reasonings.clear();
     count = 0;
   }
 }

@@ -1,9 +1,10 @@
 import { chatModels, checkChatRequest } from "@sluice/core/schemas";
-import type { Findings } from "../server/check.js";
+import type { Findings, Issue } from "../server/check.js";
 
 /** The fields of other clients that are looked at. */
 interface Foreign {
   readonly model?: unknown;
+  readonly messages?: unknown;
   readonly functions?: unknown;
   readonly response_format?: { readonly type?: unknown; readonly schema?: unknown } | null;
 }
@@ -14,7 +15,7 @@ interface Foreign {
  */
 export function checkForeign(body: unknown): Findings {
   const { issues, warnings } = checkChatRequest(body);
-  const { model, functions, response_format: format } = (body ?? {}) as Foreign;
+  const { model, messages, functions, response_format: format } = (body ?? {}) as Foreign;
   const foreign: [path: string, message: string][] = [];
   if (functions !== undefined && functions !== null)
     foreign.push(["functions", "is no field of the gateway; use `tools`"]);
@@ -25,5 +26,18 @@ export function checkForeign(body: unknown): Findings {
       "is no field of this model; ask for JSON, with its schema, in the messages",
     ]);
   const found = foreign.map(([path, message]) => ({ path, message, rule: "chat.foreign" }));
-  return { issues: [...issues, ...found], warnings: found.length > 0 ? [] : warnings };
+  return {
+    issues: [...issues.map((issue) => withRole(issue, messages)), ...found],
+    warnings: found.length > 0 ? [] : warnings,
+  };
+}
+
+/** Adds the way out to the issue about the role that newer OpenAI clients send in place of `system`. */
+function withRole(issue: Issue, messages: unknown): Issue {
+  const [, index] = /^messages\.(\d+)\.role$/.exec(issue.path) ?? [];
+  if (index === undefined || !Array.isArray(messages)) return issue;
+  const isDeveloper = messages[Number(index)]?.role === "developer";
+  return isDeveloper
+    ? { ...issue, message: `${issue.message}; send \`system\` in place of \`developer\`` }
+    : issue;
 }

@@ -1,9 +1,10 @@
 import type { ChatRequest, ChatRequestMessage } from "@sluice/core";
 import type { ToolDefinition } from "@sluice/core/internal";
 import { chatModels } from "@sluice/core/schemas";
+import type { Addressed } from "../server/reach.js";
 import { textOf } from "./message-text.js";
 import { type ChatScenes, readChatScenes } from "./scenes.js";
-import { shownSchema } from "./shown-schema.js";
+import { shownExample, shownSchema } from "./shown-schema.js";
 
 /** Amount of thinking before the answer. */
 export type Effort = "none" | "low" | "high" | "max";
@@ -30,6 +31,8 @@ export interface ChatJob {
   readonly wantsJSON: boolean;
   /** JSON Schema that the answer has to fit, where the request shows one. */
   readonly answerSchema: unknown;
+  /** Example of the answer in JSON mode, where the request shows one. */
+  readonly answerExample: object | undefined;
   readonly stops: readonly string[];
   readonly maxTokens: number;
   readonly stream: boolean;
@@ -50,11 +53,12 @@ export interface ToolResult {
  *
  * @param added scenes of the script, `[[drop]]`
  */
-export function readChatJob(request: ChatRequest, added = ""): ChatJob {
+export function readChatJob(request: ChatRequest, added?: string): ChatJob {
   const users = request.messages.filter(({ role }) => role === "user");
   const last = users.at(-1);
   const before = users.at(-2);
-  const scenes = readChatScenes(`${last ? textOf(last) : ""}${added}`);
+  const scenes = readChatScenes(last ? textOf(last) : "", added);
+  const wantsJSON = "response_format" in request && request.response_format?.type === "json_object";
   const tools = "tools" in request ? request.tools : undefined;
   return {
     request,
@@ -68,13 +72,21 @@ export function readChatJob(request: ChatRequest, added = ""): ChatJob {
     effort: effortOf(request),
     tools: tools ?? [],
     toolChoice: toolChoiceOf(request),
-    wantsJSON: "response_format" in request && request.response_format?.type === "json_object",
+    wantsJSON,
+    answerExample: wantsJSON ? shownExample(request) : undefined,
     answerSchema: shownSchema(request),
     stops: [("stop" in request && request.stop) || []].flat().filter((stop) => stop !== ""),
     maxTokens: request.max_tokens ?? Infinity,
     stream: request.stream ?? false,
     includeUsage: request.stream_options?.include_usage ?? false,
   };
+}
+
+/** Returns the addresses of all images of a request, with the paths of their fields. */
+export function imageAddressesOf({ messages }: ChatRequest): Addressed[] {
+  return messages.flatMap((message, index) =>
+    imagesOf(message).map((url) => ({ path: `messages.${index}.content`, url })),
+  );
 }
 
 function imagesOf({ content }: ChatRequestMessage): string[] {

@@ -51,10 +51,11 @@ function scriptedDraft(scripted: string | ScriptedReply, job: ChatJob): Draft {
 }
 
 function contentOf(job: ChatJob, subject: Subject): string {
-  const { answerSchema, scenes, images, prompt, toolResults } = job;
+  const { answerSchema, answerExample, scenes, images, prompt, toolResults } = job;
   // words of a schema in the question are no values
   const words = prompt.replace(/\{.*\}/s, "");
   if (answerSchema !== undefined) return JSON.stringify(sample(answerSchema, hintsOf(words)), null, 2);
+  if (answerExample !== undefined) return JSON.stringify(answerExample, null, 2);
   if (job.wantsJSON || scenes.names.has("json")) return jsonAnswer(job, subject);
   if (toolResults.length > 0) return toolAnswer(job, subject);
   if (images.length > 0) return imageAnswer(job, subject);

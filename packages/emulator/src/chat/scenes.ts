@@ -2,12 +2,12 @@ import { readScenes, type Scenes } from "../server/scenes.js";
 
 /** Scenes of the last user message, written `[[name]]`, with their effects. */
 export const chatScenes = {
-  "429": "refused with 429 and Retry-After: 1; [[429:2]] refuses only the first 2 requests with that body",
-  "500": "fails with 500; [[500:2]] fails only the first 2 requests with that body",
+  "429": "refused with 429 and Retry-After: 1; [[429:2]] refuses 2 requests with that body, then answers one",
+  "500": "fails with 500; [[500:2]] fails 2 requests with that body, then answers one",
   slow: "a long answer of at least 50 deltas, at least 20 ms apart whatever the speed",
   stall: "some text, then silence for as long as the client waits",
   truncate:
-    "some text, then the stream ends as if complete, without finish_reason or [DONE]; [[truncate:1]] cuts only the first answer to that body, and so do the others",
+    "some text, then the stream ends as if complete, without finish_reason or [DONE]; [[truncate:1]] cuts one answer to that body, and the next is whole; so it is with the others",
   unconfirmed: "some text, then [DONE] without finish_reason",
   drop: "some text, then the connection breaks",
   malformed: "some text, then a frame of broken JSON",
@@ -21,6 +21,6 @@ export const chatScenes = {
 export type ChatScenes = Scenes<keyof typeof chatScenes>;
 
 /** Reads the scenes of a message. */
-export function readChatScenes(message: string): ChatScenes {
-  return readScenes(message, chatScenes);
+export function readChatScenes(message: string, added?: string): ChatScenes {
+  return readScenes(message, chatScenes, added);
 }

@@ -23,6 +23,20 @@ export function shownSchema({ messages, ...fields }: ChatRequest): Schema | unde
   return shown.map((message) => schemaIn(textOf(message), wantsJSON)).findLast(isSchema);
 }
 
+/** Finds the example of a request in JSON mode: the last object in its instructions and its question. */
+export function shownExample({ messages }: ChatRequest): object | undefined {
+  const question = messages.findLast(({ role }) => role === "user");
+  const shown = messages.filter((message) => message.role === "system" || message === question);
+  return shown.map((message) => lastObjectIn(textOf(message))).findLast((found) => found !== undefined);
+}
+
+function lastObjectIn(text: string): object | undefined {
+  if (text.length > MOST_CHARACTERS) return undefined;
+  let found: object | undefined;
+  for (const value of objectsIn(text)) if (Object.keys(value).length > 0) found = value;
+  return found;
+}
+
 interface Fields {
   readonly type?: unknown;
   readonly schema?: unknown;
@@ -33,15 +47,20 @@ interface Fields {
 function schemaIn(text: string, wantsJSON: boolean): Schema | undefined {
   if (text.length > MOST_CHARACTERS || !(wantsJSON || /\bschema\b/i.test(text))) return undefined;
   let found: Schema | undefined;
+  // some clients write it with a name
+  for (const value of objectsIn(text)) found = [value, value.schema].find(isSchema) ?? found;
+  return found;
+}
+
+/** Reads the JSON objects of a text, outermost ones only. */
+function* objectsIn(text: string): Generator<Schema> {
   let at = text.indexOf("{");
   for (let tries = 0; at !== -1 && tries < MOST_TRIES; tries++) {
     const end = endOfObject(text, at);
     const value = parsed(text.slice(at, end));
-    // some clients write it with a name
-    found = [value, value?.schema].find(isSchema) ?? found;
+    if (value) yield value;
     at = text.indexOf("{", value ? end : at + 1);
   }
-  return found;
 }
 
 /** The place behind the brace that closes the one at `start`; the end of the text where there is none. */

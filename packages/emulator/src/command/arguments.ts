@@ -15,14 +15,15 @@ export const HELP = `Serves the Sluice emulator: the gateway, offline and free o
   --speed <factor>    1 is a human or recorded pace, 100 is brisk, Infinity does not wait    (1)
   --script <file>     answers and scenes of your own, as JSON
   --cors              answer pages of other origins too
-  --strict            refuse fields that the specification does not list
+  --strict            refuse also what the specification does not list
   --record <gateway>  address of the gateway to record
   --tape <folder>     folder of the recorded exchanges
   --quiet             print no line for each request
   --version           print the version
   --help              this text
 
-A command after \`--\` gets the address and a key as GATEWAY_URL and GATEWAY_API_KEY. The port is then any free one.
+A command after \`--\` gets the address and a key as GATEWAY_URL and GATEWAY_API_KEY, and for OpenAI clients as
+OPENAI_BASE_URL and OPENAI_API_KEY. The port is then any free one.
 `;
 
 const options = {

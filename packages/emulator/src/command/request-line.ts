@@ -51,13 +51,15 @@ function modelOf(body: unknown): string {
 }
 
 function endOf(record: RequestRecord): string {
-  const { error, aborted, finished, deltas, scenes, unknownFields } = record;
+  const { error, aborted, finished, deltas, scenes, unknownFields, unknownScenes } = record;
   const after = deltas > 0 ? ` after ${deltas} deltas` : "";
   const end =
     error ?? (aborted ? `client left${after}` : finished ? `finished${after}` : `connection broken${after}`);
   const wanted = scenes.map((scene) => ` [[${scene}]]`).join("");
   const unknown = unknownFields.length > 0 ? `; not in the specification: ${unknownFields.join(", ")}` : "";
-  return `${end}${wanted}${unknown}`;
+  const noScene = unknownScenes.map((scene) => `[[${scene}]]`).join(" ");
+  const unplayed = error === undefined && noScene ? `; not a scene: ${noScene}` : "";
+  return `${end}${wanted}${unknown}${unplayed}`;
 }
 
 function durationOf(ms: number): string {

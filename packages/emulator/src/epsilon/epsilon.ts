@@ -59,7 +59,7 @@ export function createEpsilon({ state, clock, speed, refuse, failureOf, files }:
   async function create(exchange: Exchange): Promise<Answer> {
     const parsed = parseBody(exchange);
     if ("refusal" in parsed) return parsed.refusal;
-    const scenes = readEpsilonScenes(`${exchange.text}"${exchange.scripted?.scenes ?? ""}"`);
+    const scenes = readEpsilonScenes(exchange.text, exchange.scripted?.scenes);
     const whole = `${exchange.record.path} ${exchange.text}`;
     const refusal = refuse(scenes, exchange);
     if (refusal) return refusal;

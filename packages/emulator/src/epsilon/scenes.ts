@@ -10,6 +10,7 @@ export const epsilonScenes = {
 const STRING = /"(?:[^"\\]|\\.)*"/g;
 
 /** Reads the scenes of every string in a body of JSON. Outside of a string, `[[500]]` is a list. */
-export function readEpsilonScenes(body: string): Scenes<keyof typeof epsilonScenes> {
-  return readScenes((body.match(STRING) ?? []).join(" "), epsilonScenes);
+export function readEpsilonScenes(body: string, added?: string): Scenes<keyof typeof epsilonScenes> {
+  const texts = (body.match(STRING) ?? []).map((text) => text.slice(1, -1));
+  return readScenes(texts, epsilonScenes, added);
 }

@@ -51,7 +51,8 @@ export function createImages({
     if ("refusal" in checked) return checked.refusal;
     const job = readImageJob(checked.body, exchange.scripted?.scenes);
     const addresses = job.references.map((url, index) => ({ path: `image.${index}`, url }));
-    const refusal = refuse(job.scenes, exchange) ?? (await refuseUnreachable(addresses, fetchMedia));
+    const refusal =
+      refuse(job.scenes, exchange) ?? (await refuseUnreachable(addresses, fetchMedia, exchange));
     if (refusal) return refusal;
 
     const id = `img_${hash(exchange.text)}_${count.next()}`;

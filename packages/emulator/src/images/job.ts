@@ -40,8 +40,8 @@ const words = ["two", "three", "four", "five", "six", "seven", "eight", "nine"];
  *
  * @param added scenes of the script, `[[drop]]`
  */
-export function readImageJob(request: ImageRequestBody, added = ""): ImageJob {
-  const scenes = readImageScenes(request.prompt + added);
+export function readImageJob(request: ImageRequestBody, added?: string): ImageJob {
+  const scenes = readImageScenes(request.prompt, added);
   const [width = 0, height = 0] = (request.size ?? DEFAULT_SIZE).split("x").map(Number);
   return {
     model: request.model,

@@ -11,6 +11,6 @@ export const imageScenes = {
 export type ImageScenes = Scenes<keyof typeof imageScenes>;
 
 /** Reads the scenes of a prompt. */
-export function readImageScenes(prompt: string): ImageScenes {
-  return readScenes(prompt, imageScenes);
+export function readImageScenes(prompt: string, added?: string): ImageScenes {
+  return readScenes(prompt, imageScenes, added);
 }

@@ -1,11 +1,15 @@
 import type { Exchange } from "./exchange.js";
 import { type Answer, badRequest } from "./http.js";
 
-interface Issue {
+/** A broken rule, or a part that the gateway may ignore. */
+export interface Issue {
   readonly path: string;
   readonly message: string;
   readonly rule: string;
 }
+
+/** Rules that strict mode makes errors: what the spec does not list, or refuses. */
+const STRICT = /\.(?:unknown-field|(?!role-)[\w-]+-unlisted|image-empty|strict)$/;
 
 /** Result of a check of the core. */
 export interface Findings {
@@ -32,7 +36,8 @@ export function parseBody({ request, text }: Exchange): Checked<unknown> {
 
 /**
  * Checks a body by the schemas of the core (wire, 4.3). Fields that the spec does not list for the model are noted in
- * the record and removed, so that they change nothing; in strict mode they are refused (wire, 4.1).
+ * the record and removed, so that they change nothing. Strict mode refuses them, and what the spec refuses beyond the
+ * schemas (wire, 4.1).
  *
  * @param models models of this endpoint, by id
  */
@@ -45,7 +50,7 @@ export function checkAgainst<Body>(
   const { issues, warnings } = check(body);
   const unknown = warnings.filter(({ rule }) => rule.endsWith(".unknown-field"));
   record.unknownFields = unknown.map(({ path }) => path);
-  const broken = strict ? [...issues, ...unknown] : issues;
+  const broken = strict ? [...issues, ...warnings.filter(({ rule }) => STRICT.test(rule))] : issues;
   const [first] = broken;
   if (!first) {
     const fields = Object.entries(body as object).filter(([name]) => !record.unknownFields.includes(name));

@@ -47,16 +47,9 @@ export function unauthorized(): Answer {
   return json(errorBody(message, "authentication_error", "invalid_api_key"), 401);
 }
 
-/** @param models the ids that are named where a list of models was asked for */
-export function notFound(path: string, models: readonly string[]): Answer {
-  const list = `The gateway has no list of models; its models are ${models.join(", ")}.`;
-  const isOtherChat = path.endsWith("/v1/responses") || path.endsWith("/v1/completions");
-  const chat = isOtherChat ? " Ask by chat completions: POST /v1/chat/completions." : "";
-  const hint = path.endsWith("/v1/models") ? ` ${list}` : chat;
-  return json(
-    errorBody(`There is no endpoint at ${path}.${hint}`, "invalid_request_error", "not_found"),
-    404,
-  );
+export function notFound(path: string, hint: string): Answer {
+  const message = `There is no endpoint at ${path}.${hint && ` ${hint}`}`;
+  return json(errorBody(message, "invalid_request_error", "not_found"), 404);
 }
 
 /** Answers 404 for an id that does not exist. */

@@ -1,4 +1,6 @@
+import { isPublicHTTP } from "@sluice/core/internal";
 import type { Findings } from "./check.js";
+import type { Exchange } from "./exchange.js";
 import { type Answer, badRequest } from "./http.js";
 
 /** An address of a request, with the path of its field. */
@@ -10,19 +12,26 @@ export interface Addressed {
 /** Fetches an address; undefined for one that is not to be fetched. */
 export type FetchMedia = (address: string) => Promise<Response> | undefined;
 
-/** Fetches the addresses of a request as a gateway does, and refuses the first that gives no file. */
+/**
+ * Fetches the addresses of a request as a gateway does, and refuses the first that gives no file. Without `fetchMedia`, only
+ * strict mode refuses: addresses of this machine and its network, unless the emulator made them.
+ */
 export async function refuseUnreachable(
   addresses: readonly Addressed[],
   fetchMedia: FetchMedia | undefined,
+  { strict, origin }: Exchange,
 ): Promise<Answer | undefined> {
   for (const { path, url } of addresses) {
-    if (!fetchMedia || !/^https?:/i.test(url)) continue;
-    const reason = await failureOf(url, fetchMedia);
+    if (!/^https?:/i.test(url)) continue;
+    const isRefused = strict && !isPublicHTTP(url) && !url.startsWith(`${origin}/`);
+    const reason = fetchMedia ? await failureOf(url, fetchMedia) : isRefused ? NOT_PUBLIC : undefined;
     if (reason !== undefined)
       return badRequest(`${path} can't be downloaded: ${reason}.`, path, "media_unreachable");
   }
   return undefined;
 }
+
+const NOT_PUBLIC = "it is not a public http(s) URL";
 
 async function failureOf(url: string, fetchMedia: FetchMedia): Promise<string | undefined> {
   try {

@@ -10,7 +10,7 @@ export interface RequestRecord {
   /** Headers by lower-case name; `authorization` and `cookie` are redacted. */
   readonly headers: Readonly<Record<string, string>>;
   /**
-   * The parsed JSON. Of a form, its fields, with files as `{ name, type, size }`. Of any other body, its text.
+   * The parsed JSON. Of a form, its fields, with files as `{ name, type, size, hash }`. Of any other body, its text.
    * Undefined if there was none.
    */
   readonly body: unknown;
@@ -21,6 +21,8 @@ export interface RequestRecord {
   readonly unknownFields: readonly string[];
   /** Names of the scenes that the request or the script asks for, `["slow", "drop"]`. */
   readonly scenes: readonly string[];
+  /** Words in double brackets that are no scenes, `["strem"]`. */
+  readonly unknownScenes: readonly string[];
   /** Time of arrival, in milliseconds of the emulator's clock. */
   readonly at: number;
   /** Time at which the answer ended, on the same clock; undefined while it has not. */
@@ -60,6 +62,7 @@ export function createRecorder(most: number) {
       body: parsed(text),
       unknownFields: [],
       scenes: [],
+      unknownScenes: [],
       at,
       endedAt: undefined,
       status: undefined,

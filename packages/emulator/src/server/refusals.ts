@@ -1,11 +1,11 @@
 import type { Exchange } from "./exchange.js";
 import { hash } from "./hash.js";
-import { type Answer, rateLimited, serverError } from "./http.js";
+import { type Answer, badRequest, rateLimited, serverError } from "./http.js";
 import type { FailureMode, Scenes } from "./scenes.js";
 
 /**
- * Notes the scenes of a request in its record, and answers it if they ask for a refusal; undefined lets it pass. Refusals
- * are counted for each path and body.
+ * Notes the scenes of a request in its record, and answers it if they ask for a refusal or one is misspelt; undefined
+ * lets it pass. Refusals are counted for each path and body.
  */
 export type Refuse = (scenes: Scenes, exchange: Exchange) => Answer | undefined;
 
@@ -14,24 +14,30 @@ export type FailureOf = (scenes: Scenes, exchange: Exchange) => FailureMode | un
 
 const MOST = 1000;
 
-/** Counts the refusals and failures of each body, for the last 1,000 bodies. */
+/** Counts the refusals and failures of each body until its next whole answer, for the last 1,000 bodies. */
 export function createRefusals() {
   const counts = new Map<string, number>();
   return { refuse, failureOf, clear: () => counts.clear() };
 
-  function refuse({ refusal, names }: Scenes, exchange: Exchange): Answer | undefined {
+  function refuse({ refusal, names, unknown, mistake }: Scenes, exchange: Exchange): Answer | undefined {
     exchange.record.scenes = [...names];
+    exchange.record.unknownScenes = unknown;
+    if (mistake !== undefined) return badRequest(mistake, undefined, "unknown_scene");
     if (!refusal || !isDue(refusal.times, "refusal", exchange)) return undefined;
     return refusal.status === 429 ? rateLimited(1) : serverError();
   }
 
-  function failureOf({ failure }: Scenes, exchange: Exchange): FailureMode | undefined {
-    return failure && isDue(failure.times, "failure", exchange) ? failure.mode : undefined;
+  function failureOf({ failure, refusal }: Scenes, exchange: Exchange): FailureMode | undefined {
+    if (failure && isDue(failure.times, "failure", exchange)) return failure.mode;
+    // a whole answer ends the counts: an equal request that comes later fails again
+    if (!failure && !refusal) return undefined;
+    for (const kind of ["refusal", "failure"] as const) counts.delete(keyOf(kind, exchange));
+    return undefined;
   }
 
   /** Counts, and says if this is one of the first `times`. */
-  function isDue(times: number, kind: "refusal" | "failure", { record, text }: Exchange): boolean {
-    const key = hash(`${kind} ${record.path} ${text}`);
+  function isDue(times: number, kind: "refusal" | "failure", exchange: Exchange): boolean {
+    const key = keyOf(kind, exchange);
     const already = counts.get(key) ?? 0;
     if (already >= times) return false;
     counts.delete(key);
@@ -42,4 +48,8 @@ export function createRefusals() {
     }
     return true;
   }
+}
+
+function keyOf(kind: "refusal" | "failure", { record, text }: Exchange): string {
+  return hash(`${kind} ${record.path} ${text}`);
 }

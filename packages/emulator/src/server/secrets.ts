@@ -1,5 +1,12 @@
+import { hash } from "./hash.js";
+
 /** Part of a text, from its first character to the one after its last. */
-type Span = readonly [start: number, end: number];
+interface Span {
+  readonly start: number;
+  readonly end: number;
+  /** Written in place of the part. */
+  readonly sign: string;
+}
 
 /** Removes secrets from texts and values: keys, tokens, data URIs, and the queries and passwords of URLs. */
 export interface Redactor {
@@ -17,6 +24,8 @@ export interface Redactor {
 
 const REDACTED = "[redacted]";
 const LEAST_SECRET = 6;
+/** Characters of a file from which it gets a hash. The content of a shorter one could be guessed by its hash. */
+const LEAST_FILE = 32;
 
 /** Patterns of secrets. Where one has a group `shown`, only the text behind it is removed. */
 const patterns: readonly RegExp[] = [
@@ -24,10 +33,13 @@ const patterns: readonly RegExp[] = [
   /(?<shown>\bsk-)[\w-]{6,}/g,
   /\beyJ[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*)?/g,
   /\b(?:AKIA[0-9A-Z]{16}|AIza[\w-]{30,}|gh[pousr]_\w{20,}|xox[abprs]-[\w-]{10,})/g,
-  /(?<shown>\bdata:[\w.+/-]{0,128}(?:;[^,;\s"']{0,64}){0,4},)[^\s"'\\)<>[\]]+/gi,
   /(?<shown>\bhttps?:\/\/)[^\s"'\\/@]+(?=@)/gi,
   /(?<shown>\bhttps?:\/\/[^\s"'\\?]+\?)[^\s"'\\)<>[\]]+/gi,
-  // a file as plain Base64
+];
+
+/** Patterns of files: data URIs and plain Base64. Their sign has a hash, so that two files can be told apart. */
+const files: readonly RegExp[] = [
+  /(?<shown>\bdata:[\w.+/-]{0,128}(?:;[^,;\s"']{0,64}){0,4},)[^\s"'\\)<>[\]]+/gi,
   /[\w+/-]{200,}={0,2}/g,
 ];
 
@@ -76,30 +88,41 @@ export function createRedactor(secrets: readonly string[] = []): Redactor {
   }
 
   function spansOf(whole: string): Span[] {
-    const found: Span[] = [...known].flatMap((secret) => occurrences(whole, secret));
-    for (const pattern of patterns)
-      for (const { 0: match, index, groups } of whole.matchAll(pattern)) {
-        const start = index + (groups?.["shown"]?.length ?? 0);
-        found.push([start, index + match.length]);
-      }
+    const found = [...known].flatMap((secret) => occurrences(whole, secret));
+    for (const pattern of patterns) found.push(...matches(whole, pattern, () => REDACTED));
+    for (const pattern of files) found.push(...matches(whole, pattern, signOfFile));
     return merged(found);
   }
+}
+
+function matches(whole: string, pattern: RegExp, signOf: (secret: string) => string): Span[] {
+  return [...whole.matchAll(pattern)].map(({ 0: match, index, groups }) => {
+    const shown = groups?.["shown"]?.length ?? 0;
+    return { start: index + shown, end: index + match.length, sign: signOf(match.slice(shown)) };
+  });
+}
+
+function signOfFile(file: string): string {
+  return file.length < LEAST_FILE ? REDACTED : `[redacted ${hash(file)}]`;
 }
 
 function occurrences(whole: string, secret: string): Span[] {
   const found: Span[] = [];
   for (let at = whole.indexOf(secret); at >= 0; at = whole.indexOf(secret, at + secret.length))
-    found.push([at, at + secret.length]);
+    found.push({ start: at, end: at + secret.length, sign: REDACTED });
   return found;
 }
 
-/** Sorts spans, and joins those that overlap or touch. */
+/** Sorts spans, and joins those that overlap or touch. The longest one gives its sign. */
 function merged(spans: readonly Span[]): Span[] {
-  const joined: [number, number][] = [];
-  for (const [start, end] of spans.toSorted(([a], [b]) => a - b)) {
+  const joined: Span[] = [];
+  for (const span of spans.toSorted((a, b) => a.start - b.start || b.end - a.end)) {
     const last = joined.at(-1);
-    if (last && start <= last[1]) last[1] = Math.max(last[1], end);
-    else joined.push([start, end]);
+    if (!last || span.start > last.end) joined.push(span);
+    else if (span.end > last.end) {
+      const { sign } = span.end - span.start > last.end - last.start ? span : last;
+      joined[joined.length - 1] = { start: last.start, end: span.end, sign };
+    }
   }
   return joined;
 }
@@ -109,9 +132,9 @@ function without(part: string, offset: number, spans: readonly Span[]): string {
   const end = offset + part.length;
   let at = offset;
   let kept = "";
-  for (const [from, to] of spans) {
+  for (const { start: from, end: to, sign } of spans) {
     if (to <= offset || from >= end) continue;
-    if (from >= offset) kept += part.slice(at - offset, from - offset) + REDACTED;
+    if (from >= offset) kept += part.slice(at - offset, from - offset) + sign;
     at = Math.min(to, end);
   }
   return kept + part.slice(at - offset);

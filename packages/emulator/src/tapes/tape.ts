@@ -40,7 +40,7 @@ export interface TapeRequest {
   readonly method: string;
   /** Path and query; the values of the query are redacted. */
   readonly path: string;
-  /** The parsed JSON; of a form, its fields, with files as `{ name, type, size }`; of anything else, its text. */
+  /** The parsed JSON; of a form, its fields, with files as `{ name, type, size, hash }`; of anything else, its text. */
   readonly body?: unknown;
 }
 

@@ -65,11 +65,11 @@ const REFERENCE_SECONDS = 3;
  *
  * @param added scenes of the script, `[[drop]]`
  */
-export function readVideoJob(request: VideoRequestBody, added = ""): VideoJob {
+export function readVideoJob(request: VideoRequestBody, added?: string): VideoJob {
   const { model, input, content = [] } = request;
   const settings: Settings = (input ? request.parameters : request) ?? {};
   const prompt = input ? (input.prompt ?? "") : content.flatMap(({ text }) => text ?? []).join("\n");
-  const scenes = readVideoScenes(prompt + added);
+  const scenes = readVideoScenes(prompt, added);
   const marks = input
     ? (input.media ?? []).map(({ type }) => type)
     : content.map(({ type, role }) => role ?? type);

@@ -16,6 +16,6 @@ export const videoScenes = {
 export type VideoScenes = Scenes<keyof typeof videoScenes>;
 
 /** Reads the scenes of a prompt. */
-export function readVideoScenes(prompt: string): VideoScenes {
-  return readScenes(prompt, videoScenes);
+export function readVideoScenes(prompt: string, added?: string): VideoScenes {
+  return readScenes(prompt, videoScenes, added);
 }

@@ -76,7 +76,7 @@ export function createVideos({
     const refusal =
       refuseReferences(checked.body, assetStatus) ??
       refuse(job.scenes, exchange) ??
-      (await refuseUnreachable(addressesOf(checked.body), fetchMedia));
+      (await refuseUnreachable(addressesOf(checked.body), fetchMedia, exchange));
     if (refusal) return refusal;
 
     const { id } = keep(job, exchange.text, await referenceOf(checked.body));
