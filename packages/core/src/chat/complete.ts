@@ -1,7 +1,7 @@
 import type { RequestFor } from "../base/validate.js";
 import type { Client } from "../client.js";
 import { isRecord } from "../transport/error-response.js";
-import { requestRecord } from "../transport/json-response.js";
+import { type Answer, requestRecord } from "../transport/json-response.js";
 import type { RequestOptions } from "../transport/send.js";
 import { createFold } from "./protocol/accumulate.js";
 import { type ChatTurn, createAnswerReader, tokenCounts } from "./protocol/answer-reader.js";
@@ -49,7 +49,7 @@ export async function completeChat<const Model extends string>(
         if (error) throw reported(error);
         const path = misfitOf(json);
         if (path !== undefined) throw misfit(path);
-        return turnOf(json, totalMs, client.warn);
+        return turnOf(json, totalMs, client.warn, misfit);
       },
       summary: (turn: ChatTurn) => turn,
     },
@@ -58,10 +58,16 @@ export async function completeChat<const Model extends string>(
   );
 }
 
-function turnOf(completion: WireObject, totalMs: number, warn: Client["warn"]): ChatTurn {
+function turnOf(
+  completion: WireObject,
+  totalMs: number,
+  warn: Client["warn"],
+  misfit: Answer["misfit"],
+): ChatTurn {
   const fold = createFold();
   const answer = createAnswerReader(fold.add, warn);
   answer.read(completion);
+  if (answer.problem) throw misfit("choices.message.tool_calls");
   answer.finish();
   return answer.turn(fold.message, { totalMs });
 }
