@@ -1,4 +1,4 @@
-import { isRecord, parseJSON } from "../../transport/error-response.js";
+import { excerpt, isRecord, parseJSON, wordsOf } from "../../transport/error-response.js";
 import { createEventParser, type ServerSentEvent } from "../../transport/event-stream.js";
 import { createEventCursor, type EventCursor } from "./event-cursor.js";
 import type { WireObject } from "./field-reader.js";
@@ -93,7 +93,7 @@ export function createEventChunks(
     else if (!isRecord(chunk) && event === "message")
       ending.end({
         type: "malformed",
-        problem: `a frame of the stream is no JSON object: ${data.slice(0, 80)}`,
+        problem: `a frame of the stream is no JSON object ${excerpt(wordsOf(data), 80)}`.trimEnd(),
       });
   }
 

@@ -1,3 +1,4 @@
+import { jsonOf } from "../../base/same.js";
 import { type ErrorFields, excerpt, isRecord, parseJSON } from "../../transport/error-response.js";
 import { errorFieldsOfText } from "./reported-error.js";
 
@@ -55,10 +56,15 @@ export function createEnding({ hasBegun, hasFinished, onEnd }: EndHandlers): End
       onEnd(endOf(how));
     },
     fail(text: string) {
-      if (!hasBegun() && isRecord(parseJSON(text))) return ending.refuse(text);
-      const fields = errorFieldsOfText(text);
-      const message = fields.message ?? `the gateway reported an error: ${excerpt(text, 500)}`;
-      ending.end({ type: "error", fields: { ...fields, message } });
+      const json = parseJSON(text);
+      // the choices beside an error may have the model's text
+      const rest = isRecord(json) && excerpt(jsonOf({ ...json, choices: undefined }) ?? "", 500);
+      const given = errorFieldsOfText(text);
+      const message =
+        given.message ?? `the gateway reported an error without a message${rest ? `: ${rest}` : ""}`;
+      const fields = { ...given, message };
+      if (!hasBegun() && isRecord(json)) ending.end({ type: "refusal", body: text, fields });
+      else ending.end({ type: "error", fields });
     },
     refuse(body: string) {
       const isJSON = /^\s*[{[]/.test(body);
