@@ -12,7 +12,7 @@ export function excerpt(text: string, length = 8192): string {
 export function wordsOf(text: string): string {
   const json = parseJSON(text);
   if (isRecord(json)) return jsonOf(json.error ?? json.errors) ?? "";
-  return /[[{]/.test(text) ? "" : text;
+  return /[[\]{}]/.test(text) ? "" : text;
 }
 
 /** Error fields of a body, as the gateway wrote them; absent where it has none. */

@@ -1,5 +1,5 @@
 import { jsonOf } from "../../base/same.js";
-import { type ErrorFields, excerpt, isRecord, parseJSON } from "../../transport/error-response.js";
+import { type ErrorFields, excerpt, isRecord, parseJSON, wordsOf } from "../../transport/error-response.js";
 import { errorFieldsOfText } from "./reported-error.js";
 
 /** End of the bytes of a stream, by the content before it. */
@@ -83,7 +83,8 @@ export function createEnding({ hasBegun, hasFinished, onEnd }: EndHandlers): End
     const isEmpty = !hasBegun() && (how.type === "done" || (how.type === "cut" && foreign !== undefined));
     if (isEmpty) return { type: "refusal", body: foreign ?? "" };
     // a text came in place of the rest
-    if (how.type === "done" && words && !hasFinished()) return { type: "error", fields: { message: words } };
+    if (how.type === "done" && words && !hasFinished())
+      return { type: "error", fields: { message: wordsOf(words) || "a text came in place of the rest" } };
     return how;
   }
 }

@@ -2,6 +2,7 @@ import { isRecord, parseJSON } from "../../transport/error-response.js";
 import { MAX_LENGTH } from "../../transport/event-stream.js";
 import type { WireObject } from "./field-reader.js";
 import type { FrameReader } from "./frame-reader.js";
+import { namesError } from "./reported-error.js";
 import type { Ending } from "./stream-end.js";
 
 /** Reads a body that is not an event stream, or begins as none: a whole answer as JSON, an error, or a page. */
@@ -43,6 +44,8 @@ export function createWholeBody(
   function readWhole(whole: string): void {
     const body = bodyOf(whole);
     const json = parseJSON(whole) ?? parseJSON(body);
+    // the words of an error that broke off may come behind it
+    if (json === undefined && namesError(body)) onEvents(`${whole}\n\n`);
     const { choices } = isRecord(json) ? json : {};
     const [choice] = Array.isArray(choices) ? choices : [];
     // a completion has a message; any other JSON with status 200 is an error of the gateway
