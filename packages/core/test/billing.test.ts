@@ -127,6 +127,33 @@ describe.each(creates)("%s, which bills", (_, create, answer) => {
     expect(requests.filter(({ method }) => method === "POST")).toHaveLength(1);
   });
 
+  test.each([
+    ["a port that fetch blocks", { message: "bad port" }],
+    ["a certificate that is not trusted", { code: "DEPTH_ZERO_SELF_SIGNED_CERT" }],
+    ["a certificate of another host", { code: "ERR_TLS_CERT_ALTNAME_INVALID" }],
+  ])("is not sent to %s, and says so", async (_, cause) => {
+    const { client } = clientOf(() => Promise.reject(new TypeError("fetch failed", { cause })), {
+      retry: { limit: 0 },
+    });
+    expect(await rejectionOf(create(client))).toMatchObject({
+      name: "ConnectionError",
+      outcome: "not-sent",
+      message: expect.stringContaining("the request was not sent"),
+    });
+  });
+
+  test("is not sent by a fetch that takes no Request, and the error names the wrapper", async () => {
+    for (const words of ["url must be a string", "Invalid URL: [object Request]"]) {
+      const { client, requests } = clientOf(() => Promise.reject(new TypeError(words)));
+      expect(await rejectionOf(create(client))).toMatchObject({
+        name: "ConfigurationError",
+        outcome: "not-sent",
+        message: expect.stringContaining("request.url"),
+      });
+      expect(requests).toHaveLength(1);
+    }
+  });
+
   test("may be billed if the answer breaks off, or is not JSON", async () => {
     const body = openBody();
     body.send('{"id":');

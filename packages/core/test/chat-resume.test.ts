@@ -507,6 +507,19 @@ describe("a chat behind a proxy that keeps its answers", () => {
     });
   });
 
+  test("stores the id of a kept answer with its first words: the page may be killed", async () => {
+    const storage = memoryStorage();
+    const cut = new TextEncoder().encode(numbered(counted.slice(0, 1))).length;
+    const { chat, clock, last } = page(storage, counted, [{ bytes: cut, ending: "silence" }]);
+    chat.subscribe(() => {});
+    void chat.send("Hello");
+    await resting();
+    await clock.advance(50);
+    await resting();
+    expect(last().content).toBe("one ");
+    expect(JSON.stringify([...(await storage.read("chat/a")).values()])).toContain('"streamId":"s-1"');
+  });
+
   test("interrupts an answer when its tab is closed, without Web Locks: two tabs could continue it", async () => {
     vi.stubGlobal("navigator", undefined);
     onTestFinished(() => void vi.unstubAllGlobals());

@@ -59,6 +59,10 @@ const dresses: readonly (readonly [name: string, text: string])[] = [
   ["bare JSON on several lines", `${JSON.stringify({ error }, null, 2)}\n\n`],
   ["a bare array on several lines", `${JSON.stringify([{ error }], null, 2)}\n\n`],
   ["a bare line that is broken", `{"error":{"message":"${WORDS}\n\n`],
+  [
+    "a line that broke off, and its words behind a frame",
+    `{"error":\ndata: x\n\n${JSON.stringify({ error })}\n\n`,
+  ],
   ["a frame that is broken", `data: {"error":{"message":"${WORDS}\n\n`],
   ["a frame of a Python object", `data: {'error': {'message': '${WORDS}', 'code': None}}\n\n`],
   ["a frame of text", `data: ${WORDS}\n\n`],

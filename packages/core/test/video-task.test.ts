@@ -43,6 +43,25 @@ test("a query has no body, and no type of one", async () => {
   ]);
 });
 
+test("warns of a video in the answer for another task", async () => {
+  const warnings: unknown[] = [];
+  const onEvent = (event: { type: string; issue?: object }) => event.issue && warnings.push(event.issue);
+  for (const [task_id, count] of [
+    ["t-1", 0],
+    ["OTHER", 1],
+  ] as const) {
+    const { client } = clientOf(
+      () => answer({ task_id, status: "SUCCESS", result_url: "https://cdn.test/v.mp4" }),
+      {
+        onEvent,
+      },
+    );
+    expect(await getVideoTask(client, handle)).toMatchObject({ id: "t-1", state: "succeeded" });
+    expect(warnings).toHaveLength(count);
+  }
+  expect(warnings).toMatchObject([{ rule: "video.other-task", message: expect.stringContaining('"OTHER"') }]);
+});
+
 describe("createVideoTask", () => {
   test("returns a handle that is plain JSON, with the time until which a beta task can be queried", async () => {
     vi.spyOn(Date, "now").mockReturnValue(seconds * 1000);

@@ -1,14 +1,16 @@
 import type { RequestFor } from "../base/validate.js";
 import type { Client } from "../client.js";
 import { isRecord } from "../transport/error-response.js";
-import { requestRecord } from "../transport/json-response.js";
+import { type Answer, requestRecord } from "../transport/json-response.js";
 import type { RequestOptions } from "../transport/send.js";
-import { createFold } from "./protocol/accumulate.js";
+import { createFold, emptyMessage } from "./protocol/accumulate.js";
 import { type ChatTurn, createAnswerReader, tokenCounts } from "./protocol/answer-reader.js";
+import { createDeltaReader } from "./protocol/delta-reader.js";
 import type { WireObject } from "./protocol/field-reader.js";
 import { reportedErrorOf } from "./protocol/reported-error.js";
 import { CHAT_PATH, checkedChatRequest } from "./protocol/request.js";
 import type { ChatRequests } from "./protocol/schema.js";
+import { errorOfEnd } from "./stream-error.js";
 
 /** Ten minutes: the headers come with the whole answer, and a thinking model takes minutes. */
 const HEADERS_MS = 600_000;
@@ -21,6 +23,7 @@ const HEADERS_MS = 600_000;
  * @throws {ConnectionError} when there was no answer
  * @throws {TimeoutError} phase `headers`, `chunk` or `total`
  * @throws {ResponseError} when the answer does not fit the spec; `path` names the field
+ * @throws {StreamError} when the gateway streamed the answer, and the stream broke off or carried an error
  * @example
  * ```ts
  * const { message, usage } = await completeChat(client, {
@@ -49,8 +52,9 @@ export async function completeChat<const Model extends string>(
         if (error) throw reported(error);
         const path = misfitOf(json);
         if (path !== undefined) throw misfit(path);
-        return turnOf(json, totalMs, client.warn);
+        return turnOf(json, totalMs, client.warn, misfit);
       },
+      readText: (answer) => streamedTurnOf(client, request, answer),
       summary: (turn: ChatTurn) => turn,
     },
     options,
@@ -58,10 +62,40 @@ export async function completeChat<const Model extends string>(
   );
 }
 
-function turnOf(completion: WireObject, totalMs: number, warn: Client["warn"]): ChatTurn {
+/** Reads an answer of a gateway that streams without being asked to. */
+function streamedTurnOf(
+  client: Client,
+  request: object,
+  { text, totalMs, requestId, reported }: Answer<undefined>,
+): ChatTurn {
+  const nothing = () => {};
+  const isKept = () => false;
+  const several = ((request as { n?: number } | undefined)?.n ?? 1) > 1;
+  const answer = createDeltaReader(
+    { onDelta: nothing, onContent: nothing, isKept, warn: client.warn },
+    several,
+  );
+  answer.push(new TextEncoder().encode(text));
+  answer.push(undefined);
+  answer.foldRest();
+  const { end, message: partial, isWhole } = answer;
+  if (isWhole) return answer.turn({ totalMs });
+  // nothing of an answer came
+  if (!end || end.type === "refusal" || (end.type === "cut" && partial === emptyMessage))
+    throw reported(end?.type === "refusal" ? end.fields : undefined);
+  throw errorOfEnd(client, end, { partial, requestId });
+}
+
+function turnOf(
+  completion: WireObject,
+  totalMs: number,
+  warn: Client["warn"],
+  misfit: Answer["misfit"],
+): ChatTurn {
   const fold = createFold();
   const answer = createAnswerReader(fold.add, warn);
   answer.read(completion);
+  if (answer.problem) throw misfit("choices.message.tool_calls");
   answer.finish();
   return answer.turn(fold.message, { totalMs });
 }

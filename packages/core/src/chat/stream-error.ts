@@ -1,6 +1,6 @@
 import type { Client } from "../client.js";
 import { apiErrorOf } from "../transport/api-error.js";
-import { excerpt } from "../transport/error-response.js";
+import { excerpt, wordsOf } from "../transport/error-response.js";
 import { isGatewayError, StreamError, type StreamFailure, TimeoutError } from "../vocabulary/errors.js";
 import type { ChatMessage } from "./protocol/delta.js";
 import type { SaidError, StreamEnd } from "./protocol/stream-end.js";
@@ -43,7 +43,8 @@ export function timeoutWith(cause: unknown, facts: StreamFacts): unknown {
 
 /** Makes the error of a stream whose connection broke. `words`: a text that came in place of the rest. */
 export function cutError(facts: StreamFacts, cause?: unknown, words?: string): Error {
-  const text = `the stream broke off before its end${words ? ` (${excerpt(words, 500)})` : ""}; \`partial\` has the message so far`;
+  const said = words && excerpt(wordsOf(words), 500);
+  const text = `the stream broke off before its end${said ? ` (${said})` : ""}; \`partial\` has the message so far`;
   return streamError("truncated", text, facts, {}, cause);
 }
 

@@ -16,7 +16,8 @@ import { openWebStorage, type WebStorage } from "../storage/web.js";
  * - A result without its call, and a second result of one call, are removed.
  * - Arguments that are not JSON become `{}` where the call has a result; a call that was cut off is removed.
  * - An answer without any content is removed.
- * - Ids of calls become text, and a second call with the same id gets a new id.
+ * - A call without a name is removed.
+ * - Ids of calls become text. A call without an id, and a second call with the same id, get a new id.
  *
  * @param messages the history; it is not changed, and valid messages are returned as they are
  * @example

@@ -1,5 +1,5 @@
 import { APIError, type APIErrorFields } from "../vocabulary/errors.js";
-import { type ErrorFields, errorFieldsOf, excerpt, pageOf, parseJSON } from "./error-response.js";
+import { type ErrorFields, errorFieldsOf, excerpt, pageOf, parseJSON, wordsOf } from "./error-response.js";
 
 /** Status line of an answer. It is shown if the body has no message. */
 export interface AnswerLine {
@@ -36,9 +36,11 @@ export function apiErrorOf(
 function messageOfText({ status, statusText }: AnswerLine, text: string): string {
   const line = `HTTP ${status}${statusText ? ` ${statusText}` : ""}`;
   if (text === "") return `${line}: the answer is empty`;
-  if (text.startsWith("<"))
-    return `${line}: the answer is ${pageOf(text)} and not the gateway's JSON; check the base URL`;
-  const start = excerpt(text, 500);
-  if (/^[[{"]/.test(text)) return `${line}: the answer is JSON without a readable error message: ${start}`;
-  return status === 200 ? `${line}: the answer is no JSON; check the base URL: ${start}` : start;
+  // a gateway that is down answers with a page, too
+  const hint = status < 500 ? "; check the base URL" : "";
+  if (text.startsWith("<")) return `${line}: the answer is ${pageOf(text)} and not the gateway's JSON${hint}`;
+  const words = excerpt(status < 400 ? wordsOf(text) : text, 500);
+  const end = words && `: ${words}`;
+  if (/^[[{"]/.test(text)) return `${line}: the answer is JSON without a readable error message${end}`;
+  return status === 200 ? `${line}: the answer is no JSON${hint}${end}` : words || line;
 }

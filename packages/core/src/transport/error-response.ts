@@ -5,6 +5,16 @@ export function excerpt(text: string, length = 8192): string {
   return text.length > length ? `${text.slice(0, length)}…` : text;
 }
 
+/**
+ * Returns the part of a text that an error may show: its error if it is JSON, and nothing else of JSON. It may be an
+ * answer, and logs must not get the model's text.
+ */
+export function wordsOf(text: string): string {
+  const json = parseJSON(text);
+  if (isRecord(json)) return jsonOf(json.error ?? json.errors) ?? "";
+  return /[[\]{}]/.test(text) ? "" : text;
+}
+
 /** Error fields of a body, as the gateway wrote them; absent where it has none. */
 export interface ErrorFields {
   readonly message?: string | undefined;

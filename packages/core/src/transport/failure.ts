@@ -78,7 +78,7 @@ export function keepsKey(error: unknown, outcome: Outcome = "unknown"): boolean 
 }
 
 const NEVER_CONNECTED =
-  /conn(ection ?)?refused|ENOTFOUND|EAI_AGAIN|E(HOST|NET)UNREACH|CONNECT_TIMEOUT|FailedToOpenSocket|dns error|tcp connect error/i;
+  /conn(ection ?)?refused|bad port|ENOTFOUND|EAI_AGAIN|E(HOST|NET)UNREACH|CONNECT_TIMEOUT|FailedToOpenSocket|dns error|tcp connect error/i;
 
 /** Makes an error of this library from an error of `fetch`, or of a body that broke off. */
 export function connectionError(cause: unknown): ConnectionError {
@@ -87,7 +87,8 @@ export function connectionError(cause: unknown): ConnectionError {
     message?: string;
   };
   const text = `${message} ${reason?.code} ${reason?.message}`;
-  return NEVER_CONNECTED.test(text)
+  // a certificate is checked before anything is sent; its words may be in an address, too
+  return NEVER_CONNECTED.test(text) || /CERT|UNABLE_TO_VERIFY/.test(String(reason?.code))
     ? new ConnectionError(
         "could not connect to the gateway: the request was not sent; check the base URL and network",
         "not-sent",

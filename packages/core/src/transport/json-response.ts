@@ -19,6 +19,8 @@ import {
 export interface Call<Result, JSON = unknown> extends CallDescription, Omit<Outgoing, "headers"> {
   /** Makes the result from an answer; throws if the answer does not fit the spec. */
   readonly read: (answer: Answer<JSON>) => Result | Promise<Result>;
+  /** Makes the result from an answer that is not JSON. Without it, such an answer is an error. */
+  readonly readText?: (answer: Answer<undefined>) => Result | Promise<Result>;
   /** Returns the facts about a result for the call's `end` event. */
   readonly summary?: (result: Result) => CallSummary;
 }
@@ -33,6 +35,7 @@ export interface Answer<JSON = unknown> {
   readonly misfit: (path: string) => ResponseError;
   /** Makes the error that this answer reports with a status of success. `fields`: what was read of it already. */
   readonly reported: (fields?: ErrorFields) => Error;
+  readonly requestId: string | undefined;
   /** Milliseconds from the call to the last byte. */
   readonly totalMs: number;
 }
@@ -53,7 +56,10 @@ export async function requestJSON<Result>(
   const exchange = openExchange(client, call, options);
   let result: Result;
   try {
-    result = await call.read(await answerOf(client, exchange, call, options));
+    const answer = await answerOf(client, exchange, call, options);
+    if (answer.json !== undefined) result = await call.read(answer);
+    else if (call.readText) result = await call.readText({ ...answer, json: undefined });
+    else throw answer.reported();
   } catch (error) {
     closeExchange(client, exchange, {}, { error });
     throw error;
@@ -72,8 +78,6 @@ async function answerOf(
   const requestId = requestIdOf(response);
   const text = client.scrub(await textOf(client, exchange, response));
   const json = parseJSON(text);
-  const reported = (fields?: ErrorFields) => apiErrorOf(response, text, { requestId, fields });
-  if (json === undefined) throw reported();
   return {
     json,
     text,
@@ -82,7 +86,8 @@ async function answerOf(
       const message = `the answer does not fit the spec at ${path}`;
       return new ResponseError(message, { path, body: excerpt(text) }, { requestId });
     },
-    reported,
+    reported: (fields) => apiErrorOf(response, text, { requestId, fields }),
+    requestId,
     totalMs: client.clock.now() - exchange.startedAt,
   };
 }

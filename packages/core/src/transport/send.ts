@@ -430,6 +430,9 @@ async function headersOf(
   return headers;
 }
 
+const TAKES_NO_REQUEST =
+  "fetch: the function takes an address and no Request: give `(request) => yourFetch(request.url, { … })`, as in the guide for React Native";
+
 async function fetchOnce(
   client: Connection,
   exchange: Exchange,
@@ -449,6 +452,8 @@ async function fetchOnce(
     response = await unlessAborted(client.fetch(...given), signal);
   } catch (cause) {
     if (signal.aborted || isGatewayError(cause)) throw cause;
+    if (client.hasOwnFetch && /\burl\b.* must be a string|\[object Request\]/i.test(asError(cause).message))
+      throw new ConfigurationError(TAKES_NO_REQUEST, { cause });
     const error = connectionError(cause);
     // a `fetch` of the app's own may lead elsewhere than the platform's
     const health = client.hasOwnFetch ? undefined : addressOf(client, HEALTH_PATH);

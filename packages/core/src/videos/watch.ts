@@ -172,9 +172,17 @@ function readTask(
   keepMs: number | undefined,
 ): VideoTask {
   const task = (client.normalizeVideoTask ?? normalizeVideoTask)(json, handle);
+  if (task.state === "succeeded" && !client.normalizeVideoTask) warnOfOtherId(client, json, handle.id);
   if (task.state !== "succeeded" || keepMs === undefined) return task;
   const { finishedAt = Date.now() } = task;
   return { expiresAt: finishedAt + DAY_MS, ...task, keptUntil: finishedAt + keepMs };
+}
+
+/** Warns of an answer for another task. It counts all the same: a gateway may have several ids of one task. */
+function warnOfOtherId(client: Client, json: unknown, asked: string): void {
+  const { id } = normalizeVideoTask(json);
+  const message = `is "${id}" in the answer for the task "${asked}": the video may be another one`;
+  if (id !== "" && id !== asked) client.warn({ path: "task_id", message, rule: "video.other-task" });
 }
 
 /** Yields pushed snapshots until the connection breaks off. Then the task is polled again. */

@@ -63,10 +63,15 @@ export abstract class GatewayError extends Error {
     return true;
   }
 
-  /** Returns every own field for logs, with keys, data URIs and queries of URLs redacted. */
+  /**
+   * Returns the fields for logs, with keys, data URIs and queries of URLs redacted. Leaves out the text of an answer:
+   * `partial`, and `body` unless the status is one of failure.
+   */
   toJSON(): Record<string, unknown> {
     const { message, cause } = this;
-    return redactDeep({ ...this, message, cause }) as Record<string, unknown>;
+    const { partial: _, body, ...fields } = { ...this } as Record<string, unknown>;
+    const refusal = Number(fields["status"]) >= 400 && { body };
+    return redactDeep({ ...fields, ...refusal, message, cause }) as Record<string, unknown>;
   }
 }
 

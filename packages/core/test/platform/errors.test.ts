@@ -142,15 +142,14 @@ describe("the error family", () => {
     expect(JSON.stringify(error)).toContain("https://cdn.test/v.mp4?[redacted]");
   });
 
-  test("has the partial message in JSON", () => {
+  test("leaves the text of an answer out of its JSON, which is for logs", () => {
     const error = new StreamError("cut", {
       reason: "truncated",
       partial: { role: "assistant", content: "Hel" },
     });
-    expect(JSON.parse(JSON.stringify(error))).toMatchObject({
-      reason: "truncated",
-      partial: { content: "Hel" },
-    });
+    const json = JSON.stringify([error, new Error("x", { cause: error })]);
+    expect(JSON.parse(json)[0]).toMatchObject({ reason: "truncated", message: "cut" });
+    expect(json).not.toContain("Hel");
   });
 
   test("redacts credentials in URLs", () => {

@@ -37,8 +37,10 @@ function soundAnswer(message: ChatRequestMessage, results: Results): ChatRequest
   const sound: { call: ToolCall; result: ToolMessage }[] = [];
   for (const [place, call] of calls.entries()) {
     const result = results.get(String(call.id))?.shift();
-    if (!result && !hasJSON(call)) continue;
-    const id = ids.has(String(call.id)) ? `${call.id}-${place}` : String(call.id);
+    if (call.function.name === "" || (!result && !hasJSON(call))) continue;
+    // an answer that broke off may have had no id yet
+    const given = String(call.id);
+    const id = given === "" || ids.has(given) ? `${given || "call"}-${place}` : given;
     ids.add(id);
     sound.push({
       call: soundCall(call, id),

@@ -70,6 +70,8 @@ export interface AnswerReader {
   readonly begun: boolean;
   /** True once a `finish_reason` has come. */
   readonly finished: boolean;
+  /** Reason why the answer can't be read, though it is whole; undefined where it can. */
+  readonly problem: string | undefined;
   /**
    * Id, model and time of the answer, from its first chunk. Id and model are empty where it has none. `created`: Unix
    * seconds, 0 where it has none.
@@ -109,6 +111,10 @@ export function createAnswerReader(
     },
     get finished() {
       return first.finishReason !== null;
+    },
+    get problem() {
+      return [first, ...[...others.values()].map(({ reader }) => reader)].find(({ problem }) => problem)
+        ?.problem;
     },
     head,
     read(chunk) {

@@ -1,70 +1,93 @@
+import { parseJSON } from "../../transport/error-response.js";
 import type { ChatDelta } from "./delta.js";
 import type { FieldReader } from "./field-reader.js";
 
-/** Reads the tool calls of one answer. The parts of a call may come in many deltas. */
+/** Reads the tool calls of one answer. The fragments of a call may come in many deltas. */
 export interface CallReader {
   /** Number of calls so far. */
   readonly count: number;
-  /** Reads the entry of `tool_calls` at `position` in a chunk. Returns true if it brought something new. */
-  read(entry: unknown, position: number, chunk: number): boolean;
+  /** Reason why the calls can't be told apart, or can't run; undefined where they can. */
+  readonly problem: string | undefined;
+  /**
+   * Reads an entry of `tool_calls` in a chunk. Returns true if it brought something new.
+   *
+   * @param isWhole true for an entry of a whole message: each one is a call
+   */
+  read(entry: unknown, chunk: number, isWhole: boolean): boolean;
   /** Ends the tool calls: they are whole. */
   finish(): void;
 }
 
-interface OpenCall {
-  /** Id that the service gave. `id` differs from it where two calls have the same one. */
-  wireId: string;
-  id: string;
-  name: string;
-  text: string;
-  /** Number of the last chunk with a part of the call. */
-  chunk: number;
+/** The fields of an entry. Each one is empty where it is missing, null or blank. */
+interface Fragment {
+  readonly index: string;
+  readonly wireId: string;
+  readonly name: string;
+  readonly text: string;
+  /** Number of the chunk. Of a call, its last one. */
+  readonly chunk: number;
 }
 
-/** Creates a reader of tool calls; `emit` gets their deltas in order. */
+/** A call. `wireId` and `name` are empty until they have come. */
+interface OpenCall extends Writable<Fragment> {
+  /** The service's id, or another one where it gave this one to an earlier call. */
+  id: string;
+  /** Position among the calls with a name. */
+  at: number;
+  /** True for a call that may be a repetition of the call before. Its arguments show that it is not. */
+  readonly isDoubtful: boolean;
+  /** True if the arguments are whole; undefined where that is not known. */
+  isWhole?: boolean | undefined;
+}
+
+type Writable<Fields> = { -readonly [Name in keyof Fields]: Fields[Name] };
+
+const UNCLEAR = "it does not say to which tool call a part belongs; no tool runs";
+const NAMELESS = "it calls a tool without a name; no tool runs";
+
+/** Most calls that a fragment is compared with: comparing takes quadratic time. */
+const MOST_COMPARED = 1000;
+
+/** Creates a reader of tool calls; `emit` gets their deltas in order. A call is emitted once it has a name. */
 export function createCallReader(
   emit: (delta: ChatDelta) => void,
   { text, record, entry }: FieldReader,
 ): CallReader {
   const calls: OpenCall[] = [];
-  // the last call of each index and id: a search through all calls would take quadratic time
-  const byIndex = new Map<string, number>();
-  const byId = new Map<string, number>();
+  const named: OpenCall[] = [];
+  const byId = new Map<string, OpenCall[]>();
+  /** The calls without an index are at "". */
+  const byIndex = new Map<string, OpenCall[]>();
   const ids = new Set<string>();
+  let problem: string | undefined;
 
   return {
     get count() {
       return calls.length;
     },
-    read(value, position, chunk) {
-      const part = entry(value, "choices.delta.tool_calls");
-      if (!part) return false;
-      const fn = record(part.function, "choices.delta.tool_calls.function") ?? {};
-      const index = textOrNumber(part.index, "choices.delta.tool_calls.index");
-      const wireId = textOrNumber(part.id, "choices.delta.tool_calls.id");
-      const name = text(fn.name, "choices.delta.tool_calls.function.name");
-      const more = argumentsText(fn.arguments);
-      // a call is found by its index, otherwise by its id, otherwise by its position in the array
-      const key = index || `${position}`;
-      let at = (index === "" && wireId !== "" ? byId.get(wireId) : byIndex.get(key)) ?? calls.length;
-      if (isAnother(calls[at], wireId, name, index === "" ? chunk : undefined)) at = calls.length;
-      const isNew = at === calls.length;
-      if (isNew) {
-        if (!wireId && !name && !more) return false;
-        calls.push({ wireId: "", id: "", name: "", text: "", chunk });
-        byIndex.set(key, at);
-      }
-      const call = calls[at] as OpenCall;
-      const isNamed = identify(call, at, wireId, name);
-      if (isNew) emit({ type: "tool-call-start", index: at, id: call.id, name });
-      call.chunk = chunk;
-      if (more === "") return isNew || isNamed;
-      call.text += more;
-      emit({ type: "tool-call-delta", index: at, arguments: more });
-      return true;
+    get problem() {
+      if (calls.length > named.length) return problem ?? NAMELESS;
+      return problem ?? (named.some((call) => call.isDoubtful && isBlank(call.text)) ? UNCLEAR : undefined);
+    },
+    read(value, chunk, isWhole) {
+      const given = entry(value, "choices.delta.tool_calls");
+      if (!given) return false;
+      const fn = record(given.function, "choices.delta.tool_calls.function") ?? {};
+      const part: Fragment = {
+        index: textOrNumber(given.index, "choices.delta.tool_calls.index"),
+        wireId: textOrNumber(given.id, "choices.delta.tool_calls.id"),
+        name: text(fn.name, "choices.delta.tool_calls.function.name").trim(),
+        text: argumentsText(fn.arguments),
+        chunk,
+      };
+      if (!part.wireId && !part.name && !part.text) return false;
+      const call = problem === undefined ? (isWhole ? begin(part) : findCall(part)) : undefined;
+      if (call) return add(part, call);
+      problem ??= UNCLEAR;
+      return part.text !== "";
     },
     finish() {
-      calls.forEach(({ id, name, text }, index) => {
+      named.forEach(({ id, name, text }, index) => {
         const fn = { name, arguments: text };
         const toolCall = { id: id || unused("call", index), type: "function", function: fn } as const;
         emit({ type: "tool-call", index, toolCall });
@@ -73,23 +96,71 @@ export function createCallReader(
   };
 
   /**
-   * Returns true if an entry with an id and a name begins another call: it has another id, or its chunk already had
-   * this id.
+   * Finds the call of a fragment, or begins another one. Returns undefined where both are possible, or several calls: a
+   * wrong choice would run a tool with the arguments of another call.
+   *
+   * - A known id wins. Without it, all fields that are present have to agree.
+   * - Whole arguments take no more text, and other arguments begin with a bracket.
+   * - A call has its name before its arguments. Where calls have ids, its first fragment has its id.
    */
-  function isAnother(call: OpenCall | undefined, wireId: string, name: string, chunk?: number): boolean {
-    if (!call?.wireId || !wireId || !name) return false;
-    return call.wireId !== wireId || call.chunk === chunk;
+  function findCall(part: Fragment): OpenCall | undefined {
+    const { index, wireId, name, text, chunk } = part;
+    const sameIndex = byIndex.get(index) ?? [];
+    const sameId = byId.get(wireId);
+    const known =
+      sameId && sameId.length > 1 && index ? sameId.filter((call) => call.index === index) : sameId;
+    const compared = known ?? (index ? [...sameIndex, ...(byIndex.get("") ?? [])] : calls);
+    if (compared.length > MOST_COMPARED) return undefined;
+    const fits = compared.filter(
+      (call) =>
+        (known || !wireId || !call.wireId) &&
+        (!name || name === call.name || (!call.name && isBlank(call.text))),
+    );
+    const [first] = fits;
+    const opens = /^\s*[{[]/.test(text);
+    // nearly every fragment
+    if (first && fits.length === 1 && !name && (known || (!wireId && !opens))) return first;
+
+    const begins = known
+      ? // its place says that it is another call
+        name !== "" &&
+        (index ? sameIndex.length === 0 && fits.every((call) => call.index) : first?.chunk === chunk)
+      : wireId
+        ? name !== "" || text !== ""
+        : name !== "" && fits.every((call) => !call.wireId);
+    const open = fits.filter((call) => !isComplete(call));
+    if (open.length > 0) return open.length > 1 || (begins && (opens || isBlank(text))) ? undefined : open[0];
+    if (begins || !first) return begin(part, first && isBlank(text) && (known || !wireId));
+    if (isBlank(text) || (known && !opens)) return first;
+    return name ? begin(part) : undefined;
   }
 
-  /** Sets id and name. Never appends to them: services repeat them, or send them empty later. */
-  function identify(call: OpenCall, at: number, wireId: string, name: string): boolean {
-    const isNamed = name !== "" && name !== call.name;
-    if (isNamed) call.name = name;
-    if (wireId === "" || wireId === call.wireId) return isNamed;
-    call.wireId = wireId;
-    call.id = ids.has(wireId) ? unused(wireId, at) : wireId;
-    ids.add(call.id);
-    byId.set(wireId, at);
+  function begin({ index, chunk }: Fragment, isDoubtful: unknown = false): OpenCall {
+    const call = { index, wireId: "", name: "", text: "", chunk, id: "", at: -1, isDoubtful: !!isDoubtful };
+    calls.push(call);
+    listIn(byIndex, index, call);
+    return call;
+  }
+
+  /** Adds a fragment to its call. Never changes an id or a name: services repeat them, or send them empty later. */
+  function add({ wireId, name, text, chunk }: Fragment, call: OpenCall): boolean {
+    const isNew = (name && !call.name) || (wireId && !call.wireId);
+    call.chunk = chunk;
+    if (wireId && !call.wireId) {
+      call.wireId = wireId;
+      call.id = ids.has(wireId) ? unused(wireId, calls.length - 1) : wireId;
+      ids.add(call.id);
+      listIn(byId, wireId, call);
+    }
+    if (name && !call.name) {
+      call.name = name;
+      call.at = named.push(call) - 1;
+      emit({ type: "tool-call-start", index: call.at, id: call.id, name });
+    }
+    if (text === "") return !!isNew;
+    call.text += text;
+    call.isWhole = undefined;
+    if (call.name) emit({ type: "tool-call-delta", index: call.at, arguments: text });
     return true;
   }
 
@@ -103,8 +174,24 @@ export function createCallReader(
 
   /** Reads a text. Some services send ids and indexes as numbers. */
   function textOrNumber(value: unknown, path: string): string {
-    return typeof value === "number" ? `${value}` : text(value, path);
+    return typeof value === "number" ? `${value}` : text(value, path).trim();
   }
+}
+
+function listIn(lists: Map<string, OpenCall[]>, key: string, call: OpenCall): void {
+  const list = lists.get(key);
+  if (list) list.push(call);
+  else lists.set(key, [call]);
+}
+
+/** Returns true if the arguments of a call are whole: JSON that has no other continuation than spaces. */
+function isComplete(call: OpenCall): boolean {
+  call.isWhole ??= /[}\]]\s*$/.test(call.text) && parseJSON(call.text) !== undefined;
+  return call.isWhole;
+}
+
+function isBlank(text: string): boolean {
+  return text.trim() === "";
 }
 
 function argumentsText(value: unknown): string {

@@ -10,6 +10,8 @@ export interface ChoiceReader {
   readonly outcome: ChatOutcome;
   /** True if the finish reason announced tool calls, and none came. */
   readonly lacksCalls: boolean;
+  /** Reason why no tool of the answer can run; undefined where all can. */
+  readonly problem: string | undefined;
   /** True once a delta, a message or a finish reason has come. */
   readonly begun: boolean;
   /** Reads a choice of a chunk. Returns true if it carried content or a finish reason. */
@@ -35,6 +37,9 @@ export function createChoiceReader(emit: (delta: ChatDelta) => void, fields: Fie
     get lacksCalls() {
       return calls.count === 0 && outcomes.get(choice.finishReason) === "tool-calls";
     },
+    get problem() {
+      return calls.problem;
+    },
     get outcome(): ChatOutcome {
       if (choice.finishReason === null) return "unconfirmed";
       if (choice.lacksCalls) return hasText ? "complete" : "error";
@@ -48,10 +53,9 @@ export function createChoiceReader(emit: (delta: ChatDelta) => void, fields: Fie
       const reason = text(given.finish_reason, "choices.finish_reason");
       if (reason) choice.finishReason = reason;
       // some services repeat the whole message beside the deltas, or after them: it is read only where no delta came
-      const delta =
-        record(given.delta, "choices.delta") ??
-        (started ? undefined : record(given.message, "choices.message"));
-      if (delta) readDelta(delta);
+      const part = record(given.delta, "choices.delta");
+      const delta = part ?? (started ? undefined : record(given.message, "choices.message"));
+      if (delta) readDelta(delta, !part);
       choice.begun ||= reason !== "" || delta !== undefined;
       started ||= carried;
       return carried || reason !== "";
@@ -60,7 +64,7 @@ export function createChoiceReader(emit: (delta: ChatDelta) => void, fields: Fie
   };
   return choice;
 
-  function readDelta(delta: WireObject): void {
+  function readDelta(delta: WireObject, isMessage: boolean): void {
     const { content } = delta;
     push(
       "reasoning-delta",
@@ -75,11 +79,12 @@ export function createChoiceReader(emit: (delta: ChatDelta) => void, fields: Fie
       carried = true;
     }
     if (delta.tool_calls != null)
-      list(delta.tool_calls, "choices.delta.tool_calls").forEach((entry, position) => {
-        if (calls.read(entry, position, chunks)) carried = true;
+      list(delta.tool_calls, "choices.delta.tool_calls").forEach((entry) => {
+        if (calls.read(entry, chunks, isMessage)) carried = true;
       });
     // the older form of a call: at most one in an answer, and without an id
-    else if (delta.function_call && calls.read({ function: delta.function_call }, 0, chunks)) carried = true;
+    else if (delta.function_call && calls.read({ function: delta.function_call }, chunks, isMessage))
+      carried = true;
   }
 
   function readPart(value: unknown): void {

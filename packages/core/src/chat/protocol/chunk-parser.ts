@@ -57,7 +57,9 @@ export function createChunkParser(handlers: ChunkHandlers): ChunkParser {
     if (kind === "unknown") kind = kindOf(bytes);
     if (kind !== "whole" && !ending.isOver) events.push(bytes);
     if (kind === "stream" || ending.isOver) return;
-    whole ??= createWholeBody(frames, ending, handlers.onChunk);
+    whole ??= createWholeBody(frames, ending, handlers.onChunk, (text) =>
+      events.push(new TextEncoder().encode(text)),
+    );
     whole.push(bytes);
   }
 }

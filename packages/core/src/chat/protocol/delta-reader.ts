@@ -115,8 +115,11 @@ export function createDeltaReader(
   }
 
   function onEnd(end: StreamEnd): void {
-    reader.end = end;
-    reader.isWhole = end.type === "done" || (end.type === "cut" && answer.finished);
+    const isWhole = end.type === "done" || (end.type === "cut" && answer.finished);
+    const { problem } = answer;
+    reader.end =
+      isWhole && problem ? { type: "malformed", problem: `the answer can't be read: ${problem}` } : end;
+    reader.isWhole = isWhole && !problem;
     if (reader.isWhole) answer.finish();
   }
 }

@@ -1,8 +1,9 @@
-import { isRecord, parseJSON } from "../../transport/error-response.js";
+import { excerpt, isRecord, parseJSON, wordsOf } from "../../transport/error-response.js";
 import { createEventParser, type ServerSentEvent } from "../../transport/event-stream.js";
 import { createEventCursor, type EventCursor } from "./event-cursor.js";
 import type { WireObject } from "./field-reader.js";
 import type { FrameReader } from "./frame-reader.js";
+import { errorFieldsOfText } from "./reported-error.js";
 import { createStrayLines } from "./stray-lines.js";
 import type { Ending } from "./stream-end.js";
 
@@ -37,6 +38,8 @@ export function createEventChunks(
   let eventId = "";
   /** True once a line came that is no field. Few streams have one: the others spend nothing on it at each event. */
   let hasStray = false;
+  /** Broken JSON that names an error and has no words of it. They may come behind it. */
+  let unsaid: string | undefined;
   /** True while the last line is read, which the end of the bytes may have cut. */
   let isLastLine = false;
   const handlers = {
@@ -50,7 +53,7 @@ export function createEventChunks(
     },
   };
   let events = createEventParser(handlers);
-  let stray = createStrayLines(ending.fail);
+  let stray = createStrayLines(failWithWords);
 
   return {
     cursor,
@@ -62,11 +65,12 @@ export function createEventChunks(
       // an event without its blank line counts if it is whole; `[DONE]` often comes so
       if (unfinished && isWholeEvent(unfinished)) readEvent(unfinished);
       closeStray();
+      if (unsaid !== undefined) ending.fail(unsaid);
       ending.end({ type: "cut", words: ending.words });
     },
     restart() {
       events = createEventParser(handlers);
-      stray = createStrayLines(ending.fail);
+      stray = createStrayLines(failWithWords);
       cursor.restart();
       eventId = "";
       isLastLine = false;
@@ -79,10 +83,11 @@ export function createEventChunks(
     eventId = "";
     closeStray();
     if (ending.isOver) return;
+    if (unsaid !== undefined && isDone(data)) return ending.fail(unsaid);
     if (isDone(data)) return isNext(id) ? ending.end({ type: "done" }) : undefined;
     const chunk = frames.parse(data);
     const hasFailed = frames.isError(given, chunk);
-    if (data === "" && !hasFailed) return;
+    if ((data === "" || unsaid !== undefined) && !hasFailed) return;
     if (isRecord(chunk)) {
       // the frame of an error may have the last content
       if ((!hasFailed || chunk.choices) && isNext(id)) onChunk(chunk);
@@ -93,7 +98,7 @@ export function createEventChunks(
     else if (!isRecord(chunk) && event === "message")
       ending.end({
         type: "malformed",
-        problem: `a frame of the stream is no JSON object: ${data.slice(0, 80)}`,
+        problem: `a frame of the stream is no JSON object ${excerpt(wordsOf(data), 80)}`.trimEnd(),
       });
   }
 
@@ -103,6 +108,11 @@ export function createEventChunks(
     const place = cursor.moveTo(id);
     if (place === "astray") ending.end({ type: "cut", cause: new Error(ASTRAY) });
     return place === "next";
+  }
+
+  function failWithWords(text: string): void {
+    if (unsaid === undefined && errorFieldsOfText(text).message === undefined) unsaid = text;
+    else ending.fail(text);
   }
 
   function closeStray(): void {

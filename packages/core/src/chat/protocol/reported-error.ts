@@ -45,7 +45,7 @@ function hasChoices(json: unknown): boolean {
 
 /** Returns true if JSON that is not whole, or the notation of another language, has an error. */
 export function namesError(text: string): boolean {
-  return /["']errors?["']\s*:\s*(?!null|None|false|""|''|\{\s*\}|\[\s*\])/.test(text);
+  return /["']errors?["']\s*(?:$|:\s*(?!null|None|false|""|''|\{\s*\}|\[\s*\]))/.test(text);
 }
 
 /** Reads the error in a text: JSON of any known form, JSON that is broken, a page, or plain words. */

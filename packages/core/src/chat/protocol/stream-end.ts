@@ -1,4 +1,5 @@
-import { type ErrorFields, excerpt, isRecord, parseJSON } from "../../transport/error-response.js";
+import { jsonOf } from "../../base/same.js";
+import { type ErrorFields, excerpt, isRecord, parseJSON, wordsOf } from "../../transport/error-response.js";
 import { errorFieldsOfText } from "./reported-error.js";
 
 /** End of the bytes of a stream, by the content before it. */
@@ -55,10 +56,15 @@ export function createEnding({ hasBegun, hasFinished, onEnd }: EndHandlers): End
       onEnd(endOf(how));
     },
     fail(text: string) {
-      if (!hasBegun() && isRecord(parseJSON(text))) return ending.refuse(text);
-      const fields = errorFieldsOfText(text);
-      const message = fields.message ?? `the gateway reported an error: ${excerpt(text, 500)}`;
-      ending.end({ type: "error", fields: { ...fields, message } });
+      const json = parseJSON(text);
+      // the choices beside an error may have the model's text
+      const rest = isRecord(json) && excerpt(jsonOf({ ...json, choices: undefined }) ?? "", 500);
+      const given = errorFieldsOfText(text);
+      const message =
+        given.message ?? `the gateway reported an error without a message${rest ? `: ${rest}` : ""}`;
+      const fields = { ...given, message };
+      if (!hasBegun() && isRecord(json)) ending.end({ type: "refusal", body: text, fields });
+      else ending.end({ type: "error", fields });
     },
     refuse(body: string) {
       const isJSON = /^\s*[{[]/.test(body);
@@ -77,7 +83,8 @@ export function createEnding({ hasBegun, hasFinished, onEnd }: EndHandlers): End
     const isEmpty = !hasBegun() && (how.type === "done" || (how.type === "cut" && foreign !== undefined));
     if (isEmpty) return { type: "refusal", body: foreign ?? "" };
     // a text came in place of the rest
-    if (how.type === "done" && words && !hasFinished()) return { type: "error", fields: { message: words } };
+    if (how.type === "done" && words && !hasFinished())
+      return { type: "error", fields: { message: wordsOf(words) || "a text came in place of the rest" } };
     return how;
   }
 }

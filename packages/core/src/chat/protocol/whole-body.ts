@@ -2,9 +2,10 @@ import { isRecord, parseJSON } from "../../transport/error-response.js";
 import { MAX_LENGTH } from "../../transport/event-stream.js";
 import type { WireObject } from "./field-reader.js";
 import type { FrameReader } from "./frame-reader.js";
+import { namesError } from "./reported-error.js";
 import type { Ending } from "./stream-end.js";
 
-/** Reads a body that is not an event stream: a whole answer as JSON, an error, or a page. */
+/** Reads a body that is not an event stream, or begins as none: a whole answer as JSON, an error, or a page. */
 export interface WholeBody {
   /** @throws {RangeError} when the body is too long */
   push(bytes: Uint8Array): void;
@@ -15,11 +16,12 @@ export interface WholeBody {
 /** JSON outside of an event stream. */
 const noEvent = { event: "", data: "" };
 
-/** Creates the reader of a whole body. `onChunk` gets the answer. */
+/** Creates the reader of a whole body. `onChunk` gets the answer, and `onEvents` the events behind it. */
 export function createWholeBody(
   frames: FrameReader,
   ending: Ending,
   onChunk: (chunk: WireObject) => void,
+  onEvents: (text: string) => void,
 ): WholeBody {
   const decoder = new TextDecoder();
   let text = "";
@@ -40,14 +42,18 @@ export function createWholeBody(
   }
 
   function readWhole(whole: string): void {
-    const json = parseJSON(whole);
+    const body = bodyOf(whole);
+    const json = parseJSON(whole) ?? parseJSON(body);
+    // the words of an error that broke off may come behind it
+    if (json === undefined && namesError(body)) onEvents(`${whole}\n\n`);
     const { choices } = isRecord(json) ? json : {};
     const [choice] = Array.isArray(choices) ? choices : [];
     // a completion has a message; any other JSON with status 200 is an error of the gateway
-    if (!isRecord(choice?.message ?? choice?.delta)) return ending.refuse(bodyOf(whole));
+    if (!isRecord(choice?.message ?? choice?.delta)) return ending.refuse(body);
     onChunk(json as WireObject);
-    if (frames.isError(noEvent, json)) ending.fail(whole);
-    else ending.end({ type: "done" });
+    if (frames.isError(noEvent, json)) return ending.fail(body);
+    onEvents(whole.slice(body.length));
+    ending.end({ type: "done" });
   }
 }
 

@@ -42,6 +42,8 @@ export function createThreadWriter(kept: KeptThread, onWritten: () => void): Thr
   /** Waits for the storage to take a record, by its key. */
   const waiting = new Map<string, () => void>();
   let isWriteQueued = false;
+  /** Id of the last kept answer that was written. */
+  let streamId: string | undefined;
   let nextWrite: AbortController | undefined;
   let nextPost: AbortController | undefined;
   const writer = createRecordWriter({
@@ -108,6 +110,11 @@ export function createThreadWriter(kept: KeptThread, onWritten: () => void): Thr
     }
     writer.mark(id);
     if (!isUnderWay(message)) return writeSoon();
+    // a page that is killed now leaves the id behind, and a reload continues the answer
+    if (message?.streamId !== undefined && message.streamId !== streamId) {
+      streamId = message.streamId;
+      writeSoon();
+    }
     nextWrite ??= later(LIVE_WRITE_MS, written);
     nextPost ??= later(LIVE_POST_MS, () => post(id));
   }

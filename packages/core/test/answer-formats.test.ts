@@ -1,0 +1,161 @@
+import { type ClientEvent, completeChat, generateImages, streamChat } from "@sluice/core";
+import { describe, expect, test } from "vitest";
+import {
+  clientOf,
+  DONE,
+  event,
+  frame,
+  inPieces,
+  question,
+  rejectionOf,
+  streamAnswer,
+} from "./support/gateway.js";
+
+const usage = { prompt_tokens: 1, completion_tokens: 2, total_tokens: 3 };
+const completion = {
+  id: "chat-1",
+  model: "delta-5.3",
+  choices: [{ index: 0, message: { role: "assistant", content: "Hello" }, finish_reason: "stop" }],
+  usage,
+};
+const json = JSON.stringify(completion);
+const streamed =
+  frame({ role: "assistant", content: "Hel" }) +
+  frame({ content: "lo" }) +
+  frame({}, "stop", { usage }) +
+  DONE;
+const asks = {
+  completeChat: (text: string, type: string, onEvent: (event: ClientEvent) => void = () => {}) =>
+    completeChat(
+      clientOf(() => new Response(text, { headers: { "content-type": type } }), { onEvent }).client,
+      question,
+    ),
+  streamChat: (text: string, type: string, onEvent: (event: ClientEvent) => void = () => {}) =>
+    streamChat(
+      clientOf(() => new Response(text, { headers: { "content-type": type } }), { onEvent }).client,
+      question,
+    ).result(),
+};
+const types = ["application/json", "text/event-stream", "text/plain"];
+
+describe.each(Object.entries(asks))("%s", (_, ask) => {
+  test.each([
+    ["JSON", json],
+    ["JSON on several lines", JSON.stringify(completion, null, 2)],
+    ["JSON with [DONE] behind it", `${json}\n\n${DONE}`],
+    ["JSON on several lines with [DONE] behind it", `${JSON.stringify(completion, null, 2)}\n${DONE}`],
+    ["JSON as an event", event(completion) + DONE],
+    ["an event stream", streamed],
+    ["an event stream without [DONE]", streamed.replace(DONE, "")],
+  ])("reads a whole answer as %s, whatever its type says", async (_, text) => {
+    for (const type of types)
+      expect(await ask(text, type)).toMatchObject({
+        message: { role: "assistant", content: "Hello" },
+        outcome: "complete",
+        finishReason: "stop",
+        id: "chat-1",
+        model: "delta-5.3",
+        usage,
+      });
+  });
+
+  test("reads tool calls of either format", async () => {
+    const call = { index: 0, id: "a", type: "function", function: { name: "pay", arguments: '{"to":"x"}' } };
+    const text = frame({ tool_calls: [call] }) + frame({}, "tool_calls") + DONE;
+    const toolCalls = [{ id: "a", name: "pay", input: { to: "x" } }];
+    expect(await ask(text, "text/event-stream")).toMatchObject({ outcome: "tool-calls", toolCalls });
+    const whole = { choices: [{ message: { tool_calls: [call] }, finish_reason: "tool_calls" }] };
+    expect(await ask(`${JSON.stringify(whole)}\n\n${DONE}`, types[1] ?? "")).toMatchObject({ toolCalls });
+  });
+
+  test.each([
+    ["behind JSON", `${json}\n\n${event({ error: { message: "no quota" } })}`],
+    ["in an event stream", frame({ content: "Hello" }) + event({ error: { message: "no quota" } }) + DONE],
+  ])("reports an error %s with its words and the text so far", async (_, text) => {
+    expect(await rejectionOf(ask(text, "text/event-stream"))).toMatchObject({
+      name: "StreamError",
+      message: "no quota",
+      partial: { content: "Hello" },
+    });
+  });
+
+  test("reports an event stream that breaks off as truncated", async () => {
+    expect(await rejectionOf(ask(frame({ content: "Hello" }), "text/event-stream"))).toMatchObject({
+      name: "StreamError",
+      reason: "truncated",
+      partial: { content: "Hello" },
+    });
+  });
+
+  test.each([
+    ["JSON that broke off", json.replace("Hello", "the secret").slice(0, -20)],
+    ["JSON of another API", JSON.stringify({ output: { text: "the secret" } })],
+    ["JSON of another API as an event", event({ output: { text: "the secret" } })],
+    ["JSON that broke off in an event", `data: {"choices":[{"delta":{"content":"the secret\n\n`],
+    ["an event of another name", `event: output\ndata: {"text":"the secret"}\n\n`],
+    [
+      "broken JSON behind text",
+      `${frame({ content: "Hi" })}data: {"choices":[{"delta":{"content":"the secret\n\n`,
+    ],
+    [
+      "an error without words beside text",
+      event({
+        error: { code: 5 },
+        choices: [{ index: 0, delta: { content: "the secret" }, finish_reason: null }],
+      }),
+    ],
+    [
+      "an answer with a field of a wrong type",
+      JSON.stringify({ ...completion, usage: 7 }).replace("Hello", "the secret"),
+    ],
+    [
+      "an answer with an error beside it",
+      JSON.stringify({ ...completion, error: { reason: 5 } }).replace("Hello", "the secret"),
+    ],
+  ])("puts no text of an answer into the message of an error: %s", async (_, text) => {
+    const events: ClientEvent[] = [];
+    const error = await rejectionOf(ask(text, "application/json", (event) => events.push(event))).catch(
+      () => undefined,
+    );
+    const said = [error, ...events.map((event) => "error" in event && event.error)] as (Error | undefined)[];
+    for (const one of said) {
+      expect(String(one)).not.toContain("secret");
+      expect(String(one?.stack)).not.toContain("secret");
+      expect(JSON.stringify(one) ?? "").not.toContain("secret");
+    }
+  });
+});
+
+test("streamChat reads JSON with [DONE] behind it in any pieces", async () => {
+  for (const size of [1, 7, 100]) {
+    const { client } = clientOf(() => streamAnswer(inPieces(`${json}\n\n${DONE}`, size)));
+    expect((await streamChat(client, question).result()).message.content).toBe("Hello");
+  }
+});
+
+test("completeChat asks again for nothing that it has got as an event stream", async () => {
+  const { client, requests } = clientOf(() => streamAnswer(streamed));
+  await completeChat(client, question);
+  expect(requests).toHaveLength(1);
+});
+
+test.each([
+  [502, "text/html", "<title>Bad Gateway</title>", /page "Bad Gateway" and not the gateway's JSON$/],
+  [504, "text/html", "<p>", /a page and not the gateway's JSON$/],
+  [524, "text/html", "<p>", /a page and not the gateway's JSON$/],
+  [404, "text/html", "<p>", /check the base URL$/],
+  [200, "text/html", "<p>", /check the base URL$/],
+  [400, "text/plain", "no such region", /^no such region$/],
+])(
+  "the error of an answer with HTTP %s names the base URL only if that may be wrong",
+  async (status, type, text, message) => {
+    const answer = () => new Response(text, { status, headers: { "content-type": type } });
+    const { client } = clientOf(answer, { retry: { limit: 0 } });
+    const image = { model: "gamma-image-5-0-260128", prompt: "A reef" } as const;
+    for (const ask of [() => completeChat(client, question), () => generateImages(client, image)])
+      expect(await rejectionOf(ask())).toMatchObject({
+        name: "APIError",
+        message: expect.stringMatching(message),
+      });
+  },
+);

@@ -1,0 +1,164 @@
+/** A call as the model made it. Without a name, the gateway has lost it. */
+interface MadeCall {
+  readonly name: string | undefined;
+  readonly arguments: string;
+}
+
+/** The tool calls of an answer, as a gateway streams them. */
+export interface CallStream {
+  /** Entries of `tool_calls`, by chunk. */
+  readonly chunks: readonly (readonly object[])[];
+  /** The calls that a gateway may mean by these chunks: where fields are missing, more than one list. */
+  readonly meanings: readonly (readonly MadeCall[])[];
+  /** True if the chunks can be read. */
+  readonly isClear: boolean;
+  /** True if the chunks have no other meaning. */
+  readonly isTold: boolean;
+}
+
+/** Gives the value of a field, by the number of the call and of its fragment. Undefined leaves the field out. */
+type Field<Value = unknown> = (call: number, fragment: number) => Value;
+
+const onFirst =
+  (value: (call: number) => unknown, rest?: unknown): Field =>
+  (call, fragment) =>
+    fragment === 0 ? value(call) : rest;
+
+const ids: Readonly<Record<string, Field>> = {
+  own: (call) => `id-${call}`,
+  "own on the first fragment": onFirst((call) => `id-${call}`),
+  "own on the first fragment, then blank": onFirst((call) => `id-${call}`, " "),
+  "own on the last fragments": (call, fragment) => (fragment === 0 ? null : `id-${call}`),
+  "own, of the second call": (call) => (call === 1 ? "id-1" : null),
+  repeated: () => "id",
+  "repeated on the first fragment": onFirst(() => "id"),
+  missing: () => undefined,
+  blank: () => "",
+};
+const indexes: Readonly<Record<string, Field>> = {
+  own: (call) => call,
+  "own on the first fragment": onFirst((call) => call),
+  repeated: () => 0,
+  missing: () => undefined,
+  null: () => null,
+};
+const isNamed: Readonly<Record<string, Field<boolean>>> = {
+  "on the first fragment": (_, fragment) => fragment === 0,
+  "on all fragments": () => true,
+  "on the last fragments": (_, fragment) => fragment > 0,
+  "of the first call missing": (call, fragment) => call > 0 && fragment === 0,
+  "of the second call missing": (call, fragment) => call !== 1 && fragment === 0,
+};
+const noNames = [undefined, "", null];
+const tools = [
+  ["read", "write", "delete"],
+  ["read", "read", "read"],
+];
+const argumentTexts: readonly ((call: number) => string)[] = [
+  () => "",
+  (call) => `{"n":[${call}]}`,
+  () => '{"n":[]}',
+];
+const cuts: Readonly<Record<string, (text: string) => readonly (string | null)[]>> = {
+  whole: (text) => [text],
+  "whole behind an empty one": (text) => ["", text],
+  "in pieces": (text) => [text.slice(0, 6), text.slice(6)],
+  "in pieces between empty ones": (text) => [null, text.slice(0, 6), text.slice(6), ""],
+};
+type Place = readonly [call: number, fragment: number];
+const orders: Readonly<Record<string, (places: readonly Place[]) => readonly (readonly Place[])[]>> = {
+  "one after the other": (places) => places.map((place) => [place]),
+  interleaved: (places) => [...places].sort(([, a], [, b]) => a - b).map((place) => [place]),
+  "interleaved, the last call first": (places) =>
+    [...places].sort(([a, nth], [b, other]) => nth - other || b - a).map((place) => [place]),
+  "in one chunk": (places) => [places],
+};
+
+/** Names of the styles of a stream. */
+interface Styles {
+  readonly id: string;
+  readonly index: string;
+  readonly name: string;
+  readonly order: string;
+  readonly cut: string;
+  readonly list: string;
+  readonly hasOneTool: boolean;
+}
+
+/** Returns true if a known gateway streams calls in this way. */
+function isClear({ id, index, name, order, cut, list }: Styles): boolean {
+  if (!/^on (the first|all)/.test(name) || /repeated|last|second/.test(id)) return false;
+  if (index === "own" && name === "on the first fragment") return true;
+  if (order === "in one chunk") return false;
+  return id === "own" || (order === "one after the other" && cut === "whole" && !list.includes("0"));
+}
+
+/**
+ * Returns false for fields that make several calls look like one: calls of one tool whose id is repeated, and a call
+ * without a name behind a call without arguments.
+ */
+function isTold({ id, index, name, hasOneTool }: Styles): boolean {
+  if (name.endsWith("missing"))
+    return /^own(?! on the last|, of)/.test(id) || (index === "own" && !id.startsWith("repeated"));
+  return !hasOneTool || (!/repeated|second/.test(id) && !name.includes("last"));
+}
+
+/**
+ * Makes the streams of tool calls for every combination: fields that are present, missing, blank, null or repeated,
+ * arguments in several fragments, and fragments in several orders. Combinations with the same chunks are one stream.
+ *
+ * @param lists the arguments of the calls: `01` is a call without arguments and one with some
+ */
+export function callStreams(lists: readonly string[]): CallStream[] {
+  const streams = new Map<string, { -readonly [Name in keyof CallStream]: CallStream[Name] }>();
+  let nth = 0;
+  for (const list of lists)
+    for (const names of tools.slice(0, list.length))
+      for (const [cut, cutText] of Object.entries(cuts))
+        for (const [order, inOrder] of Object.entries(orders))
+          for (const [id, idOf] of Object.entries(ids))
+            for (const [index, indexOf] of Object.entries(indexes))
+              for (const [name, hasName] of Object.entries(isNamed)) {
+                const noName = noNames[nth++ % noNames.length];
+                const made = Array.from(list, (which, call) => argumentTexts[Number(which)]?.(call) ?? "");
+                const fragments = made.map(cutText);
+                const places = inOrder(
+                  fragments.flatMap((texts, call) => texts.map((_, fragment): Place => [call, fragment])),
+                );
+                const chunks = places.map((chunk) =>
+                  chunk.map(([call, fragment]) =>
+                    entryOf(
+                      idOf(call, fragment),
+                      indexOf(call, fragment),
+                      hasName(call, fragment) ? names[call] : noName,
+                      fragments[call]?.[fragment],
+                    ),
+                  ),
+                );
+                const calls = [...new Set(places.flat().map(([call]) => call))].map((call) => ({
+                  name: fragments[call]?.some((_, fragment) => hasName(call, fragment))
+                    ? names[call]
+                    : undefined,
+                  arguments: made[call] ?? "",
+                }));
+                const key = JSON.stringify(chunks);
+                const known = streams.get(key);
+                const hasOneTool = names[0] === names[1] && list.length > 1;
+                const styles = { id, index, name, order, cut, list, hasOneTool };
+                streams.set(key, {
+                  chunks,
+                  meanings: [...(known?.meanings ?? []), calls],
+                  isClear: isClear(styles) || known?.isClear === true,
+                  isTold: isTold(styles) && known?.isTold !== false,
+                });
+              }
+  return [...streams.values()];
+}
+
+function entryOf(id: unknown, index: unknown, name: unknown, text: unknown): object {
+  return {
+    ...(index !== undefined && { index }),
+    ...(id !== undefined && { id }),
+    function: { ...(name !== undefined && { name }), ...(text !== null && { arguments: text }) },
+  };
+}

@@ -1,0 +1,215 @@
+import { completeChat, defineTool, streamChat } from "@sluice/core";
+import { describe, expect, test } from "vitest";
+import { createFold } from "../src/chat/protocol/accumulate.js";
+import { createAnswerReader } from "../src/chat/protocol/answer-reader.js";
+import { chatOf, textAnswer } from "./support/chat.js";
+import { clientOf, DONE, frame, question, rejectionOf, streamAnswer } from "./support/gateway.js";
+import { type CallStream, callStreams } from "./support/tool-call-streams.js";
+
+/** Reads a stream as `streamChat` does, without the cost of a request. Undefined where it is an error. */
+function read({ chunks }: CallStream) {
+  const fold = createFold();
+  const answer = createAnswerReader(fold.add, () => {});
+  for (const tool_calls of chunks) answer.read({ choices: [{ index: 0, delta: { tool_calls } }] });
+  answer.read({ choices: [{ index: 0, delta: {}, finish_reason: "tool_calls" }] });
+  if (answer.problem) return undefined;
+  answer.finish();
+  return answer.turn(fold.message, { totalMs: 0 }).toolCalls;
+}
+
+/** Returns the calls that a chat runs: none where one has broken arguments. */
+function run(stream: CallStream): string {
+  const calls = read(stream) ?? [];
+  const areWhole = calls.every(({ input, arguments: text }) => text === "" || input !== undefined);
+  return JSON.stringify(
+    areWhole ? calls.map(({ name, arguments: text }) => ({ name, arguments: text })) : [],
+  );
+}
+
+/** An entry without any content may be left out. */
+function runnable(meaning: CallStream["meanings"][number]): string {
+  return JSON.stringify(meaning.filter(({ name, arguments: text }) => name || text));
+}
+
+test.each([
+  ["one", ["0", "1", "2"]],
+  ["two", ["00", "01", "10", "12"]],
+  ["three", ["102"]],
+])(
+  "%s calls never run with the name or the arguments of another one, whatever fields are missing",
+  (_, lists) => {
+    const streams = callStreams(lists);
+    const wrong = streams.filter((stream) => {
+      const calls = run(stream);
+      const isRight = stream.meanings.some((meaning) => runnable(meaning) === calls);
+      return !isRight && (stream.isClear || (stream.isTold && calls !== "[]"));
+    });
+    expect(streams.length).toBeGreaterThan(500);
+    expect(wrong.slice(0, 3)).toEqual([]);
+  },
+);
+
+describe("a gateway without ids of tool calls", () => {
+  const call = (name: string | null, text: string, rest: object = {}) =>
+    frame({ tool_calls: [{ index: 0, function: { name, arguments: text }, ...rest }] });
+  const end = frame({}, "tool_calls") + DONE;
+  const answers = (...frames: string[]) => chatWith(frames.join("") + end);
+
+  function chatWith(answer: string) {
+    const ran: [string, unknown][] = [];
+    const tools = ["read_note", "delete_note", "refresh"].map((name) =>
+      defineTool({ name, parameters: { type: "object" }, execute: (input) => ran.push([name, input]) }),
+    );
+    return { ...chatOf([answer, textAnswer("Done.")], { tools }), ran };
+  }
+
+  test.each([
+    ["with one index for all", {}],
+    ["with no index", { index: undefined }],
+    ["with blank ids", { id: "" }],
+  ])("runs each tool with its own arguments: %s", async (_, rest) => {
+    const { chat, ran } = answers(call("read_note", '{"id":7}', rest), call("delete_note", "", rest));
+    expect(await chat.send("Read 7")).toMatchObject({ outcome: "complete" });
+    expect(ran).toEqual([
+      ["read_note", { id: 7 }],
+      ["delete_note", {}],
+    ]);
+    const other = answers(call("refresh", "", rest), call("delete_note", '{"id":7}', rest));
+    await other.chat.send("Delete 7");
+    expect(other.ran).toEqual([
+      ["refresh", {}],
+      ["delete_note", { id: 7 }],
+    ]);
+  });
+
+  test("runs one tool as often as it is called, with each of the arguments", async () => {
+    const { chat, ran } = answers(...[1, 2, 3].map((id) => call("read_note", `{"id":${id}}`)));
+    await chat.send("Read all");
+    expect(ran.map(([, input]) => input)).toEqual([{ id: 1 }, { id: 2 }, { id: 3 }]);
+  });
+
+  test("gets an error, and no tool runs, where arguments may belong to several calls", async () => {
+    const { chat, ran, requests, sent } = answers(
+      call("refresh", ""),
+      call("delete_note", ""),
+      call(null, '{"id":7}'),
+    );
+    const { outcome, error } = await chat.send("Delete 7");
+    expect(outcome).toBe("error");
+    expect(error).toMatchObject({
+      name: "StreamError",
+      reason: "malformed",
+      message: expect.stringMatching(/to which tool call .* no tool runs/),
+    });
+    expect([ran, requests.length]).toEqual([[], 1]);
+    await chat.send("Go on");
+    expect((await sent(1)).map(({ role }) => role)).toEqual(["user", "assistant", "tool", "tool", "user"]);
+  });
+
+  test("gets no second call for a name that is repeated behind whole arguments", async () => {
+    const { chat, ran } = answers(call("delete_note", '{"id":7}'), call("delete_note", ""));
+    expect(await chat.send("Delete 7")).toMatchObject({ outcome: "error" });
+    expect(ran).toEqual([]);
+  });
+});
+
+describe("a tool call without a name", () => {
+  const nameless = { index: 0, id: "a", function: { name: " ", arguments: '{"to":"x"}' } };
+  const named = { index: 1, id: "b", function: { name: "pay", arguments: "{}" } };
+  const streamed = frame({ content: "Hm", tool_calls: [nameless, named] }) + frame({}, "tool_calls") + DONE;
+
+  test("is an error that says so, and no tool runs", async () => {
+    const paid: unknown[] = [];
+    const pay = defineTool({
+      name: "pay",
+      parameters: { type: "object" },
+      execute: (input) => paid.push(input),
+    });
+    const { chat, sent } = chatOf([streamed, textAnswer("Done.")], { tools: [pay] });
+    const { error } = await chat.send("Pay x");
+    expect(error).toMatchObject({ name: "StreamError", message: expect.stringContaining("without a name") });
+    expect(paid).toEqual([]);
+    await chat.send("Go on");
+    const calls = (await sent(1)).flatMap(({ tool_calls: list = [] }) => list as { function: object }[]);
+    expect(calls.map(({ function: fn }) => fn)).toMatchObject([{ name: "pay" }]);
+  });
+
+  test("is not sent again from a thread that an earlier version has stored", async () => {
+    const toolCalls = ["", "pay"].map((name) => ({
+      id: `call-${name}`,
+      name,
+      arguments: "{}",
+      input: {},
+      state: "done" as const,
+      output: "ok",
+    }));
+    const stored = {
+      id: "1",
+      role: "assistant" as const,
+      content: "",
+      toolCalls,
+      outcome: "tool-calls" as const,
+    };
+    const { chat, sent } = chatOf([textAnswer("Done.")], { initialMessages: [stored] });
+    await chat.send("Go on");
+    expect((await sent(0)).slice(0, 2)).toMatchObject([
+      { tool_calls: [{ function: { name: "pay" } }] },
+      { role: "tool", tool_call_id: "call-pay" },
+    ]);
+  });
+
+  test("makes a whole answer a ResponseError that names the field", async () => {
+    const message = { role: "assistant", content: null, tool_calls: [nameless] };
+    const { client } = clientOf(() => Response.json({ choices: [{ message, finish_reason: "tool_calls" }] }));
+    expect(await rejectionOf(completeChat(client, question))).toMatchObject({
+      name: "ResponseError",
+      path: "choices.message.tool_calls",
+    });
+  });
+});
+
+test.each(["completeChat", "streamChat"])(
+  "reads each entry of a whole answer as a call of its own: %s",
+  async (name) => {
+    const fn = { name: "pay", arguments: "" };
+    const tool_calls = [1, 2, 3].map(() => ({ index: 0, id: "call", function: fn }));
+    const message = { role: "assistant", content: null, tool_calls };
+    const { client } = clientOf(() => Response.json({ choices: [{ message, finish_reason: "tool_calls" }] }));
+    const { toolCalls } =
+      name === "completeChat"
+        ? await completeChat(client, question)
+        : await streamChat(client, question).result();
+    expect([toolCalls.length, new Set(toolCalls.map(({ id }) => id)).size]).toEqual([3, 3]);
+  },
+);
+
+test("warns of an answer that announces tool calls and has none", async () => {
+  const rules: string[] = [];
+  const onEvent = (event: { type: string; issue?: { rule: string } }) => {
+    if (event.issue) rules.push(event.issue.rule);
+  };
+  const message = { role: "assistant", content: "Let me" };
+  const { client } = clientOf(() => Response.json({ choices: [{ message, finish_reason: "tool_calls" }] }), {
+    onEvent,
+  });
+  expect(await completeChat(client, question)).toMatchObject({ outcome: "complete" });
+  expect(rules).toEqual(["chat.stream.calls-missing"]);
+});
+
+test("gives the next client each call of an answer without ids", async () => {
+  const entry = (name: string, text: string) =>
+    frame({ tool_calls: [{ index: 0, function: { name, arguments: text } }] });
+  const text =
+    entry("read", '{"id":1}') +
+    entry("read", '{"id":2}') +
+    entry("write", "") +
+    frame({}, "tool_calls") +
+    DONE;
+  const { client } = clientOf(() => streamAnswer(text));
+  const relay = clientOf(() => streamChat(client, question).toResponse());
+  expect((await streamChat(relay.client, question).result()).toolCalls).toMatchObject([
+    { id: "call-0", name: "read", input: { id: 1 } },
+    { id: "call-1", name: "read", input: { id: 2 } },
+    { id: "call-2", name: "write", arguments: "" },
+  ]);
+});
