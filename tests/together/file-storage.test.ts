@@ -1,6 +1,17 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { appendFile, mkdtemp, readFile, rm, stat, truncate, utimes, writeFile } from "node:fs/promises";
+import {
+  appendFile,
+  mkdir,
+  mkdtemp,
+  readFile,
+  rename,
+  rm,
+  stat,
+  truncate,
+  utimes,
+  writeFile,
+} from "node:fs/promises";
 import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
@@ -176,6 +187,21 @@ test("a record without JSON, or a folder that is missing, rejects and changes no
   await expect(fileStorage(join(folder, "none", "a")).write("a", records(["1", 1]))).rejects.toThrow(
     "ENOENT",
   );
+});
+
+test("a file that could not be opened is opened the next time, and what was refused is not written", async () => {
+  const path = join(folder, "later", "ledger.jsonl");
+  const storage = fileStorage(path);
+  await expect(storage.read("a")).rejects.toThrow("ENOENT");
+  await expect(storage.write("a", records(["1", "refused"]))).rejects.toThrow("ENOENT");
+  await mkdir(join(folder, "later"));
+  expect(await storage.read("a")).toEqual(new Map());
+  await storage.write("a", records(["2", "written"]));
+  await rename(join(folder, "later"), join(folder, "away"));
+  await expect(storage.write("a", records(["3", "refused"]))).rejects.toThrow("ENOENT");
+  await rename(join(folder, "away"), join(folder, "later"));
+  await storage.write("a", records(["4", "written"]));
+  expect(await fileStorage(path).read("a")).toEqual(records(["2", "written"], ["4", "written"]));
 });
 
 test("a watcher gets the writes of another process, and none that were there before", async () => {

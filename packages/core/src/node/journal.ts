@@ -44,24 +44,40 @@ export function openJournal(path: string): Journal {
     append(line) {
       due.push(`${JSON.stringify(line)}\n`);
       // lines that come while others are written go together: the wait for the disk is what takes time
-      writing ??= inTurn((file) => {
-        const lines = due.join("");
-        due = [];
-        writing = undefined;
-        return append(file, lines);
-      });
+      writing ??= untilRefused(
+        inTurn((file) => {
+          const lines = due.join("");
+          due = [];
+          writing = undefined;
+          return append(file, lines);
+        }),
+      );
       return writing;
     },
     readNew(take) {
-      reading ??= inTurn((file) => {
-        reading = undefined;
-        return readNew(file, take);
-      });
+      reading ??= untilRefused(
+        inTurn((file) => {
+          reading = undefined;
+          return readNew(file, take);
+        }),
+      );
       return reading;
     },
     changedAt: () => inTurn(async (file) => (await file.stat()).mtimeMs),
     touch: () => inTurn((file) => file.utimes(new Date(), new Date())),
   };
+
+  /** Forgets an act whose file could not be opened: it may be there the next time. Its callers get the error. */
+  function untilRefused(act: Promise<void>): Promise<void> {
+    act.catch(() => {
+      if (writing === act) {
+        writing = undefined;
+        due = [];
+      }
+      if (reading === act) reading = undefined;
+    });
+    return act;
+  }
 
   function inTurn<T>(act: (file: FileHandle) => Promise<T>): Promise<T> {
     const acted = last.then(async () => {
