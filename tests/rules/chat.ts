@@ -348,11 +348,14 @@ delta.refuses(
 delta.oneOf("reasoning_effort", ["low", "high", "max"], ["none", "medium", "minimal"]);
 delta.bounds("max_tokens", [1, 131_072], 1);
 delta.refuses("max_tokens", "integer", { max_tokens: 2 }, { max_tokens: 1.5 });
-delta.bounds("temperature (assumed name)", [0, 1], 0.1, (temperature) => ({ temperature }), {
-  path: "temperature",
-});
-delta.bounds("top_p (assumed name)", [0, 1], 0.1, (top_p) => ({ top_p }), { path: "top_p" });
-delta.refuses(
+// what is assumed warns, and refuses nothing
+for (const path of ["temperature", "top_p"])
+  for (const [says, within, beyond] of [
+    ["from 0, not -0.1", 0, -0.1],
+    ["to 1, not 1.1", 1, 1.1],
+  ] as const)
+    delta.warns(`${path} (assumed name)`, says, { [path]: within }, { [path]: beyond }, { path });
+delta.warns(
   "stop (assumed name)",
   "at most 4 entries",
   { stop: Array(4).fill("x") },

@@ -39,14 +39,16 @@ interface Shape {
   readonly entries?: Readonly<Record<string, Shape>>;
   readonly item?: Shape;
   readonly wrapped?: Shape;
+  readonly assumed?: Shape;
   readonly options?: readonly unknown[];
   readonly getter?: (input: unknown) => Shape;
 }
 
 /** The paths of all fields that can have a value: `content`, `content[].image_url.url`. */
 function pathsOf(shape: Shape, path = ""): string[] {
-  const { type, entries, item, wrapped, options, getter } = shape;
+  const { type, entries, item, wrapped, assumed, options, getter } = shape;
   if (type === "never") return [];
+  if (assumed) return pathsOf(assumed, path);
   if (wrapped) return pathsOf(wrapped, path);
   if (getter) {
     const inputs = ["", [], {}, { content: [{ type: "image_url" }] }];

@@ -20,7 +20,7 @@ export interface TwinTable extends Pick<Rule, "endpoint"> {
   readonly request: object;
   /** The accepted twins of a field, by its path, with spaces between them. All that is not listed is refused. */
   readonly accepted: Readonly<Record<string, string>>;
-  /** Twins that the proxy alone accepts, and why. */
+  /** Twins that the proxy accepts where these are others, and why. */
   readonly proxy?: Readonly<Record<string, { readonly twins: string; readonly why: string }>>;
 }
 
@@ -105,6 +105,7 @@ const shotTwins = {
   watermark: "absent",
   seed: "absent",
 };
+const ANY = 'absent null "" [] {} wrong';
 const chats = "/v1/chat/completions";
 const videos = "/v1/video/generations";
 
@@ -265,12 +266,25 @@ export const twinTables: readonly TwinTable[] = [
       // the set of roles is not shown
       "content.1.role": 'absent ""',
       "content.2": "absent",
+      // their shapes are not shown
+      "content.2.video_url": ANY,
+      "content.2.video_url.url": ANY,
       "content.2.role": 'absent ""',
       "content.3": "absent",
+      "content.3.audio_url": ANY,
+      "content.3.audio_url.url": ANY,
       "content.3.role": 'absent ""',
       generate_audio: "absent",
       camera_fixed: "absent",
     },
+    proxy: Object.fromEntries(
+      [
+        "content.2.video_url",
+        "content.2.video_url.url",
+        "content.3.audio_url",
+        "content.3.audio_url.url",
+      ].map((path) => [path, { twins: "absent null {} wrong", why: "a text there has to be an address" }]),
+    ),
   },
   {
     endpoint: videos,

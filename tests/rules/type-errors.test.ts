@@ -66,15 +66,6 @@ const mistakes: readonly (readonly [code: string, ...said: string[]])[] = [
     `Property 'tool_call_id' is missing in type '{ role: "tool"; content: string; }' but required in type 'ToolMessage'.`,
   ],
   [
-    "createChatStore(client, { model: text });",
-    `Argument of type '{ model: string; }' is not assignable to parameter of type 'ModelNotListed<string, "alpha-v4.1-flash" | "delta-5.3" | "gamma-chat-1-6-251015", unknown> | (() => ChatStoreOptions<unknown>)'.`,
-    `Property 'params' is missing in type '{ model: string; }' but required in type 'ModelNotListed<string, "alpha-v4.1-flash" | "delta-5.3" | "gamma-chat-1-6-251015", unknown>'.`,
-  ],
-  [
-    "useChatStream({ model: text });",
-    `Property 'params' is missing in type '{ model: string; }' but required in type 'ModelNotListed<string, "alpha-v4.1-flash" | "delta-5.3" | "gamma-chat-1-6-251015", unknown>'.`,
-  ],
-  [
     'useChatStream({ model: "delta-5.3", system: "Be brief" });',
     "Object literal may only specify known properties, and 'system' does not exist in type 'OptionsOf<\"delta-5.3\", unknown>'.",
   ],
@@ -131,6 +122,10 @@ const mistakes: readonly (readonly [code: string, ...said: string[]])[] = [
     "Object literal may only specify known properties, but 'baseUrl' does not exist in type 'ClientOptions'. Did you mean to write 'baseURL'?",
   ],
   ["createChatStore(client, { model: known, params: { max_tokens: 500 } });"],
+  // the value of a <select>
+  ["createChatStore(client, { model: text, params: { max_tokens: 500 } });"],
+  ["createChatStore(client, () => ({ model: text, instructions: text }));"],
+  ["useChatStream({ model: text });"],
   ["streamChat(client, { model: known, messages, max_tokens: 500 });"],
   ["streamChat(client, unchecked({ model: text, messages }));"],
   ["createChatStore(client, { model: text, params: unchecked({}) });"],

@@ -324,35 +324,31 @@ function gamma2Rules(model: "gamma-video-2.0" | "gamma-video-fast"): readonly Ru
     content(image(undefined, "asset://")),
     { path: "content.0.image_url.url" },
   );
-  refuses("video item (assumed shape)", "video_url.url", content(video), content({ type: "video_url" }), {
+  // what is assumed warns, and refuses nothing
+  warns("video item (assumed shape)", "video_url.url", content(video), content({ type: "video_url" }), {
     path: "content.0.video_url",
   });
-  refuses(
+  warns(
     "audio item (assumed shape)",
     "audio_url.url",
     content(video, audio),
     content(video, { type: "audio_url" }),
     { path: "content.1.audio_url" },
   );
-  refuses(
-    "content[].type",
+  warns(
+    "content[].type (assumed)",
     "text, image_url, video_url, audio_url",
     content(video),
     content({ type: "file" }),
-    {
-      path: "content.0.type",
-    },
+    { path: "content.0.type" },
   );
-  for (const [index, kind] of ["video", "audio"].entries())
-    refuses(
-      `${kind} item (assumed shape)`,
-      "public URL",
-      content(video, audio),
-      content(
-        ...[video, audio].with(index, { type: `${kind}_url`, [`${kind}_url`]: { url: "blob:x" } } as never),
-      ),
-      { path: `content.${index}.${kind}_url.url` },
-    );
+  refuses("content[].type", "string", content(video), content({ type: 5 }), { path: "content.0.type" });
+  for (const [index, kind] of ["video", "audio"].entries()) {
+    const path = `content.${index}.${kind}_url.url`;
+    const at = (url: string) =>
+      content(...[video, audio].with(index, { type: `${kind}_url`, [`${kind}_url`]: { url } } as never));
+    warns(`${kind} item (assumed shape)`, "public URL", at(url), at("blob:x"), { path });
+  }
   refuses("generate_audio", "boolean", { generate_audio: false }, { generate_audio: 0 });
   if (isFull) oneOf("resolution", ["480p", "720p", "1080p", "4k"], ["480P", "720P", "1080P", "4K", "2k"]);
   else oneOf("resolution", ["480p", "720p"], ["1080p", "4k", "480P", "720P"]);

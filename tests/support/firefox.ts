@@ -1,5 +1,6 @@
 import { existsSync } from "node:fs";
 import { type Browser, firefox } from "playwright";
+import { shareOpenHandles } from "./handles.ts";
 
 /*
  * Firefox as it is installed, which Playwright drives by WebDriver BiDi. What Playwright leaves out is sent by the same
@@ -32,6 +33,7 @@ async function launch(): Promise<Browser> {
   const session = sessionOf(launched);
   const send = session.send.bind(session);
   session.send = async (method, given) => (method === MISSING ? {} : send(method, given));
+  shareOpenHandles();
   return launched;
 }
 

@@ -1,8 +1,22 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { appendFile, mkdtemp, readFile, rm, stat, truncate, utimes, writeFile } from "node:fs/promises";
+import {
+  appendFile,
+  mkdir,
+  mkdtemp,
+  readFile,
+  rename,
+  rm,
+  stat,
+  truncate,
+  utimes,
+  writeFile,
+} from "node:fs/promises";
 import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
+import { gzipSync } from "node:zlib";
+import { createBatch } from "@sluice/batch";
+import { createClient } from "@sluice/core";
 import { fileStorage } from "@sluice/core/node";
 import { storageContract } from "@sluice/core/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -74,12 +88,95 @@ test("a file that was cut at any byte has each whole write, none in part, and ta
   }
 });
 
-test("lines that are no records are left out", async () => {
+test("a few lines that are no records are left out", async () => {
   const path = newFile();
-  await fileStorage(path).write("a", records(["1", 1]));
+  for (const value of [0, 1]) await fileStorage(path).write("a", records(["1", value]));
   await appendFile(path, 'nonsense\n\n[]\n{"collection":7}\n{"collection":"a","records":"b"}\n\0\0\0\n');
   await fileStorage(path).write("a", records(["2", 2]));
   expect(await fileStorage(path).read("a")).toEqual(records(["1", 1], ["2", 2]));
+});
+
+/** A ledger of twelve records, as it is after something has happened to it. */
+async function damaged(change: (whole: Buffer) => Uint8Array | string): Promise<string> {
+  const path = newFile();
+  const storage = fileStorage(path);
+  for (let nth = 0; nth < 12; nth += 1) await storage.write("a", records([`${nth}`, { text: "é", nth }]));
+  await writeFile(path, change(await readFile(path)));
+  return path;
+}
+
+describe("a file that is not a journal rejects, and stays as it is:", () => {
+  const random = (bytes: number) =>
+    Buffer.from(Array.from({ length: bytes }, (_, at) => (at * at * 31) % 251));
+  test.for<[string, (whole: Buffer) => Uint8Array | string]>([
+    ["a ledger in UTF-16", (whole) => Buffer.from(`\ufeff${whole}`, "utf16le")],
+    ["a ledger in UTF-16 without a mark", (whole) => Buffer.from(String(whole), "utf16le")],
+    ["a compressed ledger", (whole) => gzipSync(whole)],
+    ["random bytes", () => random(5000)],
+    ["bytes without a line", () => random(100).filter((byte) => byte !== 10)],
+    ["the user's text", () => "A reef at dawn\nA reef at night\n"],
+    ["the user's text without a line end", () => "A reef at dawn"],
+    ["the user's list of requests", () => '{"prompt":"A reef"}\n{"prompt":"A boat"}\n'],
+    ["a JSON document", () => JSON.stringify({ name: "app", version: 1 }, null, 2)],
+    [
+      "a ledger that is damaged for the most part",
+      (whole) => whole.map((byte, at) => (at > 200 && byte !== 10 ? 120 : byte)),
+    ],
+  ])("%s", async ([, change]) => {
+    const path = await damaged(change);
+    const before = await readFile(path);
+    const problem = `${path} is not a file of fileStorage()`;
+    await expect(fileStorage(path).read("a")).rejects.toThrow(problem);
+    const storage = fileStorage(path);
+    await expect(storage.write("a", records(["1", 1]))).rejects.toThrow(problem);
+    await expect(storage.lock?.("batch")).rejects.toThrow(problem);
+    await expect(storage.drop?.("a")).rejects.toThrow(problem);
+    expect(await readFile(path)).toEqual(before);
+  });
+});
+
+test("a batch whose ledger can't be read sends nothing, and pays nothing again", async () => {
+  const path = newFile();
+  let paid = 0;
+  const client = createClient({
+    baseURL: "https://gateway.test",
+    apiKey: "sk-test",
+    async fetch() {
+      paid += 1;
+      return Response.json({ data: [{ url: "https://cdn.test/reef.png" }] });
+    },
+  });
+  const requests = [{ image: { model: "gamma-image-5-0-260128", prompt: "A reef" } }] as const;
+  const run = async () => createBatch(client, requests, { id: "reefs", storage: fileStorage(path) }).run();
+  await run();
+  expect(paid).toBe(1);
+  await run();
+  await writeFile(path, Buffer.from(await readFile(path, "utf8"), "utf16le"));
+  const message = expect.stringContaining(`${path} is not a file of fileStorage()`);
+  expect(await run()).toMatchObject({ status: "error", error: { message }, done: 0 });
+  expect(paid).toBe(1);
+});
+
+describe("a ledger keeps its records after", () => {
+  test.for<[string, (whole: Buffer) => Uint8Array | string, number]>([
+    ["its tail was cut", (whole) => whole.subarray(0, -10), 11],
+    ["one byte was flipped", (whole) => whole.with(3, 0), 11],
+    ["a line of garbage was added", (whole) => `${whole}no record\n`, 12],
+    ["a line of garbage was put before it", (whole) => `no record\n${whole}`, 12],
+    [
+      "an editor has saved it with a mark and CRLF",
+      (whole) => `\ufeff${String(whole).replaceAll("\n", "\r\n")}`,
+      12,
+    ],
+    ["zeros were added in a power failure", (whole) => Buffer.concat([whole, Buffer.alloc(4096)]), 12],
+    ["its first line was lost in a power failure", (whole) => whole.fill(0, 0, whole.indexOf("\n")), 11],
+    ["each second write was killed", (whole) => String(whole).replace(/(.*\n)(.{20}).*\n/g, "$1$2\n"), 6],
+  ])("%s", async ([, change, left]) => {
+    const path = await damaged(change);
+    await fileStorage(path).write("b", records(["next", 1]));
+    expect((await fileStorage(path).read("a")).size).toBe(left);
+    expect(await fileStorage(path).read("b")).toEqual(records(["next", 1]));
+  });
 });
 
 test("a record without JSON, or a folder that is missing, rejects and changes nothing", async () => {
@@ -90,6 +187,21 @@ test("a record without JSON, or a folder that is missing, rejects and changes no
   await expect(fileStorage(join(folder, "none", "a")).write("a", records(["1", 1]))).rejects.toThrow(
     "ENOENT",
   );
+});
+
+test("a file that could not be opened is opened the next time, and what was refused is not written", async () => {
+  const path = join(folder, "later", "ledger.jsonl");
+  const storage = fileStorage(path);
+  await expect(storage.read("a")).rejects.toThrow("ENOENT");
+  await expect(storage.write("a", records(["1", "refused"]))).rejects.toThrow("ENOENT");
+  await mkdir(join(folder, "later"));
+  expect(await storage.read("a")).toEqual(new Map());
+  await storage.write("a", records(["2", "written"]));
+  await rename(join(folder, "later"), join(folder, "away"));
+  await expect(storage.write("a", records(["3", "refused"]))).rejects.toThrow("ENOENT");
+  await rename(join(folder, "away"), join(folder, "later"));
+  await storage.write("a", records(["4", "written"]));
+  expect(await fileStorage(path).read("a")).toEqual(records(["2", "written"], ["4", "written"]));
 });
 
 test("a watcher gets the writes of another process, and none that were there before", async () => {

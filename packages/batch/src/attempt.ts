@@ -7,6 +7,7 @@ import {
   isGatewayError,
   type Outcome,
   type RequestOptions,
+  ResponseError,
   streamChat,
   type UncheckedRequest,
 } from "@sluice/core";
@@ -106,10 +107,18 @@ async function send(
   const asked = request as UncheckedRequest;
   if (kind === "video")
     return { state: "created", handle: await createVideoTask(client, asked, more), open: false };
-  if (kind === "image") return answered(await generateImages(client, asked, more));
+  if (kind === "image") return answered(withImage(await generateImages(client, asked, more)));
   // without a proxy that knows the key, a chat that is repeated may be billed twice
   const retry = (await offers.has(kind)) ? more.retry : { ...more.retry, limit: 0 };
   return answered(await streamChat(client, asked, { ...more, ...(retry && { retry }) }).result());
+}
+
+/** Refuses an answer with an empty list: it would count as done. */
+function withImage(result: ImageResult): ImageResult {
+  if (result.images.length > 0) return result;
+  const outcome = result.usage?.generated_images === 0 ? "refused" : "unknown";
+  const error = new ResponseError("the gateway answered without an image", { path: "data", body: "" });
+  throw Object.assign(error, { outcome });
 }
 
 function answered({ raw: _, ...result }: ImageResult | ChatTurn): Partial<BatchRecord> {

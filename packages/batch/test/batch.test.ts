@@ -89,6 +89,21 @@ describe("one bad answer", () => {
     expect(batch.item("0")).toMatchObject({ state: "unknown", error: { outcome: "unknown" } });
   });
 
+  test("An answer without an image is no result: its request has failed if it cost nothing, and is unknown otherwise", async () => {
+    const { batch, run, results } = opened(reefs(3), {
+      answer(prompt) {
+        if (prompt === "reef 0") return Response.json({ data: [] });
+        if (prompt === "reef 1") return Response.json({ data: [], usage: { generated_images: 0 } });
+        return picture(prompt);
+      },
+    });
+    expect(await run()).toMatchObject({ status: "ended", done: 1, failed: 1, unknown: 1 });
+    const message = "the gateway answered without an image";
+    expect(batch.item("0")).toMatchObject({ state: "unknown", error: { message } });
+    expect(batch.item("1")).toMatchObject({ state: "failed", error: { message, outcome: "refused" } });
+    expect(results).toHaveLength(1);
+  });
+
   test("A 401 ends the run with its error, and nothing more is sent", async () => {
     let isValid = false;
     const { run, prompts } = opened(reefs(9), {

@@ -28,6 +28,8 @@ interface Schema {
   readonly entries?: Readonly<Record<string, Schema>>;
   readonly item?: Schema;
   readonly wrapped?: Schema;
+  /** The shape that a field of any value is assumed to have. */
+  readonly assumed?: Schema;
   readonly literal?: unknown;
   readonly options?: readonly unknown[];
   readonly getter?: (input: unknown) => Schema;
@@ -45,6 +47,8 @@ interface Action {
     readonly maxItems?: number;
     readonly maxLength?: number;
     readonly pattern?: RegExp;
+    /** Values that the text is none of. */
+    readonly not?: JSONSchema;
     /** The least length, of a text or a list. */
     readonly least?: number;
     readonly items?: {
@@ -70,6 +74,7 @@ type Docs = ReturnType<typeof readDocs>;
 function written(schema: Schema, types: Types, docs: Docs): JSONSchema {
   const { type, wrapped, entries, item, options = [], getter, pipe = [] } = schema;
   const inside = (one: Schema) => written(one, types, docs);
+  if (schema.assumed) return { anyOf: [inside(schema.assumed), {}] };
   if (type === "optional" && wrapped) return inside(wrapped);
   if (type === "nullish" && wrapped) return { anyOf: [inside(wrapped), { type: "null" }] };
   if (getter) return either([...new Set(INPUTS.map(getter))].map(inside));

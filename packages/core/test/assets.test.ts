@@ -199,6 +199,22 @@ describe("waitForAsset", () => {
     });
   });
 
+  test.each([
+    { Error: { Code: "Sensitive", Message: "the image shows a person" } },
+    { error: { message: "the image shows a person" } },
+    { FailReason: "the image shows a person" },
+    { fail_reason: "the image shows a person" },
+    { StatusMessage: "the image shows a person" },
+    { Reason: "the image shows a person", Message: "success" },
+    { Message: "the image shows a person" },
+  ])("says why an asset failed, in whatever field the lookup has it: %j", async (fields) => {
+    const { client } = waiting([() => Response.json({ Status: "Failed", ...fields })]);
+    expect(await rejectionOf(waitForAsset(client, "a-1"))).toMatchObject({
+      message: "the asset a-1 failed (Failed, the image shows a person): register another image",
+      asset: { state: "failed", reason: "the image shows a person" },
+    });
+  });
+
   test("ends after 5 minutes with an error that has the handle", async () => {
     const { client, advance, track } = waiting([found("Processing")]);
     const failed = track(rejectionOf(waitForAsset(client, handle)));

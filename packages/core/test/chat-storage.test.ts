@@ -46,6 +46,27 @@ describe("a chat with a storage", () => {
     expect((await shown(storage)).texts()).toEqual(["Hello", "two"]);
   });
 
+  test("works with an app's own storage whose watch returns no function, and reports it", async () => {
+    const memory = memoryStorage();
+    const storage: RecordStorage = {
+      read: (collection) => memory.read(collection),
+      write: (collection, changes) => memory.write(collection, changes),
+      watch: (async () => {}) as never,
+    };
+    const { chat, events, answer } = page(storage);
+    await until(chat, ({ isRestoring }) => !isRestoring);
+    const turn = chat.send("Hello");
+    await settled();
+    answer(0, textAnswer("Hi"));
+    expect(await turn).toMatchObject({ outcome: "complete" });
+    chat.close();
+    const problem = { message: "storage.watch() must return a function that ends the watching" };
+    expect(events.filter(({ type }) => type === "storage-failure")).toContainEqual(
+      expect.objectContaining({ error: expect.objectContaining(problem) }),
+    );
+    expect((await memory.read("chat/a")).size).toBeGreaterThan(0);
+  });
+
   test("restores before it sends a message", async () => {
     const storage = memoryStorage();
     const first = page(storage);

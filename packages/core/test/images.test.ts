@@ -119,6 +119,8 @@ describe("generateImages", () => {
       { error: { code: "policy", message: "not allowed" } },
       { size: "2048x2048" },
       { url: "https://cdn.test/4.png" },
+      { error: { code: "OutputImageSensitiveContentDetected" } },
+      { url: "", fail_reason: "unsafe" },
     ];
     const { client } = clientOf(() => Response.json({ ...answer, data }));
     const { images } = await generateImages(client, five);
@@ -127,6 +129,50 @@ describe("generateImages", () => {
       { error: { code: "policy", message: "not allowed" } },
       { error: { message: "the gateway gives no reason" } },
       { url: "https://cdn.test/4.png" },
+      {
+        error: {
+          code: "OutputImageSensitiveContentDetected",
+          message: "OutputImageSensitiveContentDetected",
+        },
+      },
+      { error: { message: "unsafe" } },
+    ]);
+  });
+
+  test.each([
+    ["iVBORw0KGgoAAAANSUhEUg==", "image/png"],
+    ["/9j/4AAQSkZJRgABAQ==", "image/jpeg"],
+    ["R0lGODlhAQABAIAAAA==", "image/gif"],
+    ["UklGRiQAAABXRUJQVlA4", "image/webp"],
+    ["AAAAHGZ0eXBhdmlmAAAAAA==", "image/avif"],
+    ["AAECAwQFBgcICQ==", "image/png"],
+  ])("returns an image that came as Base64 as an address: %s", async (base64, type) => {
+    const data = [{ b64_json: base64, size: "2048x2048" }];
+    const { client } = clientOf(() =>
+      Response.json({ ...answer, data }, { headers: { "x-sluice-offers": "archive=1000" } }),
+    );
+    const { images, raw } = await generateImages(client, five);
+    // the image is whole: it has no link that ends
+    expect(images).toEqual([{ url: `data:${type};base64,${base64}`, size: "2048x2048" }]);
+    expect(raw).toMatchObject({ data });
+  });
+
+  test("gives an image that came as Base64 the type that was requested, where its bytes do not tell", async () => {
+    const { client } = clientOf(() => Response.json({ ...answer, data: [{ b64_json: "AAEC\nAwQF" }] }));
+    const request = unchecked({ ...five, output_format: "jpeg" });
+    expect((await generateImages(client, request)).images).toEqual([
+      { url: "data:image/jpeg;base64,AAECAwQF" },
+    ]);
+  });
+
+  test("prefers the address of an image to its Base64, and takes a data: URL as it is", async () => {
+    const whole = "data:image/webp;base64,UklGRg==";
+    const data = [{ url: image.url, b64_json: "AAEC" }, { b64_json: whole }, { url: "", b64_json: "" }];
+    const { client } = clientOf(() => Response.json({ ...answer, data }));
+    expect((await generateImages(client, five)).images).toEqual([
+      { url: image.url },
+      { url: whole },
+      { error: { message: "the gateway gives no reason" } },
     ]);
   });
 
@@ -145,6 +191,7 @@ describe("generateImages", () => {
 
   test.each([
     ["data.1.url", { data: [image, { url: 7 }] }, 2],
+    ["data.1.b64_json", { data: [image, { b64_json: [1] }] }, 2],
     ["data.1.size", { data: [image, { url: image.url, size: [1, 2] }] }, 2],
     ["created", { created: "today" }, 1],
     ["model", { model: 5 }, 1],

@@ -12,6 +12,7 @@ import {
   type Store,
   webStorage,
 } from "@sluice/core";
+import { hasLocks, isLocked } from "@sluice/core/internal";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { textAnswer } from "./support/chat.js";
 import { clientOf, settled, stoppedClock, streamAnswer, turnsUntil } from "./support/gateway.js";
@@ -152,6 +153,24 @@ describe("Web Locks that", () => {
     await shows(tab, again, isOver);
     expect([tab.posts().length, requests.length > 0]).toEqual([2, true]);
     expect(tab.limits()).toEqual(["web-locks"]);
+  });
+
+  test("answer one query late, as after a sleep, are used from then on", async () => {
+    let wake: (snapshot: LockManagerSnapshot) => void = () => {};
+    const asleep = new Promise<LockManagerSnapshot>((resolve) => {
+      wake = resolve;
+    });
+    const answers = [Promise.resolve(noLocks), asleep];
+    const query = async () => (await (answers.shift() ?? { held: [{ name: "a" }] })) as LockManagerSnapshot;
+    vi.stubGlobal("navigator", { locks: { query, request: silent } });
+    const { client, clock } = openTab();
+    const late = isLocked(client, "a");
+    await settled();
+    await clock.advance(3000);
+    expect([await late, hasLocks()]).toEqual([undefined, false]);
+    wake(noLocks);
+    await settled();
+    expect([hasLocks(), await isLocked(client, "a")]).toEqual([true, true]);
   });
 
   test("never answer are waited for no longer than 3 seconds", async () => {

@@ -269,8 +269,6 @@ const refused: [string, object, string, string][] = [
     "max_tokens",
     "chat.delta.max-tokens",
   ],
-  ["delta: five stop sequences", { ...delta, stop: Array(5).fill(".") }, "stop", "chat.delta.stop"],
-  ["delta: a temperature above 1", { ...delta, temperature: 1.1 }, "temperature", "chat.delta.temperature"],
   ["a model that the tables do not know", { model: "alpha-v5", messages }, "model", "chat.model"],
   ["no model", { messages }, "model", "chat.model"],
 ];
@@ -307,6 +305,12 @@ const warned: [string, object, string[]][] = [
     [],
   ],
   ["delta: tools, which its list does not have", { ...delta, tools: [tool] }, ["tools-unlisted"]],
+  ["delta: five stop sequences, by an assumed name", { ...delta, stop: Array(5).fill(".") }, ["stop"]],
+  [
+    "delta: sampling beyond 1, by assumed names",
+    { ...delta, temperature: 1.1, top_p: -1 },
+    ["temperature", "top-p"],
+  ],
 ];
 
 describe("the rules of the chat models (spec, POST /v1/chat/completions)", () => {

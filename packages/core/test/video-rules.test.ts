@@ -292,6 +292,28 @@ const warned: [string, object, string[]][] = [
     { ...two, seed: 1, camera_fixed: true },
     ["seed-unlisted", "camera-fixed-unlisted"],
   ],
+  [
+    "2.0: assets as a video and a sound, which the spec shows for images",
+    twoOf(
+      { type: "video_url", video_url: { url: "asset://a-1" } },
+      { type: "audio_url", audio_url: { url: "asset://b-1" } },
+    ),
+    ["asset-unlisted", "asset-unlisted"],
+  ],
+  [
+    "2.0: videos and sounds in shapes of their own",
+    twoOf(
+      { type: "video_url", video_url: "https://media.test/a" },
+      { type: "audio_url", audio_url: { data: "AAEC" } },
+    ),
+    ["unknown-field", "video-url", "url"],
+  ],
+  [
+    "2.0: an address that nobody can load",
+    twoOf({ type: "video_url", video_url: { url: "blob:x" } }),
+    ["url"],
+  ],
+  ["2.0: a kind of item that is not known", twoOf(text, { type: "video" }, sound), ["type"]],
   ["2.0: a role that is not known", twoOf(image("mood_board")), ["role-unlisted"]],
 ];
 

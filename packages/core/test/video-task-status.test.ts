@@ -93,10 +93,37 @@ describe("the reason of a failure", () => {
     [{ fail_reason: "" }, undefined],
     [{ fail_reason: null, error: { code: "x", message: "no GPU" } }, "no GPU"],
     [{ fail_reason: video, error: "no GPU" }, "no GPU"],
+    [{ error: { code: "content_filter" } }, "content_filter"],
+    [{ fail_reason: "SUCCEED", message: "no credit" }, "no credit"],
+    [{ task_status_msg: "risk control" }, "risk control"],
+    [
+      { data: { output: { task_status: "FAILED", code: "DataInspectionFailed", message: "unsafe input" } } },
+      "DataInspectionFailed: unsafe input",
+    ],
+    [{ data: { output: { code: "InternalError" } } }, "InternalError"],
+    [{ data: { error: { code: "1301", message: "sensitive" } } }, "sensitive"],
+    [{ data: { error: "sensitive" } }, "sensitive"],
+    [{ data: { task_status: "failed", task_status_msg: "risk control" } }, "risk control"],
+    [{ data: { data: { task_status_msg: "risk control" } } }, "risk control"],
+    [{ data: { message: "ok" } }, undefined],
+    [{ data: [], error: 7, message: {}, task_status_msg: " " }, undefined],
   ])("%j gives %j", (fields, reason) => {
-    const task = normalizeVideoTask(enveloped({ status: "FAILURE", ...fields }));
-    expect(task.state === "failed" && task.reason).toBe(reason);
+    const raw = enveloped({ status: "FAILURE", ...fields });
+    for (const answer of [raw, raw.data]) {
+      const task = normalizeVideoTask(answer);
+      expect(task.state === "failed" && task.reason).toBe(reason);
+    }
   });
+
+  test.each(["content policy", "", "success", "Success", "SUCCEED", "SUCCEEDED", "ok", "OK", "successful"])(
+    "is the envelope's message only if it speaks of no success: %j",
+    (message) => {
+      const task = normalizeVideoTask({ ...enveloped({ status: "FAILURE" }), message });
+      expect(task.state === "failed" && task.reason).toBe(
+        message === "content policy" ? "content policy" : undefined,
+      );
+    },
+  );
 });
 
 describe("progress", () => {

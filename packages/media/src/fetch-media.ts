@@ -16,6 +16,7 @@ import {
   signedType,
   unlessAborted,
 } from "@sluice/core/internal/media";
+import { blobOfDataURI } from "./data-uri.js";
 
 /** Options of {@link fetchMedia}. */
 export interface FetchMediaOptions {
@@ -39,7 +40,7 @@ const TOTAL_MS = 600_000;
  * cookie (wire 3.20). Redirects are followed. It is not repeated, and emits no events. The client gives its `fetch` and
  * its `timeouts`; a `fetch` that reaches one server alone reaches no files of others.
  *
- * @param url http(s) address of the file
+ * @param url http(s) address of the file, or its `data:` URL, for which nothing is sent
  * @returns the file, which `FormData`, `URL.createObjectURL` and the body of a request take as it is; `arrayBuffer()` has
  * its content. Its `type` follows from its first bytes, or else from its server
  * @throws {ValidationError} for another address
@@ -65,7 +66,12 @@ export async function fetchMedia(
     { signal, timeouts: { totalMs: client.timeouts.totalMs ?? TOTAL_MS, ...timeouts } },
   );
   try {
-    const response = await answerOf(client, exchange, requestFor(url, exchange.signal));
+    exchange.signal.throwIfAborted();
+    const held = blobOfDataURI(String(url));
+    // by hand: the policy of a page may forbid a request to it
+    const response = held
+      ? new Response(held)
+      : await answerOf(client, exchange, requestFor(url, exchange.signal));
     if (!response.ok) throw await refusalOf(client, exchange, response);
     return await typed(new Blob(await piecesOf(client, exchange, response, maxBytes)), response);
   } catch (error) {
@@ -82,7 +88,11 @@ function requestFor(url: string | URL, signal: AbortSignal): Request {
   const address = URL.canParse(url, page) ? new URL(url, page) : undefined;
   if (!address || !/^https?:$/.test(address.protocol) || address.username || address.password)
     throw new ValidationError([
-      { path: "url", message: "must be an http(s) address without a password", rule: "media.url" },
+      {
+        path: "url",
+        message: "must be an http(s) address without a password, or a Base64 data: URL",
+        rule: "media.url",
+      },
     ]);
   // a Worker has no cookies, and refuses the fields
   const isPage = "credentials" in Request.prototype;

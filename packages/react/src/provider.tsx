@@ -1,5 +1,6 @@
 import { type Client, ConfigurationError } from "@sluice/core";
-import { createContext, type ReactNode, useContext } from "react";
+import { noteReplacedClient } from "@sluice/core/internal";
+import { createContext, type ReactNode, useContext, useEffect, useRef } from "react";
 
 const ClientContext = createContext<Client | undefined>(undefined);
 
@@ -21,6 +22,11 @@ export function GatewayProvider({
   /** The part of the app that uses the hooks. */
   children?: ReactNode;
 }) {
+  const last = useRef(client);
+  useEffect(() => {
+    noteReplacedClient(last.current, client);
+    last.current = client;
+  }, [client]);
   return <ClientContext.Provider value={client}>{children}</ClientContext.Provider>;
 }
 

@@ -17,6 +17,8 @@ interface Schema {
   readonly entries?: Readonly<Record<string, Schema>>;
   readonly item?: Schema;
   readonly wrapped?: Schema;
+  /** The shape that a field of any value is assumed to have. */
+  readonly assumed?: Schema;
   readonly options?: readonly Schema[];
   readonly getter?: (input: unknown) => Schema;
   readonly "~standard": { validate(value: unknown): { readonly issues?: readonly unknown[] } };
@@ -29,8 +31,10 @@ type Shape = string | readonly [Shape] | { readonly [name: string]: Shape };
 const INPUTS = ["", [], {}, { content: [{ type: "image_url" }] }];
 
 /** Returns the schemas that a value may have, each of a type of its own. */
-function alternativesOf({ wrapped, getter, options, ...schema }: Schema): Schema[] {
+function alternativesOf({ wrapped, assumed, getter, options, ...schema }: Schema): Schema[] {
   if (schema.type === "never") return [];
+  // where the shape is not known, the address may stand for the object that has it
+  if (assumed) return [assumed, assumed.entries?.["url"] ?? []].flat().flatMap(alternativesOf);
   if (wrapped) return alternativesOf(wrapped);
   if (getter) return INPUTS.flatMap((input) => alternativesOf(getter(input)));
   if (schema.type === "variant" || schema.type === "union")

@@ -188,6 +188,9 @@ describe("an asset", () => {
         { type: "text", text: `like asset://${signed("a-1", "asset")}` },
         { type: "image_url", image_url: { url: uri } },
         { type: "image_url", image_url: { url: other } },
+        { type: "video_url", video_url: { url: uri } },
+        { type: "audio_url", audio_url: { url: other } },
+        { type: "video_url", video_url: uri },
       ],
       more: { deep: [[uri]] },
       model: "gamma-video-2.0",
@@ -201,6 +204,10 @@ describe("an asset", () => {
 
   const places = (url: string) => [
     { model: "gamma-video-2.0", content: [{ type: "image_url", image_url: { url } }] },
+    { model: "gamma-video-2.0", content: [{ type: "video_url", video_url: { url } }] },
+    { model: "gamma-video-2.0", content: [{ type: "audio_url", audio_url: { url } }] },
+    // the spec does not show these shapes: the address alone passes, too
+    { model: "gamma-video-2.0", content: [{ type: "video_url", video_url: url }] },
     { ...order, input: { prompt: "a", anything: { at: ["all", url] } } },
   ];
 
@@ -248,7 +255,6 @@ describe("an asset", () => {
       "gamma-video-1-5-pro-251215",
       (url: string) => ({ content: [{ type: "image_url", image_url: { url }, role: "first_frame" }] }),
     ],
-    ["gamma-video-2.0", (url: string) => ({ content: [{ type: "video_url", video_url: { url } }] })],
   ])(
     "case 85: a place of %s that takes no asset says so, also for an asset of the user",
     async (model, body) => {

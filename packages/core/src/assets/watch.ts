@@ -2,7 +2,7 @@ import { unlessAborted } from "../base/clock.js";
 import type { Client } from "../client.js";
 import { defineTask, getTask, type TaskWatchOptions, waitForTask } from "../tasks/define-task.js";
 import type { Interval } from "../tasks/poll.js";
-import { excerpt, isRecord } from "../transport/error-response.js";
+import { excerpt, isRecord, reasonIn } from "../transport/error-response.js";
 import { requestJSON } from "../transport/json-response.js";
 import type { RequestOptions } from "../transport/send.js";
 import type { ActiveAsset, Asset, AssetHandle, AssetLookup } from "../vocabulary/asset.js";
@@ -57,7 +57,8 @@ export const assets = defineTask<Asset, ActiveAsset, AssetHandle>({
     return { task: assetOf(handle, await unlessAborted(lookup(handle.id, request), options.signal)) };
   },
   failureOf(asset, handle) {
-    const message = `the asset ${asset.id} failed (${asset.rawStatus}): register another image`;
+    const why = asset.reason === undefined ? "" : `, ${asset.reason}`;
+    const message = `the asset ${asset.id} failed (${asset.rawStatus}${why}): register another image`;
     return withDetails(new AssetFailedError(message, asset), { handle });
   },
 });
@@ -154,11 +155,28 @@ function assetOf(handle: AssetHandle, raw: unknown): Asset {
       body: excerpt(jsonOf(raw) ?? ""),
     });
   const word = status.toLowerCase();
+  const reason = word === "failed" ? reasonOf(raw as Record<string, unknown>) : undefined;
   return {
     ...handle,
     state: word === "active" || word === "failed" ? word : "pending",
     rawStatus: status,
+    ...(reason !== undefined && { reason }),
     ...(url && { temporaryURL: { forDisplayOnly: url } }),
     raw,
   };
+}
+
+const REASON_FIELDS = ["failreason", "reason", "error", "statusmessage", "message"];
+
+/** Finds the reason of a failure. The spec shows no field for it. */
+function reasonOf(raw: Record<string, unknown>): string | undefined {
+  const fields = plainNames(raw);
+  const values = REASON_FIELDS.map((name) => fields[name]);
+  return reasonIn(values.map((value) => (isRecord(value) ? plainNames(value) : value)));
+}
+
+/** Writes the names of fields in one way: `FailReason` and `fail_reason` are one field. */
+function plainNames(fields: Record<string, unknown>): Record<string, unknown> {
+  const entries = Object.entries(fields);
+  return Object.fromEntries(entries.map(([name, value]) => [name.replaceAll("_", "").toLowerCase(), value]));
 }

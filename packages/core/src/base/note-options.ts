@@ -43,3 +43,51 @@ export function print(issue: Issue): void {
   if (!inProduction())
     import("./print-warning.js").then(({ printWarning }) => printWarning(issue)).catch(() => {});
 }
+
+/** Readers of the options of chats that have subscribers, by the id of the chat. */
+const shown = new WeakMap<Warner, Map<string, Set<() => { readonly model: string }>>>();
+
+/**
+ * Warns if two subscribers of one chat have different models, because each one sends with its own. Not in production.
+ *
+ * @returns a function that ends the subscription
+ */
+export function noteModel(
+  client: Warner,
+  id: string | undefined,
+  read: () => { readonly model: string },
+): () => void {
+  if (id === undefined || inProduction()) return () => {};
+  const chats = shown.get(client) ?? new Map();
+  shown.set(client, chats);
+  const readers = chats.get(id) ?? new Set();
+  chats.set(id, readers);
+  const { model } = read();
+  const other = [...readers].map((each) => each().model).find((name) => name !== model);
+  if (other !== undefined) {
+    const message = `is "${model}", and "${other}" in another chat with the id "${id}": give both one model, or two ids`;
+    client.warn({ path: "createChatStore.model", message, rule: "options.model" });
+  }
+  readers.add(read);
+  return () => void readers.delete(read);
+}
+
+/** Warns if a new client replaces one like it: a component has probably created both. Not in production. */
+export function noteReplacedClient(before: ClientFacts, client: ClientFacts): void {
+  if (
+    before === client ||
+    before.baseURL !== client.baseURL ||
+    before.scope !== client.scope ||
+    inProduction()
+  )
+    return;
+  const message =
+    "is a new one with the same baseURL, and the chats of the one before are gone: call createClient() outside of " +
+    "components, or keep the client in useState()";
+  client.warn({ path: "GatewayProvider.client", message, rule: "options.client" });
+}
+
+interface ClientFacts extends Warner {
+  readonly baseURL: string;
+  readonly scope: string | undefined;
+}

@@ -6,6 +6,8 @@ export interface Shape {
   readonly item?: Shape;
   /** The wrapped schema of an optional or nullable schema. */
   readonly wrapped?: Shape;
+  /** The assumed shape of a field that takes any value. */
+  readonly assumed?: Shape;
   /** The schema that a lazy schema returns for `input`. */
   readonly getter?: (input: unknown) => Shape;
   /** The field that selects a variant, and the object schemas to select from. */
@@ -30,7 +32,7 @@ export function unknownFields(schema: Shape, input: unknown): UnknownField[] {
   function visit(shape: Shape, value: unknown, path: string): void {
     if (typeof value !== "object" || value === null) return;
     const { entries, item } = shape;
-    const inner = shape.wrapped ?? shape.getter?.(value) ?? chosen(shape, value);
+    const inner = shape.assumed ?? shape.wrapped ?? shape.getter?.(value) ?? chosen(shape, value);
     if (inner) visit(inner, value, path);
     else if (item && Array.isArray(value))
       value.forEach((one, index) => {

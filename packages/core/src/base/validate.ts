@@ -183,6 +183,29 @@ const ONE_ONLY =
 export type Warn = (path: string, name: string, message: string) => void;
 
 /**
+ * Warns about what breaks an assumption of ours, and never refuses it: the spec is silent, and the gateway may take it.
+ *
+ * @param schema what is assumed of the request
+ */
+export function warnOfAssumed(schema: v.GenericSchema, request: unknown, warn: Warn): void {
+  for (const { path, message, rule: name } of issuesOf(schema, request, ""))
+    warn(
+      path,
+      name.slice(1),
+      `${message} (our assumption: the spec does not show it, and the request is sent)`,
+    );
+}
+
+/**
+ * Schema of an optional field whose shape is our assumption. It takes any value. The shape is for types, docs and tables;
+ * {@link warnOfAssumed} checks it.
+ */
+/* @__NO_SIDE_EFFECTS__ */
+export function assumed<Schema extends v.GenericSchema>(shape: Schema): Schema {
+  return { ...v.optional(v.any()), assumed: shape } as v.GenericSchema as Schema;
+}
+
+/**
  * Checks `request` with the schema of its `model`. `models` maps each model to the family in the names of its rules.
  */
 export function checkByModel<Model extends string, Request>(

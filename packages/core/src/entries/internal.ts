@@ -5,7 +5,7 @@ export { after, idle, onAbort, openSpan, systemClock, unlessAborted, within } fr
 export { isolate } from "../base/isolate.js";
 export { createListeners, type Listeners } from "../base/listeners.js";
 export { didYouMean } from "../base/nearest.js";
-export { assertClient, noteOptions } from "../base/note-options.js";
+export { assertClient, noteOptions, noteReplacedClient } from "../base/note-options.js";
 export type { WithOptions } from "../base/option-names.js";
 export { reportStorageFailure } from "../base/platform-limits.js";
 export { unknownProxyOptions } from "../base/proxy-option-names.js";

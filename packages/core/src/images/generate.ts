@@ -1,6 +1,6 @@
 import { assertAccepted, type RequestFor } from "../base/validate.js";
 import type { Client } from "../client.js";
-import { errorFieldsOf, isRecord } from "../transport/error-response.js";
+import { errorFieldsOf, isRecord, reasonIn } from "../transport/error-response.js";
 import { archiveMs, fieldOf, requestRecord } from "../transport/json-response.js";
 import type { RequestOptions } from "../transport/send.js";
 import type { ImageRequest, ImageRequests } from "./schema.js";
@@ -13,7 +13,10 @@ const DAY_MS = 86_400_000;
 
 /** An image that was made. */
 export interface GeneratedImage {
-  /** Temporary address of the image. Fetch it without the gateway's headers, and keep a copy. */
+  /**
+   * Temporary address of the image. Fetch it without the gateway's headers, and keep a copy. A gateway that sends the
+   * image itself (`b64_json`) gives a `data:` URL, which does not end.
+   */
   readonly url: string;
   /** `<width>x<height>`, in pixels. */
   readonly size?: string;
@@ -111,14 +114,17 @@ export async function generateImages<const Model extends string>(
       repeat: "refused-only",
       read({ json, misfit, headers }) {
         if (!Array.isArray(json.data)) throw misfit("data");
-        const result = resultOf(client, { ...json, data: json.data }, (request as ImageRequest).model);
+        const result = resultOf(client, { ...json, data: json.data }, request as ImageRequest);
         const keepMs = archiveMs(headers);
         if (keepMs === undefined) return result;
         const now = Date.now();
         const times = { expiresAt: now + DAY_MS, keptUntil: now + keepMs };
         return {
           ...result,
-          images: result.images.map((image) => (image.url ? { ...image, ...times } : image)),
+          // a data: URL never ends
+          images: result.images.map((image) =>
+            image.url?.startsWith("http") ? { ...image, ...times } : image,
+          ),
         };
       },
       summary: ({ usage, model }: ImageResult) => ({ usage, model }),
@@ -132,25 +138,52 @@ interface Wire extends Record<string, unknown> {
   readonly data: readonly unknown[];
 }
 
-function resultOf(client: Client, raw: Wire, requestedModel: string): ImageResult {
+function resultOf(client: Client, raw: Wire, request: ImageRequest): ImageResult {
   const usage = fieldOf(client, "usage", "object", raw.usage);
   const created = fieldOf(client, "created", "number", raw.created);
   return {
-    images: raw.data.map((entry, index) => imageOf(client, entry, `data.${index}`)),
+    images: raw.data.map((entry, index) => imageOf(client, entry, `data.${index}`, request)),
     ...(usage && { usage: usageOf(client, usage) }),
     ...(created !== undefined && { created }),
-    model: fieldOf(client, "model", "string", raw.model) || requestedModel,
+    model: fieldOf(client, "model", "string", raw.model) || request.model,
     raw,
   };
 }
 
-function imageOf(client: Client, entry: unknown, path: string): GeneratedImage | FailedImage {
-  const { url: address, size: pixels } = isRecord(entry) ? entry : { url: entry };
-  const url = fieldOf(client, `${path}.url`, "string", address);
-  const size = fieldOf(client, `${path}.size`, "string", pixels);
+function imageOf(
+  client: Client,
+  entry: unknown,
+  path: string,
+  request: object,
+): GeneratedImage | FailedImage {
+  const fields: Record<string, unknown> = isRecord(entry) ? entry : { url: entry };
+  const textAt = (name: string) => fieldOf(client, `${path}.${name}`, "string", fields[name]);
+  const url = textAt("url") || dataURLOf(textAt("b64_json"), request);
+  const size = textAt("size");
   if (url) return size ? { url, size } : { url };
-  const { message = "the gateway gives no reason", code, type } = errorFieldsOf(entry) ?? {};
+  const { code, type } = errorFieldsOf(entry) ?? {};
+  const message = reasonIn([entry, fields.fail_reason]) ?? "the gateway gives no reason";
   return { error: { message, ...(code !== undefined && { code }), ...(type !== undefined && { type }) } };
+}
+
+/** Beginnings of images as Base64. */
+const BEGINNINGS: readonly [RegExp, type: string][] = [
+  [/^iVBORw0KGg/, "png"],
+  [/^\/9j\//, "jpeg"],
+  [/^R0lGOD/, "gif"],
+  [/^UklGR/, "webp"],
+  [/^.{6}Z0eXBhdml/, "avif"],
+];
+
+/** Makes an address of the Base64 of an image. Its bytes decide its type, and then the request. */
+function dataURLOf(
+  base64: string | undefined,
+  request: { readonly output_format?: unknown },
+): string | undefined {
+  if (!base64 || /^data:/i.test(base64)) return base64;
+  const text = base64.replace(/\s+/g, "");
+  const [, type = request.output_format ?? "png"] = BEGINNINGS.find(([begin]) => begin.test(text)) ?? [];
+  return `data:image/${type};base64,${text}`;
 }
 
 const COUNTS = ["generated_images", "output_tokens", "total_tokens"];

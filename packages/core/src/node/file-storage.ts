@@ -13,6 +13,8 @@ import { type Line, openJournal } from "./journal.js";
  * Several processes may use the file. Its lock belongs to one of them until that one ends, also by a crash. The file must
  * be on a disk of this machine: the locks of network file systems can't be relied on. Delete the file to forget it.
  *
+ * A file that is not a journal, also one in another encoding, rejects, and stays as it is.
+ *
  * @param path path of the file; its folder must exist. It is created with the first use
  * @example
  * ```ts
@@ -30,6 +32,7 @@ export function fileStorage(path: string): RecordStorage {
   const collections = new Map<string, Map<string, string>>();
   const watchers = new Set<(collection: string, texts: RecordTexts) => void>();
   let stopWatching: (() => void) | undefined;
+  let isRead = false;
 
   return {
     async read(collection) {
@@ -76,14 +79,17 @@ export function fileStorage(path: string): RecordStorage {
   };
 
   async function write(collection: string, texts: RecordTexts, by: Line = {}): Promise<void> {
+    // nothing is written to a file that can't be read
+    if (!isRead) await catchUp();
     await journal.append({ ...by, collection, records: [...texts] });
     if (watchers.size > 0) await catchUp();
   }
 
-  function catchUp(): Promise<void> {
-    return journal.readNew((line) => {
+  async function catchUp(): Promise<void> {
+    await journal.readNew((line) => {
       if (locks.apply(line)) apply(line);
     });
+    isRead = true;
   }
 
   function apply({ collection, records }: Line): void {

@@ -10,7 +10,7 @@ export interface Journal {
   append(line: Line): Promise<void>;
   /**
    * Reads the lines since the last call, those of other processes included. A line that is broken is left out. Calls that
-   * wait for their turn together share one reading, by the first one's `take`.
+   * wait for their turn together share one reading, by the first one's `take`. Rejects if the file is not a journal.
    */
   readNew(take: (line: Line) => void): Promise<void>;
   /** Time of the last change by anyone; Unix milliseconds. */
@@ -19,6 +19,8 @@ export interface Journal {
   touch(): Promise<void>;
 }
 
+/** Beginnings of the lines of a journal. A process that is killed leaves a part of such a line. */
+const BEGINNINGS = ['{"collection":"', '{"lock":"'];
 /** Bytes that are read at once. */
 const READ_BYTES = 1 << 20;
 const NEWLINE = 10;
@@ -36,28 +38,46 @@ export function openJournal(path: string): Journal {
   let due: string[] = [];
   let writing: Promise<void> | undefined;
   let reading: Promise<void> | undefined;
+  /** Number of whole lines of this journal, less the number of lines that are of something else. */
+  let balance = 0;
   return {
     append(line) {
       due.push(`${JSON.stringify(line)}\n`);
       // lines that come while others are written go together: the wait for the disk is what takes time
-      writing ??= inTurn((file) => {
-        const lines = due.join("");
-        due = [];
-        writing = undefined;
-        return append(file, lines);
-      });
+      writing ??= untilRefused(
+        inTurn((file) => {
+          const lines = due.join("");
+          due = [];
+          writing = undefined;
+          return append(file, lines);
+        }),
+      );
       return writing;
     },
     readNew(take) {
-      reading ??= inTurn((file) => {
-        reading = undefined;
-        return readNew(file, take);
-      });
+      reading ??= untilRefused(
+        inTurn((file) => {
+          reading = undefined;
+          return readNew(file, take);
+        }),
+      );
       return reading;
     },
     changedAt: () => inTurn(async (file) => (await file.stat()).mtimeMs),
     touch: () => inTurn((file) => file.utimes(new Date(), new Date())),
   };
+
+  /** Forgets an act whose file could not be opened: it may be there the next time. Its callers get the error. */
+  function untilRefused(act: Promise<void>): Promise<void> {
+    act.catch(() => {
+      if (writing === act) {
+        writing = undefined;
+        due = [];
+      }
+      if (reading === act) reading = undefined;
+    });
+    return act;
+  }
 
   function inTurn<T>(act: (file: FileHandle) => Promise<T>): Promise<T> {
     const acted = last.then(async () => {
@@ -93,7 +113,7 @@ export function openJournal(path: string): Journal {
     let rest: Uint8Array[] = [];
     for (let at = offset; ; ) {
       const { bytesRead, buffer } = await file.read(Buffer.alloc(READ_BYTES), 0, READ_BYTES, at);
-      if (bytesRead === 0) return;
+      if (bytesRead === 0) return assertJournal(decoder.decode(Buffer.concat(rest)));
       at += bytesRead;
       const end = buffer.subarray(0, bytesRead).lastIndexOf(NEWLINE);
       if (end === -1) {
@@ -105,9 +125,22 @@ export function openJournal(path: string): Journal {
       rest = [buffer.subarray(end + 1, bytesRead)];
       for (const text of decoder.decode(whole).split("\n")) {
         const line = lineIn(text);
+        balance += line ? 1 : isPartOfLine(text) ? 0 : -1;
         if (line) take(line);
       }
     }
+  }
+
+  /**
+   * Refuses a file that is not a journal, or not any more: what is stored in it would count as not done, and its content
+   * may be of worth to the user. Single lines may be damaged.
+   */
+  function assertJournal(tail: string): void {
+    if (balance - (isPartOfLine(tail) ? 0 : 1) >= 0) return;
+    throw new Error(
+      `${path} is not a file of fileStorage(), or can't be read as one: it was compressed, saved in another encoding, or ` +
+        "belongs to something else. Nothing was written to it. Restore it as UTF-8 text, or give the path of a new file",
+    );
   }
 }
 
@@ -118,10 +151,16 @@ async function byteAt(file: FileHandle, at: number): Promise<number | undefined>
 
 function lineIn(text: string): Line | undefined {
   try {
-    const line: unknown = JSON.parse(text);
-    return typeof line === "object" && line !== null ? (line as Line) : undefined;
+    const line = JSON.parse(text) as Line | null;
+    return typeof line?.collection === "string" || typeof line?.lock === "string" ? line : undefined;
   } catch {
     // a line that was cut off, or is empty
     return undefined;
   }
+}
+
+/** Checks for what a kill or a power failure leaves: the beginning of a line, or zeros. */
+function isPartOfLine(text: string): boolean {
+  const part = text.replace(/^[\0\s]+/, "");
+  return BEGINNINGS.some((begin) => part.startsWith(begin) || begin.startsWith(part));
 }

@@ -28,8 +28,8 @@ function createClientStorage(client: Scoped & Reporter, storage: RecordStorage):
     write: writeBy(storage),
     watch(collection, listener) {
       try {
-        const stop = storage.watch(nameOf(collection), listener, report);
-        if (watchers === 0) stopNotices = storage.watch(nameOf(FORGOTTEN), onNotice);
+        const stop = watch(collection, listener, report);
+        if (watchers === 0) stopNotices = watch(FORGOTTEN, onNotice);
         watchers += 1;
         return () => {
           stop();
@@ -50,6 +50,14 @@ function createClientStorage(client: Scoped & Reporter, storage: RecordStorage):
     }),
     ...(storage.devices && { devices: devicesOf(storage.devices) }),
   };
+
+  /** Watches a storage of the app's own, which may return no function. */
+  function watch(...[collection, ...more]: Parameters<RecordStorage["watch"]>): () => void {
+    const stop: unknown = storage.watch(nameOf(collection), ...more);
+    if (typeof stop === "function") return stop as () => void;
+    report(new TypeError("storage.watch() must return a function that ends the watching"));
+    return () => {};
+  }
 
   function devicesOf(devices: SharedDevices): SharedDevices {
     return {

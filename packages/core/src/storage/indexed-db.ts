@@ -1,6 +1,7 @@
-import type { IDBPDatabase } from "idb";
+import type { IDBPDatabase, IDBPTransaction } from "idb";
 import { refusalOf } from "../base/platform-limits.js";
 import { openTabChannel, type TabChannel } from "../tabs/channel.js";
+import { asError } from "../vocabulary/errors.js";
 import type { RecordStorage } from "./storage.js";
 import { type RecordTexts, recordsOf, textsOf } from "./texts.js";
 
@@ -14,8 +15,15 @@ function removed(keys: readonly [collection: string, key: string][]): Map<string
   return all;
 }
 
+/** Checks for an error of a connection that is dead: `UnknownError` is that of WebKit, which lost its database process. */
+function isOfDeadConnection({ name }: Error): boolean {
+  return name === "InvalidStateError" || name === "UnknownError";
+}
+
 const VERSION = 1;
 const RECORDS = "records";
+
+type Transaction<Mode extends "readonly" | "readwrite"> = IDBPTransaction<unknown, [typeof RECORDS], Mode>;
 
 /** Message between tabs. It carries the records, so that the other tabs need not read them. */
 interface Notice {
@@ -28,40 +36,44 @@ export function openIndexedDBStorage(name = "sluice"): RecordStorage {
   // each version has its own database: none is ever upgraded, so no page waits until another one closes it
   const versioned = `${name}/${VERSION}`;
   let opening: Promise<IDBPDatabase> | undefined;
+  /** Number of writes that have begun. */
+  let writes = 0;
   let channel: TabChannel<Notice> | undefined;
   const listeners = new Set<(notice: Notice) => void>();
 
   return {
-    async read(collection) {
-      const { store } = (await database()).transaction(RECORDS);
-      // an array sorts after every text: the range has all keys [collection, text]
-      const all = IDBKeyRange.bound([collection], [collection, []]);
-      const [keys, texts] = await Promise.all([store.getAllKeys(all), store.getAll(all)]);
-      return recordsOf(keys.map((key, index) => [(key as [string, string])[1], texts[index]] as const));
-    },
+    read: (collection) =>
+      transact("readonly", async ({ store }) => {
+        // an array sorts after every text: the range has all keys [collection, text]
+        const all = IDBKeyRange.bound([collection], [collection, []]);
+        const [keys, texts] = await Promise.all([store.getAllKeys(all), store.getAll(all)]);
+        return recordsOf(keys.map((key, index) => [(key as [string, string])[1], texts[index]] as const));
+      }),
     async write(collection, changes) {
       const texts = textsOf(changes);
-      const transaction = (await database()).transaction(RECORDS, "readwrite");
-      const { store, done } = transaction;
-      const requests = [...texts].map(([key, text]) =>
-        text === null ? store.delete([collection, key]) : store.put(text, [collection, key]),
-      );
-      // without it, the last write of a page that is closed would be lost
-      transaction.commit();
-      await Promise.all([done, ...requests]);
+      await transact("readwrite", async (transaction) => {
+        const { store, done } = transaction;
+        const requests = [...texts].map(([key, text]) =>
+          text === null ? store.delete([collection, key]) : store.put(text, [collection, key]),
+        );
+        // without it, the last write of a page that is closed would be lost
+        transaction.commit();
+        await Promise.all([done, ...requests]);
+      });
       post({ collection, texts });
     },
     async drop(collection) {
-      const transaction = (await database()).transaction(RECORDS, "readwrite");
-      const { store, done } = transaction;
-      // "0" follows the slash
-      const ranges = [
-        IDBKeyRange.bound([collection], [collection, []]),
-        IDBKeyRange.bound([`${collection}/`], [`${collection}0`], false, true),
-      ];
-      const keys = (await Promise.all(ranges.map((range) => store.getAllKeys(range)))).flat();
-      await Promise.all([...ranges.map((range) => store.delete(range)), done]);
-      for (const [name, texts] of removed(keys as [string, string][])) post({ collection: name, texts });
+      const keys = await transact("readwrite", async ({ store, done }) => {
+        // "0" follows the slash
+        const ranges = [
+          IDBKeyRange.bound([collection], [collection, []]),
+          IDBKeyRange.bound([`${collection}/`], [`${collection}0`], false, true),
+        ];
+        const found = (await Promise.all(ranges.map((range) => store.getAllKeys(range)))).flat();
+        await Promise.all([...ranges.map((range) => store.delete(range)), done]);
+        return found as [string, string][];
+      });
+      for (const [name, texts] of removed(keys)) post({ collection: name, texts });
     },
     pass: (collection, changes) => post({ collection, texts: textsOf(changes) }),
     watch(collection, listener, onRefusal) {
@@ -79,25 +91,53 @@ export function openIndexedDBStorage(name = "sluice"): RecordStorage {
     },
   };
 
-  function database(): Promise<IDBPDatabase> {
+  /**
+   * Runs a transaction. A browser may close the connection without an event: iOS does in the background. Then the
+   * transaction runs once more in a new connection. This is safe, because the first one stored nothing or the same.
+   */
+  async function transact<Mode extends "readonly" | "readwrite", Result>(
+    mode: Mode,
+    run: (transaction: Transaction<Mode>) => Promise<Result>,
+  ): Promise<Result> {
+    const isWrite = mode === "readwrite";
+    if (isWrite) writes += 1;
+    const place = writes;
+    const used = connect();
+    const database = await used;
+    let transaction: Transaction<Mode> | undefined;
+    try {
+      transaction = database.transaction(RECORDS, mode);
+      return await run(transaction);
+    } catch (error) {
+      if (transaction && !isOfDeadConnection(asError(error))) throw error;
+      release(used);
+      database.close();
+      // a later write may be stored already, and must not be overwritten
+      if (transaction && isWrite && place < writes) throw error;
+      return run((await connect()).transaction(RECORDS, mode));
+    }
+  }
+
+  function connect(): Promise<IDBPDatabase> {
     if (!opening) {
-      opening = open();
-      opening.catch(release);
+      const opened: Promise<IDBPDatabase> = open(() => release(opened));
+      opening = opened;
+      opened.catch(() => release(opened));
     }
     return opening;
   }
 
-  async function open(): Promise<IDBPDatabase> {
+  async function open(onClose: () => void): Promise<IDBPDatabase> {
     try {
       // loaded here: most pages of an app need no database
       const { openDB } = await import("idb");
       const connection = await openDB(versioned, VERSION, {
         upgrade: (created) => void created.createObjectStore(RECORDS),
         blocking() {
-          release();
+          onClose();
           connection.close();
         },
-        terminated: release,
+        terminated: onClose,
       });
       return connection;
     } catch (error) {
@@ -105,8 +145,9 @@ export function openIndexedDBStorage(name = "sluice"): RecordStorage {
     }
   }
 
-  function release(): void {
-    opening = undefined;
+  /** Forgets a connection, unless another one has replaced it. */
+  function release(ended: Promise<IDBPDatabase>): void {
+    if (opening === ended) opening = undefined;
   }
 
   function openChannel(onRefusal: (error: unknown) => void = () => {}): TabChannel<Notice> {

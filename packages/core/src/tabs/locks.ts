@@ -108,11 +108,14 @@ export function prepareLocks(client: LockClient): void {
 export async function isLocked(client: LockClient, name: string): Promise<boolean | undefined> {
   const locks = await usableLocks(client);
   if (!locks) return undefined;
+  // a getter or a method may throw synchronously
+  const answer = Promise.resolve().then(() => locks.query());
   try {
-    const { held } = await within(client.clock, ANSWER_MS, locks.query(), MANAGER);
+    const { held } = await within(client.clock, ANSWER_MS, answer, MANAGER);
     return held?.some((lock) => lock.name === name);
   } catch (error) {
     refuse(client, locks, error);
+    useAfter(answer, locks);
     return undefined;
   }
 }
@@ -149,15 +152,20 @@ function probeOf({ clock }: LockClient, locks: LockManager): Probe {
     () => {},
     (error) => {
       probe.refusal = error;
-      void answer.then(
-        () => probes.delete(locks),
-        () => {},
-      );
+      useAfter(answer, locks);
     },
   );
   const probe: Probe = { done };
   probes.set(locks, probe);
   return probe;
+}
+
+/** Uses the manager again after a late answer: a computer that sleeps takes longer than the wait. */
+function useAfter(answer: Promise<unknown>, locks: LockManager): void {
+  answer.then(
+    () => probes.delete(locks),
+    () => {},
+  );
 }
 
 function refuse(client: LockClient, locks: LockManager, refusal: unknown): void {

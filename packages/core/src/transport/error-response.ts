@@ -36,6 +36,21 @@ export function errorFieldsOf(json: unknown): ErrorFields | undefined {
   return { ...fields, message: fields.message ?? outer.message ?? textOf(detail) ?? jsonOf(detail) };
 }
 
+const NO_REASON = /^(?:|https?:\/\/\S+|ok|success(?:ful)?|succeed(?:ed)?)$/i;
+
+/**
+ * Finds the reason of a failure: the first value that is a text, or has a `message` or a `code`. Skips addresses, and the
+ * words of success that some gateways send with every answer.
+ */
+export function reasonIn(values: readonly unknown[]): string | undefined {
+  return values
+    .flatMap((value) => {
+      const { message, code } = errorFieldsOf(value) ?? {};
+      return [message, code];
+    })
+    .find((text) => text !== undefined && !NO_REASON.test(text.trim()));
+}
+
 function fieldsOf({ message, msg, type, code, param }: Record<string, unknown>): ErrorFields {
   return {
     message: textOf(message) ?? textOf(msg),

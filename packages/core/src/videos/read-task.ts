@@ -1,4 +1,4 @@
-import { excerpt, isRecord } from "../transport/error-response.js";
+import { errorFieldsOf, excerpt, isRecord, reasonIn } from "../transport/error-response.js";
 import { jsonOf, ResponseError } from "../vocabulary/errors.js";
 import { videoModels } from "../vocabulary/media-models.js";
 import type {
@@ -26,6 +26,21 @@ const URL_FIELDS = [
   "content.video_url",
   "data.output.video_url",
   "data.content.video_url",
+];
+
+/**
+ * Fields that may have the reason of a failure, in this order: a text, or an object with a `message` and a `code`. The
+ * spec has the first; gateways differ.
+ */
+const REASON_FIELDS = [
+  "fail_reason",
+  "error",
+  "task_status_msg",
+  "message",
+  "data.error",
+  "data.task_status_msg",
+  "data.message",
+  "data.data.task_status_msg",
 ];
 
 /**
@@ -94,8 +109,13 @@ function factsOf(
 }
 
 function failed(facts: Facts, task: Record<string, unknown>): FailedVideoTask {
-  const errorText = isRecord(task.error) ? textOf(task.error.message) : textOf(task.error);
-  const reason = [textOf(task.fail_reason), errorText].find((text) => text !== undefined && !isURL(text));
+  const { code, message } = errorFieldsOf(fieldAt(task, "data.output")) ?? {};
+  const reason = reasonIn([
+    ...REASON_FIELDS.map((path) => fieldAt(task, path)),
+    // the code is often all that names a content filter
+    [code, message].filter(Boolean).join(": "),
+    isRecord(facts.raw) && facts.raw.message,
+  ]);
   return { ...facts, state: "failed", ...(reason !== undefined && { reason }) };
 }
 

@@ -15,6 +15,8 @@ export interface Asset extends AssetHandle {
   readonly state: "active" | "failed" | "pending";
   /** Status as the gateway wrote it. */
   readonly rawStatus: string;
+  /** Reason of a failure, where the gateway gives one. */
+  readonly reason?: string;
   /**
    * Temporary address of the image, to show it. Video requests need `uri` instead. This field is not a string, so that
    * it cannot be sent by mistake.

@@ -39,6 +39,22 @@ describe("the file of a result", () => {
     expect((await fetchMedia(client, new URL(url))).type).toBe("model/gltf-binary");
   });
 
+  test("is read from a data: URL without a request, and within maxBytes", async () => {
+    const { client, requests } = filesOf(() => png());
+    const whole = `data:image/jpeg;base64,${btoa(String.fromCharCode(...PNG))}`;
+    const file = await fetchMedia(client, whole);
+    expect([...new Uint8Array(await file.arrayBuffer())]).toEqual(PNG);
+    expect(file.type).toBe("image/png");
+    expect((await fetchMedia(client, "data:model/gltf-binary;base64,AAEC")).type).toBe("model/gltf-binary");
+    await expect(fetchMedia(client, whole, { maxBytes: 11 })).rejects.toMatchObject({
+      message: "the file is larger than 11 bytes (maxBytes)",
+    });
+    await expect(fetchMedia(client, "data:image/png;base64,=A=")).rejects.toMatchObject({
+      issues: [{ path: "url", rule: "media.url" }],
+    });
+    expect(requests).toEqual([]);
+  });
+
   test("is refused when its server declares more than maxBytes, and its connection is dropped", async () => {
     const body = openBody();
     const { client } = filesOf(() => new Response(body.body, { headers: { "content-length": "13" } }));
@@ -135,7 +151,7 @@ describe("the file of a result", () => {
   });
 
   test.each([
-    "data:image/png;base64,iVBORw0KGgo=",
+    "data:image/png,not-base64",
     "javascript:alert(1)",
     "file:///etc/passwd",
     "https://user:word@files.test/reef.png",

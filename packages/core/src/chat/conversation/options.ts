@@ -171,7 +171,9 @@ export type ChatOptionsFor<Model extends string, Output> = [Model] extends [Chat
     : OptionsOf<Model, Output>
   : IsUnion<Model> extends true
     ? ChatStoreOptions<Output>
-    : ModelNotListed<Model, ChatModel, Output>;
+    : string extends Model
+      ? AnyModelOptions<Output>
+      : ModelNotListed<Model, ChatModel, Output>;
 
 type IsUnion<T, All = T> = true extends (T extends T ? ([All] extends [T] ? false : true) : never)
   ? true
@@ -183,6 +185,13 @@ interface SharedOptions<Output> extends SharedTarget, ChatBehaviour<Output> {}
 interface UncheckedOptions<Known extends string, Output>
   extends UncheckedUnlessOneOf<Known>,
     ChatBehaviour<Output> {}
+/** Options of a chat whose model is any text, as the value of a `<select>` is. It is checked when a message is sent. */
+export interface AnyModelOptions<Output> extends ChatBehaviour<Output> {
+  /** The model that answers: one of those that are known, or any with `params: unchecked({ … })`. */
+  readonly model: string;
+  /** Parameters that all models have, or `unchecked({ … })`: these are sent as they are. */
+  readonly params?: SharedChatParams | UncheckedParams;
+}
 /** The compiler prints this name, the model and the known models where a model is none of them. */
 // biome-ignore lint/correctness/noUnusedVariables: `Known` is there to be printed
 interface ModelNotListed<Model extends string, Known extends string, Output> extends ChatBehaviour<Output> {

@@ -1,4 +1,4 @@
-import { noteOptions } from "../../base/note-options.js";
+import { noteModel, noteOptions } from "../../base/note-options.js";
 import { randomId } from "../../base/random-id.js";
 import { createStore, readerOf } from "../../base/store.js";
 import type { Client } from "../../client.js";
@@ -19,7 +19,7 @@ import {
 import { type ThreadMessage, type ThreadToolCall, type ThreadTurn, withOutput } from "./message.js";
 import { createThread } from "./message-tree.js";
 import { notSent, unlessRefused } from "./not-sent.js";
-import type { ChatOptionsFor, ChatStoreOptions } from "./options.js";
+import type { AnyModelOptions, ChatOptionsFor, ChatStoreOptions } from "./options.js";
 import type { ThreadKeeper } from "./persistence/keeper.js";
 import type { KeptThread } from "./persistence/parts.js";
 import { createQueue, type QueuedMessage } from "./queue.js";
@@ -46,7 +46,7 @@ import { BUSY, questionOf, sendQueued, startIfFree, startTurn } from "./turns.js
  */
 export function createChatStore<Output = unknown, const Model extends string = ChatModel | (string & {})>(
   client: Client,
-  options: ChatOptionsFor<Model, Output> | (() => ChatStoreOptions<Output>),
+  options: ChatOptionsFor<Model, Output> | (() => ChatStoreOptions<Output> | AnyModelOptions<Output>),
 ): ChatStore<Output> {
   noteOptions("createChatStore or useChatStream", options, client);
   const own = readerOf(options as ChatStoreOptions | (() => ChatStoreOptions));
@@ -129,7 +129,12 @@ function verbsOf(chat: Chat, read: ReadOptions): ChatStore {
     getSnapshot: store.getSnapshot,
     subscribe(listener) {
       void storage.whenRestored(() => {});
-      return store.subscribe(listener);
+      const forgetModel = noteModel(client, chat.id, read);
+      const unsubscribe = store.subscribe(listener);
+      return () => {
+        forgetModel();
+        unsubscribe();
+      };
     },
     send(content, options = {}) {
       noteOptions("a message", options, client);

@@ -8,6 +8,7 @@ import {
   type RequestsOf,
   said,
   type Warn,
+  warnOfAssumed,
   wholeNumber,
 } from "../../base/validate.js";
 import { type ChatModel, chatModels } from "../../vocabulary/chat-models.js";
@@ -184,14 +185,14 @@ const deltaRequest = v.object({
   /** Most tokens of the answer. Whole number from 1 to 131,072. The spec shows no default. */
   max_tokens: v.optional(wholeNumber(1, delta.maxTokens)),
   /** Randomness of the answer: 0 repeats itself most. From 0 to 1. The name is our assumption. */
-  temperature: v.optional(between(0, delta.temperature)),
+  temperature: v.optional(v.number()),
   /** Share of the likeliest words that the model chooses from. From 0 to 1. The name is our assumption. */
-  top_p: v.optional(between(0, 1)),
+  top_p: v.optional(v.number()),
   /**
    * Texts that end the answer where the model writes one of them. One text, or a list of at most 4. The name is our
    * assumption.
    */
-  stop: v.optional(stopOf(delta.stop)),
+  stop: v.optional(textOr<readonly string[]>(v.array(v.string()))),
   ...streamFields,
   /** Functions that the model may call. The spec does not list them for this model, which may ignore them. */
   tools,
@@ -200,6 +201,13 @@ const deltaRequest = v.object({
    * function. The spec does not list it for this model.
    */
   tool_choice: toolChoice,
+});
+
+/** The fields of `delta-5.3` whose names the spec does not show. */
+const deltaAssumed = v.object({
+  temperature: v.optional(between(0, delta.temperature)),
+  top_p: v.optional(between(0, 1)),
+  stop: v.optional(stopOf(delta.stop)),
 });
 
 /**
@@ -266,6 +274,7 @@ export function checkChatRequest(request: unknown): Findings {
 }
 
 function warnOf(request: ChatRequest, warn: Warn): void {
+  if (request.model === "delta-5.3") warnOfAssumed(deltaAssumed, request, warn);
   if (request.model === "delta-5.3" && request.tools)
     warn("tools", "tools-unlisted", "the spec does not list tools for this model; they may be ignored");
   if (request.model !== "alpha-v4.1-flash") {

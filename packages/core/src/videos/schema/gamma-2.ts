@@ -1,5 +1,14 @@
 import * as v from "valibot";
-import { type RequestOf, refused, rule, said, type Warn, wholeNumber } from "../../base/validate.js";
+import {
+  assumed,
+  type RequestOf,
+  refused,
+  rule,
+  said,
+  type Warn,
+  warnOfAssumed,
+  wholeNumber,
+} from "../../base/validate.js";
 import { isAssetURI, isHTTP, isImageDataURI } from "../../base/web-address.js";
 import { videoModels } from "../../vocabulary/media-models.js";
 import { betaShape, only20 } from "./denials.js";
@@ -22,7 +31,13 @@ const imageURL = v.pipe(
     "must be an http(s) URL, a Base64 data URI of an image, or asset://<id> of a registered asset",
   ),
 );
-const fileURL = v.pipe(v.string(), v.check(isHTTP, "must be an http(s) URL that the gateway can download"));
+const fileURL = v.pipe(
+  v.string(),
+  v.check(
+    (url) => isHTTP(url) || isAssetURI(url),
+    "must be an http(s) URL that the gateway can download, or asset://<id>",
+  ),
+);
 
 /** An image item of `content`. `role` may name its use: `first_frame`, `last_frame`, `reference_image`. */
 export const gamma2Image = v.object({
@@ -49,7 +64,7 @@ export const gamma2Video = v.object({
   type: v.literal("video_url"),
   /** The video. */
   video_url: v.object({
-    /** http(s) URL that the gateway can download. */
+    /** http(s) URL that the gateway can download, or `asset://<id>`, which is sent with a warning. */
     url: fileURL,
   }),
   /** Use of the video. The spec shows no list of roles. */
@@ -68,7 +83,7 @@ export const gamma2Audio = v.object({
   type: v.literal("audio_url"),
   /** The sound. */
   audio_url: v.object({
-    /** http(s) URL that the gateway can download. */
+    /** http(s) URL that the gateway can download, or `asset://<id>`, which is sent with a warning. */
     url: fileURL,
   }),
   /** Use of the sound. The spec shows no list of roles. */
@@ -81,14 +96,42 @@ export const gamma2Audio = v.object({
  */
 export type Gamma2Audio = RequestOf<typeof gamma2Audio>;
 
-const item: v.GenericSchema<VideoText | Gamma2Image | Gamma2Video | Gamma2Audio> = v.variant("type", [
+/** What is assumed of a request: the items that the spec does not show are videos and audios in this shape. */
+const assumedRequest = v.object({
+  content: v.array(v.variant("type", [videoText, gamma2Image, gamma2Video, gamma2Audio])),
+});
+
+const KINDS = ["text", "image_url", "video_url", "audio_url"];
+
+/** An item of a kind that is not known. */
+const otherItem = v.object({
+  type: v.pipe(
+    v.string(),
+    said(
+      { not: { enum: ["", ...KINDS] } },
+      v.check((type: string) => type !== "" && !KINDS.includes(type)),
+    ),
+  ),
+  role: v.optional(v.string()),
+});
+
+const item = v.variant("type", [
   videoText,
   gamma2Image,
-  gamma2Video,
-  gamma2Audio,
-]);
+  v.object({ ...gamma2Video.entries, video_url: assumed(gamma2Video.entries.video_url) }),
+  v.object({ ...gamma2Audio.entries, audio_url: assumed(gamma2Audio.entries.audio_url) }),
+  otherItem,
+]) as v.GenericSchema as v.GenericSchema<VideoText | Gamma2Image | Gamma2Video | Gamma2Audio>;
 type Items = v.InferInput<typeof item>[];
-type Content = readonly { readonly type: string; readonly role?: string | undefined }[];
+interface File {
+  readonly url?: unknown;
+}
+type Content = readonly {
+  readonly type: string;
+  readonly role?: string | undefined;
+  readonly video_url?: File;
+  readonly audio_url?: File;
+}[];
 
 const has = (content: Content, ...types: string[]) => content.some(({ type }) => types.includes(type));
 
@@ -100,7 +143,8 @@ const content = v.pipe(
   ),
   rule<Items>(
     "audio-needs-picture",
-    (items) => !has(items, "audio_url") || has(items, "image_url", "video_url"),
+    // an item that is not known may be a video
+    (items) => !has(items, "audio_url") || items.some(({ type }) => type !== "text" && type !== "audio_url"),
     "has audio without an image or a video; add one of them",
   ),
 );
@@ -182,17 +226,26 @@ export const gammaVideoFastRequest: v.GenericSchema<GammaVideoFastRequest> = v.p
   v.forward(searchNeedsText(), ["tools"]),
 );
 
-/** Warns about fields that the spec neither lists nor forbids (wire, 1.63). */
+/** Warns about what the spec neither lists nor forbids (wire, 1.63), and about the items that it does not show (1.64). */
 export function warnOfGamma2(request: GammaVideo20Request | GammaVideoFastRequest, warn: Warn): void {
+  warnOfAssumed(assumedRequest, request, warn);
   const roles: readonly string[] = full.roles;
   for (const field of ["seed", "camera_fixed"] as const)
     if (request[field] !== undefined)
       warn(field, `${field.replace("_", "-")}-unlisted`, "is not listed for this model; it may be ignored");
-  for (const [index, { role }] of (request.content as Content).entries())
+  for (const [index, { role, ...item }] of (request.content as Content).entries()) {
+    for (const kind of ["video_url", "audio_url"] as const)
+      if (isAssetURI(String(item[kind]?.url)))
+        warn(
+          `content.${index}.${kind}.url`,
+          "asset-unlisted",
+          "is an asset: the spec shows assets for images alone; the gateway may refuse it",
+        );
     if (role !== undefined && !roles.includes(role))
       warn(
         `content.${index}.role`,
         "role-unlisted",
         `is none of the roles that are known: ${roles.join(", ")}`,
       );
+  }
 }

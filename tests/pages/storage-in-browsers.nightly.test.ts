@@ -1,0 +1,110 @@
+import { createEmulator } from "@sluice/emulator";
+import { type Served, serve } from "@sluice/emulator/serve";
+import type { Browser, BrowserContext, Page } from "playwright";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { findChromium } from "../../scripts/chromium.ts";
+import { sharedBrowser } from "../support/browser.ts";
+import { builtPage } from "../support/built-page.ts";
+import { hasFirefox, sharedFirefox } from "../support/firefox.ts";
+import type { StoredChatPage } from "../support/stored-chat-page.ts";
+
+declare const page: StoredChatPage;
+
+const browsers = [
+  { name: "Chromium", isHere: findChromium() !== undefined, open: sharedBrowser },
+  { name: "Firefox", isHere: hasFirefox, open: sharedFirefox },
+];
+
+/** Ways in which a connection to the database ends, as functions that run in the page. */
+const ends: Readonly<Record<string, () => unknown>> = {
+  "is closed without an event": () => page.connections[0]?.close(),
+  "is closed with an event": () => {
+    page.connections[0]?.close();
+    page.connections[0]?.dispatchEvent(new Event("close"));
+  },
+  "starts no transaction any more": () => {
+    const [connection] = page.connections;
+    if (connection)
+      connection.transaction = () => {
+        throw new DOMException("Connection to Indexed Database server lost", "UnknownError");
+      };
+  },
+  "is asked to close by another version": () =>
+    page.connections[0]?.dispatchEvent(new Event("versionchange")),
+};
+
+describe.for(browsers)(
+  "a chat whose database connection dies, in $name (skipped where there is none)",
+  (at) => {
+    if (!at.isHere) return test.skip("is not here");
+    let browser: Browser;
+    let served: Served;
+    let context: BrowserContext;
+    let tab: Page;
+
+    beforeAll(async () => {
+      browser = await at.open();
+      const html = await builtPage("stored-chat-page.ts");
+      const emulator = createEmulator({
+        speed: 1000,
+        chat: ({ messages }) => `On ${messages.at(-1)?.content}`,
+      });
+      served = await serve(
+        {
+          ...emulator,
+          async fetch(input) {
+            const request = new Request(input);
+            if (new URL(request.url).pathname !== "/") return emulator.fetch(request);
+            return new Response(html, { headers: { "content-type": "text/html; charset=utf-8" } });
+          },
+        },
+        { port: 0 },
+      );
+    });
+    afterAll(() => served.close());
+    beforeEach(async () => {
+      context = await browser.newContext();
+      tab = await context.newPage();
+      await open();
+      await tab.evaluate(() => page.send("one").then(() => {}));
+    });
+    afterEach(() => context.close());
+
+    const open = async () => {
+      await tab.goto(served.url);
+      await tab.waitForFunction(() => typeof page === "object" && !page.state().isRestoring);
+    };
+    const thread = () => tab.evaluate(() => page.state().messages.map(({ content }) => content));
+
+    test.for(Object.entries(ends))("stores the next messages after it %s", async ([, end]) => {
+      await tab.evaluate(end);
+      await tab.evaluate(() =>
+        page
+          .send("two")
+          .then(() => page.send("three"))
+          .then(() => {}),
+      );
+      await tab.waitForFunction(() => !page.state().unsaved);
+      expect(await tab.evaluate(() => page.connections.length)).toBe(2);
+      await open();
+      expect(await thread()).toEqual(["one", "On one", "two", "On two", "three", "On three"]);
+    });
+
+    test.skipIf(at.name !== "Chromium")(
+      "stores the next messages after the site's data were cleared",
+      async () => {
+        const devtools = await context.newCDPSession(tab);
+        await devtools.send("Storage.clearDataForOrigin", { origin: served.url, storageTypes: "indexeddb" });
+        await tab.evaluate(() =>
+          page
+            .send("two")
+            .then(() => page.send("three"))
+            .then(() => {}),
+        );
+        await tab.waitForFunction(() => !page.state().unsaved);
+        await open();
+        expect(await thread()).toEqual(expect.arrayContaining(["two", "On two", "three", "On three"]));
+      },
+    );
+  },
+);
