@@ -1,4 +1,5 @@
-import { type ChatRequest, streamChat } from "@sluice/core";
+import type { ChatRequest } from "@sluice/core";
+import { streamOnce } from "../chat-once.js";
 import { withFields } from "./arguments.js";
 import { json, modelOf, promptOf, type Task } from "./task.js";
 
@@ -9,9 +10,9 @@ export async function chat(task: Task): Promise<void> {
   const system = args.system === undefined ? [] : [{ role: "system", content: args.system }];
   const messages = [...system, { role: "user", content: await promptOf(task) }];
   const request = withFields({ model, messages }, args.set) as unknown as ChatRequest;
-  const stream = streamChat(client, request, { signal });
-  for await (const delta of stream) if (delta.type === "text-delta" && !args.json) out.write(delta.text);
-  const { message, outcome, usage } = await stream.result();
+  const { message, outcome, usage } = await streamOnce(client, request, { signal }, (delta) => {
+    if (delta.type === "text-delta" && !args.json) out.write(delta.text);
+  });
   if (args.json) return void out.write(json({ model, text: message.content, outcome, usage }));
   out.write("\n");
   if (outcome !== "complete") err.write(`The answer is not whole: ${outcome}\n`);

@@ -1,4 +1,4 @@
-import type { Client } from "@sluice/core";
+import type { Client, ClientOptions } from "@sluice/core";
 import { isGatewayError } from "@sluice/core";
 import { readVersion } from "../version.js";
 import { readArguments } from "./arguments.js";
@@ -20,6 +20,8 @@ export interface World extends Pick<Task, "input" | "signal"> {
   readonly env: Environment;
   /** Text of `--help`. */
   readonly help?: string;
+  /** Further options of the client: only tests set them. */
+  readonly client?: Partial<ClientOptions>;
 }
 
 /** Runs a command, and returns the code that the process ends with. */
@@ -35,7 +37,7 @@ export async function run(world: World): Promise<number> {
     if (args.help) return say(world.help ?? HELP);
     if (args.version) return say(`${readVersion()}\n`);
     if (args.command === "completion") return say(completionFor(args.words[0]));
-    const client = connect(args["base-url"], world.env, (text) => err.write(`${text}\n`));
+    const client = connect(args["base-url"], world.env, world.client, (text) => err.write(`${text}\n`));
     scrub = client.scrub;
     const task = { ...world, out, err, args, client: noting(client) };
     const verbs = { chat, image, video, mcp: serveMcp };

@@ -1,5 +1,6 @@
-import { type ChatRequest, type ChatTurn, streamChat } from "@sluice/core";
+import type { ChatRequest, ChatTurn } from "@sluice/core";
 import type { chatModels } from "@sluice/core/schemas";
+import { streamOnce } from "../chat-once.js";
 import { requestSchema, type Tool, text, toolName } from "./tool.js";
 
 /** Makes the tool of a chat model. Its answer is a stream, so that a long one shows progress. */
@@ -12,13 +13,12 @@ export function chatTool(model: keyof typeof chatModels): Tool {
     paid: "chat-once",
     async run(input, { client, signal, idempotencyKey, report }) {
       const request = { ...input, model } as unknown as ChatRequest;
-      const stream = streamChat(client, request, { signal, idempotencyKey });
       let length = 0;
-      for await (const delta of stream) {
+      const turn = await streamOnce(client, request, { signal, idempotencyKey }, (delta) => {
         if (delta.type === "text-delta" || delta.type === "reasoning-delta") length += delta.text.length;
         report.at(length, `${length} characters`);
-      }
-      return resultOf(await stream.result());
+      });
+      return resultOf(turn);
     },
   };
 }
