@@ -7,7 +7,6 @@ import { completionFor } from "./completion.js";
 import { connect, type Environment, UsageError } from "./connect.js";
 import { HELP } from "./help.js";
 import { image } from "./image.js";
-import { serveMcp } from "./serve.js";
 import { json, NotReady, type Task, TaskFailed } from "./task.js";
 import { type Output, withoutControls, withProgress } from "./terminal.js";
 import { video } from "./video.js";
@@ -40,7 +39,7 @@ export async function run(world: World): Promise<number> {
     const client = connect(args["base-url"], world.env, world.client, (text) => err.write(`${text}\n`));
     scrub = client.scrub;
     const task = { ...world, out, err, args, client: noting(client) };
-    const verbs = { chat, image, video, mcp: serveMcp };
+    const verbs = { chat, image, video, mcp };
     await verbs[args.command as keyof typeof verbs](task);
     return 0;
   } catch (error) {
@@ -66,6 +65,12 @@ export async function run(world: World): Promise<number> {
       },
     };
   }
+}
+
+/** Loads the SDK of MCP here alone: the other commands do not need it. */
+async function mcp(task: Task): Promise<void> {
+  const { serveMcp } = await import("./serve.js");
+  return serveMcp(task);
 }
 
 function hintOf(error: unknown, code: number): string {

@@ -8,8 +8,13 @@ export function chatTool(model: keyof typeof chatModels): Tool {
   return {
     name: toolName("chat", model),
     title: `Chat with ${model}`,
-    description: `Sends a conversation to the model ${model} and returns its answer. Costs money.`,
+    description: `Sends a conversation to the model and returns its answer. Costs money.`,
     inputSchema: requestSchema(model),
+    outputSchema: {
+      type: "object",
+      properties: { outcome: { type: "string" }, total_tokens: { type: "number" } },
+      required: ["outcome"],
+    },
     paid: "chat-once",
     async run(input, { client, signal, idempotencyKey, report }) {
       const request = { ...input, model } as unknown as ChatRequest;
