@@ -127,6 +127,13 @@ describe.each(creates)("%s, which bills", (_, create, answer) => {
     expect(requests.filter(({ method }) => method === "POST")).toHaveLength(1);
   });
 
+  test("is not sent to a port that fetch refuses", async () => {
+    const { client } = clientOf(() =>
+      Promise.reject(new TypeError("fetch failed", { cause: new Error("bad port") })),
+    );
+    expect(await rejectionOf(create(client))).toMatchObject({ name: "ConnectionError", outcome: "not-sent" });
+  });
+
   test("may be billed if the answer breaks off, or is not JSON", async () => {
     const body = openBody();
     body.send('{"id":');
