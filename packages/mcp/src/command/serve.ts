@@ -1,7 +1,7 @@
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
 import { createMcpServer } from "../server.js";
 import { UsageError } from "./connect.js";
-import type { Task } from "./task.js";
+import { checkFolder, type Task } from "./task.js";
 
 /** Serves the Model Context Protocol over the input and the output of this process, until the input ends. */
 export async function serveMcp({
@@ -13,7 +13,8 @@ export async function serveMcp({
     ?.split(",")
     .map((id) => id.trim())
     .filter(Boolean);
-  // a wrong model is told at the start, and not to the first caller
+  // a wrong model or folder is told at the start, and not to the first caller
+  if (args.folder !== undefined) await checkFolder(args.folder);
   createServer();
   const served = serveStdio(createServer);
   await new Promise<void>((resolve) => {
