@@ -21,11 +21,7 @@ for await (const task of watchVideoTask(client, handle)) {
 
 /** The task of an earlier run; undefined where there was none. */
 async function savedHandle(): Promise<VideoTaskHandle | undefined> {
-  const text = await readFile(FILE, "utf8").catch((error) => {
-    // a file that is there and can't be read may have a task
-    if (error.code !== "ENOENT") throw error;
-    return undefined;
-  });
+  const text = await readFile(FILE, "utf8").catch(() => undefined);
   if (text === undefined) return undefined;
   const { handle } = JSON.parse(text) as { handle?: VideoTaskHandle };
   if (handle) return handle;

@@ -3,9 +3,10 @@ import { Client as OldClient } from "@modelcontextprotocol/sdk/client/index.js";
 import type { Transport as OldTransport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import { createMcpHandler } from "@modelcontextprotocol/server";
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
-import { createClient } from "@sluice/core";
+import { type ChatTool, createClient } from "@sluice/core";
 import { createEmulator } from "@sluice/emulator";
 import { createMcpServer } from "@sluice/mcp";
+import { toolsFromMcp } from "@sluice/mcp/tools";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { IMAGE } from "./support/connect.js";
 
@@ -68,6 +69,30 @@ describe.each(["SDK 1", "SDK 2, with a handshake", "SDK 2, without one"] as cons
       await expect(calling).rejects.toThrow("seen enough");
       await expect.poll(() => emulator.requests[0]?.aborted).toBe(true);
     });
+  },
+);
+
+test.each(["legacy", "auto"] as const)(
+  "toolsFromMcp runs the tools of a server, connected with %s",
+  async (mode) => {
+    const client = createClient(createEmulator({ speed: Number.POSITIVE_INFINITY }).clientOptions);
+    const [one, other] = InMemoryTransport.createLinkedPair();
+    serveStdio(() => createMcpServer(client, { models: ["beta3.0-video"] }), { transport: one });
+    const mcp = new NewClient(name, { versionNegotiation: { mode } });
+    await mcp.connect(other);
+    onTestFinished(() => mcp.close());
+    const [start, status] = await toolsFromMcp(mcp);
+    expect([start?.name, await start?.needsApproval({}), await status?.needsApproval({})]).toEqual([
+      "video_start_beta3_0-video",
+      true,
+      false,
+    ]);
+    const context = { signal: new AbortController().signal } as Parameters<
+      NonNullable<ChatTool["execute"]>
+    >[1];
+    expect(await start?.execute?.({ input: { prompt: "A reef" } }, context)).toContain(
+      "The video is started",
+    );
   },
 );
 
