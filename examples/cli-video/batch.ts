@@ -12,6 +12,10 @@ const client = createClient({
   apiKey: process.env["GATEWAY_API_KEY"] ?? "sk-test",
 });
 const prompts = process.argv.slice(2);
+if (prompts.length === 0) {
+  console.error('Name the images: node batch.ts "A reef at dawn" "A reef at noon"');
+  process.exit(2);
+}
 const batch = createBatch(
   client,
   prompts.map((prompt) => ({ id: prompt, image: { model: "gamma-image-5-0-260128", prompt } })),

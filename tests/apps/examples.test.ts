@@ -98,6 +98,12 @@ test("cli-video: a batch makes each image once, and none again in its next run",
   expect(emulator.requests.map(({ status }) => status).sort()).toEqual([200, 500]);
 });
 
+test("cli-video: a batch without prompts says what it needs", async () => {
+  const { out, err, code } = await start(process.execPath, [`${examples}/cli-video/batch.ts`]).ended;
+  expect([out, code]).toEqual(["", 2]);
+  expect(err).toContain('node batch.ts "A reef at dawn"');
+});
+
 test("cli-video: the batch runs in Deno, too", async () => {
   const batch = `${examples}/cli-video/batch.ts`;
   const args = ["run", "--no-check", "--allow-all", batch, "A reef in Deno"];

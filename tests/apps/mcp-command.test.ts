@@ -4,8 +4,8 @@ import { readdir } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { Client as McpClient } from "@modelcontextprotocol/sdk/client/index.js";
-import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
+import { Client as McpClient } from "@modelcontextprotocol/client";
+import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { createEmulator, type EmulatorOptions } from "@sluice/emulator";
 import { serve } from "@sluice/emulator/serve";
 import { expect, onTestFinished, test } from "vitest";
@@ -74,8 +74,9 @@ test.each(["mcp-cli.js", "cli.js mcp"])(
     const { id, model } = started.structuredContent ?? {};
     await agent.call("video_wait", { id, model });
     expect((await readdir(folder)).toSorted()).toEqual([
-      expect.stringMatching(/^image-[\da-f]{8}-1\.(jpg|png)$/),
-      `video-${id}.mp4`,
+      expect.stringMatching(/^image-[\da-f]{8}-1-[\da-f]{8}\.(jpg|png)$/),
+      "sluice-calls.jsonl",
+      expect.stringMatching(new RegExp(`^video-${id}-[\\da-f]{8}\\.mp4$`)),
     ]);
     for (const prompt of ["[[drop]]", "[[429]]", "[[500]]", "[[malformed]]"])
       expect((await agent.call("image_gamma-image-5-0-260128", { prompt })).isError).toBe(true);
@@ -93,6 +94,31 @@ test("A server ends when its agent leaves, also within a call", async () => {
   expect(await calling).toBe("closed");
   expect(() => process.kill(pid ?? 0, 0)).toThrow("ESRCH");
   await expect.poll(() => emulator.requests[0]?.aborted).toBe(true);
+});
+
+test("A server that is killed in a paid call does not pay for it again after its restart", async () => {
+  const { env, emulator } = await gateway();
+  const folder = temporaryFolder();
+  const input = { prompt: "A reef [[stall]]", idempotency_key: "k-0123456789" };
+  const first = await agentOf(env, "mcp-cli.js", "--folder", folder);
+  const calling = first.call("image_gamma-image-5-0-260128", input).catch(() => "killed");
+  await expect.poll(() => emulator.requests.length).toBe(1);
+  process.kill(first.pid ?? 0, "SIGKILL");
+  expect(await calling).toBe("killed");
+  const second = await agentOf(env, "mcp-cli.js", "--folder", folder);
+  for (const again of [input, { prompt: input.prompt }]) {
+    const answer = await second.call("image_gamma-image-5-0-260128", again);
+    expect(answer.content[0]?.text).toMatch(/^Nothing was sent: an earlier call/);
+  }
+  expect(emulator.requests).toHaveLength(1);
+});
+
+test("The command runs without the MCP SDK, which only its server loads", async () => {
+  const { env } = await gateway();
+  const hook = `data:text/javascript,import { registerHooks } from "node:module"; registerHooks({ resolve(name, context, next) { if (name.startsWith("@modelcontextprotocol")) throw new Error("loads " + name); return next(name, context); } });`;
+  const without = { ...env, NODE_OPTIONS: `--import=${JSON.stringify(hook)}` };
+  expect((await sluice(without, ["chat", "Hi"])).code).toBe(0);
+  expect((await sluice(without, ["mcp"])).err).toContain("loads @modelcontextprotocol/server");
 });
 
 /** Runs the command to its end, or presses Ctrl+C once it has written `stopsAt`. */

@@ -1,5 +1,4 @@
-import { Client as McpClient } from "@modelcontextprotocol/sdk/client/index.js";
-import { InMemoryTransport } from "@modelcontextprotocol/sdk/inMemory.js";
+import { InMemoryTransport, Client as McpClient } from "@modelcontextprotocol/client";
 import { createClient } from "@sluice/core";
 import { once, onceObject } from "@sluice/durable";
 import { createEmulator } from "@sluice/emulator";

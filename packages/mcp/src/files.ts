@@ -2,6 +2,7 @@ import { open, realpath } from "node:fs/promises";
 import { relative, resolve, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import { toDataURI } from "@sluice/media";
+import { NotSent } from "./not-sent.js";
 import type { Input } from "./tools/tool.js";
 
 /** Largest file that a request takes, in bytes. */
@@ -9,16 +10,11 @@ const MAX_BYTES = 20_000_000;
 /** Fields that have the address of a file. */
 const FIELDS = ["url", "URL", "image"];
 
-/** A file that a request names and that is not sent. */
-export class FileRefused extends Error {
-  override readonly name = "FileRefused";
-}
-
 /**
  * Puts pictures of the folder into a request, in the place of their `file:` addresses. A model writes the addresses, so
  * that no other file of this machine is read: no link in the folder leads out of it, and it has to be a picture.
  *
- * @throws {FileRefused} for any other file
+ * @throws {NotSent} for any other file
  */
 export async function withFiles(input: Input, folder: string | undefined): Promise<Input> {
   const read = async (value: unknown, field: string): Promise<unknown> => {
@@ -34,7 +30,7 @@ export async function withFiles(input: Input, folder: string | undefined): Promi
 }
 
 async function dataURIOf(address: string, folder: string | undefined): Promise<string> {
-  const refuse = (why: string) => new FileRefused(`Nothing was sent: ${address} ${why}`);
+  const refuse = (why: string) => new NotSent(`Nothing was sent: ${address} ${why}`);
   if (folder === undefined) throw refuse("can't be read, since this server has no folder. Give a link.");
   const found = await pathOf(address, folder).catch(() => undefined);
   if (found === undefined) throw refuse(`is no file in the folder ${resolve(folder)}.`);

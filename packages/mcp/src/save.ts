@@ -1,8 +1,10 @@
-import { mkdir, rename, stat, writeFile } from "node:fs/promises";
+import { createHash } from "node:crypto";
+import { rename, rm, stat, writeFile } from "node:fs/promises";
 import { basename, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { Client } from "@sluice/core";
 import { fetchMedia } from "@sluice/media";
+import { makeFolder } from "./make-folder.js";
 import type { Content } from "./tools/tool.js";
 
 /** A file of a result: its link, and what a reader is told of it. */
@@ -11,6 +13,8 @@ export interface Saved {
   readonly says: string;
   /** Path of the file; absent where it is only a link. */
   readonly path?: string;
+  /** Reason why the file could not be saved. */
+  readonly error?: string;
 }
 
 /** Options of {@link saveMedia}. */
@@ -32,8 +36,9 @@ const ENDINGS: Readonly<Record<string, string>> = {
 };
 
 /**
- * Saves the file at `url` as `name` in the folder, under its name only when it is whole. A file that is there already is
- * left as it is. What can't be saved keeps its link: it is paid for, and is no error of the call.
+ * Saves the file at `url` in the folder, under its name only when it is whole. The name ends in a hash of the gateway and
+ * `name`, so that a file of another task is never taken for this file. A file with the name is left as it is. A file that
+ * can't be saved keeps its link: it is paid for, and is no error of the call.
  */
 export async function saveMedia(
   client: Client,
@@ -44,20 +49,25 @@ export async function saveMedia(
   const { folder, maxBytes, signal } = options;
   const link: Content = { type: "resource_link", uri: url, name };
   if (folder === undefined) return { link, says: `${url} (a link that ends in about a day: save the file)` };
-  const base = resolve(folder, name.replace(/[^\w-]/g, "_"));
+  const hash = createHash("sha256").update(`${client.baseURL}\n${name}`).digest("hex").slice(0, 8);
+  const base = resolve(folder, `${name.replace(/[^\w-]/g, "_").slice(0, 100)}-${hash}`);
   try {
     const found = await savedBefore(base);
     if (found) return fileOf(found);
     const file = await fetchMedia(client, url, { signal, maxBytes });
-    await mkdir(folder, { recursive: true });
+    await makeFolder(folder);
     const path = `${base}.${ENDINGS[file.type] ?? "bin"}`;
     const part = join(resolve(folder), `.${crypto.randomUUID()}.part`);
-    await writeFile(part, file.stream());
-    await rename(part, path);
+    await writeFile(part, file.stream())
+      .then(() => rename(part, path))
+      .catch(async (error) => {
+        await rm(part, { force: true });
+        throw error;
+      });
     return fileOf(path, file.type);
-  } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    return { link, says: `${url} (it could not be saved: ${reason}. The link ends in about a day)` };
+  } catch (cause) {
+    const error = cause instanceof Error ? cause.message : String(cause);
+    return { link, says: `${url} (it could not be saved: ${error}. The link ends in about a day)`, error };
   }
 }
 

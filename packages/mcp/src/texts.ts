@@ -1,6 +1,6 @@
 import { isGatewayError } from "@sluice/core";
-import { FileRefused } from "./files.js";
-import { NotRepeated } from "./paid-calls.js";
+import { NotSent } from "./not-sent.js";
+import { isUnknown, NoTask } from "./watch.js";
 
 /** Facts of a call that failed. */
 interface Failed {
@@ -15,7 +15,8 @@ interface Failed {
 /** Writes an error for a model: what happened, if it may be billed, and what to do. */
 export function textOf(error: unknown, { key, mayBeBilled, hasProxy }: Failed): string {
   const message = error instanceof Error ? error.message : String(error);
-  if (error instanceof NotRepeated || error instanceof FileRefused) return message;
+  if (error instanceof NotSent || error instanceof NoTask) return message;
+  if (isGatewayError(error) && error.handle && isUnknown(error)) return new NoTask(error.handle.id).message;
   if (key === undefined) return `${message}\n${nextStep(error)}`;
   if (!mayBeBilled) return `${message}\nNothing was billed. ${nextStep(error)}`;
   const partial = partialOf(error);

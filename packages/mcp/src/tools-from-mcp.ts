@@ -14,7 +14,7 @@ export interface McpTool {
   readonly annotations?: { readonly readOnlyHint?: boolean | undefined } | undefined;
 }
 
-/** The parts of the official SDK's `Client` that {@link toolsFromMcp} uses. */
+/** The parts of `Client` of `@modelcontextprotocol/client` that {@link toolsFromMcp} uses. */
 export interface McpConnection {
   /** Lists the tools of the server, one page of them. */
   listTools(params?: { cursor: string }): Promise<{
@@ -24,7 +24,6 @@ export interface McpConnection {
   /** Calls a tool. */
   callTool(
     params: { name: string; arguments: Record<string, unknown> },
-    resultSchema: undefined,
     options: {
       signal: AbortSignal;
       timeout: number;
@@ -62,8 +61,7 @@ const TIMEOUT_MS = 300_000;
  * @throws {TypeError} for two tools with one name
  * @example
  * ```ts
- * import { Client as McpClient } from "@modelcontextprotocol/sdk/client/index.js";
- * import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
+ * import { Client as McpClient, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
  *
  * const mcp = new McpClient({ name: "my-app", version: "1.0.0" });
  * await mcp.connect(new StreamableHTTPClientTransport(new URL("https://files.example/mcp")));
@@ -93,7 +91,7 @@ function chatTool(mcp: McpConnection, tool: McpTool, name: string, settings: Mcp
       const params = { name: tool.name, arguments: input as Record<string, unknown> };
       // the tool's own time is over before: the chat says then what happened
       const limits = { signal, timeout: timeoutMs + 1000, resetTimeoutOnProgress: true, onprogress() {} };
-      const result = (await mcp.callTool(params, undefined, limits)) as Called;
+      const result = (await mcp.callTool(params, limits)) as Called;
       const says = textOf(result);
       if (result.isError) throw new Error(says || "the tool failed without a reason");
       return says;

@@ -1,6 +1,7 @@
-import { mkdtemp, readdir, rm } from "node:fs/promises";
+import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
+import type { ClientOptions } from "@sluice/core";
 import { createEmulator, type EmulatorOptions } from "@sluice/emulator";
 import { serve } from "@sluice/emulator/serve";
 import { afterEach, describe, expect, test } from "vitest";
@@ -23,32 +24,49 @@ async function opened(options: EmulatorOptions = {}) {
 
   async function sluice(
     args: readonly string[],
-    { input = "", key = KEY, isTTY = false, signal = new AbortController().signal } = {},
+    {
+      input = "",
+      hasInput = false,
+      key = KEY,
+      isTTY = false,
+      columns = 80,
+      signal = new AbortController().signal,
+      client = {} as Partial<ClientOptions>,
+    } = {},
   ) {
     let out = "";
     let err = "";
-    const files = ["image", "video"].includes(args[0] ?? "") ? ["--out", folder] : [];
+    let screen = "";
+    const writeOut = (text: string) => {
+      out += text;
+      screen += text;
+    };
+    const writeErr = (text: string) => {
+      err += text;
+      screen += text;
+    };
+    const isMedia = ["image", "video"].includes(args[0] ?? "");
+    const files = isMedia && !args.includes("--out") ? ["--out", folder] : [];
     const code = await run({
-      args: [...args, ...files, "--base-url", served.url],
+      args: args.includes("--base-url") ? [...args, ...files] : [...args, ...files, "--base-url", served.url],
       env: { GATEWAY_API_KEY: key },
+      client,
       signal,
+      hasInput,
       input: async () => input,
-      out: { isTTY, write: (text) => (out += text) },
-      err: { isTTY, write: (text) => (err += text) },
+      out: { isTTY, write: writeOut },
+      err: { isTTY, columns, write: writeErr },
     });
     expect(out + err).not.toContain(KEY);
-    return { code, out, err };
+    return { code, out, err, screen };
   }
 }
 
 describe("sluice chat", () => {
   test("writes the answer to the output, and nothing else", async () => {
     const { sluice } = await opened({ chat: () => "Light scatters." });
-    expect(await sluice(["chat", "Why", "is the sky blue?"])).toEqual({
-      code: 0,
-      out: "Light scatters.\n",
-      err: "",
-    });
+    const { code, out, err } = await sluice(["chat", "Why", "is the sky blue?"]);
+    expect([code, out, err]).toEqual([0, "Light scatters.\n", ""]);
   });
 
   test("reads a question from the input, and sends instructions and fields", async () => {
@@ -75,9 +93,133 @@ describe("sluice chat", () => {
     });
   });
 
-  test("says that an answer is not whole", async () => {
+  test.each([
+    [["-"], "Notes"],
+    [["-", "Summarize"], "Notes\n\nSummarize"],
+    [["Summarize", "-"], "Summarize\n\nNotes"],
+    [["a", "-", "b"], "a - b"],
+  ])("reads the input where %j has a - at its beginning or end", async (words, content) => {
+    const { sluice, emulator } = await opened();
+    await sluice(["chat", ...words], { input: "Notes\n", hasInput: true });
+    expect(emulator.requests[0]?.body).toMatchObject({ messages: [{ role: "user", content }] });
+  });
+
+  test("says that an input is not read without a -", async () => {
     const { sluice } = await opened();
-    expect((await sluice(["chat", "A story [[length]]"])).err).toBe("The answer is not whole: length\n");
+    expect((await sluice(["chat", "Summarize"], { input: "Notes", hasInput: true })).err).toBe(
+      'The input is not read. To send it, too, add a -: sluice chat "…" -\n',
+    );
+    expect((await sluice(["chat", "Summarize"])).err).toBe("");
+  });
+
+  test("sends a model that this version does not know, and says so", async () => {
+    const { sluice, emulator } = await opened();
+    const { err } = await sluice(["chat", "Hi", "--model", "delta-5.4"]);
+    expect(err).toMatch(/^This version does not know the model delta-5\.4, .* did you mean `delta-5\.3`\?\n/);
+    expect(emulator.requests[0]?.body).toMatchObject({ model: "delta-5.4" });
+  });
+
+  test("says that an answer broke off, and shows what came", async () => {
+    const { sluice } = await opened({ chat: () => "One two three four five six seven eight" });
+    const { code, out, err } = await sluice(["chat", "Count [[truncate]]"]);
+    expect([code, out]).toEqual([3, expect.stringMatching(/^One two/)]);
+    expect(err).toMatch(/what came is above\nIt may be billed/);
+    const json = JSON.parse((await sluice(["chat", "Count [[truncate]]", "--json"])).out);
+    expect(json.error.text).toMatch(/^One two/);
+  });
+});
+
+describe("The code 5 and an error in the JSON tell that a result is paid for and not whole:", () => {
+  test.each([
+    ["[[length]]", "The answer is cut: it reached max_tokens."],
+    ["[[filter]]", "The answer is cut by the content filter."],
+  ])("a chat with %s", async (scene, says) => {
+    const { sluice } = await opened();
+    const { code, err } = await sluice(["chat", `A story ${scene}`]);
+    expect([code, err]).toEqual([5, `${says}\n`]);
+    const json = await sluice(["chat", `A story ${scene}`, "--json"]);
+    expect([json.code, JSON.parse(json.out).error.message]).toEqual([5, says]);
+  });
+
+  test("an image of three that was refused", async () => {
+    const fetch = async (request: Request) => {
+      if (request.method !== "POST") return new Response(PNG, { headers: { "content-type": "image/png" } });
+      const image = (n: number) => ({ url: `https://files.example/${n}.png` });
+      return Response.json({ data: [image(1), { error: { message: "not allowed" } }, image(3)] });
+    };
+    const { sluice, folder } = await opened();
+    const { code, out, err } = await sluice(["image", "Reefs"], { client: { fetch } });
+    expect(code).toBe(5);
+    expect(out).toMatch(/-1-[\da-f]{8}\.png\nNot made: not allowed\n.*-3-[\da-f]{8}\.png\n$/);
+    expect(err).toContain("1 of 3 images were not made or not saved.\n");
+    const { error, images } = JSON.parse(
+      (await sluice(["image", "Reefs", "--json"], { client: { fetch } })).out,
+    );
+    expect([error.name, images[1]]).toEqual(["InPart", { error: "not allowed" }]);
+    expect(await readdir(folder)).toHaveLength(4);
+  });
+
+  test.each(["image", "video"])("a file of sluice %s that could not be saved", async (command) => {
+    const fetch = async (request: Request) => {
+      const url = "https://files.example/gone.mp4";
+      if (request.url === url) return new Response("gone", { status: 410 });
+      if (request.url.endsWith("/v1/images/generations")) return Response.json({ data: [{ url }] });
+      if (request.method === "POST") return Response.json({ task_id: "t-1" });
+      return Response.json({ code: "success", data: { status: "SUCCESS", result_url: url } });
+    };
+    const { sluice } = await opened();
+    const plain = await sluice([command, "A reef"], { client: { fetch } });
+    expect(plain.code).toBe(5);
+    expect(plain.out).toMatch(/^https:\/\/files\.example\/gone\.mp4 \(it could not be saved/);
+    const json = await sluice([command, "A reef", "--json"], { client: { fetch } });
+    expect([json.code, JSON.parse(json.out).error.name]).toEqual([
+      5,
+      expect.stringMatching(/InPart|NotSaved/),
+    ]);
+    expect(json.out).toContain("410");
+  });
+});
+
+const PNG = Buffer.from("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJ", "base64");
+
+describe("Before anything is paid,", () => {
+  test.each([
+    ["image", "/proc/sluice"],
+    ["video", "/proc/sluice"],
+    ["image", "a-file/reefs"],
+    ["video", "a-file"],
+    ["mcp", "/proc/sluice"],
+  ])("sluice %s ends for the impossible folder %s", async (command, path) => {
+    const { sluice, folder, emulator } = await opened();
+    await writeFile(join(folder, "a-file"), "x");
+    const option = command === "mcp" ? ["--folder"] : ["A reef", "--out"];
+    const { code, err } = await sluice([command, ...option, resolve(folder, path)]);
+    expect(code).toBe(2);
+    expect(err).toMatch(/^No files can be saved in .*\nNothing was sent\. See sluice --help\.\n$/);
+    expect(emulator.requests).toEqual([]);
+  });
+
+  test("a refusal by the rules of a model comes without the words of a wait", async () => {
+    const { sluice } = await opened();
+    expect((await sluice(["image", "A reef", "--size", "1x1"])).err).not.toContain("Drawing");
+    expect((await sluice(["image", "A reef"])).err).toBe("Drawing … this can take a few minutes.\n");
+  });
+
+  test.each([
+    ["http://127.0.0.1:1", "Nothing listens at 127.0.0.1:1."],
+    ["refused", "Nothing listens at 127.0.0.1:"],
+    ["http://no-such-host.invalid", "There is no host no-such-host.invalid."],
+  ])("the wrong address %s is told as such", async (address, says) => {
+    const { sluice } = await opened();
+    const closed = address === "refused" ? await serve(createEmulator(), { port: 0 }) : undefined;
+    await closed?.close();
+    const url = closed?.url ?? address;
+    const client = { retry: { limit: 0 } };
+    for (const command of ["chat", "image", "video"]) {
+      const { code, err } = await sluice([command, "Hi", "--base-url", url], { client });
+      expect([code, err]).toEqual([1, expect.stringContaining(says)]);
+      expect(err).toMatch(/Nothing was billed\.\n$/);
+    }
   });
 });
 
@@ -111,14 +253,48 @@ describe("sluice video", () => {
     const { sluice, folder } = await opened();
     const { code, out, err } = await sluice(["video", "A reef", "--set", "parameters.duration=5"]);
     const [, id] = /Its id is (\S+)\n/.exec(err) ?? [];
-    expect([code, out]).toEqual([0, `${join(folder, `video-${id}.mp4`)}\n`]);
+    const [file = ""] = await readdir(folder);
+    expect(file).toMatch(new RegExp(`^video-${id}-[\\da-f]{8}\\.mp4$`));
+    expect([code, out]).toEqual([0, `${join(folder, file)}\n`]);
+  });
+
+  test.each([32, 80, 200])("ends its bar before the path of the file, at %i columns", async (columns) => {
+    const { sluice, folder } = await opened();
+    const { screen } = await sluice(["video", "A reef"], { isTTY: true, columns });
+    const [file = ""] = await readdir(folder);
+    const lines = screen.split("\n");
+    expect(lines.at(-2)).toBe(join(folder, file));
+    const steps = lines.slice(1, -2).flatMap((line) => line.split("\r\u001b[2K").filter(Boolean));
+    expect(steps.at(-1)).toMatch(/100 % {2}succeeded {2}0:0\d$/);
+    for (const step of steps) expect(step.length).toBeLessThan(columns);
+  });
+
+  test("ends with 1 for an id that the gateway does not know", async () => {
+    const { sluice } = await opened();
+    const { code, err } = await sluice(["video", "--resume", "nope"], { client: { clock: shortWaits } });
+    expect(code).toBe(1);
+    expect(err).toMatch(/^No task with this id: the gateway does not know nope\. Check the id\./);
+    const { out } = await sluice(["video", "--resume", "nope", "--json"], { client: { clock: shortWaits } });
+    expect(JSON.parse(out)).toMatchObject({ code: 1, error: { name: "NoTask" } });
+  });
+
+  test("does not say that a video continues which nobody has seen", async () => {
+    const { sluice, emulator } = await opened({ speed: 1 });
+    const stopped = new AbortController();
+    const running = sluice(["video", "--resume", "nope"], { signal: stopped.signal });
+    await expect.poll(() => emulator.requests.filter(({ finished }) => finished).length).toBe(1);
+    stopped.abort(new Error("Stopped by SIGINT."));
+    const { code, err } = await running;
+    expect(code).toBe(130);
+    expect(err).toContain("The gateway has not answered for this id.");
+    expect(err).not.toContain("continues");
   });
 
   test("goes on with --resume, without another task", async () => {
     const { sluice, emulator, folder } = await opened();
     const { out: id } = await sluice(["video", "A reef", "--no-wait"]);
     expect((await sluice(["video", "--resume", id.trim()])).code).toBe(0);
-    expect(await readdir(folder)).toEqual([`video-${id.trim()}.mp4`]);
+    expect(await readdir(folder)).toEqual([expect.stringMatching(`^video-${id.trim()}-`)]);
     expect(emulator.requests.filter(({ method }) => method === "POST")).toHaveLength(1);
   });
 
@@ -146,11 +322,21 @@ describe("sluice video", () => {
 
 describe("The code at the end", () => {
   test.each([
-    [2, [] as string[], "Name a command."],
-    [2, ["paint"], "There is no command paint; there are chat, image, video, mcp, completion."],
-    [2, ["image"], 'Say what: sluice image "A reef at dawn"'],
+    [2, [] as string[], "Name a command: sluice chat, sluice image or sluice video."],
+    [2, ["paint"], "There is no command paint; there are chat, image, video, mcp, completion"],
+    [2, ["paint", "--help"], "There is no command paint; there are"],
+    [2, ["vidoe"], "did you mean `video`?"],
+    [2, ["chat"], 'Ask something: sluice chat "Why is the sky blue?"'],
+    [2, ["image"], 'Say what to draw: sluice image "A reef at dawn"'],
+    [2, ["video"], 'Say what to film: sluice video "A reef at dawn"'],
+    [2, ["video", "--resume", ""], "--resume needs the id of a video"],
+    [2, ["video", "A reef", "--set", "duration=999"], "Write --set parameters.duration=999"],
     [2, ["chat", "Hi", "--size", "2x2"], "--size has no use for chat."],
-    [2, ["chat", "Hi", "--colour"], "Unknown option '--colour'"],
+    [2, ["chat", "Hi", "--colour"], "There is no option --colour. Write -- before a text that begins with -"],
+    [2, ["chat", "Hi", "--sytem", "x"], "There is no option --sytem; did you mean --system?"],
+    [2, ["chat", "Hi", "--model"], "--model needs a value: --model <value>"],
+    [2, ["chat", "Hi", "--json=yes"], "--json takes no value."],
+    [2, ["completion", "bash", "--set", "a=1"], "--set has no use for completion."],
     [2, ["image", "Hi", "--model", "delta-5.3"], "delta-5.3 is no image model"],
     [2, ["image", "Hi", "--size", "1x1"], "size: must be one of this model's sizes"],
     [2, ["image", "Hi", "--set", "seed"], "--set seed: write it as field=value"],
@@ -184,6 +370,30 @@ describe("The code at the end", () => {
     });
   });
 });
+
+test("Help of a command has its own options alone, and sluice --version says what it is", async () => {
+  const { sluice } = await opened();
+  const { out: chat } = await sluice(["chat", "--help"]);
+  expect(chat).toMatch(/^ {2}sluice chat "Why is the sky blue\?"/);
+  for (const word of ["--system", "--base-url", "GATEWAY_URL", "done in part"]) expect(chat).toContain(word);
+  for (const word of ["--resume", "--models", "sluice image"]) expect(chat).not.toContain(word);
+  for (const command of ["image", "video", "mcp", "completion"]) {
+    const { code, out } = await sluice([command, "--help"]);
+    expect([code, out]).toEqual([0, expect.stringContaining(`sluice ${command}`)]);
+    for (const line of out.split("\n")) expect(line.length).toBeLessThanOrEqual(80);
+  }
+  expect((await sluice(["--version"])).out).toMatch(
+    /^sluice (from its repository, not a release|\d+\.\d+\.\d+)\n$/,
+  );
+});
+
+/** A clock on which the wait before another poll of an unknown task, about 3 s, takes no time. */
+const shortWaits = {
+  now: () => Date.now(),
+  sleep: async (ms: number, signal?: AbortSignal) => {
+    if (ms < 2500 || ms > 3500) await new Promise((_, reject) => signal?.addEventListener("abort", reject));
+  },
+};
 
 test("Help names each command, each code and the environment, and completion each option", async () => {
   const { sluice } = await opened();

@@ -2,7 +2,7 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { jsonSchemaOf } from "@sluice/core/schemas";
+import { Ajv2020, type AnySchema } from "ajv-8/dist/2020.js";
 import { afterAll, describe, expect, test } from "vitest";
 import { CHAT, connected, IMAGE, question, textOf, VIDEO } from "./support/connect.js";
 
@@ -43,14 +43,36 @@ describe("The list of tools", () => {
     expect(tools.map(({ name }) => name)).toEqual([VIDEO, "video_status", "video_wait"]);
     const { properties = {}, required } = tools[0]?.inputSchema ?? {};
     expect(Object.keys(properties)).toEqual(["input", "parameters", "idempotency_key"]);
-    expect(properties["parameters"]).toEqual(jsonSchemaOf("beta3.0-video").properties["parameters"]);
+    expect(properties["parameters"]).toMatchObject({
+      properties: {
+        ratio: { enum: ["adaptive", "16:9", "4:3", "1:1", "3:4", "9:16"] },
+        seed: { minimum: 0, description: expect.stringContaining("the same request with the same seed") },
+      },
+    });
     expect(required).toEqual(["input"]);
+  });
+
+  test("is under 25 kB, because the agent reads all of it", async () => {
+    const { mcp } = await connected();
+    expect(JSON.stringify(await mcp.listTools()).length).toBeLessThan(25_000);
+  });
+
+  test("has schemas of draft 2020-12 alone, without unions of objects", async () => {
+    const { mcp } = await connected();
+    const { tools } = await mcp.listTools();
+    const ajv = new Ajv2020({ strict: true });
+    for (const { name, inputSchema, outputSchema } of tools) {
+      for (const schema of [inputSchema, outputSchema ?? {}])
+        expect(() => ajv.compile(schema as AnySchema), name).not.toThrow();
+      for (const [, kinds = ""] of JSON.stringify(inputSchema).matchAll(/"(?:any|one)Of":(\[.*?\])/g))
+        expect(kinds.split('"type":"object"').length, `${name}: ${kinds}`).toBeLessThan(3);
+    }
   });
 
   test("says of each tool if it costs money", async () => {
     const { mcp } = await connected();
     for (const { annotations, description } of (await mcp.listTools()).tools)
-      expect(annotations?.readOnlyHint).toBe(/Costs nothing/.test(description ?? ""));
+      expect(annotations?.readOnlyHint ?? false).toBe(/Costs nothing/.test(description ?? ""));
   });
 
   test("is refused for a model that is not known", async () => {
@@ -79,20 +101,38 @@ describe("A call", () => {
     expect(textOf(await call(CHAT, { messages }))).toMatch(/The answer is cut: it reached max_tokens\.$/);
   });
 
-  test("of an image returns a link, and never Base64", async () => {
+  test("of an image returns a link, and the image itself where it is small", async () => {
     const { call } = await connected();
     const answer = await call(IMAGE, { prompt: "A reef" });
-    expect(answer.content.map(({ type }) => type)).toEqual(["text", "resource_link"]);
+    expect(answer.content.map(({ type }) => type)).toEqual(["text", "resource_link", "image"]);
     expect(answer.content[1]?.uri).toMatch(/^https:/);
+    expect(answer.content[2]?.mimeType).toBe("image/png");
+    expect(
+      Buffer.from(answer.content[2]?.data ?? "", "base64")
+        .subarray(1, 4)
+        .toString(),
+    ).toBe("PNG");
     expect(textOf(answer)).toContain("save the file");
+  });
+
+  test.each([
+    ["in a folder", true],
+    ["at its link", false],
+  ])("of images shows at most 750 kB of them in one result: %s", async (_, isSaved) => {
+    const server = isSaved ? { folder: await folder() } : {};
+    const { call } = await connected({ ...sizedImages([700_000, 60_000, 40_000]), server });
+    const answer = await call(IMAGE, { prompt: "A reef", sequential_image_generation: "auto" });
+    const sizes = answer.content.flatMap(({ data }) => (data ? Buffer.from(data, "base64").length : []));
+    expect(sizes).toEqual([700_000, 40_000]);
+    expect(answer.content.filter(({ type }) => type === "resource_link")).toHaveLength(3);
   });
 
   test("of an image saves its file in the folder, and returns the path", async () => {
     const at = await folder();
     const { call } = await connected({ server: { folder: join(at, "new") } });
     const answer = await call(IMAGE, { prompt: "A reef" });
-    const [file] = await readdir(join(at, "new"));
-    expect(file).toMatch(/^image-[\da-f]{8}-1\.(png|jpg)$/);
+    const [file] = (await readdir(join(at, "new"))).filter((name) => name.startsWith("image-"));
+    expect(file).toMatch(/^image-[\da-f]{8}-1-[\da-f]{8}\.(png|jpg)$/);
     const path = fileURLToPath(answer.content[1]?.uri ?? "");
     expect(path).toBe(join(at, "new", file ?? ""));
     expect(textOf(answer)).toContain(path);
@@ -114,12 +154,15 @@ describe("A call", () => {
     const { id, model } = started.structuredContent ?? {};
     expect(textOf(started)).toContain(`Its task is ${id}.`);
     expect(textOf(await call("video_status", { id, model }))).toContain(`${id} is `);
+    const files = () => readdir(at).then((all) => all.filter((name) => name.endsWith(".mp4")));
     for (const _ of ["first", "again"]) {
       const ready = await call("video_wait", { id, model });
       expect(ready.structuredContent).toMatchObject({ id, state: "succeeded" });
-      expect(fileURLToPath(ready.content[1]?.uri ?? "")).toBe(join(at, `video-${id}.mp4`));
+      const [file = ""] = await files();
+      expect(file).toMatch(new RegExp(`^video-${id}-[\\da-f]{8}\\.mp4$`));
+      expect(fileURLToPath(ready.content[1]?.uri ?? "")).toBe(join(at, file));
     }
-    expect(await readdir(at)).toEqual([`video-${id}.mp4`]);
+    expect(await files()).toHaveLength(1);
     expect(bills()).toBe(1);
   });
 
@@ -191,9 +234,39 @@ describe("An error", () => {
     expect(textOf(await call(CHAT, { messages }))).toMatch(/may be billed[\s\S]*The answer so far:\nOne two/);
   });
 
-  test("of a task that is not known tells to use its id, and not to start another", async () => {
-    const { call } = await connected();
-    expect(textOf(await call("video_status", { id: "nobody-knows" }))).toMatch(/do not start another/);
+  test.each(["video_wait", "video_status"])(
+    "of %s for an id that the gateway does not know says so",
+    async (tool) => {
+      const { call } = await connected({ client: { clock: shortWaits } });
+      const answer = await call(tool, { id: "nobody-knows" });
+      expect(answer.isError).toBe(true);
+      expect(textOf(answer)).toMatch(
+        /^No task with this id: the gateway does not know nobody-knows\. Check the id/,
+      );
+    },
+  );
+
+  test("of video_wait for a task that appears a moment later is none", async () => {
+    let polls = 0;
+    const late = async (request: Request) => {
+      if (request.url.endsWith(".mp4") || ++polls > 2) return readyVideos(request);
+      return Response.json({ error: { message: "no such task" } }, { status: 404 });
+    };
+    const { call } = await connected({ client: { fetch: late, clock: shortWaits } });
+    expect(textOf(await call("video_wait", { id: "v-1" }))).toContain("is ready");
+  });
+
+  test.each([
+    ["video_wait", { id: 7 }, "id must be a text that is not empty, got 7"],
+    ["video_wait", {}, "id must be a text that is not empty, got undefined"],
+    ["video_wait", { id: "v", seconds: "long" }, 'seconds must be a number, got "long"'],
+    ["video_status", { id: "v", model: 3 }, "model must be a text that is not empty, got 3"],
+  ])("of %s with the arguments %j says what is expected", async (tool, input, says) => {
+    const { call, emulator } = await connected();
+    const answer = await call(tool, input);
+    expect(answer.isError).toBe(true);
+    expect(textOf(answer)).toBe(`Nothing was sent: ${says}.`);
+    expect(emulator.requests).toEqual([]);
   });
 });
 
@@ -208,6 +281,27 @@ describe("The caller's cancellation", () => {
     await expect.poll(() => emulator.requests[0]?.aborted).toBe(true);
   });
 });
+
+/** A clock on which the wait before another poll of an unknown task, about 3 s, takes no time. */
+const shortWaits = {
+  now: () => Date.now(),
+  sleep: async (ms: number, signal?: AbortSignal) => {
+    if (ms < 2500 || ms > 3500) await new Promise((_, reject) => signal?.addEventListener("abort", reject));
+  },
+};
+
+/** A gateway whose images have these sizes in bytes. */
+function sizedImages(sizes: readonly number[]) {
+  const fetch = async (request: Request) => {
+    const [, size] = /(\d+)\.png$/.exec(request.url) ?? [];
+    if (size === undefined)
+      return Response.json({ data: sizes.map((bytes) => ({ url: `https://files.example/${bytes}.png` })) });
+    const bytes = new Uint8Array(Number(size));
+    bytes.set([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
+    return new Response(bytes, { headers: { "content-type": "image/png" } });
+  };
+  return { client: { fetch } };
+}
 
 /** A gateway whose videos are ready, whatever their id. */
 async function readyVideos(request: Request) {
@@ -226,15 +320,30 @@ test("case 214: an id with a path in it names a file inside the folder", async (
   const answer = await call("video_wait", { id: "..%2f..\\..:outside" });
   expect(textOf(answer)).toContain("is ready");
   expect(await readdir(at)).toEqual(["inside"]);
-  expect(await readdir(join(at, "inside"))).toEqual(["video-___2f______outside.mp4"]);
+  expect(await readdir(join(at, "inside"))).toEqual([
+    expect.stringMatching(/^video-___2f______outside-[\da-f]{8}\.mp4$/),
+  ]);
 });
 
 test("case 214: a file that is there already is not written again", async () => {
   const at = await folder();
-  await writeFile(join(at, "video-v-1.mp4"), "mine");
   const { call } = await connected({ client: { fetch: readyVideos }, server: { folder: at } });
-  expect(textOf(await call("video_wait", { id: "v-1" }))).toContain(join(at, "video-v-1.mp4"));
-  expect(await readFile(join(at, "video-v-1.mp4"), "utf8")).toBe("mine");
+  await call("video_wait", { id: "v-1" });
+  const [file = ""] = await readdir(at);
+  await writeFile(join(at, file), "mine");
+  expect(textOf(await call("video_wait", { id: "v-1" }))).toContain(join(at, file));
+  expect(await readFile(join(at, file), "utf8")).toBe("mine");
+});
+
+test("A saved video is never taken for another task's, or for a task of another gateway", async () => {
+  const at = await folder();
+  const server = { folder: at };
+  await writeFile(join(at, "video-a_b.mp4"), "a file of the user");
+  for (const baseURL of ["https://one.example", "https://other.example"]) {
+    const { call } = await connected({ client: { fetch: readyVideos, baseURL }, server });
+    for (const id of ["a.b", "a_b"]) expect(textOf(await call("video_wait", { id }))).toContain("is ready");
+  }
+  expect(await readdir(at)).toHaveLength(5);
 });
 
 test("case 215: an error of the gateway that repeats the key is shown without it", async () => {

@@ -15,6 +15,15 @@ test("The bar fills from 0 to 100 %, and stays within its ends", () => {
   expect(bar(undefined, "queued")).toBe("queued");
 });
 
+test("The bar has the time, and gives way in a narrow terminal", () => {
+  const at = (columns: number) => bar(0.5, "running", { seconds: 65, columns });
+  expect(at(200)).toBe("[############------------]  50 %  running  1:05");
+  expect(at(32)).toBe("[####----]  50 %  running  1:05");
+  expect(at(24)).toBe("50 %  running  1:05");
+  expect(at(12)).toBe("50 %  runni");
+  expect(bar(undefined, "queued", { seconds: 3, columns: 32 })).toBe("queued  0:03");
+});
+
 test("A line of progress changes in its place on a terminal, and other words stand below it", () => {
   const { output, text } = outputOf(true);
   output.replace("10 %");

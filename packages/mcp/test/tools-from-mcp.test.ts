@@ -1,7 +1,5 @@
-import { Client as McpClient } from "@modelcontextprotocol/sdk/client/index.js";
-import { InMemoryTransport } from "@modelcontextprotocol/sdk/inMemory.js";
-import { Server } from "@modelcontextprotocol/sdk/server/index.js";
-import { CallToolRequestSchema, ListToolsRequestSchema } from "@modelcontextprotocol/sdk/types.js";
+import { InMemoryTransport, Client as McpClient } from "@modelcontextprotocol/client";
+import { Server } from "@modelcontextprotocol/server";
 import { type ChatTool, createChatStore, createClient } from "@sluice/core";
 import { createEmulator } from "@sluice/emulator";
 import { toolsFromMcp } from "@sluice/mcp/tools";
@@ -20,11 +18,11 @@ const remove = { name: "remove_file", description: "Removes a file", inputSchema
 async function serverOf(tools: readonly (typeof read | typeof remove)[], answer: object) {
   const calls: unknown[] = [];
   const server = new Server({ name: "files", version: "1" }, { capabilities: { tools: {} } });
-  server.setRequestHandler(ListToolsRequestSchema, ({ params }) => {
+  server.setRequestHandler("tools/list", ({ params }) => {
     const at = Number(params?.cursor ?? 0);
     return { tools: tools.slice(at, at + 1), ...(at + 1 < tools.length && { nextCursor: `${at + 1}` }) };
   });
-  server.setRequestHandler(CallToolRequestSchema, ({ params }) => {
+  server.setRequestHandler("tools/call", ({ params }) => {
     calls.push(params);
     return answer as { content: [] };
   });

@@ -62,7 +62,7 @@ export { endsUnlessSent } from "../transport/billing-outcome.js";
 export { bodyReaderOf, createBytesOf } from "../transport/body-reader.js";
 export { excerpt, isRecord, parseJSON } from "../transport/error-response.js";
 export { createEventParser, type ServerSentEvent } from "../transport/event-stream.js";
-export { connectionError, isClosedRoute, keepsKey, outcomeOf } from "../transport/failure.js";
+export { connectionError, isAbsent, isClosedRoute, keepsKey, outcomeOf } from "../transport/failure.js";
 export { offersIn } from "../transport/offers.js";
 export { errorOf } from "../transport/refusal.js";
 export { requestOnce } from "../transport/request-once.js";

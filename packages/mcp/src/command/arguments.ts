@@ -1,5 +1,7 @@
 import { parseArgs } from "node:util";
+import { didYouMean } from "@sluice/core/internal";
 import { UsageError } from "./connect.js";
+import { commands, common } from "./help.js";
 
 const options = {
   model: { type: "string" },
@@ -17,17 +19,6 @@ const options = {
   help: { type: "boolean", default: false, short: "h" },
 } as const;
 
-/** Options that make no sense for a command. */
-const FOREIGN: Readonly<Record<string, readonly string[]>> = {
-  chat: ["size", "no-wait", "resume", "models", "folder"],
-  image: ["system", "no-wait", "resume", "models", "folder"],
-  video: ["system", "size", "models", "folder"],
-  mcp: ["model", "set", "system", "size", "no-wait", "resume", "json"],
-  completion: [],
-};
-
-/** Names of the commands. */
-export const commands: readonly string[] = Object.keys(FOREIGN);
 /** Names of all options. */
 export const optionNames: readonly string[] = Object.keys(options);
 
@@ -42,22 +33,46 @@ export type Arguments = ReturnType<typeof readArguments>;
 export function readArguments(args: readonly string[]) {
   const { values, positionals } = parsed(args);
   const [command = "", ...words] = positionals;
-  const foreign = FOREIGN[command];
-  const isAsking = values.help || values.version;
-  if (!foreign && !isAsking)
+  const isKnown = Object.hasOwn(commands, command);
+  if (!isKnown && !((values.help || values.version) && !command)) {
+    const names = Object.keys(commands);
     throw new UsageError(
-      command ? `There is no command ${command}; there are ${commands.join(", ")}.` : "Name a command.",
+      command
+        ? `There is no command ${command}; there are ${names.join(", ")}${didYouMean(command, names)}`
+        : "Name a command: sluice chat, sluice image or sluice video.",
     );
-  const wrong = foreign?.find((name) => values[name as keyof typeof values]);
+  }
+  const own = [...(commands[command]?.options ?? optionNames), ...common];
+  const given = optionNames.filter((name) => isGiven(values, name));
+  const wrong = given.find((name) => !own.includes(name));
   if (wrong) throw new UsageError(`--${wrong} has no use for ${command}.`);
   return { ...values, command, words };
+}
+
+function isGiven(values: Readonly<Record<string, unknown>>, name: string): boolean {
+  const value = values[name];
+  return value !== undefined && value !== false && !(name === "out" && value === options.out.default);
 }
 
 function parsed(args: readonly string[]) {
   try {
     return parseArgs({ args: [...args], options, allowPositionals: true });
   } catch (error) {
-    throw new UsageError((error as Error).message);
+    const { code, message } = error as NodeJS.ErrnoException;
+    const [, name = ""] = /'(--?[^\s',=]+)/.exec(message) ?? [];
+    if (code === "ERR_PARSE_ARGS_UNKNOWN_OPTION") {
+      const meant = didYouMean(name.replace(/^-+/, ""), optionNames).replace(/`([\w-]+)`/, "--$1");
+      throw new UsageError(
+        `There is no option ${name}${meant || ". Write -- before a text that begins with -"}`,
+      );
+    }
+    if (code === "ERR_PARSE_ARGS_INVALID_OPTION_VALUE")
+      throw new UsageError(
+        /does not take an argument/.test(message)
+          ? `${name} takes no value.`
+          : `${name} needs a value: ${name} <value>, or ${name}=<value> where the value begins with -`,
+      );
+    throw new UsageError(message);
   }
 }
 

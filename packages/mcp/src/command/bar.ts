@@ -1,10 +1,26 @@
 const WIDTH = 24;
+const MIN_WIDTH = 6;
 
-/** Writes a bar: `[######------------------]  25 %  running`. */
-export function bar(progress: number | undefined, says: string): string {
-  if (progress === undefined) return says;
+/**
+ * Writes a bar: `[######------------------]  25 %  running  1:05`. It fits into the columns of the terminal, since a line
+ * that wraps can't be replaced.
+ */
+export function bar(
+  progress: number | undefined,
+  says: string,
+  { seconds, columns = 80 }: { seconds?: number | undefined; columns?: number | undefined } = {},
+): string {
+  const time = seconds === undefined ? "" : `  ${timeOf(seconds)}`;
+  const limit = columns - 1;
+  if (progress === undefined) return `${says}${time}`.slice(0, limit);
   const share = Math.min(Math.max(progress, 0), 1);
-  const full = Math.round(share * WIDTH);
-  const percent = String(Math.round(share * 100)).padStart(3);
-  return `[${"#".repeat(full)}${"-".repeat(WIDTH - full)}] ${percent} %  ${says}`;
+  const rest = `${String(Math.round(share * 100)).padStart(3)} %  ${says}${time}`;
+  const width = Math.min(WIDTH, limit - rest.length - 3);
+  if (width < MIN_WIDTH) return rest.trim().slice(0, limit);
+  const full = Math.round(share * width);
+  return `[${"#".repeat(full)}${"-".repeat(width - full)}] ${rest}`;
+}
+
+function timeOf(seconds: number): string {
+  return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`;
 }

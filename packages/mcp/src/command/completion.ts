@@ -1,6 +1,7 @@
 import { chatModels, imageModels, videoModels } from "@sluice/core/schemas";
-import { commands, optionNames } from "./arguments.js";
+import { optionNames } from "./arguments.js";
 import { UsageError } from "./connect.js";
+import { commands } from "./help.js";
 
 /**
  * Writes the script that a shell reads for the Tab key.
@@ -8,7 +9,7 @@ import { UsageError } from "./connect.js";
  * @throws {UsageError} for another shell
  */
 export function completionFor(shell: string | undefined): string {
-  const verbs = commands.join(" ");
+  const verbs = Object.keys(commands).join(" ");
   const flags = optionNames.map((name) => `--${name}`).join(" ");
   const models = Object.keys({ ...chatModels, ...imageModels, ...videoModels }).join(" ");
   switch (shell) {

@@ -1,4 +1,4 @@
-import { type Client, createClient } from "@sluice/core";
+import { type Client, type ClientOptions, createClient } from "@sluice/core";
 
 /** Environment of the commands. Keys come from here alone: arguments are seen by other programs. */
 export interface Environment {
@@ -16,7 +16,12 @@ export class UsageError extends Error {
 }
 
 /** Creates the client of a command. Its warnings go to the error stream, since the other one may carry data. */
-export function connect(baseURL: string | undefined, env: Environment, warn: (text: string) => void): Client {
+export function connect(
+  baseURL: string | undefined,
+  env: Environment,
+  more: Partial<ClientOptions> | undefined,
+  warn: (text: string) => void,
+): Client {
   const { GATEWAY_URL, GATEWAY_API_KEY: key, PROXY_TOKEN: token } = env;
   const address = baseURL ?? GATEWAY_URL;
   if (!address)
@@ -27,6 +32,7 @@ export function connect(baseURL: string | undefined, env: Environment, warn: (te
     throw new UsageError("Set GATEWAY_API_KEY for the gateway, or PROXY_TOKEN for a proxy, not both.");
   const secret = key || token;
   return createClient({
+    ...more,
     baseURL: address,
     ...(secret && { apiKey: secret }),
     // a proxy may know requests by their keys; the gateway does not

@@ -1,44 +1,109 @@
-/** Text of `sluice --help`. */
-export const HELP = `Chats, draws and makes videos through the gateway.
+/** What `sluice --help` and the help of a command say of a command. */
+interface CommandHelp {
+  /** Examples, each with its meaning. */
+  readonly usage: readonly (readonly [example: string, meaning: string])[];
+  /** Names of its options. */
+  readonly options: readonly string[];
+}
 
-  sluice chat  "Why is the sky blue?"   an answer, as it is written
-  sluice image "A reef at dawn"         pictures, saved in this folder
-  sluice video "A reef at dawn"         a video, with its progress
-  sluice video --resume <id>            goes on waiting for a paid video
-  sluice mcp                            a server of tools for agents (MCP)
-  sluice completion bash|zsh|fish       a script for the Tab key of your shell
+/** The commands, in the order of the help. */
+export const commands: Readonly<Record<string, CommandHelp>> = {
+  chat: {
+    usage: [
+      ['sluice chat "Why is the sky blue?"', "an answer, as it is written"],
+      ['cat notes | sluice chat "Summarize" -', "- stands for the input"],
+    ],
+    options: ["model", "set", "system", "json"],
+  },
+  image: {
+    usage: [['sluice image "A reef at dawn"', "images, saved in this folder"]],
+    options: ["model", "set", "size", "out", "json"],
+  },
+  video: {
+    usage: [
+      ['sluice video "A reef at dawn"', "a video, with its progress"],
+      ["sluice video --resume <id>", "waits again for a paid video"],
+    ],
+    options: ["model", "set", "out", "no-wait", "resume", "json"],
+  },
+  mcp: {
+    usage: [["sluice mcp", "a server of tools for agents (MCP)"]],
+    options: ["models", "folder"],
+  },
+  completion: {
+    usage: [["sluice completion bash|zsh|fish", "a script for the Tab key of your shell"]],
+    options: [],
+  },
+};
 
-  --model <id>            the model (default: the newest of its kind)
-  --set <field>=<value>   any other field of the request: parameters.duration=5
-  --system <text>         chat: instructions before the question
-  --size <w>x<h>          image: width and height, in pixels
-  --out <folder>          image, video: folder of the files (default: this one)
-  --no-wait               video: starts it, prints its id, and ends
-  --resume <id>           video: the id of a task that was started before
-  --models <ids>          mcp: models with a tool, with commas (default: all)
-  --folder <folder>       mcp: folder of the files (default: results are links)
-  --json                  one JSON value on the output, for programs
-  --base-url <address>    the gateway or a proxy (default: $GATEWAY_URL)
-  --version, --help
+/** The options, with what they take and what they do. */
+const OPTIONS: Readonly<Record<string, readonly [value: string, text: string]>> = {
+  model: ["<id>", "the model (default: the newest of its kind)"],
+  set: ["<field>=<value>", "any other field of the request: parameters.duration=5"],
+  system: ["<text>", "instructions before the question"],
+  size: ["<w>x<h>", "width and height, in pixels"],
+  out: ["<folder>", "folder of the files (default: this folder)"],
+  "no-wait": ["", "starts the video, prints its id, and ends"],
+  resume: ["<id>", "the id of a task that was started before"],
+  models: ["<ids>", "models that get a tool, with commas (default: all)"],
+  folder: ["<folder>", "folder of the files and of the record of paid calls"],
+  json: ["", "one JSON value on the output, for programs"],
+  "base-url": ["<address>", "the gateway or a proxy (default: $GATEWAY_URL)"],
+  version: ["", "the version"],
+  help: ["", "this text; sluice <command> --help has one command"],
+};
+/** Options of every command but `completion`. */
+export const common: readonly string[] = ["base-url", "version", "help"];
 
-A question that is "-" is read from the input.
-
-Environment:
+const ENVIRONMENT = `Environment:
   GATEWAY_URL       address of the gateway, or of a proxy before it
   GATEWAY_API_KEY   key of the gateway, never an argument: others can see those
   PROXY_TOKEN       token for a proxy, which has the key itself
+`;
 
-It ends with
-  0   done
-  1   refused or failed; nothing was billed
-  2   a mistake in the arguments; nothing was sent
-  3   it may be billed: look at the account before you try again
-  4   the video is not ready yet; it goes on, and --resume waits for it
-  130 stopped by Ctrl+C
+/** The codes, with the one command that each is for. */
+const CODES: readonly (readonly [code: string, text: string, command?: string])[] = [
+  ["0", "done"],
+  ["1", "refused or failed; nothing was billed"],
+  ["2", "a mistake in the arguments; nothing was sent"],
+  [
+    "3",
+    "it may be billed: look at the account before you try again.\n      A chat or an image that Ctrl+C stops ends so, too",
+  ],
+  ["4", "the video is not ready yet; it continues, and --resume waits for it", "video"],
+  [
+    "5",
+    "done in part, and billed: an answer that is cut, an image that was\n      refused, a file that could not be saved",
+  ],
+  ["130", "stopped by Ctrl+C before anything was sent, or while a video is made"],
+];
 
+function codesFor(command?: string): string {
+  const rows = CODES.filter(([, , only]) => !only || !command || only === command);
+  return `It ends with\n${rows.map(([code, text]) => `  ${code.padEnd(3)} ${text}\n`).join("")}`;
+}
+
+/** Text of `sluice --help`. */
+export function help(): string {
+  return `Chats, draws and makes videos through the gateway.
+
+${usageOf(Object.keys(commands))}
+
+${optionsOf(Object.keys(OPTIONS))}
+
+${ENVIRONMENT}
+${codesFor()}
 Without a key and free of charge, from the emulator's package:
   npx sluice-emulator -- npx -p @sluice/mcp sluice image "A reef at dawn"
 `;
+}
+
+/** Text of `sluice <command> --help`. */
+export function helpOf(command: string): string {
+  const { options = [] } = commands[command] ?? {};
+  if (command === "completion") return `${usageOf([command])}\n`;
+  return `${usageOf([command])}\n\n${optionsOf([...options, ...common])}\n\n${ENVIRONMENT}${command === "mcp" ? "" : `\n${codesFor(command)}`}`;
+}
 
 /** Text of `sluice-mcp --help`. */
 export const MCP_HELP = `A server of the Model Context Protocol over stdio, with tools that chat, draw,
@@ -47,10 +112,30 @@ make videos and register assets.
   sluice-mcp [options]         for the configuration of an agent; not for people
 
   --models <ids>          models that get a tool, with commas (default: all)
-  --folder <folder>       folder of the files (default: results are links)
+  --folder <folder>       folder of the files and of the record of paid calls
+                          (default: none, and results are links)
   --base-url <address>    the gateway or a proxy (default: $GATEWAY_URL)
   --version, --help
 
 The key is in the environment alone: GATEWAY_API_KEY for the gateway, or
 PROXY_TOKEN for a proxy.
 `;
+
+function usageOf(names: readonly string[]): string {
+  const rows = names.flatMap((name) => commands[name]?.usage ?? []);
+  return table(rows.map(([example, meaning]) => [example, meaning]));
+}
+
+function optionsOf(names: readonly string[]): string {
+  return table(
+    names.map((name) => {
+      const [value = "", text = ""] = OPTIONS[name] ?? [];
+      return [`--${name}${value && ` ${value}`}`, text];
+    }),
+  );
+}
+
+function table(rows: readonly (readonly [string, string])[]): string {
+  const width = Math.max(...rows.map(([first]) => first.length));
+  return rows.map(([first, second]) => `  ${first.padEnd(width)}  ${second}`).join("\n");
+}

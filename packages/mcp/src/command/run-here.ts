@@ -1,3 +1,4 @@
+import { fstatSync } from "node:fs";
 import { text } from "node:stream/consumers";
 import { run } from "./run.js";
 
@@ -15,6 +16,18 @@ export async function runHere(args: readonly string[], help?: string): Promise<v
     out: process.stdout,
     err: process.stderr,
     input: () => text(process.stdin),
+    hasInput: hasInput(),
     ...(help !== undefined && { help }),
   });
+}
+
+/** True if a pipe or a file is the input, as in `cat notes | sluice`. */
+function hasInput(): boolean {
+  try {
+    const stats = fstatSync(0);
+    return stats.isFIFO() || stats.isFile();
+  } catch {
+    // the input is closed
+    return false;
+  }
 }

@@ -1,7 +1,7 @@
-import { StdioServerTransport } from "@modelcontextprotocol/sdk/server/stdio.js";
+import { serveStdio } from "@modelcontextprotocol/server/stdio";
 import { createMcpServer } from "../server.js";
 import { UsageError } from "./connect.js";
-import type { Task } from "./task.js";
+import { checkFolder, type Task } from "./task.js";
 
 /** Serves the Model Context Protocol over the input and the output of this process, until the input ends. */
 export async function serveMcp({
@@ -13,16 +13,19 @@ export async function serveMcp({
     ?.split(",")
     .map((id) => id.trim())
     .filter(Boolean);
-  const server = serverOf();
-  await server.connect(new StdioServerTransport());
+  // a wrong model or folder is told at the start, and not to the first caller
+  if (args.folder !== undefined) await checkFolder(args.folder);
+  createServer();
+  const served = serveStdio(createServer);
   await new Promise<void>((resolve) => {
-    server.onclose = resolve;
-    signal.addEventListener("abort", () => void server.close());
+    signal.addEventListener("abort", () => resolve());
     // a host that ends closes the input first
-    process.stdin.on("end", () => void server.close());
+    process.stdin.on("end", resolve);
+    process.stdin.on("close", resolve);
   });
+  await served.close();
 
-  function serverOf() {
+  function createServer() {
     try {
       return createMcpServer(client, { models, folder: args.folder });
     } catch (error) {

@@ -1,8 +1,10 @@
-import type { Client } from "@sluice/core";
+import { type Client, unchecked } from "@sluice/core";
+import { didYouMean } from "@sluice/core/internal";
 import { chatModels, imageModels, videoModels } from "@sluice/core/schemas";
+import { makeFolder } from "../make-folder.js";
 import type { Arguments } from "./arguments.js";
 import { UsageError } from "./connect.js";
-import type { Output, withProgress } from "./terminal.js";
+import type { Output, ProgressOutput } from "./terminal.js";
 
 /** Arguments, client and streams of a command. */
 export interface Task {
@@ -12,10 +14,15 @@ export interface Task {
   /** Output for data. */
   readonly out: Output;
   /** Output for people. */
-  readonly err: ReturnType<typeof withProgress>;
+  readonly err: ProgressOutput;
   /** Reads all of the input. */
   readonly input: () => Promise<string>;
+  /** True if a pipe or a file is the input. */
+  readonly hasInput?: boolean;
 }
+
+/** Code of a command whose result is paid for and not whole. */
+export const IN_PART = 5;
 
 /** A video that is not ready: it goes on. */
 export class NotReady extends Error {
@@ -36,27 +43,59 @@ export class TaskFailed extends Error {
 
 const TABLES = { chat: chatModels, image: imageModels, video: videoModels } as const;
 const USUAL = { chat: "delta-5.3", image: "gamma-image-5-0-260128", video: "beta3.0-video" } as const;
+const EXAMPLES = {
+  chat: 'Ask something: sluice chat "Why is the sky blue?"',
+  image: 'Say what to draw: sluice image "A reef at dawn"',
+  video: 'Say what to film: sluice video "A reef at dawn"',
+} as const;
 
 /**
- * Returns the model of a command.
+ * Returns the model of a command. `mark` prepares its request: the rules of a model that no table has are not checked.
  *
- * @throws {UsageError} for one of another kind
+ * @throws {UsageError} for a model of another kind
  */
-export function modelOf(kind: keyof typeof TABLES, { model = USUAL[kind] }: Arguments): string {
-  if (Object.hasOwn(TABLES[kind], model)) return model;
-  throw new UsageError(`${model} is no ${kind} model; there are ${Object.keys(TABLES[kind]).join(", ")}`);
+export function modelOf(kind: keyof typeof TABLES, { args, err }: Task) {
+  const { model = USUAL[kind] } = args;
+  const as = <Request extends object>(request: Request) => request;
+  if (Object.hasOwn(TABLES[kind], model)) return { model, mark: as };
+  const others = Object.entries(TABLES).find(([, table]) => Object.hasOwn(table, model));
+  const known = Object.keys(TABLES[kind]);
+  if (others) throw new UsageError(`${model} is no ${kind} model; there are ${known.join(", ")}`);
+  err.write(
+    `This version does not know the model ${model}, so the gateway checks the request${didYouMean(model, known)}\n`,
+  );
+  return { model, mark: unchecked as typeof as };
 }
 
 /**
- * Returns the words of a command, or its input for `-`.
+ * Returns the words of a command. A `-` as the first or the last of them stands for the input.
  *
  * @throws {UsageError} where there are none
  */
-export async function promptOf({ args, input }: Task): Promise<string> {
-  const words = args.words.join(" ").trim();
-  const text = words === "-" ? (await input()).trim() : words;
-  if (text) return text;
-  throw new UsageError(`Say what: sluice ${args.command} "A reef at dawn"`);
+export async function promptOf({ args, input, hasInput, err }: Task): Promise<string> {
+  const { words, command } = args;
+  const at = words[0] === "-" ? 0 : words.at(-1) === "-" ? words.length - 1 : -1;
+  const parts = [words.join(" ").trim()];
+  if (at >= 0) {
+    const rest = words.filter((_, index) => index !== at).join(" ");
+    const text = (await input()).trim();
+    parts.splice(0, 1, ...(at === 0 ? [text, rest] : [rest, text]));
+  } else if (hasInput && words.length > 0)
+    err.write(`The input is not read. To send it, too, add a -: sluice ${command} "…" -\n`);
+  const prompt = parts.filter(Boolean).join("\n\n");
+  if (prompt) return prompt;
+  throw new UsageError(EXAMPLES[command as keyof typeof EXAMPLES]);
+}
+
+/**
+ * Makes the folder of the files, before anything is paid.
+ *
+ * @throws {UsageError}
+ */
+export async function checkFolder(folder: string): Promise<void> {
+  await makeFolder(folder).catch((error: Error) => {
+    throw new UsageError(error.message);
+  });
 }
 
 /** Writes a JSON value as one line. */

@@ -2,7 +2,17 @@
 export interface Output {
   /** True for a terminal. */
   readonly isTTY?: boolean;
+  /** Width of a terminal, as it is now. */
+  readonly columns?: number | undefined;
   write(text: string): unknown;
+}
+
+/** Output for people. */
+export interface ProgressOutput extends Output {
+  /** Writes a line of progress, in the place of the last one. */
+  replace(line: string): void;
+  /** Ends the line of progress, before anything is written to another output of the same terminal. */
+  endLine(): void;
 }
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: those are meant
@@ -15,13 +25,20 @@ export function withoutControls(output: Output): Output {
 }
 
 /** Output for people, with a line of progress: it changes on a terminal, and is a line for each change elsewhere. */
-export function withProgress(output: Output): Output & { replace(line: string): void } {
+export function withProgress(output: Output): ProgressOutput {
   const plain = withoutControls(output);
   let shown = "";
+  const endLine = () => {
+    if (shown && output.isTTY) output.write("\n");
+    shown = "";
+  };
   return {
+    isTTY: output.isTTY ?? false,
+    get columns() {
+      return output.columns;
+    },
     write(text) {
-      if (shown && output.isTTY) output.write("\n");
-      shown = "";
+      endLine();
       plain.write(text);
     },
     replace(line) {
@@ -31,5 +48,6 @@ export function withProgress(output: Output): Output & { replace(line: string): 
       output.write("\r\u001b[2K");
       plain.write(line);
     },
+    endLine,
   };
 }

@@ -7,55 +7,83 @@ import {
   watchVideoTask,
 } from "@sluice/core";
 import { saveMedia } from "../save.js";
+import { NoTask, watchTask } from "../watch.js";
 import { withFields } from "./arguments.js";
 import { bar } from "./bar.js";
 import { UsageError } from "./connect.js";
-import { json, modelOf, NotReady, promptOf, type Task, TaskFailed } from "./task.js";
+import { checkFolder, IN_PART, json, modelOf, NotReady, promptOf, type Task, TaskFailed } from "./task.js";
+
+const TICK_MS = 1000;
 
 /** Starts a video or finds one again, waits for it, and saves it. */
-export async function video(task: Task): Promise<void> {
+export async function video(task: Task): Promise<number> {
   const { args, out, err } = task;
   if (args.resume !== undefined && args.words.length > 0)
     throw new UsageError("--resume takes the id of a video that is started: leave the words out.");
+  if (args.resume === "")
+    throw new UsageError("--resume needs the id of a video: sluice video --resume <id>");
   const handle = args.resume === undefined ? await started(task) : { id: args.resume };
-  if (args.json && args["no-wait"]) return void out.write(json(handle));
+  if (args.json && args["no-wait"]) return written(json(handle));
   if (args.resume === undefined) err.write(`The video is started and paid for. Its id is ${handle.id}\n`);
-  if (args["no-wait"]) return void out.write(`${handle.id}\n`);
+  if (args["no-wait"]) return written(`${handle.id}\n`);
+  if (args.resume !== undefined) await checkFolder(args.out);
   const done = await ended(task, handle);
   if (done.state === "failed")
     throw new TaskFailed(`The video failed: ${done.reason ?? "no reason is given"}`);
   if (done.state !== "succeeded") throw new NotReady(`The video is ${done.state}`, handle.id);
   const { id, url } = done;
   const options = { folder: args.out, maxBytes: 2 ** 30, signal: task.signal };
-  const { path, says } = await saveMedia(task.client, url, `video-${id}`, options);
-  out.write(args.json ? json({ id, state: done.state, url, path }) : `${says}\n`);
+  const { path, says, error } = await saveMedia(task.client, url, `video-${id}`, options);
+  const shortfall = error !== undefined && { error: { name: "NotSaved", message: error } };
+  written(args.json ? json({ id, state: done.state, url, path, ...shortfall }) : `${says}\n`);
+  return error === undefined ? 0 : IN_PART;
+
+  function written(text: string): number {
+    out.write(text);
+    return 0;
+  }
 }
 
 async function started(task: Task): Promise<VideoTaskReference> {
   const { args, client, signal } = task;
-  const model = modelOf("video", args);
+  const { model, mark } = modelOf("video", task);
   const prompt = await promptOf(task);
   const content = model.startsWith("beta")
     ? { input: { prompt } }
     : { content: [{ type: "text", text: prompt }] };
-  const request = withFields({ model, ...content }, args.set) as unknown as VideoRequest;
+  const request = mark(withFields({ model, ...content }, args.set)) as unknown as VideoRequest;
+  if (!args["no-wait"]) await checkFolder(args.out);
   return createVideoTask(client, request, { signal });
 }
 
-async function ended({ client, signal, args, err }: Task, handle: VideoTaskReference): Promise<VideoTask> {
+async function ended(task: Task, handle: VideoTaskReference): Promise<VideoTask> {
+  const { client, signal, args, err } = task;
+  const startedAt = client.clock.now();
   let last: VideoTask | undefined;
+  const show = () => {
+    if (!last || args.json) return;
+    // a line in a file is written for each change, and not for each second
+    const seconds = err.isTTY ? Math.round((client.clock.now() - startedAt) / 1000) : undefined;
+    err.replace(bar(last.progress, last.state, { seconds, columns: err.columns }));
+  };
+  const ticks = err.isTTY ? setInterval(show, TICK_MS) : undefined;
+  const isKnown = args.resume === undefined;
+  const watched = isKnown
+    ? watchVideoTask(client, handle, { signal })
+    : watchTask(client, handle, { signal });
   try {
-    for await (const task of watchVideoTask(client, handle, { signal })) {
-      last = task;
-      if (!args.json) err.replace(bar(task.progress, task.state));
+    for await (const snapshot of watched) {
+      last = snapshot;
+      show();
     }
     return last as VideoTask;
   } catch (error) {
-    if (isGatewayError(error) && error.name !== "TimeoutError") throw error;
+    if (error instanceof NoTask || (isGatewayError(error) && error.name !== "TimeoutError")) throw error;
     const reason = error instanceof Error ? error.message : String(error);
-    throw new NotReady(
-      `${reason}\nThe video goes on. Wait for it: sluice video --resume ${handle.id}`,
-      handle.id,
-    );
+    const state = isKnown || last ? "The video continues." : "The gateway has not answered for this id.";
+    throw new NotReady(`${reason}\n${state} Wait for it: sluice video --resume ${handle.id}`, handle.id);
+  } finally {
+    clearInterval(ticks);
+    err.endLine();
   }
 }

@@ -1,5 +1,5 @@
 import { type AssetRequest, createAsset, getAsset } from "@sluice/core";
-import { requestSchema, type Tool, text } from "./tool.js";
+import { outputOf, readText, requestSchema, type Tool, text } from "./tool.js";
 
 export const assetCreate: Tool = {
   name: "asset_create",
@@ -7,6 +7,7 @@ export const assetCreate: Tool = {
   description:
     "Registers an image as an asset, which videos of gamma-video-2.0 and gamma-video-fast can use as asset://<id>. Costs money.",
   inputSchema: requestSchema("gamma-asset"),
+  outputSchema: outputOf("id", "uri"),
   paid: "once",
   async run(input, { client, signal, idempotencyKey }) {
     const request = { ...input, model: "gamma-asset" } as unknown as AssetRequest;
@@ -28,8 +29,9 @@ export const assetStatus: Tool = {
     properties: { id: { type: "string", minLength: 1, description: "Id of the asset." } },
     required: ["id"],
   },
+  outputSchema: outputOf("id", "state", "uri"),
   async run(input, { client, signal }) {
-    const { id, state, uri } = await getAsset(client, String(input["id"] ?? ""), { signal });
+    const { id, state, uri } = await getAsset(client, readText(input, "id"), { signal });
     return { content: [text(`The asset ${id} is ${state}.`)], structuredContent: { id, state, uri } };
   },
 };

@@ -1,5 +1,7 @@
-import { type ChatRequest, type ChatTurn, streamChat } from "@sluice/core";
+import type { ChatRequest, ChatTurn } from "@sluice/core";
 import type { chatModels } from "@sluice/core/schemas";
+import { streamOnce } from "../chat-once.js";
+import { shortfallOf } from "../endings.js";
 import { requestSchema, type Tool, text, toolName } from "./tool.js";
 
 /** Makes the tool of a chat model. Its answer is a stream, so that a long one shows progress. */
@@ -7,36 +9,32 @@ export function chatTool(model: keyof typeof chatModels): Tool {
   return {
     name: toolName("chat", model),
     title: `Chat with ${model}`,
-    description: `Sends a conversation to the model ${model} and returns its answer. Costs money.`,
+    description: `Sends a conversation to the model and returns its answer. Costs money.`,
     inputSchema: requestSchema(model),
+    outputSchema: {
+      type: "object",
+      properties: { outcome: { type: "string" }, total_tokens: { type: "number" } },
+      required: ["outcome"],
+    },
     paid: "chat-once",
     async run(input, { client, signal, idempotencyKey, report }) {
       const request = { ...input, model } as unknown as ChatRequest;
-      const stream = streamChat(client, request, { signal, idempotencyKey });
       let length = 0;
-      for await (const delta of stream) {
+      const turn = await streamOnce(client, request, { signal, idempotencyKey }, (delta) => {
         if (delta.type === "text-delta" || delta.type === "reasoning-delta") length += delta.text.length;
         report.at(length, `${length} characters`);
-      }
-      return resultOf(await stream.result());
+      });
+      return resultOf(turn);
     },
   };
 }
 
-/** Notes on answers that are not whole. */
-const ENDINGS: Partial<Readonly<Record<ChatTurn["outcome"], string>>> = {
-  length: "The answer is cut: it reached max_tokens.",
-  "content-filter": "The answer is cut by the content filter.",
-  "insufficient-resource": "The answer is cut: the gateway had no capacity left.",
-  unconfirmed: "The answer may lack its end.",
-};
-
-function resultOf({ message, toolCalls, outcome, refusal, usage }: ChatTurn) {
+function resultOf(turn: ChatTurn) {
+  const { message, toolCalls, outcome, usage } = turn;
   const calls = toolCalls.length > 0 ? [`Tool calls: ${JSON.stringify(message.tool_calls)}`] : [];
-  const notes = [refusal, ENDINGS[outcome]].filter((note) => note !== undefined);
   const answer = typeof message.content === "string" ? message.content : "";
   return {
-    content: [answer, ...calls, ...notes].filter(Boolean).map(text),
+    content: [answer, ...calls, shortfallOf(turn) ?? ""].filter(Boolean).map(text),
     structuredContent: { outcome, ...(usage && { total_tokens: usage.total_tokens }) },
   };
 }

@@ -7,9 +7,11 @@ export function imageTool(model: keyof typeof imageModels): Tool {
   return {
     name: toolName("image", model),
     title: `Draw with ${model}`,
-    description: `Draws images with the model ${model}, which takes up to some minutes, and returns their files. Costs money for each image.`,
+    description:
+      "Draws images, which takes up to some minutes. Returns their files, and shows up to 750 kB of them. Costs money for each image.",
     inputSchema: requestSchema(model),
     paid: "once",
+    showsImages: true,
     async run(input, call) {
       const { client, signal, idempotencyKey, report } = call;
       report.waiting("The image is being drawn");

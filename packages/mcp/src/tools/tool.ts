@@ -1,12 +1,15 @@
 import type { Client } from "@sluice/core";
 import { jsonSchemaOf } from "@sluice/core/schemas";
+import { NotSent } from "../not-sent.js";
 import type { Report } from "../progress.js";
 import type { Saved } from "../save.js";
+import { flatten } from "./flatten.js";
 
-/** Part of a result: a text, or the address of a file. */
+/** Part of a result: a text, the address of a file, or a small image as Base64. */
 export type Content =
   | { type: "text"; text: string }
-  | { type: "resource_link"; uri: string; name: string; mimeType?: string };
+  | { type: "resource_link"; uri: string; name: string; mimeType?: string }
+  | { type: "image"; data: string; mimeType: string };
 
 /** Result of a tool. */
 export interface Result {
@@ -35,14 +38,18 @@ export interface Tool {
   readonly name: string;
   readonly title: string;
   readonly description: string;
-  readonly inputSchema: InputSchema;
+  readonly inputSchema: ObjectSchema;
+  /** Schema of `structuredContent`; absent for a tool without it. */
+  readonly outputSchema?: ObjectSchema;
   /** Offer of a proxy that knows the calls of this tool by their keys; absent for a tool that costs nothing. */
   readonly paid?: "once" | "chat-once";
+  /** True if the images of a result are shown, too. */
+  readonly showsImages?: true;
   run(input: Input, call: Call): Promise<Result>;
 }
 
-/** JSON Schema of the arguments of a tool. */
-export type InputSchema = {
+/** JSON Schema (2020-12) of an object. */
+export type ObjectSchema = {
   type: "object";
   properties: Record<string, Record<string, unknown>>;
   required?: string[];
@@ -50,19 +57,24 @@ export type InputSchema = {
 
 /** Fields that the server sets. */
 const OWN = ["model", "stream", "stream_options"];
+/** Fields of chats that are accepted, and are not worth their place in the list: an agent has its own tools. */
+const UNLISTED = ["tools", "tool_choice"];
 const KEY = {
   type: "string",
   pattern: "^[!-~]{8,255}$",
-  description:
-    "Name of this call, chosen by you at random. After an error that says that it may have been billed, repeat the call with the same one: then nothing is paid twice.",
+  description: "Random; the same if you repeat the call.",
 };
 
-/** Returns the arguments of a paid tool: the request of a model, without what the server sets, and with a key. */
-export function requestSchema(model: string): InputSchema {
+/**
+ * Returns the arguments of a paid tool: the request of a model, without what the server sets, and with a key. The schema is
+ * flat and short, because the agent reads all of them: the client checks each rule of the model before it sends.
+ */
+export function requestSchema(model: string): ObjectSchema {
   const { properties = {}, required = [] } = jsonSchemaOf(model) ?? {};
-  const fields = Object.entries(properties).filter(
-    ([name, field]) => !OWN.includes(name) && !("not" in field),
-  );
+  const hidden = "messages" in properties ? [...OWN, ...UNLISTED] : OWN;
+  const fields = Object.entries(properties)
+    .filter(([name, field]) => !hidden.includes(name) && !("not" in field))
+    .map(([name, field]) => [name, flatten(field)]);
   return {
     type: "object",
     properties: { ...Object.fromEntries(fields), idempotency_key: KEY },
@@ -77,4 +89,23 @@ export function toolName(verb: string, model: string): string {
 
 export function text(value: string): Content {
   return { type: "text", text: value };
+}
+
+/** Returns the schema of a result whose fields are texts that are always there. */
+export function outputOf(...names: readonly string[]): ObjectSchema {
+  const properties = Object.fromEntries(names.map((name) => [name, { type: "string" }]));
+  return { type: "object", properties, required: [...names] };
+}
+
+/**
+ * Reads a text of the arguments.
+ *
+ * @throws {NotSent} for another value
+ */
+export function readText(input: Input, name: string): string {
+  const value = input[name];
+  if (typeof value === "string" && value !== "") return value;
+  throw new NotSent(
+    `Nothing was sent: ${name} must be a text that is not empty, got ${JSON.stringify(value)}.`,
+  );
 }

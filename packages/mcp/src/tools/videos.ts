@@ -4,24 +4,36 @@ import {
   type VideoRequest,
   type VideoTask,
   type VideoTaskReference,
-  watchVideoTask,
 } from "@sluice/core";
 import type { videoModels } from "@sluice/core/schemas";
-import { type Call, type Input, requestSchema, type Tool, text, toolName } from "./tool.js";
+import { NotSent } from "../not-sent.js";
+import { watchTask } from "../watch.js";
+import {
+  type Call,
+  type Input,
+  type ObjectSchema,
+  outputOf,
+  readText,
+  requestSchema,
+  type Tool,
+  text,
+  toolName,
+} from "./tool.js";
 
 /** Makes the tool that starts a video of a model. */
 export function videoTool(model: keyof typeof videoModels): Tool {
   return {
     name: toolName("video_start", model),
     title: `Start a video with ${model}`,
-    description: `Starts a video with the model ${model} and returns the id of its task at once. Costs money, and cannot be cancelled. Then call video_wait with the id.`,
+    description: `Starts a video and returns the id of its task at once. Costs money, and cannot be cancelled. Then call video_wait with the id.`,
     inputSchema: requestSchema(model),
+    outputSchema: outputOf("id", "model"),
     paid: "once",
     async run(input, { client, signal, idempotencyKey }) {
       const request = { ...input, model } as unknown as VideoRequest;
       const handle = await createVideoTask(client, request, { signal, idempotencyKey });
       const says = `The video is started and paid for. Its task is ${handle.id}. Call video_wait with this id and model to get the video. Do not start it again.`;
-      return { content: [text(says)], structuredContent: { ...handle } };
+      return { content: [text(says)], structuredContent: { id: handle.id, model } };
     },
   };
 }
@@ -29,6 +41,11 @@ export function videoTool(model: keyof typeof videoModels): Tool {
 const TASK = {
   id: { type: "string", minLength: 1, description: "Id of the task, as video_start gave it." },
   model: { type: "string", description: "Model of the task, as video_start gave it." },
+};
+const STATE: ObjectSchema = {
+  type: "object",
+  properties: { id: { type: "string" }, state: { type: "string" }, progress: { type: "number" } },
+  required: ["id", "state"],
 };
 const WAIT = {
   type: "number",
@@ -43,6 +60,7 @@ export const videoStatus: Tool = {
   title: "State of a video",
   description: "Returns the state of a video task now. Costs nothing.",
   inputSchema: { type: "object", properties: TASK, required: ["id"] },
+  outputSchema: STATE,
   run: async (input, call) =>
     resultOf(await getVideoTask(call.client, taskOf(input), { signal: call.signal }), call),
 };
@@ -53,12 +71,12 @@ export const videoWait: Tool = {
   description:
     "Waits until a video task has ended, and returns the video. Costs nothing, and can be called again for the same id.",
   inputSchema: { type: "object", properties: { ...TASK, seconds: WAIT }, required: ["id"] },
+  outputSchema: STATE,
   async run(input, call) {
     const { client, signal, report } = call;
-    const asked = typeof input["seconds"] === "number" ? input["seconds"] : WAIT.default;
-    const seconds = Math.min(Math.max(asked, WAIT.minimum), WAIT.maximum);
+    const deadlineMs = readSeconds(input) * 1000;
     let last: VideoTask | undefined;
-    for await (const task of watchVideoTask(client, taskOf(input), { signal, deadlineMs: seconds * 1000 })) {
+    for await (const task of watchTask(client, taskOf(input), { signal, deadlineMs })) {
       last = task;
       report.waiting(stateOf(task));
     }
@@ -66,8 +84,15 @@ export const videoWait: Tool = {
   },
 };
 
-function taskOf({ id, model }: Input): VideoTaskReference {
-  return { id: String(id ?? ""), ...(typeof model === "string" && { model }) };
+function taskOf(input: Input): VideoTaskReference {
+  const id = readText(input, "id");
+  return input["model"] === undefined ? { id } : { id, model: readText(input, "model") };
+}
+
+/** Reads the longest wait; a number outside of the bounds counts as the nearest one. */
+function readSeconds({ seconds = WAIT.default }: Input): number {
+  if (typeof seconds === "number") return Math.min(Math.max(seconds, WAIT.minimum), WAIT.maximum);
+  throw new NotSent(`Nothing was sent: seconds must be a number, got ${JSON.stringify(seconds)}.`);
 }
 
 /** Writes the state of a task for a reader. */

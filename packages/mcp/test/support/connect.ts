@@ -1,5 +1,5 @@
-import { Client as McpClient } from "@modelcontextprotocol/sdk/client/index.js";
-import { InMemoryTransport } from "@modelcontextprotocol/sdk/inMemory.js";
+import { InMemoryTransport, Client as McpClient } from "@modelcontextprotocol/client";
+import { serveStdio } from "@modelcontextprotocol/server/stdio";
 import { type ClientOptions, createClient } from "@sluice/core";
 import { createEmulator, type EmulatorOptions } from "@sluice/emulator";
 import { createMcpServer, type McpServerOptions } from "@sluice/mcp";
@@ -10,26 +10,43 @@ export interface World {
   readonly emulator?: EmulatorOptions;
   readonly client?: Partial<ClientOptions>;
   readonly server?: McpServerOptions;
+  /** Revision of the protocol that the caller speaks: with a handshake, or of 2026-07-28. */
+  readonly era?: "old" | "new";
 }
 
 /** Answer of an MCP tool. */
 export interface Answer {
   readonly isError?: boolean;
-  readonly content: readonly { readonly type: string; readonly text?: string; readonly uri?: string }[];
+  readonly content: readonly {
+    readonly type: string;
+    readonly text?: string;
+    readonly uri?: string;
+    readonly data?: string;
+    readonly mimeType?: string;
+  }[];
   readonly structuredContent?: Record<string, unknown>;
 }
 
 /** Connects the official MCP client to the server, and the server to an emulator. */
-export async function connected({ emulator: gateway, client: more, server: options }: World = {}) {
+export async function connected({
+  emulator: gateway,
+  client: more,
+  server: options,
+  era = "new",
+}: World = {}) {
   const emulator = createEmulator({ speed: Number.POSITIVE_INFINITY, ...gateway });
   const client = createClient({ ...emulator.clientOptions, random: () => 0, retry: { limit: 0 }, ...more });
-  const server = createMcpServer(client, options);
-  const mcp = new McpClient({ name: "test", version: "1.0.0" });
+  const mcp = new McpClient(
+    { name: "test", version: "1.0.0" },
+    { versionNegotiation: { mode: era === "new" ? "auto" : "legacy" } },
+  );
   const [one, other] = InMemoryTransport.createLinkedPair();
-  await Promise.all([server.connect(one), mcp.connect(other)]);
+  const server = createMcpServer(client, options);
+  serveStdio(() => server, { transport: one });
+  await mcp.connect(other);
   onTestFinished(() => mcp.close());
-  const call = async (name: string, args: object, limits?: Parameters<McpClient["callTool"]>[2]) =>
-    (await mcp.callTool({ name, arguments: { ...args } }, undefined, limits)) as unknown as Answer;
+  const call = async (name: string, args: object, limits?: Parameters<McpClient["callTool"]>[1]) =>
+    (await mcp.callTool({ name, arguments: { ...args } }, limits)) as unknown as Answer;
   /** Requests that the gateway has got and that would be billed. */
   const bills = () => emulator.requests.filter(({ method }) => method === "POST").length;
   return { emulator, client, mcp, call, bills };

@@ -1,0 +1,13 @@
+import type { ChatTurn } from "@sluice/core";
+
+const ENDINGS: Partial<Readonly<Record<ChatTurn["outcome"], string>>> = {
+  length: "The answer is cut: it reached max_tokens.",
+  "content-filter": "The answer is cut by the content filter.",
+  "insufficient-resource": "The answer is cut: the gateway had no capacity left.",
+  unconfirmed: "The answer may lack its end.",
+};
+
+/** Says why an answer is not whole; undefined for a whole one. */
+export function shortfallOf({ outcome, refusal }: ChatTurn): string | undefined {
+  return refusal === undefined ? ENDINGS[outcome] : `The model refuses: ${refusal}`;
+}

@@ -1,0 +1,30 @@
+import { access, constants, mkdir, stat } from "node:fs/promises";
+import { dirname, resolve } from "node:path";
+
+/**
+ * Makes a folder and those above it, and tries that files can be made in it. `mkdir` with `recursive` is not used: it never
+ * returns for some paths, such as `/proc/x`.
+ *
+ * @throws {Error} that names the folder
+ */
+export async function makeFolder(folder: string): Promise<void> {
+  const path = resolve(folder);
+  try {
+    await makeAll(path);
+    await access(path, constants.W_OK);
+  } catch (cause) {
+    throw new Error(`No files can be saved in ${path}: ${(cause as Error).message}`, { cause });
+  }
+}
+
+async function makeAll(path: string): Promise<void> {
+  const found = await stat(path).catch(() => undefined);
+  if (found?.isDirectory()) return;
+  if (found) throw new Error(`${path} is a file`);
+  if (dirname(path) === path) throw new Error(`there is no ${path}`);
+  await makeAll(dirname(path));
+  await mkdir(path).catch((error: NodeJS.ErrnoException) => {
+    // another process has made it
+    if (error.code !== "EEXIST") throw error;
+  });
+}

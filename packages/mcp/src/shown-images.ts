@@ -1,0 +1,50 @@
+import { open } from "node:fs/promises";
+import { fileURLToPath } from "node:url";
+import type { Client } from "@sluice/core";
+import { fetchMedia, toDataURI } from "@sluice/media";
+import type { Content, Result } from "./tools/tool.js";
+
+/** Largest size of the images that one result shows, in bytes, all together. Hosts refuse results of more than about 1 MB. */
+const MAX_BYTES = 750_000;
+/** Longest time that the images of one result may take, in milliseconds. */
+const MAX_MS = 15_000;
+
+/**
+ * Adds the images of a result as content, so that the agent sees what it drew. An image that is too large or can't be read
+ * stays a link.
+ */
+export async function withImages(client: Client, result: Result, signal: AbortSignal): Promise<Result> {
+  const content: Content[] = [];
+  let left = MAX_BYTES;
+  for (const part of result.content) {
+    content.push(part);
+    if (part.type !== "resource_link") continue;
+    const image = await readImage(client, part.uri, left, signal).catch(() => undefined);
+    signal.throwIfAborted();
+    if (!image) continue;
+    left -= image.size;
+    content.push({ type: "image", data: image.data, mimeType: image.mimeType });
+  }
+  return { ...result, content };
+}
+
+async function readImage(client: Client, uri: string, maxBytes: number, signal: AbortSignal) {
+  if (maxBytes <= 0) return undefined;
+  const blob = uri.startsWith("file:")
+    ? await readFile(fileURLToPath(uri), maxBytes)
+    : await fetchMedia(client, uri, { maxBytes, signal, timeouts: { totalMs: MAX_MS } });
+  if (!blob) return undefined;
+  const [, mimeType, data] = /^data:(image\/[\w.+-]+);base64,(.*)$/s.exec(await toDataURI(blob)) ?? [];
+  return mimeType && data ? { mimeType, data, size: blob.size } : undefined;
+}
+
+async function readFile(path: string, maxBytes: number): Promise<Blob | undefined> {
+  const file = await open(path);
+  try {
+    const { size } = await file.stat();
+    if (size > maxBytes) return undefined;
+    return new Blob([await file.readFile()]);
+  } finally {
+    await file.close();
+  }
+}
