@@ -32,8 +32,8 @@ export interface Repetition {
   readonly init: RequestInit;
   /** True if the request may be repeated after any failure that may pass. */
   readonly isSafe: boolean;
-  /** True if the request has an `idempotency-key`. */
-  readonly hasKey: boolean;
+  /** Offer of a proxy that answers the request's key from its memory; undefined for a request without a key. */
+  readonly offer: string | undefined;
   readonly isTransient: typeof isTransient;
   readonly outcomeOf: typeof outcomeOf;
   /** Sends the request once; rejects if it failed. */
@@ -85,11 +85,11 @@ export async function repeat(error: Error, repetition: Repetition): Promise<Resp
 
   /** Returns true if the server answers the key of the request from its memory. */
   async function isKnownKey(failure: Error): Promise<boolean> {
-    const { hasKey, answered, outcomeOf } = repetition;
-    if (!hasKey || outcomeOf(failure) !== "unknown") return false;
+    const { offer, answered, outcomeOf } = repetition;
+    if (!offer || outcomeOf(failure) !== "unknown") return false;
     const headers = answered();
-    if (headers) return isOfferedOnce(offersIn(headers));
-    isOnce ??= await offersOnce(repetition);
+    if (headers) return offersIn(headers)?.includes(offer) ?? false;
+    isOnce ??= await isOffered(offer, repetition);
     exchange.signal.throwIfAborted();
     return isOnce;
   }
@@ -144,28 +144,24 @@ function isRateLimit(error: Error): boolean {
   return error.name === "APIError" && (error as APIError).status === 429;
 }
 
-function isOfferedOnce(offers: readonly string[] | undefined): boolean {
-  return offers?.includes("once") ?? false;
-}
-
 /** Longest first wait for a proxy that can't be reached, in milliseconds. */
 const FIRST_WAIT_MS = 1000;
 /** Longest time for one answer to the question, in milliseconds: the caller waits for the error of its own request. */
 const ASK_MS = 5000;
 
 /**
- * Asks the proxy, after an answer was lost, if it answers a create with a repeated `idempotency-key` from its memory:
- * `once` among the offers of `GET /health` (docs/spec/once.md). A proxy that stays out of reach offers nothing, because a
- * request that may be billed is not sent again by a guess.
+ * Asks the proxy, after an answer was lost, if it answers a repeated `idempotency-key` from its memory: `once` or
+ * `chat-once` among the offers of `GET /health` (docs/spec/once.md). A proxy that stays out of reach offers nothing,
+ * because a request that may be billed is not sent again by a guess.
  */
-async function offersOnce(repetition: Repetition): Promise<boolean> {
+async function isOffered(offer: string, repetition: Repetition): Promise<boolean> {
   const { client, exchange } = repetition;
   const { signal, retry } = exchange;
   const limits = { limit: retry.limit, firstMs: FIRST_WAIT_MS, longestMs: retry.maxDelayMs };
   const backoff = createBackoff(client, limits);
   for (;;) {
     const offers = await offersOf(repetition).catch(() => undefined);
-    if (offers) return isOfferedOnce(offers);
+    if (offers) return offers.includes(offer);
     try {
       await backoff.wait(undefined, { signal });
     } catch {

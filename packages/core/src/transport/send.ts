@@ -108,6 +108,12 @@ export interface Connection {
   readonly timeouts: Timeouts;
   /** Repeating of failed attempts for every request. */
   readonly retry: Required<RetryOptions>;
+  /**
+   * True if a chat request is repeated like one with `refused-only`. Packages that send for another library set it.
+   *
+   * @default false
+   */
+  readonly billsChatsOnce?: boolean;
   /** Clock of all waits. */
   readonly clock: Clock;
   /** Returns the clock of the waits between the attempts of a call: `retryNow` ends them. */
@@ -278,7 +284,8 @@ export interface Outgoing {
   readonly headers?: HeadersInput | undefined;
   /**
    * Failures after which the request is repeated. `"any"`: all that may pass. `"refused-only"`: a 429, where another
-   * attempt cannot bill twice; and all that may pass where the proxy answers a repeated key from its memory.
+   * attempt cannot bill twice; and all that may pass where the proxy answers a repeated key from its memory, which no
+   * proxy does for a chat that does not stream.
    */
   readonly repeat: "any" | "refused-only";
 }
@@ -359,8 +366,8 @@ export async function send(
         health: addressOf(client, HEALTH_PATH),
         healthHeaders: () => client.headers({ ...identityOf(exchange), path: HEALTH_PATH }),
         init,
-        isSafe: repeat === "any",
-        hasKey: headers.has(KEY_HEADER),
+        isSafe: repeat === "any" && !(isCreate && client.billsChatsOnce),
+        offer: headers.has(KEY_HEADER) ? offerFor(exchange, body) : undefined,
         isTransient,
         outcomeOf,
         attempt: (request) => attemptOnce([request]),
@@ -394,6 +401,12 @@ export async function send(
 
 const HEALTH_PATH = "/health";
 const KEY_HEADER = "idempotency-key";
+
+/** Names the offer of a proxy that remembers a request; undefined for a request that no proxy remembers. */
+function offerFor({ kind }: Exchange, body: unknown): string | undefined {
+  if (kind !== "chat") return "once";
+  return isRecord(body) && body["stream"] === true ? "chat-once" : undefined;
+}
 
 /** Makes an error of this library from any error. An abort stays unchanged. */
 function knownError(error: unknown, { signal, state }: Exchange): unknown {
