@@ -19,6 +19,11 @@ export interface ChatStream extends AsyncIterable<ChatDelta> {
   /** Times so far. After the end they equal `ChatTurn.timing`. */
   readonly timing: ChatTiming;
   /**
+   * Id, model and time of the response, known from its first delta on. Id and model are empty, and `created` (Unix
+   * seconds) is 0, where the gateway sends none.
+   */
+  readonly head: { readonly id: string; readonly model: string; readonly created: number };
+  /**
    * Id under which the proxy keeps the answer. Undefined before it is known, and where the proxy keeps none or has lost
    * it. It stays after an error of the connection or a refusal: the answer may still be there.
    */
@@ -136,6 +141,7 @@ export function openStream(client: Client, options: RequestOptions, source: Answ
     get snapshot() {
       return answer.message;
     },
+    head: answer.head,
     get timing() {
       return settlement.timing();
     },
