@@ -18,6 +18,7 @@ import type {
   CallIdentity,
   CallKind,
   CallOutcome,
+  CallSettings,
   CallStep,
   CallSummary,
   CallUsage,
@@ -159,8 +160,10 @@ export interface CallDescription {
   readonly kind: CallKind;
   /** The gateway's path, `/v1/…`. */
   readonly path: string;
-  /** The request, or the handle of a task: events get its `model`. */
+  /** The request, or the handle of a task: events get its `model` and its settings. */
   readonly subject?: unknown;
+  /** True for a chat that streams. @default false */
+  readonly isStream?: boolean;
   /** Limit for the headers where the caller sets none. @default `firstChunkMs` */
   readonly headersMs?: number;
 }
@@ -176,7 +179,7 @@ let calls = 0;
  */
 export function openExchange(
   client: Connection,
-  { kind, path, subject, headersMs: defaultHeadersMs }: CallDescription,
+  { kind, path, subject, isStream, headersMs: defaultHeadersMs }: CallDescription,
   options: RequestOptions,
 ): Exchange {
   noteOptions("a request", options, client);
@@ -199,6 +202,7 @@ export function openExchange(
     kind,
     model: typeof model === "string" ? model : undefined,
     path,
+    settings: settingsOf(subject, isStream),
     subject,
     state: { outcome: "not-sent" },
     startedAt: client.clock.now(),
@@ -211,14 +215,27 @@ export function openExchange(
   };
 }
 
+/** Names of the settings in events: no field that has a prompt. */
+const SETTINGS = ["max_tokens", "temperature", "top_p", "reasoning_effort", "stop", "seed", "n"];
+
+function settingsOf(subject: unknown, isStream: boolean | undefined): CallSettings | undefined {
+  const request = isRecord(subject) ? subject : {};
+  const format = isRecord(request["response_format"]) ? request["response_format"]["type"] : undefined;
+  const given = SETTINGS.map((name) => [name, request[name]]);
+  const known = [...given, ["response_format", format], ["stream", isStream]].filter(
+    ([, value]) => value != null,
+  );
+  return known.length > 0 ? Object.fromEntries(known) : undefined;
+}
+
 /** Emits one step of a call. */
 export function emitStep(client: Connection, call: CallIdentity, step: CallStep): void {
   client.emit({ ...identityOf(call), ...step });
 }
 
 /** Returns the identity of a call alone: an exchange has the request, too. */
-export function identityOf({ callId, kind, model, path }: CallIdentity): CallIdentity {
-  return { callId, kind, model, path };
+export function identityOf({ callId, kind, model, path, settings }: CallIdentity): CallIdentity {
+  return { callId, kind, model, path, settings };
 }
 
 /**

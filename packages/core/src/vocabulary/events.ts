@@ -87,6 +87,24 @@ export interface CallSummary {
     | undefined;
 }
 
+/**
+ * Settings of a request, under the gateway's own names, as the app gave them: a value that the rules refuse is here, too.
+ * Prompts, tools and schemas are not among them.
+ */
+export interface CallSettings {
+  readonly max_tokens?: unknown;
+  readonly temperature?: unknown;
+  readonly top_p?: unknown;
+  readonly reasoning_effort?: unknown;
+  readonly stop?: unknown;
+  readonly seed?: unknown;
+  readonly n?: unknown;
+  /** True for a chat that streams. */
+  readonly stream?: unknown;
+  /** `type` of the request's `response_format`. */
+  readonly response_format?: unknown;
+}
+
 /** The call that an event belongs to. */
 export interface CallIdentity {
   /** Id of the call: the same for all its events, and for no other call. */
@@ -97,6 +115,8 @@ export interface CallIdentity {
   readonly model?: string | undefined;
   /** The gateway's path, `/v1/…`. */
   readonly path: string;
+  /** The request's settings; absent where it has none. */
+  readonly settings?: CallSettings | undefined;
   /** The `id` of the chat that the call is for; absent where it has none, and from calls of no chat. */
   readonly chatId?: string | undefined;
   /** Id of the answer in its chat; absent from calls of no chat. */
