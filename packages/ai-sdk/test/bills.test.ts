@@ -2,15 +2,7 @@ import { createSluice } from "@sluice/ai-sdk";
 import { createChatTransport } from "@sluice/ai-sdk/transport";
 import type { ClientOptions } from "@sluice/core";
 import { systemClock } from "@sluice/core/internal";
-import {
-  generateImage,
-  generateObject,
-  generateText,
-  experimental_generateVideo as generateVideo,
-  experimental_startVideo as startVideo,
-  streamObject,
-  streamText,
-} from "ai";
+import * as ai from "ai";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { open, places } from "./support/places.js";
@@ -54,7 +46,9 @@ const losses: Readonly<Record<string, Loss>> = {
   },
 };
 
+const { generateImage, generateObject, generateText, streamObject, streamText } = ai;
 type Opened = ReturnType<typeof open>;
+type Functions = Readonly<Record<string, (opened: Opened) => PromiseLike<unknown>>>;
 
 /** Reads a stream of the SDK to its end, and rejects with the error that `onError` got. */
 function streamed(start: (onError: (event: { error: unknown }) => void) => AsyncIterable<unknown>) {
@@ -66,8 +60,16 @@ function streamed(start: (onError: (event: { error: unknown }) => void) => Async
   });
 }
 
+/** The functions that the first versions of `ai` 7 do not have, or not for operations. */
+const videoFunctions: Functions = {
+  startVideo: ({ sluice }) =>
+    ai.experimental_startVideo({ model: sluice.videoModel("beta3.0-video"), prompt }),
+  generateVideo: ({ sluice }) =>
+    ai.experimental_generateVideo({ model: sluice.videoModel("beta3.0-video"), prompt }),
+};
+
 /** The functions of the AI SDK that send what is billed. */
-const functions: Readonly<Record<string, (opened: Opened) => PromiseLike<unknown>>> = {
+const functions: Functions = {
   generateText: ({ sluice }) => generateText({ model: sluice("delta-5.3"), prompt }),
   streamText: ({ sluice }) =>
     streamed((onError) => streamText({ model: sluice("delta-5.3"), prompt, onError }).textStream),
@@ -76,8 +78,7 @@ const functions: Readonly<Record<string, (opened: Opened) => PromiseLike<unknown
     streamed((onError) => streamObject({ model: sluice("delta-5.3"), prompt, schema, onError }).textStream),
   generateImage: ({ sluice }) =>
     generateImage({ model: sluice.imageModel("gamma-image-5-0-260128"), prompt, size: "2048x2048" }),
-  startVideo: ({ sluice }) => startVideo({ model: sluice.videoModel("beta3.0-video"), prompt }),
-  generateVideo: ({ sluice }) => generateVideo({ model: sluice.videoModel("beta3.0-video"), prompt }),
+  ...("experimental_startVideo" in ai && videoFunctions),
   "a message of useChat": ({ client }) => sendMessage(client),
 };
 

@@ -1,11 +1,5 @@
 import type { LanguageModelV4StreamPart } from "@ai-sdk/provider";
-import {
-  generateImage,
-  generateText,
-  experimental_getVideoStatus as getVideoStatus,
-  experimental_startVideo as startVideo,
-  streamText,
-} from "ai";
+import { generateImage, generateText, streamText } from "ai";
 import { describe, expect, test } from "vitest";
 import { open, places } from "./support/places.js";
 
@@ -78,18 +72,6 @@ describe.each(places)("the result of a call, by way of the %s", (place) => {
     expect(new Set(images.map((image) => image.requestId)).size).toBe(2);
     expect(images[0]?.requestId).toBe(responses[0]?.headers?.["x-request-id"]);
   });
-
-  test("startVideo and getVideoStatus have the headers and the request id", async () => {
-    const { sluice } = open(place);
-    const model = sluice.videoModel("beta3.0-video");
-    const started = await startVideo({ model, prompt });
-    expect(started).toMatchObject({
-      response: { headers, timestamp: expect.any(Date) },
-      providerMetadata: { sluice: { requestId } },
-    });
-    const status = await getVideoStatus(model, { operation: started.operation });
-    expect(status.providerMetadata?.sluice).toMatchObject({ requestId });
-  });
 });
 
 test("A key that a server sends back is in no header of a result", async () => {
@@ -145,13 +127,11 @@ describe("the warnings of a result", () => {
     expect(warnings).toEqual([warning("tools: ")]);
   });
 
-  test("have a misspelt option of images once for all images, and of videos", async () => {
-    const { sluice } = open("gateway", { warnings: ["image.4-0.unknown-field", "video.beta.unknown-field"] });
+  test("have a misspelt option of images once for all images", async () => {
+    const { sluice } = open("gateway", { warnings: ["image.4-0.unknown-field"] });
     const providerOptions = { sluice: { watermrk: true } };
     const image = sluice.imageModel(IMAGE);
     const { warnings } = await generateImage({ model: image, prompt, n: 2, providerOptions });
     expect(warnings).toEqual([warning("did you mean `watermark`")]);
-    const video = await startVideo({ model: sluice.videoModel("beta3.0-video"), prompt, providerOptions });
-    expect(video.warnings).toEqual([warning("did you mean `watermark`")]);
   });
 });
