@@ -92,12 +92,19 @@ export interface CallSummary {
  * Prompts, tools and schemas are not among them.
  */
 export interface CallSettings {
+  /** Largest number of tokens of a chat's response. */
   readonly max_tokens?: unknown;
+  /** Temperature of the sampling. */
   readonly temperature?: unknown;
+  /** Share of the probability that is sampled from. */
   readonly top_p?: unknown;
+  /** Effort of the thinking. */
   readonly reasoning_effort?: unknown;
+  /** Texts at which the response ends. */
   readonly stop?: unknown;
+  /** Start of the random numbers. */
   readonly seed?: unknown;
+  /** Number of responses to one request. */
   readonly n?: unknown;
   /** True for a chat that streams. */
   readonly stream?: unknown;
@@ -273,8 +280,8 @@ interface Warning {
 }
 
 /**
- * An event that a client passes to `onEvent`, for logs, meters and timelines. It never has a body, a header or a key.
- * Times are milliseconds.
+ * An event that a client passes to `onEvent`, for logs, meters and timelines. It never has a body, a header or a key;
+ * of a request it has the settings. Times are milliseconds.
  */
 export type ClientEvent =
   | (CallIdentity & CallStep)
