@@ -42,17 +42,16 @@ export function requestAttributes(call: CallRequest, provider: string): Attribut
     "sluice.message.id": messageId,
     "sluice.call.id": callId,
     "url.path": path,
-    "gen_ai.output.type": call.kind === "image" ? "image" : outputTypes.get(settings.response_format),
+    "gen_ai.output.type": outputTypeOf(call),
     ...settingAttributes(settings),
   });
 }
 
-/** Output types of the conventions, by the type of `response_format`. */
-const outputTypes = new Map<unknown, string>([
-  ["text", "text"],
-  ["json_object", "json"],
-  ["json_schema", "json"],
-]);
+/** Names the output that the request asks for: an image, or the kind of its `response_format`, `json_object` or `text`. */
+function outputTypeOf({ kind, settings }: CallRequest): string | undefined {
+  if (kind === "image") return kind;
+  return /^(?:json|text)(?=_|$)/.exec(String(settings?.response_format))?.[0];
+}
 
 /** Returns the settings of a request. A value of another type than the conventions have may be any text. */
 function settingAttributes(settings: Settings): Attributes {

@@ -2,6 +2,7 @@ import ky from "ky";
 import { createBackoff } from "../base/backoff.js";
 import { type Clock, openSpan, unlessAborted } from "../base/clock.js";
 import type { APIError, ConnectionError } from "../vocabulary/errors.js";
+import type { CallIdentity } from "../vocabulary/events.js";
 import type { isTransient, outcomeOf } from "./failure.js";
 import { offersIn } from "./offers.js";
 
@@ -18,7 +19,7 @@ export interface Repetition {
     readonly fetch: typeof globalThis.fetch;
     readonly prepare: (address: string, init: RequestInit) => Parameters<typeof globalThis.fetch>;
   };
-  readonly exchange: {
+  readonly exchange: Pick<CallIdentity, "kind" | "settings"> & {
     readonly callId: string;
     readonly signal: AbortSignal;
     /** Largest number of further attempts, and the longest wait before one, in milliseconds. */
@@ -32,8 +33,8 @@ export interface Repetition {
   readonly init: RequestInit;
   /** True if the request may be repeated after any failure that may pass. */
   readonly isSafe: boolean;
-  /** Offer of a proxy that answers the request's key from its memory; undefined for a request without a key. */
-  readonly offer: string | undefined;
+  /** True if the request has an `idempotency-key`. */
+  readonly hasKey: boolean;
   readonly isTransient: typeof isTransient;
   readonly outcomeOf: typeof outcomeOf;
   /** Sends the request once; rejects if it failed. */
@@ -85,8 +86,9 @@ export async function repeat(error: Error, repetition: Repetition): Promise<Resp
 
   /** Returns true if the server answers the key of the request from its memory. */
   async function isKnownKey(failure: Error): Promise<boolean> {
-    const { offer, answered, outcomeOf } = repetition;
-    if (!offer || outcomeOf(failure) !== "unknown") return false;
+    const { hasKey, answered, outcomeOf } = repetition;
+    const offer = offerFor(exchange);
+    if (!hasKey || !offer || outcomeOf(failure) !== "unknown") return false;
     const headers = answered();
     if (headers) return offersIn(headers)?.includes(offer) ?? false;
     isOnce ??= await isOffered(offer, repetition);
@@ -142,6 +144,12 @@ async function isRefused(address: string): Promise<boolean> {
 /** Returns true if the gateway refused for now, and certainly did not act. */
 function isRateLimit(error: Error): boolean {
   return error.name === "APIError" && (error as APIError).status === 429;
+}
+
+/** Names the offer of a proxy that remembers a request; undefined for a request that no proxy remembers. */
+function offerFor({ kind, settings }: Repetition["exchange"]): string | undefined {
+  if (kind !== "chat") return "once";
+  return settings?.stream ? "chat-once" : undefined;
 }
 
 /** Longest first wait for a proxy that can't be reached, in milliseconds. */

@@ -384,7 +384,7 @@ export async function send(
         healthHeaders: () => client.headers({ ...identityOf(exchange), path: HEALTH_PATH }),
         init,
         isSafe: repeat === "any" && !(isCreate && client.billsChatsOnce),
-        offer: headers.has(KEY_HEADER) ? offerFor(exchange, body) : undefined,
+        hasKey: headers.has(KEY_HEADER),
         isTransient,
         outcomeOf,
         attempt: (request) => attemptOnce([request]),
@@ -418,12 +418,6 @@ export async function send(
 
 const HEALTH_PATH = "/health";
 const KEY_HEADER = "idempotency-key";
-
-/** Names the offer of a proxy that remembers a request; undefined for a request that no proxy remembers. */
-function offerFor({ kind }: Exchange, body: unknown): string | undefined {
-  if (kind !== "chat") return "once";
-  return isRecord(body) && body["stream"] === true ? "chat-once" : undefined;
-}
 
 /** Makes an error of this library from any error. An abort stays unchanged. */
 function knownError(error: unknown, { signal, state }: Exchange): unknown {
