@@ -10,8 +10,8 @@ export interface Call {
   readonly body: unknown;
   /** True for a query, which is never billed. */
   readonly isQuery?: boolean;
-  /** True for a request that the client did not repeat. @default true if `retry.limit` of the client is 0 */
-  readonly isSentOnce?: boolean;
+  /** True once the gateway has made something: another call would be billed again. @default false */
+  readonly isMade?: boolean;
 }
 
 /** Facts of an `APICallError` that a caller may act on: its `data`. */
@@ -67,11 +67,13 @@ function headersIn(error: AnyGatewayError): Record<string, string> {
   };
 }
 
-/** Returns true if the SDK may send a call again: it can't be billed twice, and the client has not repeated it. */
-function isRetryable(call: Call, error: AnyGatewayError): boolean {
-  const { client, isQuery, isSentOnce = client.retry.limit === 0 } = call;
-  if (!mayPass(error)) return false;
-  return isQuery || (isSentOnce && (error.outcome === "refused" || error.outcome === "not-sent"));
+/**
+ * Returns true if the SDK may send a call again: it can't be billed twice, and the client has not retried it. The client
+ * itself retries a refusal, and not a request that was never sent.
+ */
+function isRetryable({ client, isQuery, isMade }: Call, error: AnyGatewayError): boolean {
+  if (isMade || !mayPass(error)) return false;
+  return isQuery || error.outcome === "not-sent" || (error.outcome === "refused" && client.retry.limit === 0);
 }
 
 /** Returns true for a failure that may pass by itself. */

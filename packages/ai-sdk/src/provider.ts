@@ -31,9 +31,9 @@ export interface SluiceProvider extends ProviderV4 {
  * without a check. Errors are `APICallError`s whose `cause` is the client's own error and whose `data.outcome` says if
  * the request may be billed.
  *
- * Streams, images and videos are repeated by the client (`retry` of `createClient`), and not again by the SDK. A whole
- * answer of `generateText` is sent once. `isRetryable` is true for it after a refusal for now, and where nothing was
- * sent; for the others only if the client's `retry.limit` is 0; and for queries of a video.
+ * One call is billed once. The client retries a 429 (`retry` of `createClient`). It sends again what may be billed only
+ * if it sends idempotency keys and the proxy remembers the request. `isRetryable` is true if nothing was sent, for
+ * queries of a video, and for a refusal if the client's `retry.limit` is 0.
  *
  * @example
  * ```ts

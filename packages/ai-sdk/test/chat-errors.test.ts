@@ -1,5 +1,5 @@
 import { APICallError, generateText, RetryError, streamText, tool } from "ai";
-import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { open, places, TOOLS_UNLISTED, watchLog } from "./support/places.js";
 
@@ -30,15 +30,21 @@ describe.each(places)("an error of a chat, by way of the %s", (place) => {
   const logged = (code: string | undefined) =>
     place === "proxy" && code ? [expect.stringContaining(`502 ${code}`)] : [];
 
-  test.each([
-    ["[[429]]", 429, "refused", undefined],
-    ["[[500]]", gatewayFailed, "unknown", "upstream_error"],
-  ])(
-    "streamText after %s is an APICallError with its status, and the client alone repeats",
-    async (scene, status, outcome, code) => {
+  const functions = { streamText: streamed, generateText };
+  const refusals = [
+    ["[[429]]", 429, "refused", undefined, 3],
+    ["[[500]]", gatewayFailed, "unknown", "upstream_error", 1],
+  ] as const;
+  test.each(
+    refusals.flatMap((refusal) =>
+      Object.entries(functions).map(([name, run]) => [name, ...refusal, run] as const),
+    ),
+  )(
+    "%s after %s is an APICallError with its status, and only the client retries, where nothing is billed",
+    async (_, scene, status, outcome, code, count, run) => {
       const log = watchLog();
       const { sluice, gateway, paid } = open(place);
-      const error = await errorOf(() => streamed({ model: sluice(model), prompt: `Hello ${scene}` }));
+      const error = await errorOf(() => run({ model: sluice(model), prompt: `Hello ${scene}` }));
       expect(error).toMatchObject({
         statusCode: status,
         responseBody: expect.stringContaining("error"),
@@ -47,25 +53,8 @@ describe.each(places)("an error of a chat, by way of the %s", (place) => {
         cause: { name: "APIError" },
       });
       expect(error.url).toMatch(/\/v1\/chat\/completions$/);
-      expect(gateway.requests).toHaveLength(3);
+      expect(gateway.requests).toHaveLength(count);
       expect(paid(CHAT)).toEqual([]);
-      expect(log()).toEqual(logged(code));
-    },
-  );
-
-  test.each([
-    ["[[429]]", 429, "refused", true, undefined],
-    ["[[500]]", gatewayFailed, "unknown", false, "upstream_error"],
-  ])(
-    "generateText after %s is an APICallError, which the SDK may repeat only after a refusal",
-    async (scene, status, outcome, isRetryable, code) => {
-      const log = watchLog();
-      const { sluice, gateway } = open(place);
-      const error = await errorOf(() =>
-        generateText({ model: sluice(model), prompt: `Hello ${scene}`, maxRetries: 0 }),
-      );
-      expect(error).toMatchObject({ statusCode: status, isRetryable, data: { outcome } });
-      expect(gateway.requests).toHaveLength(1);
       expect(log()).toEqual(logged(code));
     },
   );
@@ -176,35 +165,27 @@ describe("a failed connection", () => {
     expect(paid(CHAT)).toHaveLength(1);
   });
 
-  test("The SDK repeats a refusal when the gateway asks for it, and not each time that the client did", async () => {
+  test("A refusal is retried by the client after the time that the gateway asks for", async () => {
     const { sluice, gateway } = open();
-    const error = await errorOf(() =>
-      generateText({ model: sluice(model), prompt: "Hello [[429]]", maxRetries: 0 }),
-    );
+    const error = await errorOf(() => generateText({ model: sluice(model), prompt: "Hello [[429]]" }));
     expect(error.responseHeaders).toMatchObject({ "retry-after-ms": "1000" });
-    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
-    onTestFinished(() => void vi.useRealTimers());
-    const repeated = generateText({ model: sluice(model), prompt: "Hello you [[429:1]]" });
-    await expect
-      .poll(async () => {
-        await vi.advanceTimersByTimeAsync(250);
-        return gateway.requests.length;
-      })
-      .toBe(3);
-    await repeated;
-    expect(gateway.requests.map(({ status }) => status)).toEqual([429, 429, 200]);
+    await generateText({ model: sluice(model), prompt: "Hello you [[429:1]]" });
+    expect(gateway.requests.map(({ status }) => status)).toEqual([429, 429, 429, 429, 200]);
   });
 
-  test("A stream of a client that repeats nothing may be repeated by the SDK after a refusal", async () => {
-    const { sluice } = open("gateway", { client: { retry: { limit: 0 } } });
-    const settings = { model: sluice(model), maxRetries: 0 };
-    expect(await errorOf(() => streamed({ ...settings, prompt: "Hello [[429]]" }))).toMatchObject({
-      isRetryable: true,
-    });
-    expect(await errorOf(() => streamed({ ...settings, prompt: "Hello [[500]]" }))).toMatchObject({
-      isRetryable: false,
-    });
-  });
+  test.each(Object.entries({ streamText: streamed, generateText }))(
+    "%s of a client that retries nothing may be repeated by the SDK after a refusal",
+    async (_, run) => {
+      const { sluice } = open("gateway", { client: { retry: { limit: 0 } } });
+      const settings = { model: sluice(model), maxRetries: 0 };
+      expect(await errorOf(() => run({ ...settings, prompt: "Hello [[429]]" }))).toMatchObject({
+        isRetryable: true,
+      });
+      expect(await errorOf(() => run({ ...settings, prompt: "Hello [[500]]" }))).toMatchObject({
+        isRetryable: false,
+      });
+    },
+  );
 });
 
 /** A model whose answer calls a tool, and comes as `edit` writes it. */

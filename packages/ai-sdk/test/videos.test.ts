@@ -32,13 +32,19 @@ describe.each(places)("the video models, by way of the %s", (place) => {
     const clock = still();
     const { sluice, client, paid } = open(place, { emulator: { clock, speed: 1 } });
     const started = await startVideo({ model: sluice.videoModel(id), prompt, duration: 5 });
+    const requestId = expect.stringMatching(/\S/);
+    const headers = expect.objectContaining({ "x-request-id": requestId });
+    expect(started).toMatchObject({
+      response: { headers, timestamp: expect.any(Date) },
+      providerMetadata: { sluice: { requestId } },
+    });
     const stored = JSON.stringify(started.operation);
 
     const operation = JSON.parse(stored);
     const first = await getVideoStatus(sluice.videoModel(id), { operation });
     expect(first).toMatchObject({
       status: "pending",
-      providerMetadata: { sluice: { state: expect.any(String) } },
+      providerMetadata: { sluice: { state: expect.any(String), requestId } },
     });
     clock.at += 600_000;
     // the proxy answers polls within a second with what it knows
@@ -70,6 +76,13 @@ describe.each(places)("the video models, by way of the %s", (place) => {
 });
 
 describe("a video", () => {
+  test("A misspelt option is a warning of its start", async () => {
+    const { sluice } = open("gateway", { warnings: ["video.beta.unknown-field"] });
+    const providerOptions = { sluice: { watermrk: true } };
+    const { warnings } = await startVideo({ model: sluice.videoModel(beta), prompt, providerOptions });
+    expect(warnings).toMatchObject([{ type: "other", message: expect.stringContaining("`watermark`") }]);
+  });
+
   test("Its settings go where each model has them", async () => {
     const { sluice, gateway } = open();
     const settings = {

@@ -588,3 +588,21 @@ describe("a warning", () => {
     });
   });
 });
+
+test("Each event of a call, and its headers function, get the settings of the request, and no text of it but its stops", async () => {
+  const asked: (RequestIdentity | undefined)[] = [];
+  const headers = (request: RequestIdentity) => {
+    asked.push(request);
+    return {};
+  };
+  const { client, events } = recorded(() => Response.json(completion), { headers });
+  const settings = { temperature: 0.5, max_tokens: 9, stop: ["END"] };
+  await completeChat(client, { ...question, ...settings });
+  expect([...asked, ...events].map((event) => event?.settings)).toEqual(
+    Array.from({ length: 4 }, () => settings),
+  );
+  events.length = 0;
+  const { client: streaming, events: streamed } = recorded(() => streamAnswer(DONE));
+  await rejectionOf(streamChat(streaming, question).result());
+  expect(streamed[0]?.settings).toEqual({ stream: true });
+});

@@ -1,6 +1,13 @@
 import type { Attributes, MeterProvider } from "@opentelemetry/api";
-import { type EndEvent, endAttributes, errorTypeOf } from "./attributes.js";
-import { NAME } from "./name.js";
+import {
+  type EndEvent,
+  endAttributes,
+  errorTypeOf,
+  isInference,
+  operationOf,
+  usageAttributes,
+} from "./attributes.js";
+import { NAME, SCHEMA_URL } from "./name.js";
 
 /** The metrics of calls and tools. */
 export interface Instruments {
@@ -17,34 +24,55 @@ const SECONDS = [0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.
 /** Bounds that the conventions give, in tokens: powers of 4. */
 const TOKENS = Array.from({ length: 14 }, (_, power) => 4 ** power);
 
+/** The counts of the conventions. `per operation`: those that also have a distribution. */
+const COUNTS = [
+  ["input_tokens", "Number of input tokens, the cached ones included.", "per operation"],
+  ["output_tokens", "Number of output tokens, those of the thinking included.", "per operation"],
+  ["cache_read.input_tokens", "Number of input tokens from the cache.", ""],
+  ["reasoning.output_tokens", "Number of output tokens of the thinking.", ""],
+] as const;
+
 /** Creates the instruments of the conventions. */
 export function createInstruments(provider: MeterProvider): Instruments {
-  const meter = provider.getMeter(NAME);
-  const seconds = (name: string, description: string) =>
-    meter.createHistogram(name, { unit: "s", description, advice: { explicitBucketBoundaries: SECONDS } });
-  const duration = seconds("gen_ai.client.operation.duration", "GenAI operation duration.");
-  const toFirst = seconds(
-    "gen_ai.client.operation.time_to_first_chunk",
+  const meter = provider.getMeter(NAME, undefined, { schemaUrl: SCHEMA_URL });
+  const histogram = (name: string, unit: string, bounds: number[], description: string) =>
+    meter.createHistogram(name, { unit, description, advice: { explicitBucketBoundaries: bounds } });
+  const ofInference = histogram(
+    "gen_ai.client.inference.duration",
+    "s",
+    SECONDS,
+    "Duration of a call in which a model makes something.",
+  );
+  const ofOthers = histogram("gen_ai.client.operation.duration", "s", SECONDS, "Duration of any other call.");
+  const toFirst = histogram(
+    "gen_ai.client.inference.time_to_first_chunk",
+    "s",
+    SECONDS,
     "Time to the first chunk of a stream.",
   );
-  const ofTool = seconds("gen_ai.execute_tool.duration", "Duration of a tool's run.");
-  const tokens = meter.createHistogram("gen_ai.client.token.usage", {
-    unit: "{token}",
-    description: "Number of input and output tokens used.",
-    advice: { explicitBucketBoundaries: TOKENS },
-  });
+  const ofTool = histogram("gen_ai.execute_tool.duration", "s", SECONDS, "Duration of a tool's run.");
+  const counts = COUNTS.map(([name, description, isPerOperation]) => ({
+    attribute: `gen_ai.usage.${name}`,
+    total: meter.createCounter(`gen_ai.client.inference.usage.${name}`, { unit: "{token}", description }),
+    each: isPerOperation
+      ? histogram(`gen_ai.client.inference.operation.${name}`, "{token}", TOKENS, description)
+      : undefined,
+  }));
   return {
     call(base, event) {
       const errorType = errorTypeOf(event);
-      const all = endAttributes(event);
-      const { "gen_ai.response.model": model } = all;
+      const { "gen_ai.response.model": model } = endAttributes(event);
       const own = { ...base, ...(model !== undefined && { "gen_ai.response.model": model }) };
+      const hasInferred = isInference(operationOf(event));
+      const duration = hasInferred ? ofInference : ofOthers;
       duration.record(event.ms / 1000, { ...own, ...(errorType && { "error.type": errorType }) });
-      // the conventions: none for an operation that failed
-      if (errorType) return;
-      for (const type of ["input", "output"] as const) {
-        const count = all[`gen_ai.usage.${type}_tokens`];
-        if (typeof count === "number") tokens.record(count, { ...own, "gen_ai.token.type": type });
+      if (!hasInferred) return;
+      const usage = usageAttributes(event);
+      for (const { attribute, total, each } of counts) {
+        const count = usage[attribute];
+        if (typeof count !== "number") continue;
+        total.add(count, { ...own, "gen_ai.token.modality": modalityOf(attribute, event) });
+        each?.record(count, own);
       }
     },
     firstChunk: (base, ms) => toFirst.record(ms / 1000, base),
@@ -55,4 +83,10 @@ export function createInstruments(provider: MeterProvider): Instruments {
         ...(errorType && { "error.type": errorType }),
       }),
   };
+}
+
+/** Names the kind of tokens. A chat answers with text; its request may have images, which are not counted apart. */
+function modalityOf(attribute: string, { kind }: EndEvent): string {
+  if (!attribute.endsWith("output_tokens")) return "unknown";
+  return kind === "image" ? "image" : "text";
 }

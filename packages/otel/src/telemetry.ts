@@ -17,6 +17,7 @@ import {
   type EndEvent,
   endAttributes,
   errorTypeOf,
+  isInference,
   operationOf,
   requestAttributes,
   retryErrorOf,
@@ -26,7 +27,7 @@ import {
   toolErrorOf,
 } from "./attributes.js";
 import { createInstruments, type Instruments } from "./instruments.js";
-import { NAME } from "./name.js";
+import { NAME, SCHEMA_URL } from "./name.js";
 import { createOpenSpans } from "./open-spans.js";
 import { traceparentOf } from "./traceparent.js";
 
@@ -63,7 +64,7 @@ export interface Telemetry {
 }
 
 /**
- * Creates traces and metrics by the OpenTelemetry conventions for generative AI. Each call has a span of kind `CLIENT`
+ * Creates traces and metrics by the OpenTelemetry conventions for generative AI, v0.1.0. Each call has a span of kind `CLIENT`
  * from its request to its end, with a span event for each retry; each run of a tool has an `execute_tool` span under the
  * call that asked for it. No prompt, answer, argument, output, key or message of an error is in any of them.
  *
@@ -83,7 +84,7 @@ export function createTelemetry({
   mostOpen = 1000,
 }: TelemetryOptions = {}): Telemetry {
   if (!(mostOpen >= 1)) throw new TypeError(`mostOpen: must be a number from 1 up, got ${mostOpen}`);
-  const tracer = tracerProvider.getTracer(NAME);
+  const tracer = tracerProvider.getTracer(NAME, undefined, { schemaUrl: SCHEMA_URL });
   const open = createOpenSpans(mostOpen);
   const answers = createAnswers(mostOpen);
   let instruments: Instruments | undefined;
@@ -118,7 +119,8 @@ export function createTelemetry({
   function noteCall(event: CallEvent, server: Attributes): void {
     const span = spanOf(event, event.type === "end" ? event.ms : 0);
     if (span) noteStep(span, event, server);
-    if (event.type === "first-chunk") measures().firstChunk(baseOf(event, server), event.ms);
+    if (event.type === "first-chunk" && isInference(operationOf(event)))
+      measures().firstChunk(baseOf(event, server), event.ms);
     if (event.type !== "end") return;
     open.close(event.callId);
     measures().call(baseOf(event, server), event);
@@ -137,10 +139,7 @@ export function createTelemetry({
         "error.type": retryErrorOf(event.error),
       });
     if (event.type === "first-chunk")
-      span.setAttributes({
-        "gen_ai.request.stream": true,
-        "gen_ai.response.time_to_first_chunk": event.ms / 1000,
-      });
+      span.setAttribute("gen_ai.response.time_to_first_chunk", event.ms / 1000);
     if (event.type === "end") endCall(span, event);
   }
 

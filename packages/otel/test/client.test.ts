@@ -215,18 +215,25 @@ describe("the metrics", () => {
       "server.port": 443,
     };
     const of = (name: string) => all.filter((point) => point.name === name);
-    expect(of("gen_ai.client.operation.duration")).toMatchObject([
+    expect(of("gen_ai.client.inference.duration")).toMatchObject([
       { unit: "s", count: 2, attributes: { ...base, "gen_ai.response.model": "alpha-v4.1-flash" } },
       { count: 1, attributes: { ...base, "error.type": "500" } },
     ]);
-    expect(of("gen_ai.client.operation.time_to_first_chunk")).toMatchObject([
+    expect(of("gen_ai.client.inference.time_to_first_chunk")).toMatchObject([
       { unit: "s", count: 1, attributes: base },
     ]);
-    expect(of("gen_ai.client.token.usage")).toMatchObject([
-      { unit: "{token}", count: 2, attributes: { ...base, "gen_ai.token.type": "input" } },
-      { unit: "{token}", count: 2, attributes: { ...base, "gen_ai.token.type": "output" } },
+    const sum = 2 * (usage?.prompt_tokens ?? 0);
+    expect(of("gen_ai.client.inference.operation.input_tokens")).toMatchObject([
+      { unit: "{token}", count: 2, sum, attributes: base },
     ]);
-    expect(of("gen_ai.client.token.usage")[0]?.sum).toBe(2 * (usage?.prompt_tokens ?? 0));
+    expect(of("gen_ai.client.inference.usage.input_tokens")).toMatchObject([
+      { unit: "{token}", sum, attributes: { ...base, "gen_ai.token.modality": "unknown" } },
+    ]);
+    expect(of("gen_ai.client.inference.usage.output_tokens")).toMatchObject([
+      { unit: "{token}", attributes: { ...base, "gen_ai.token.modality": "text" } },
+    ]);
+    // polls and uploads infer nothing
+    expect(of("gen_ai.client.operation.duration")).toEqual([]);
   });
 });
 

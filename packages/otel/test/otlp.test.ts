@@ -10,6 +10,9 @@ import { createEmulator } from "@sluice/emulator";
 import { createTelemetry } from "@sluice/otel";
 import { expect, test } from "vitest";
 
+/** Schema of the conventions that README and guide name. */
+const SCHEMA_URL = "https://opentelemetry.io/schemas/gen-ai/0.1.0";
+
 interface Received {
   readonly path: string | undefined;
   readonly text: string;
@@ -60,7 +63,10 @@ test("a collector gets the span and the metrics of a call over the wire, without
     received.filter((each) => each.path === path).map(({ text }) => JSON.parse(text));
   const [{ resourceSpans }] = of("/v1/traces");
   const [span] = resourceSpans[0].scopeSpans[0].spans;
-  expect(resourceSpans[0].scopeSpans[0].scope.name).toBe("@sluice/otel");
+  expect(resourceSpans[0].scopeSpans[0]).toMatchObject({
+    scope: { name: "@sluice/otel" },
+    schemaUrl: SCHEMA_URL,
+  });
   expect(span).toMatchObject({
     name: "chat alpha-v4.1-flash",
     traceId: expect.stringMatching(/^[\da-f]{32}$/),
@@ -73,14 +79,19 @@ test("a collector gets the span and the metrics of a call over the wire, without
     key: "gen_ai.response.finish_reasons",
     value: { arrayValue: { values: [{ stringValue: "stop" }] } },
   });
+  expect(of("/v1/metrics")[0].resourceMetrics[0].scopeMetrics[0].schemaUrl).toBe(SCHEMA_URL);
   const names = of("/v1/metrics").flatMap(({ resourceMetrics }) =>
     resourceMetrics[0].scopeMetrics[0].metrics.map(({ name }: { name: string }) => name),
   );
   expect(new Set(names)).toEqual(
     new Set([
-      "gen_ai.client.operation.duration",
-      "gen_ai.client.operation.time_to_first_chunk",
-      "gen_ai.client.token.usage",
+      "gen_ai.client.inference.duration",
+      "gen_ai.client.inference.time_to_first_chunk",
+      "gen_ai.client.inference.usage.input_tokens",
+      "gen_ai.client.inference.usage.output_tokens",
+      "gen_ai.client.inference.usage.cache_read.input_tokens",
+      "gen_ai.client.inference.operation.input_tokens",
+      "gen_ai.client.inference.operation.output_tokens",
     ]),
   );
   expect(received.map(({ text }) => text).join()).not.toContain("canary-0f6e");

@@ -6,7 +6,12 @@ import {
   MeterProvider,
   PeriodicExportingMetricReader,
 } from "@opentelemetry/sdk-metrics";
-import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from "@opentelemetry/sdk-trace";
+import {
+  InMemorySpanExporter,
+  type Sampler,
+  SimpleSpanProcessor,
+  TracerProvider,
+} from "@opentelemetry/sdk-trace";
 import { type Client, type ClientOptions, createClient } from "@sluice/core";
 import { createEmulator } from "@sluice/emulator";
 import { createTelemetry, type TelemetryOptions } from "@sluice/otel";
@@ -14,12 +19,13 @@ import { createTelemetry, type TelemetryOptions } from "@sluice/otel";
 context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
 
 /** The real SDK, with exporters in memory. */
-export function openSDK() {
+export function openSDK(sampler?: Sampler) {
   const spans = new InMemorySpanExporter();
   const measures = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE);
   const reader = new PeriodicExportingMetricReader({ exporter: measures, exportIntervalMillis: 3_600_000 });
   const tracerProvider = new TracerProvider({
     spanProcessors: [new SimpleSpanProcessor({ exporter: spans })],
+    ...(sampler && { sampler }),
   });
   const meterProvider = new MeterProvider({ readers: [reader] });
   return {
@@ -35,10 +41,11 @@ export function openSDK() {
         events: span.events,
         traceId: span.spanContext().traceId,
         spanId: span.spanContext().spanId,
+        scope: span.instrumentationScope,
         parentId: span.parentSpanContext?.spanId,
         ms: span.duration[0] * 1000 + span.duration[1] / 1e6,
       })),
-    /** The points of all metrics: name, attributes, and the number and the sum of its values. */
+    /** The points of all metrics: name, attributes, and the sum of its values; of a histogram also their number. */
     async points() {
       await reader.forceFlush();
       const [last] = measures.getMetrics().slice(-1);
@@ -48,7 +55,9 @@ export function openSDK() {
             name,
             unit,
             attributes,
-            ...(value as { readonly count: number; readonly sum: number }),
+            ...(typeof value === "number"
+              ? { sum: value }
+              : (value as { readonly count: number; readonly sum: number })),
           })),
         ),
       );
@@ -69,8 +78,9 @@ export function openTraced(
   options: Partial<ClientOptions> = {},
   telemetryOptions: TelemetryOptions = {},
   emulator = createEmulator({ speed: Infinity }),
+  sampler?: Sampler,
 ) {
-  const sdk = openSDK();
+  const sdk = openSDK(sampler);
   const { tracerProvider, meterProvider } = sdk;
   const telemetry = createTelemetry({ tracerProvider, meterProvider, ...telemetryOptions });
   const client: Client = createClient({

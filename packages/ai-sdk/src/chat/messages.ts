@@ -59,14 +59,24 @@ function textPart(text: string): TextPart {
   return { type: "text", text };
 }
 
+/** Types of files that are texts, though the names of most of them do not begin with `text`. */
+const TEXT_TYPE =
+  /^(?:text|text\/.+|application\/(?:[^;]+\+|x-)?(?:json|ndjson|jsonl|json5|xml|yaml|toml|csv|sql|javascript|typescript|sh))(?:\s*;.*)?$/i;
+
+/** Reads the text of a file; undefined for a link. Pages give the files of a form as data URIs. */
+function textIn(data: LanguageModelV4FilePart["data"]): string | undefined {
+  if (data.type === "data") return new TextDecoder().decode(bytesOf(data.data));
+  if (data.type !== "url") return undefined;
+  const [, base64, content] = /^data:[^,]*?(;base64)?,(.*)$/s.exec(data.url.href) ?? [];
+  if (content === undefined) return undefined;
+  return base64 ? new TextDecoder().decode(bytesOf(content)) : decodeURIComponent(content);
+}
+
 async function filePart({ data, mediaType }: LanguageModelV4FilePart): Promise<TextPart | ImagePart> {
+  const text = TEXT_TYPE.test(mediaType) ? textIn(data) : undefined;
+  if (text !== undefined) return textPart(text);
   if (data.type === "text") return textPart(data.text);
-  const kind = mediaType.split("/")[0];
-  if (kind === "text" && data.type === "data") return textPart(new TextDecoder().decode(bytesOf(data.data)));
-  // pages give the files of a form as data URIs
-  const base64 = data.type === "url" && /^data:[^,]*;base64,(.*)$/s.exec(data.url.href)?.[1];
-  if (kind === "text" && base64) return textPart(new TextDecoder().decode(bytesOf(base64)));
-  if (kind !== "image" || data.type === "reference")
+  if (!mediaType.startsWith("image") || data.type === "reference")
     throw new UnsupportedFunctionalityError({
       functionality: `a file of type ${mediaType}`,
       message: `the chat models read texts and images, and no file of type ${mediaType} (${data.type}); nothing was sent`,

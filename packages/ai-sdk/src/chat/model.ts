@@ -2,6 +2,7 @@ import type {
   JSONObject,
   LanguageModelV4,
   LanguageModelV4Content,
+  LanguageModelV4ResponseMetadata,
   LanguageModelV4StreamPart,
 } from "@ai-sdk/provider";
 import {
@@ -16,6 +17,7 @@ import { type Call, callErrorOf } from "../call-error.js";
 import { requestOptionsOf } from "../call-options.js";
 import { NAME } from "../provider-options.js";
 import { streamOf } from "../stream-of.js";
+import { requestIdIn, type WatchedCall, watchCall } from "../watch-call.js";
 import { type AnswerPart, partsOf } from "./parts.js";
 import { requestOf } from "./request.js";
 import { finishReasonOf, usageOf } from "./usage.js";
@@ -33,58 +35,68 @@ export function chatModelFor(client: Client, modelId: string): LanguageModelV4 {
     supportedUrls: { "image/*": [/^https?:/] },
     async doGenerate(options) {
       const { request, body, warnings } = await requestOf(client, modelId, options);
-      const call: Call = { client, path: PATH, body, isSentOnce: true };
-      // not a stream: `gamma` and `delta` report the usage of a whole answer without being asked. Sent once: any failure
-      // but a refusal may hide an answer that was made, and paid, to its end
-      const sendOptions = { ...requestOptionsOf(options), retry: { limit: 0 } };
-      const turn = await completeChat(client, request, sendOptions).catch((error) => {
+      const call: Call = { client, path: PATH, body };
+      const watched = watchCall(client);
+      // not a stream: `gamma` and `delta` report the usage of a whole answer without being asked
+      const turn = await completeChat(watched.client, request, requestOptionsOf(options)).catch((error) => {
         throw callErrorOf(call, error);
       });
+      const { created } = turn.raw as { readonly created?: unknown };
       return {
         content: contentOf(turn),
         finishReason: finishReasonOf(turn),
         usage: usageOf(turn.usage),
-        providerMetadata: metadataOf(turn),
+        providerMetadata: metadataOf(turn, watched),
         request: { body },
-        response: { id: turn.id, modelId: turn.model, body: turn.raw },
-        warnings,
+        response: { ...responseOf({ ...turn, created }), headers: watched.headers, body: turn.raw },
+        warnings: [...warnings, ...watched.warnings],
       };
     },
     async doStream(options) {
       const { request, body, warnings } = await requestOf(client, modelId, options, true);
       const call: Call = { client, path: PATH, body };
-      const stream = streamChat(client, request, requestOptionsOf(options));
+      const watched = watchCall(client);
+      const stream = streamChat(watched.client, request, requestOptionsOf(options));
       const parts = partsOf(stream);
       // a refusal has to reject this promise: the SDK counts all that comes later as an answer
       const first = await parts.next().catch((error) => {
         throw callErrorOf(call, error);
       });
-      const start: LanguageModelV4StreamPart = { type: "stream-start", warnings };
+      const opening: LanguageModelV4StreamPart[] = [
+        { type: "stream-start", warnings: [...warnings, ...watched.warnings] },
+        { type: "response-metadata", ...responseOf(stream.head) },
+      ];
       return {
-        stream: streamOf(answer(start, first, parts, stream, call), () => stream.abort()),
+        stream: streamOf(answer({ opening, first, parts, stream, call, watched }), () => stream.abort()),
         request: { body },
+        response: { headers: watched.headers },
       };
     },
   };
 }
 
-async function* answer(
-  start: LanguageModelV4StreamPart,
-  first: IteratorResult<AnswerPart, void>,
-  parts: AsyncGenerator<AnswerPart, void>,
-  stream: ChatStream,
-  call: Call,
-): AsyncGenerator<LanguageModelV4StreamPart, void> {
+/** A stream of the gateway whose first part has come. */
+interface Begun {
+  /** Parts of the SDK before those of the response. */
+  readonly opening: readonly LanguageModelV4StreamPart[];
+  readonly first: IteratorResult<AnswerPart, void>;
+  readonly parts: AsyncGenerator<AnswerPart, void>;
+  readonly stream: ChatStream;
+  readonly call: Call;
+  readonly watched: WatchedCall;
+}
+
+async function* answer(begun: Begun): AsyncGenerator<LanguageModelV4StreamPart, void> {
+  const { opening, first, parts, stream, call, watched } = begun;
   try {
-    yield start;
+    yield* opening;
     for (let step = first; !step.done; step = await parts.next()) yield step.value;
     const turn = await stream.result();
-    yield { type: "response-metadata", id: turn.id, modelId: turn.model };
     yield {
       type: "finish",
       finishReason: finishReasonOf(turn),
       usage: usageOf(turn.usage),
-      providerMetadata: metadataOf(turn),
+      providerMetadata: metadataOf(turn, watched),
     };
   } catch (cause) {
     const error = callErrorOf(call, cause);
@@ -111,7 +123,22 @@ function contentOf({ message, outcome, toolCalls }: ChatTurn): LanguageModelV4Co
   ];
 }
 
-/** Speed of the answer, and its ending in the client's words. */
-function metadataOf({ outcome, timing, refusal }: ChatTurn): Record<string, JSONObject> {
-  return { [NAME]: { outcome, timing: { ...timing }, ...(refusal !== undefined && { refusal }) } };
+/** Returns what the gateway says of a response. The SDK fills in what is missing. */
+function responseOf({ id, model, created }: Head): LanguageModelV4ResponseMetadata {
+  return {
+    ...(id && { id }),
+    ...(model && { modelId: model }),
+    ...(typeof created === "number" && created > 0 && { timestamp: new Date(created * 1000) }),
+  };
+}
+
+type Head = { readonly [Name in keyof ChatStream["head"]]: Name extends "created" ? unknown : string };
+
+/** Speed of the answer, its ending in the client's words, and the id of its request. */
+function metadataOf(
+  { outcome, timing, refusal }: ChatTurn,
+  watched: WatchedCall,
+): Record<string, JSONObject> {
+  const facts = { ...requestIdIn(watched), ...(refusal !== undefined && { refusal }) };
+  return { [NAME]: { outcome, timing: { ...timing }, ...facts } };
 }

@@ -1,8 +1,15 @@
 import type { ImageModelV4, ImageModelV4CallOptions, ImageModelV4Result, JSONObject } from "@ai-sdk/provider";
-import { type Client, type GeneratedImage, generateImages, type ImageResult } from "@sluice/core";
+import {
+  type Client,
+  type GeneratedImage,
+  generateImages,
+  type ImageResult,
+  isGatewayError,
+} from "@sluice/core";
 import { type Call, callErrorOf } from "../call-error.js";
 import { requestOptionsOf } from "../call-options.js";
 import { NAME } from "../provider-options.js";
+import { requestIdIn, type WatchedCall, watchCall } from "../watch-call.js";
 import { requestOf } from "./request.js";
 
 /** Path of image requests (spec, Endpoints). */
@@ -22,9 +29,12 @@ export function imageModelFor(client: Client, modelId: string): ImageModelV4 {
     async doGenerate(options) {
       const { body, request, warnings } = await requestOf(modelId, options);
       const call: Call = { client, path: PATH, body };
-      const { results, problems } = await generateEach(call, options.n, () =>
-        generateImages(client, request, requestOptionsOf(options)),
-      );
+      const { results, problems } = await generateEach(call, options.n, async () => {
+        const watched = watchCall(client);
+        const result = await generateImages(watched.client, request, requestOptionsOf(options));
+        return { ...result, watched };
+      });
+      const [first] = results;
       const read = await readEach(call, results, options);
       return {
         images: read.images,
@@ -32,26 +42,36 @@ export function imageModelFor(client: Client, modelId: string): ImageModelV4 {
         isRetryable: false,
         warnings: [
           ...warnings,
+          // all requests are the same
+          ...(first?.watched.warnings ?? []),
           ...[...problems, ...read.problems].map((message) => ({ type: "other" as const, message })),
         ],
         providerMetadata: { [NAME]: { images: read.metadata } },
-        response: { timestamp: new Date(), modelId: results[0]?.model ?? modelId, headers: undefined },
+        response: {
+          timestamp: first?.created ? new Date(first.created * 1000) : new Date(),
+          modelId: first?.model ?? modelId,
+          headers: first?.watched.headers,
+        },
         usage: usageOf(results),
       };
     },
   };
 }
 
+/** The result of one request, with its client. */
+type SentResult = ImageResult & { readonly watched: WatchedCall };
+
 /**
  * Sends one request for each image.
  *
- * @throws the error of the first, if all failed
+ * @throws the first error by which a request may be billed, or else the first, if all failed
  */
-async function generateEach(call: Call, n: number, generate: () => Promise<ImageResult>) {
+async function generateEach(call: Call, n: number, generate: () => Promise<SentResult>) {
   const ends = await Promise.allSettled(Array.from({ length: n }, generate));
   const results = ends.flatMap((end) => (end.status === "fulfilled" ? [end.value] : []));
   const errors: unknown[] = ends.flatMap((end) => (end.status === "rejected" ? [end.reason] : []));
-  if (results.length === 0) throw callErrorOf(call, errors[0]);
+  // the SDK reads from one error if it may send all requests again
+  if (results.length === 0) throw callErrorOf(call, errors.find(mayBeBilled) ?? errors[0]);
   return { results, problems: errors.map((error) => `1 of ${n} requests failed: ${messageOf(error)}`) };
 }
 
@@ -69,10 +89,12 @@ interface ReadImages {
  */
 async function readEach(
   call: Call,
-  results: readonly ImageResult[],
+  results: readonly SentResult[],
   { abortSignal }: ImageModelV4CallOptions,
 ): Promise<ReadImages> {
-  const all = results.flatMap(({ images }) => images);
+  const all = results.flatMap(({ images, watched }) =>
+    images.map((image) => ({ ...image, ...requestIdIn(watched) })),
+  );
   const made = all.filter((image): image is GeneratedImage => image.url !== undefined);
   const { fetchMedia } = await import("@sluice/media");
   const ends = await Promise.allSettled(
@@ -85,7 +107,7 @@ async function readEach(
   const unread = ends.flatMap((end, at) => (end.status === "rejected" ? [[made[at]?.url, end.reason]] : []));
   if (images.length === 0 && unread.length > 0)
     // reading was refused or not sent, but another call would be paid again
-    throw callErrorOf({ ...call, isSentOnce: false }, unread[0]?.[1], {
+    throw callErrorOf({ ...call, isMade: true }, unread[0]?.[1], {
       outcome: "unknown",
       urls: made.map(({ url }) => url),
     });
@@ -109,6 +131,10 @@ function usageOf(results: readonly ImageResult[]): NonNullable<ImageModelV4Resul
     return counts.length > 0 ? counts.reduce((all, count) => all + count) : undefined;
   };
   return { inputTokens: undefined, outputTokens: sum("output_tokens"), totalTokens: sum("total_tokens") };
+}
+
+function mayBeBilled(error: unknown): boolean {
+  return isGatewayError(error) && error.outcome === "unknown";
 }
 
 function messageOf(error: unknown): string {

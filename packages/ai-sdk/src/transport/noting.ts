@@ -17,5 +17,6 @@ export function noting(client: Client, { onId, onOpen }: Notes): Client {
     if (response.status === 200) onOpen?.();
     return response;
   };
-  return { ...client, fetch };
+  // what may be billed is sent again only where the proxy remembers the request
+  return { ...client, fetch, billsChatsOnce: true };
 }

@@ -16,6 +16,7 @@ import { isRecord } from "@sluice/core/internal";
 import { type Call, callErrorOf } from "../call-error.js";
 import { requestOptionsOf } from "../call-options.js";
 import { NAME } from "../provider-options.js";
+import { requestIdIn, type WatchedCall, watchCall } from "../watch-call.js";
 import { requestOf } from "./request.js";
 
 /** Path of video requests (spec, Endpoints). */
@@ -34,21 +35,28 @@ export function videoModelFor(
     async doStart(options) {
       const { body, request, warnings } = await requestOf(modelId, options);
       const call: Call = { client, path: PATH, body };
-      const handle: VideoTaskHandle = await createVideoTask(client, request, requestOptionsOf(options)).catch(
-        (error) => {
-          throw callErrorOf(call, error);
-        },
-      );
-      return { operation: { ...handle }, warnings, response: responseOf(handle.model) };
+      const watched = watchCall(client);
+      const sent = createVideoTask(watched.client, request, requestOptionsOf(options));
+      const handle: VideoTaskHandle = await sent.catch((error) => {
+        throw callErrorOf(call, error);
+      });
+      const { createdAt, model } = handle;
+      return {
+        operation: { ...handle },
+        warnings: [...warnings, ...watched.warnings],
+        providerMetadata: { [NAME]: requestIdIn(watched) },
+        response: { timestamp: new Date(createdAt), modelId: model, headers: watched.headers },
+      };
     },
     async doStatus({ operation, ...options }) {
       const handle = handleOf(operation);
       const call: Call = { client, path: `${PATH}/${handle.id}`, body: undefined, isQuery: true };
-      const task = await getVideoTask(client, handle, requestOptionsOf(options)).catch((error) => {
+      const watched = watchCall(client);
+      const task = await getVideoTask(watched.client, handle, requestOptionsOf(options)).catch((error) => {
         // the film is paid: whoever has the handle can ask again
         throw callErrorOf(call, error, { operation });
       });
-      return statusOf(task, task.model ?? modelId);
+      return statusOf(task, task.model ?? modelId, watched);
     },
   };
 }
@@ -66,16 +74,16 @@ function isReference(operation: unknown): operation is VideoTaskReference {
   return isRecord(operation) && typeof operation["id"] === "string";
 }
 
-function statusOf(task: VideoTask, model: string): StatusResult {
-  const response = responseOf(model);
+function statusOf(task: VideoTask, modelId: string, watched: WatchedCall): StatusResult {
+  const response = { timestamp: new Date(), modelId, headers: watched.headers };
   switch (task.state) {
     case "succeeded": {
       const { raw: _, ...facts } = task;
       return {
         status: "completed",
         videos: [{ type: "url", url: task.url, mediaType: "video/mp4" }],
-        warnings: [],
-        providerMetadata: { [NAME]: { videos: [facts] } },
+        warnings: [...watched.warnings],
+        providerMetadata: { [NAME]: { videos: [facts], ...requestIdIn(watched) } },
         response,
       };
     }
@@ -89,13 +97,11 @@ function statusOf(task: VideoTask, model: string): StatusResult {
       const { state, progress } = task;
       return {
         status: "pending",
-        providerMetadata: { [NAME]: { state, ...(progress !== undefined && { progress }) } },
+        providerMetadata: {
+          [NAME]: { state, ...(progress !== undefined && { progress }), ...requestIdIn(watched) },
+        },
         response,
       };
     }
   }
-}
-
-function responseOf(modelId: string) {
-  return { timestamp: new Date(), modelId, headers: undefined };
 }

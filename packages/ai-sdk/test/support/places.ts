@@ -19,6 +19,8 @@ export const places = ["gateway", "proxy"] as const;
 interface Opened {
   readonly emulator?: EmulatorOptions;
   readonly client?: Partial<ClientOptions>;
+  /** The network between the client and its place. @default one that loses nothing */
+  readonly network?: (request: Request, send: (request: Request) => Promise<Response>) => Promise<Response>;
   /** Rules of the warnings that the client gives until the test ends. @default none */
   readonly warnings?: readonly string[];
 }
@@ -26,7 +28,7 @@ interface Opened {
 /** Opens an emulator, and the provider over a client of it. */
 export function open(
   place: (typeof places)[number] = "gateway",
-  { emulator, client, warnings = [] }: Opened = {},
+  { emulator, client, network = (request, send) => send(request), warnings = [] }: Opened = {},
 ) {
   const warned = new Set<string>();
   onTestFinished(() => expect([...warned]).toEqual(warnings));
@@ -54,12 +56,18 @@ export function open(
   });
   const used = createClient({
     ...(place === "gateway"
-      ? { baseURL: "https://gateway.test", apiKey: KEY, fetch: (request: Request) => gateway.fetch(request) }
+      ? {
+          baseURL: "https://gateway.test",
+          apiKey: KEY,
+          fetch: (request: Request) => network(request, (given) => gateway.fetch(given)),
+        }
       : {
           baseURL: "https://proxy.test",
           headers: { authorization: "user-1" },
           fetch: (request: Request) =>
-            request.url.startsWith("https://files.test/") ? gateway.fetch(request) : proxy.fetch(request),
+            request.url.startsWith("https://files.test/")
+              ? gateway.fetch(request)
+              : network(request, async (given) => proxy.fetch(given)),
         }),
     clock: {
       now: systemClock.now,

@@ -36,9 +36,11 @@ export const ended = (reason = "stop") =>
   `${frame({ index: 0, delta: {}, finish_reason: reason })}data: [DONE]\n\n`;
 
 /** Options of a page of a world. */
-export interface PageOptions extends Pick<ClientOptions, "clock" | "onEvent"> {
+export interface PageOptions extends Pick<ClientOptions, "clock" | "onEvent" | "random"> {
   /** True if no answer to a chat request reaches it, not even its headers. @default false */
   readonly isDeaf?: boolean;
+  /** Number of the first answers to chat requests that are lost with their connection. @default 0 */
+  readonly lost?: number;
 }
 
 /** The gateway behind a proxy with a stream log, and pages in front of it. */
@@ -91,8 +93,9 @@ export function openWorld({
   };
 
   /** Opens a page: a client whose connections can be lost, as by a reload. */
-  function page({ isDeaf = false, ...options }: PageOptions = {}) {
+  function page({ isDeaf = false, lost = 0, ...options }: PageOptions = {}) {
     const gone = new AbortController();
+    let answers = 0;
     const client = createClient({
       baseURL: "https://proxy.test",
       headers: { authorization: "user-1" },
@@ -105,6 +108,10 @@ export function openWorld({
         // a connection that is lost says nothing to the proxy: it only leaves
         const { body, ...head } = await responseOf(request);
         if (isDeaf && request.method === "POST") return silence();
+        if (request.method === "POST" && ++answers <= lost) {
+          await body?.cancel();
+          throw new TypeError("fetch failed", { cause: { code: "ECONNRESET" } });
+        }
         return new Response(body && leaving(body, gone.signal), head);
       },
     });

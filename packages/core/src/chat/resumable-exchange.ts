@@ -60,7 +60,7 @@ export function openResumableExchange(
   { request, streamId, isFollowed, newer = "streamChat(client, unchecked({ … }))" }: AnswerSource,
 ): ResumableExchange {
   const path = (!request && streamPath(streamId)) || CHAT_PATH;
-  const exchange = openExchange(client, { kind: "chat", path, subject: request }, options);
+  const exchange = openExchange(client, { kind: "chat", path, subject: request, isStream: true }, options);
   const settlement = createSettlement(client, exchange);
   const answer = createDeltaReader(
     {

@@ -18,6 +18,15 @@ export interface ChatStream extends AsyncIterable<ChatDelta> {
   readonly snapshot: ChatMessage;
   /** Times so far. After the end they equal `ChatTurn.timing`. */
   readonly timing: ChatTiming;
+  /** Facts of the response, known from its first delta on. */
+  readonly head: {
+    /** Id of the response; empty where it has none. */
+    readonly id: string;
+    /** Model that answers; empty where the response names none. */
+    readonly model: string;
+    /** Time of the response, Unix seconds; 0 where it has none. */
+    readonly created: number;
+  };
   /**
    * Id under which the proxy keeps the answer. Undefined before it is known, and where the proxy keeps none or has lost
    * it. It stays after an error of the connection or a refusal: the answer may still be there.
@@ -136,6 +145,7 @@ export function openStream(client: Client, options: RequestOptions, source: Answ
     get snapshot() {
       return answer.message;
     },
+    head: answer.head,
     get timing() {
       return settlement.timing();
     },

@@ -2,6 +2,7 @@ import ky from "ky";
 import { createBackoff } from "../base/backoff.js";
 import { type Clock, openSpan, unlessAborted } from "../base/clock.js";
 import type { APIError, ConnectionError } from "../vocabulary/errors.js";
+import type { CallIdentity } from "../vocabulary/events.js";
 import type { isTransient, outcomeOf } from "./failure.js";
 import { offersIn } from "./offers.js";
 
@@ -18,7 +19,7 @@ export interface Repetition {
     readonly fetch: typeof globalThis.fetch;
     readonly prepare: (address: string, init: RequestInit) => Parameters<typeof globalThis.fetch>;
   };
-  readonly exchange: {
+  readonly exchange: Pick<CallIdentity, "kind" | "settings"> & {
     readonly callId: string;
     readonly signal: AbortSignal;
     /** Largest number of further attempts, and the longest wait before one, in milliseconds. */
@@ -86,10 +87,11 @@ export async function repeat(error: Error, repetition: Repetition): Promise<Resp
   /** Returns true if the server answers the key of the request from its memory. */
   async function isKnownKey(failure: Error): Promise<boolean> {
     const { hasKey, answered, outcomeOf } = repetition;
-    if (!hasKey || outcomeOf(failure) !== "unknown") return false;
+    const offer = offerFor(exchange);
+    if (!hasKey || !offer || outcomeOf(failure) !== "unknown") return false;
     const headers = answered();
-    if (headers) return isOfferedOnce(offersIn(headers));
-    isOnce ??= await offersOnce(repetition);
+    if (headers) return offersIn(headers)?.includes(offer) ?? false;
+    isOnce ??= await isOffered(offer, repetition);
     exchange.signal.throwIfAborted();
     return isOnce;
   }
@@ -144,8 +146,10 @@ function isRateLimit(error: Error): boolean {
   return error.name === "APIError" && (error as APIError).status === 429;
 }
 
-function isOfferedOnce(offers: readonly string[] | undefined): boolean {
-  return offers?.includes("once") ?? false;
+/** Names the offer of a proxy that remembers a request; undefined for a request that no proxy remembers. */
+function offerFor({ kind, settings }: Repetition["exchange"]): string | undefined {
+  if (kind !== "chat") return "once";
+  return settings?.stream ? "chat-once" : undefined;
 }
 
 /** Longest first wait for a proxy that can't be reached, in milliseconds. */
@@ -154,18 +158,18 @@ const FIRST_WAIT_MS = 1000;
 const ASK_MS = 5000;
 
 /**
- * Asks the proxy, after an answer was lost, if it answers a create with a repeated `idempotency-key` from its memory:
- * `once` among the offers of `GET /health` (docs/spec/once.md). A proxy that stays out of reach offers nothing, because a
- * request that may be billed is not sent again by a guess.
+ * Asks the proxy, after an answer was lost, if it answers a repeated `idempotency-key` from its memory: `once` or
+ * `chat-once` among the offers of `GET /health` (docs/spec/once.md). A proxy that stays out of reach offers nothing,
+ * because a request that may be billed is not sent again by a guess.
  */
-async function offersOnce(repetition: Repetition): Promise<boolean> {
+async function isOffered(offer: string, repetition: Repetition): Promise<boolean> {
   const { client, exchange } = repetition;
   const { signal, retry } = exchange;
   const limits = { limit: retry.limit, firstMs: FIRST_WAIT_MS, longestMs: retry.maxDelayMs };
   const backoff = createBackoff(client, limits);
   for (;;) {
     const offers = await offersOf(repetition).catch(() => undefined);
-    if (offers) return isOfferedOnce(offers);
+    if (offers) return offers.includes(offer);
     try {
       await backoff.wait(undefined, { signal });
     } catch {

@@ -18,6 +18,7 @@ import type {
   CallIdentity,
   CallKind,
   CallOutcome,
+  CallSettings,
   CallStep,
   CallSummary,
   CallUsage,
@@ -108,6 +109,12 @@ export interface Connection {
   readonly timeouts: Timeouts;
   /** Repeating of failed attempts for every request. */
   readonly retry: Required<RetryOptions>;
+  /**
+   * True if a chat request is repeated like one with `refused-only`. Packages that send for another library set it.
+   *
+   * @default false
+   */
+  readonly billsChatsOnce?: boolean;
   /** Clock of all waits. */
   readonly clock: Clock;
   /** Returns the clock of the waits between the attempts of a call: `retryNow` ends them. */
@@ -153,8 +160,10 @@ export interface CallDescription {
   readonly kind: CallKind;
   /** The gateway's path, `/v1/…`. */
   readonly path: string;
-  /** The request, or the handle of a task: events get its `model`. */
+  /** The request, or the handle of a task: events get its `model` and its settings. */
   readonly subject?: unknown;
+  /** True for a chat that streams. @default false */
+  readonly isStream?: boolean;
   /** Limit for the headers where the caller sets none. @default `firstChunkMs` */
   readonly headersMs?: number;
 }
@@ -170,7 +179,7 @@ let calls = 0;
  */
 export function openExchange(
   client: Connection,
-  { kind, path, subject, headersMs: defaultHeadersMs }: CallDescription,
+  { kind, path, subject, isStream, headersMs: defaultHeadersMs }: CallDescription,
   options: RequestOptions,
 ): Exchange {
   noteOptions("a request", options, client);
@@ -193,6 +202,7 @@ export function openExchange(
     kind,
     model: typeof model === "string" ? model : undefined,
     path,
+    settings: settingsOf(subject, isStream),
     subject,
     state: { outcome: "not-sent" },
     startedAt: client.clock.now(),
@@ -205,14 +215,27 @@ export function openExchange(
   };
 }
 
+/** Names of the settings in events: no field that has a prompt. */
+const SETTINGS = ["max_tokens", "temperature", "top_p", "reasoning_effort", "stop", "seed", "n"];
+
+function settingsOf(subject: unknown, isStream: boolean | undefined): CallSettings | undefined {
+  const request = isRecord(subject) ? subject : {};
+  const format = isRecord(request["response_format"]) ? request["response_format"]["type"] : undefined;
+  const given = SETTINGS.map((name) => [name, request[name]]);
+  const known = [...given, ["response_format", format], ["stream", isStream]].filter(
+    ([, value]) => value != null,
+  );
+  return known.length > 0 ? Object.fromEntries(known) : undefined;
+}
+
 /** Emits one step of a call. */
 export function emitStep(client: Connection, call: CallIdentity, step: CallStep): void {
   client.emit({ ...identityOf(call), ...step });
 }
 
 /** Returns the identity of a call alone: an exchange has the request, too. */
-export function identityOf({ callId, kind, model, path }: CallIdentity): CallIdentity {
-  return { callId, kind, model, path };
+export function identityOf({ callId, kind, model, path, settings }: CallIdentity): CallIdentity {
+  return { callId, kind, model, path, settings };
 }
 
 /**
@@ -278,7 +301,8 @@ export interface Outgoing {
   readonly headers?: HeadersInput | undefined;
   /**
    * Failures after which the request is repeated. `"any"`: all that may pass. `"refused-only"`: a 429, where another
-   * attempt cannot bill twice; and all that may pass where the proxy answers a repeated key from its memory.
+   * attempt cannot bill twice; and all that may pass where the proxy answers a repeated key from its memory, which no
+   * proxy does for a chat that does not stream.
    */
   readonly repeat: "any" | "refused-only";
 }
@@ -359,7 +383,7 @@ export async function send(
         health: addressOf(client, HEALTH_PATH),
         healthHeaders: () => client.headers({ ...identityOf(exchange), path: HEALTH_PATH }),
         init,
-        isSafe: repeat === "any",
+        isSafe: repeat === "any" && !(isCreate && client.billsChatsOnce),
         hasKey: headers.has(KEY_HEADER),
         isTransient,
         outcomeOf,

@@ -87,6 +87,31 @@ export interface CallSummary {
     | undefined;
 }
 
+/**
+ * Settings of a request, under the gateway's own names, as the app gave them: a value that the rules refuse is here, too.
+ * Prompts, tools and schemas are not among them.
+ */
+export interface CallSettings {
+  /** Largest number of tokens of a chat's response. */
+  readonly max_tokens?: unknown;
+  /** Temperature of the sampling. */
+  readonly temperature?: unknown;
+  /** Share of the probability that is sampled from. */
+  readonly top_p?: unknown;
+  /** Effort of the thinking. */
+  readonly reasoning_effort?: unknown;
+  /** Texts at which the response ends. */
+  readonly stop?: unknown;
+  /** Start of the random numbers. */
+  readonly seed?: unknown;
+  /** Number of responses to one request. */
+  readonly n?: unknown;
+  /** True for a chat that streams. */
+  readonly stream?: unknown;
+  /** `type` of the request's `response_format`. */
+  readonly response_format?: unknown;
+}
+
 /** The call that an event belongs to. */
 export interface CallIdentity {
   /** Id of the call: the same for all its events, and for no other call. */
@@ -97,6 +122,8 @@ export interface CallIdentity {
   readonly model?: string | undefined;
   /** The gateway's path, `/v1/…`. */
   readonly path: string;
+  /** The request's settings; absent where it has none. */
+  readonly settings?: CallSettings | undefined;
   /** The `id` of the chat that the call is for; absent where it has none, and from calls of no chat. */
   readonly chatId?: string | undefined;
   /** Id of the answer in its chat; absent from calls of no chat. */
@@ -253,8 +280,8 @@ interface Warning {
 }
 
 /**
- * An event that a client passes to `onEvent`, for logs, meters and timelines. It never has a body, a header or a key.
- * Times are milliseconds.
+ * An event that a client passes to `onEvent`, for logs, meters and timelines. It never has a body, a header or a key;
+ * of a request it has the settings. Times are milliseconds.
  */
 export type ClientEvent =
   | (CallIdentity & CallStep)

@@ -11,7 +11,7 @@ import {
 } from "@opentelemetry/api";
 import type { AnyEvent, BegunRequest, ProxyEvent } from "@sluice/worker-proxy";
 import { known } from "../known.js";
-import { NAME } from "../name.js";
+import { NAME, SCHEMA_URL } from "../name.js";
 import { createOpenSpans } from "../open-spans.js";
 import { spanContextOf, traceparentOf } from "../traceparent.js";
 
@@ -61,13 +61,15 @@ export function proxyTelemetry({
   mostOpen = 10_000,
 }: ProxyTelemetryOptions = {}): ProxyTelemetry {
   if (!(mostOpen >= 1)) throw new TypeError(`mostOpen: must be a number from 1 up, got ${mostOpen}`);
-  const tracer = tracerProvider.getTracer(NAME);
+  const tracer = tracerProvider.getTracer(NAME, undefined, { schemaUrl: SCHEMA_URL });
   const open = createOpenSpans(mostOpen);
-  const duration = meterProvider.getMeter(NAME).createHistogram("http.server.request.duration", {
-    unit: "s",
-    description: "Duration of HTTP server requests.",
-    advice: { explicitBucketBoundaries: SECONDS },
-  });
+  const duration = meterProvider
+    .getMeter(NAME, undefined, { schemaUrl: SCHEMA_URL })
+    .createHistogram("http.server.request.duration", {
+      unit: "s",
+      description: "Duration of HTTP server requests.",
+      advice: { explicitBucketBoundaries: SECONDS },
+    });
   return {
     traceparent(begun) {
       const span = start(begun);

@@ -1,0 +1,45 @@
+import type { SharedV4Headers, SharedV4Warning } from "@ai-sdk/provider";
+import type { Client } from "@sluice/core";
+
+/** A client for one call of the SDK. It notes what the SDK's result has beside the response. */
+export interface WatchedCall {
+  readonly client: Client;
+  /** Warnings of the client so far: parts of the request or the response that are ignored. */
+  readonly warnings: readonly SharedV4Warning[];
+  /** Headers of the last response; empty before the first. */
+  readonly headers: SharedV4Headers;
+}
+
+/** Creates the client of one call. It retries what may be billed only where the proxy remembers the request. */
+export function watchCall(client: Client): WatchedCall {
+  const warnings: SharedV4Warning[] = [];
+  let headers: SharedV4Headers = {};
+  return {
+    client: {
+      ...client,
+      billsChatsOnce: true,
+      warn(issue, callId) {
+        const { path, message } = issue;
+        warnings.push({ type: "other", message: path ? `${path}: ${message}` : message });
+        client.warn(issue, callId);
+      },
+      async fetch(...given) {
+        const response = await client.fetch(...given);
+        headers = Object.fromEntries(
+          [...response.headers].map(([name, value]) => [name, client.scrub(value)]),
+        );
+        return response;
+      },
+    },
+    warnings,
+    get headers() {
+      return headers;
+    },
+  };
+}
+
+/** Returns the id by which the gateway or the proxy knows a request, as a field of `providerMetadata`. */
+export function requestIdIn({ headers }: Pick<WatchedCall, "headers">): { readonly requestId?: string } {
+  const requestId = headers["x-request-id"];
+  return requestId === undefined ? {} : { requestId };
+}

@@ -1,0 +1,159 @@
+import { createSluice } from "@sluice/ai-sdk";
+import { createChatTransport } from "@sluice/ai-sdk/transport";
+import type { ClientOptions } from "@sluice/core";
+import { systemClock } from "@sluice/core/internal";
+import * as ai from "ai";
+import { describe, expect, test } from "vitest";
+import { z } from "zod";
+import { open, places } from "./support/places.js";
+import { openWorld } from "./support/world.js";
+
+const prompt = "Tell me of rivers";
+const schema = z.object({ river: z.string() });
+
+/** Waits take no time. The limit for the headers ends the calls that get no answer. */
+const options: Partial<ClientOptions> = {
+  clock: systemClock,
+  random: () => 0,
+  timeouts: { headersMs: 50 },
+};
+
+/** Loses an answer: returns, or throws, what the client gets instead of it. */
+type Loss = (request: Request, answer: Response) => Promise<Response>;
+
+/** The ways to lose an answer that the gateway has made and billed. */
+const losses: Readonly<Record<string, Loss>> = {
+  "a 502 of a load balancer": async () => new Response("<html>Bad gateway</html>", { status: 502 }),
+  "a 503 that asks for another try": async () =>
+    new Response("", { status: 503, headers: { "retry-after": "0" } }),
+  "a 408": async () => new Response("", { status: 408 }),
+  "a connection reset": async () => {
+    throw new TypeError("fetch failed", { cause: { code: "ECONNRESET" } });
+  },
+  "a timeout": ({ signal }) =>
+    new Promise((_, reject) => {
+      signal.addEventListener("abort", () => reject(signal.reason));
+    }),
+  "an answer that breaks off": async (_, answer) => {
+    const bytes = new Uint8Array(await answer.arrayBuffer());
+    const half = new ReadableStream<Uint8Array>({
+      start(controller) {
+        controller.enqueue(bytes.subarray(0, bytes.length / 2));
+      },
+      pull: (controller) => controller.error(new TypeError("terminated")),
+    });
+    return new Response(half, { status: answer.status, headers: answer.headers });
+  },
+};
+
+const { generateImage, generateObject, generateText, streamObject, streamText } = ai;
+type Opened = ReturnType<typeof open>;
+type Functions = Readonly<Record<string, (opened: Opened) => PromiseLike<unknown>>>;
+
+/** Reads a stream of the SDK to its end, and rejects with the error that `onError` got. */
+function streamed(start: (onError: (event: { error: unknown }) => void) => AsyncIterable<unknown>) {
+  return new Promise<void>((resolve, reject) => {
+    const read = async () => {
+      for await (const _ of start(({ error }) => reject(error)));
+    };
+    read().then(resolve, reject);
+  });
+}
+
+/** The functions that the first versions of `ai` 7 do not have, or not for operations. */
+const videoFunctions: Functions = {
+  startVideo: ({ sluice }) =>
+    ai.experimental_startVideo({ model: sluice.videoModel("beta3.0-video"), prompt }),
+  generateVideo: ({ sluice }) =>
+    ai.experimental_generateVideo({ model: sluice.videoModel("beta3.0-video"), prompt }),
+};
+
+/** The functions of the AI SDK that send what is billed. */
+const functions: Functions = {
+  generateText: ({ sluice }) => generateText({ model: sluice("delta-5.3"), prompt }),
+  streamText: ({ sluice }) =>
+    streamed((onError) => streamText({ model: sluice("delta-5.3"), prompt, onError }).textStream),
+  generateObject: ({ sluice }) => generateObject({ model: sluice("delta-5.3"), prompt, schema }),
+  streamObject: ({ sluice }) =>
+    streamed((onError) => streamObject({ model: sluice("delta-5.3"), prompt, schema, onError }).textStream),
+  generateImage: ({ sluice }) =>
+    generateImage({ model: sluice.imageModel("gamma-image-5-0-260128"), prompt, size: "2048x2048" }),
+  ...("experimental_startVideo" in ai && videoFunctions),
+  "a message of useChat": ({ client }) => sendMessage(client),
+};
+
+async function sendMessage(client: Opened["client"]): Promise<string> {
+  const stream = await createChatTransport(client, { model: "delta-5.3" }).sendMessages({
+    chatId: "chat-1",
+    messageId: undefined,
+    abortSignal: undefined,
+    trigger: "submit-message",
+    messages: [{ id: "1", role: "user", parts: [{ type: "text", text: prompt }] }],
+  });
+  let text = "";
+  for await (const chunk of stream) if (chunk.type === "text-delta") text += chunk.delta;
+  return text;
+}
+
+describe.each(places)("one call is one bill, by way of the %s", (place) => {
+  describe.each(Object.entries(functions))("%s", (_, run) => {
+    test.each(Object.entries(losses))("is not sent again after %s", async (_, lose) => {
+      let bills = 0;
+      const opened = open(place, {
+        client: options,
+        async network(request, send) {
+          if (request.method !== "POST") return send(request);
+          bills += 1;
+          const { status, headers, body } = await send(request.clone());
+          // the gateway makes its answer to the end
+          const bytes = await new Response(body).arrayBuffer();
+          return lose(request, new Response(bytes, { status, headers }));
+        },
+      });
+      await expect(run(opened)).rejects.toThrow();
+      expect(bills).toBe(1);
+    });
+  });
+});
+
+describe("a proxy that remembers chats", () => {
+  test.each([
+    [
+      "streamText",
+      async (client: Opened["client"]) =>
+        streamText({ model: createSluice(client)("delta-5.3"), prompt }).text,
+    ],
+    ["a message of useChat", sendMessage],
+  ] as const)("%s gets the response that was lost, and the gateway is asked once", async (_, run) => {
+    const { page, asked } = openWorld();
+    const { client } = page({ lost: 2, random: () => 0 });
+    expect((await run(client)).length).toBeGreaterThan(20);
+    expect(asked).toHaveLength(1);
+  });
+
+  test("generateText is not sent again: a proxy remembers streams alone", async () => {
+    const { page, asked } = openWorld();
+    const { client } = page({ lost: 1, random: () => 0 });
+    await expect(generateText({ model: createSluice(client)("delta-5.3"), prompt })).rejects.toMatchObject({
+      isRetryable: false,
+      data: { outcome: "unknown" },
+    });
+    expect(asked).toHaveLength(1);
+  });
+});
+
+test("Several images are not asked for again if the SDK reads a refusal, and another one may be billed", async () => {
+  let posts = 0;
+  const { sluice } = open("gateway", {
+    client: { retry: { limit: 0 }, random: () => 0 },
+    async network(request, send) {
+      if (request.method !== "POST") return send(request);
+      posts += 1;
+      if (posts !== 2) return Response.json({ error: { message: "later" } }, { status: 429 });
+      throw new TypeError("fetch failed", { cause: { code: "ECONNRESET" } });
+    },
+  });
+  const images = generateImage({ model: sluice.imageModel("gamma-image-4-0-250828"), prompt, n: 3 });
+  await expect(images).rejects.toMatchObject({ isRetryable: false, data: { outcome: "unknown" } });
+  expect(posts).toBe(3);
+});
