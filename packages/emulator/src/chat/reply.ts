@@ -5,7 +5,15 @@ import { hintsOf } from "./hints.js";
 import type { ChatJob } from "./job.js";
 import { textOf } from "./message-text.js";
 import { sample } from "./sample.js";
-import { capabilities, isSmallTalk, longAnswer, type Subject, shortAnswer, thinking } from "./texts.js";
+import {
+  capabilities,
+  isSmallTalk,
+  longAnswer,
+  markdownAnswer,
+  type Subject,
+  shortAnswer,
+  thinking,
+} from "./texts.js";
 import { type ChosenCall, chooseCalls } from "./tools.js";
 
 /** A reply before limits cut it. */
@@ -59,7 +67,9 @@ function contentOf(job: ChatJob, subject: Subject): string {
   if (job.wantsJSON || scenes.names.has("json")) return jsonAnswer(job, subject);
   if (toolResults.length > 0) return toolAnswer(job, subject);
   if (images.length > 0) return imageAnswer(job, subject);
-  if (/what (can|do) you do|your (scenes|abilities)|list .*scenes/i.test(prompt)) return capabilities();
+  if (/what (can|do) you do|what you (can )?do|your (scenes|abilities)|list .*scenes/i.test(prompt))
+    return capabilities();
+  if (/\bmarkdown\b/i.test(prompt)) return markdownAnswer(subject);
   // a scene needs a text that is long enough to cut
   if (scenes.names.size === 0 && isSmallTalk(prompt)) return shortAnswer(subject);
   return longAnswer(subject);
@@ -69,8 +79,8 @@ function jsonAnswer({ images, toolResults }: ChatJob, { topic, turn }: Subject):
   const answer = {
     topic,
     turn,
-    summary: `A short, structured answer about ${topic}.`,
-    points: ["start small", "look at the edges", "write it down"],
+    summary: `An answer of the emulator about “${topic}”, as JSON.`,
+    points: ["It was made offline.", "No model has read the question."],
     ...(images.length > 0 ? { images: images.map(describeImage) } : {}),
     ...(toolResults.length > 0 ? { toolResults } : {}),
   };
@@ -78,17 +88,14 @@ function jsonAnswer({ images, toolResults }: ChatJob, { topic, turn }: Subject):
 }
 
 function toolAnswer({ toolResults }: ChatJob, { topic }: Subject): string {
-  const quotes = toolResults.map(({ name, content }) => {
-    const quoted = content.split("\n").map((line) => `> ${line}`);
-    return `\`${name}\` says:\n\n${quoted.join("\n")}`;
-  });
-  return `${quotes.join("\n\n")}\n\nThat should answer your question about ${topic}. Anything else?`;
+  const quotes = toolResults.map(({ name, content }) => `The tool ${name} returned: ${content}`);
+  return `${quotes.join("\n\n")}\n\nThat is what I know about “${topic}”.`;
 }
 
-function imageAnswer({ images }: ChatJob, subject: Subject): string {
-  const list = images.map((url, index) => `${index + 1}. ${describeImage(url)}`).join("\n");
+function imageAnswer({ images }: ChatJob, { quote }: Subject): string {
   const count = images.length === 1 ? "1 image" : `${images.length} images`;
-  return `You sent me ${count}:\n\n${list}\n\n${shortAnswer(subject)}`;
+  const asked = quote === "" ? "" : ` You wrote: “${quote}”`;
+  return `You sent me ${count}: ${images.map(describeImage).join(", ")}.${asked} I am the emulator and have no eyes, so I can't tell what is in a picture.`;
 }
 
 function describeImage(url: string): string {
@@ -101,10 +108,12 @@ function describeImage(url: string): string {
 function subjectOf({ request, prompt, turn, earlier }: ChatJob): Subject {
   const spoken = request.messages.map((message) => [message.role, textOf(message)]);
   return {
-    topic: shorten(prompt.replace(LEAD_IN, "")) || shorten(prompt) || "nothing in particular",
+    topic: withoutEnd(shorten(prompt.replace(LEAD_IN, ""))) || withoutEnd(shorten(prompt)) || "nothing yet",
+    quote: shorten(prompt),
+    model: request.model,
     seed: hash(JSON.stringify([request.model, spoken])),
     turn,
-    earlier: earlier === undefined ? undefined : shorten(earlier),
+    earlier: earlier === undefined ? undefined : withoutEnd(shorten(earlier)),
   };
 }
 
@@ -113,6 +122,9 @@ function shorten(text: string): string {
   const line = text.replace(/[\s|`*<>[\]#\\]+/g, " ").trim();
   const words = [...line];
   const start = words.slice(0, TOPIC_CHARACTERS).join("");
-  const short = words.length <= TOPIC_CHARACTERS ? start : `${start.replace(/\s\S*$/, "")}…`;
-  return short.replace(/[\s.?!:;,。？！]+$/u, "");
+  return words.length <= TOPIC_CHARACTERS ? start : `${start.replace(/\s\S*$/, "")}…`;
+}
+
+function withoutEnd(text: string): string {
+  return text.replace(/[\s.?!:;,。？！]+$/u, "");
 }

@@ -1,11 +1,15 @@
 import { pick } from "../server/hash.js";
 import type { Effort } from "./job.js";
+import { knownAnswer } from "./known-answers.js";
 import { chatScenes } from "./scenes.js";
 
 /** Subject of the texts. */
 export interface Subject {
   /** Words of the user, shortened, without signs of Markdown. */
   readonly topic: string;
+  /** What the user wrote, as `topic` is, with its beginning and its last sign. */
+  readonly quote: string;
+  readonly model: string;
   /** Seed of all choices; equal requests have equal seeds. */
   readonly seed: string;
   readonly turn: number;
@@ -13,98 +17,68 @@ export interface Subject {
   readonly earlier: string | undefined;
 }
 
-type Template = (topic: string) => string;
+const EMULATOR =
+  "This text comes from the Sluice emulator, which stands in for the gateway. It is offline and free of charge.";
 
-const openings: readonly [Template, ...Template[]] = [
-  (topic) =>
-    `## ${capital(topic)}\n\nGood question. Here is the short version first, then a little more detail.`,
-  (topic) =>
-    `## ${topic}\n\nThere are a few ways to look at this, and they fit together better than it seems.`,
-  (topic) => `## Notes on ${topic}\n\nLet me start with what matters most and work outwards from there.`,
-  (topic) => `## ${capital(topic)}, step by step\n\nNothing here is hard once the pieces have names.`,
-  (topic) => `## A first look at ${topic}\n\nI'll keep it brief, and you can ask me to go deeper anywhere.`,
+const details: readonly [string, ...string[]] = [
+  "The text arrives word by word, at the pace of a person who reads. You can stop it, reload the page or lose the network, and your app meets what it will meet with a real model.",
+  "The request was checked by the rules of the gateway, and the answer has the fields of a real one: an id, the reason for its end, and the tokens that it would be billed for. So your app runs the same code as later.",
+  "Each piece of this text is an event of the stream, as the gateway sends it. Your app adds the pieces to one message, keeps it, and shows when it is complete.",
 ];
 
-const lists: readonly [Template, ...Template[]] = [
-  (topic) =>
-    `### Three things to know\n\n1. **Start small.** The simplest case of “${topic}” already shows the idea.\n2. **Look at the edges.** What happens when it is empty, late, or twice as large?\n3. **Write it down.** A sentence you can read again beats a memory you can't.`,
-  (topic) =>
-    `### What helps\n\n- A clear goal: *with “${topic}” out of the way, what would be different?*\n- One change at a time, so that you can tell what worked.\n- A friend who asks "why?" often enough.`,
-  (topic) =>
-    `### A small plan\n\n- [x] Say what “${topic}” means to you\n- [ ] Find the part that is still unclear\n- [ ] Try it once, and keep what you learn`,
+const nextSteps: readonly [string, ...string[]] = [
+  "Three things are worth a try. Ask “What can you do?” to see the failures that the emulator can play. Say “use the tool” if your app offers a tool. Ask for Markdown to see headings, a table and code.",
+  "To decide the answers yourself, give the emulator a script, or a function in a test. To see a real model, set the address and the key of your gateway. Nothing else in your app changes.",
 ];
 
-const tables: readonly [Template, ...Template[]] = [
-  (topic) =>
-    `### Side by side\n\n| Approach | Good for | Watch out for |\n| --- | --- | --- |\n| Quick sketch | a feeling for “${topic}” | missing details |\n| Careful study | lasting answers | time |\n| Asking around | surprises | opinions |`,
-  () =>
-    `### In numbers\n\n| Step | Share of the work | Mood |\n| :-- | --: | :-: |\n| Getting started | 20 % | 🌱 |\n| The long middle | 70 % | 🌧️ |\n| Finishing | 10 % | 🌈 |`,
-];
-
-const codes: readonly [Template, ...Template[]] = [
-  (topic) =>
-    `### As code\n\n\`\`\`ts\nconst topic = ${JSON.stringify(topic)};\n\nfor (const word of topic.split(" ")) {\n  console.log(word.length, word);\n}\n\`\`\``,
-  (topic) =>
-    `### As code\n\n\`\`\`python\ntopic = ${JSON.stringify(topic)}\n\ndef outline(text: str) -> list[str]:\n    return [word.title() for word in text.split()]\n\nprint(outline(topic))\n\`\`\``,
-];
-
-const scripts: readonly [Template, ...Template[]] = [
-  () =>
-    `### Around the world\n\n- 中文：慢慢来，比较快。\n- العربية: خطوة صغيرة كل يوم تكفي.\n- हिन्दी: धीरे-धीरे सब कुछ समझ में आता है।\n- Emoji: 👩‍💻 📚 👨‍👩‍👧‍👦 🚀`,
-  () =>
-    `### The same thought elsewhere\n\n> 千里之行，始于足下。\n>\n> من سار على الدرب وصل.\n>\n> बूँद-बूँद से सागर भरता है।\n\nOr simply: 🧑‍🌾 → 🌱 → 🌳`,
-];
-
-const closings: readonly [Template, ...Template[]] = [
-  (topic) => `That is “${topic}” in a nutshell. Which part would you like to see in more detail?`,
-  () => "If one of these points is the one you came for, tell me and I'll stay with it.",
-  () => "Shall I turn this into a checklist, or into an example you can run?",
-];
-
-const thoughts: readonly string[] = [
-  "First I should settle what is being asked, and for whom.",
-  "A short overview comes first; details can follow in a list.",
-  "An example would make it easier to picture, so I'll add one.",
-  "A comparison may help, if it stays small enough to read at a glance.",
-  "I should not promise more than I know, and say where it depends.",
-  "Is there a simpler way to put it? Shorter sentences, plain words.",
-  "Some readers think in other languages; a line for them costs nothing.",
-  "Let me check the order once more: overview, list, example, question.",
-  "That covers it. I can answer now.",
-];
-
-const thoughtsPerEffort: Readonly<Record<Effort, number>> = { none: 0, low: 1, high: 4, max: 9 };
-
-/** Writes a long answer in Markdown: headings, a list, a table, code or other scripts, and a question. */
-export function longAnswer({ topic, seed, turn, earlier }: Subject): string {
-  const extras = [
-    pick(tables, `${seed} table`),
-    pick(codes, `${seed} code`),
-    pick(scripts, `${seed} script`),
-  ];
-  // two of the three, so that answers differ in structure too
-  extras.splice(pick([0, 1, 2], `${seed} skip`), 1);
-  const middle = [pick(lists, `${seed} list`), ...extras];
-  const parts = [pick(openings, `${seed} opening`), ...middle, pick(closings, `${seed} closing`)];
-  const answer = parts.map((part) => part(topic)).join("\n\n");
-  return turn > 1 ? `${followUp(turn, earlier)}\n\n${answer}` : answer;
+/** Answers in plain sentences: what the emulator knows, or why it does not, and where the text comes from. */
+export function longAnswer(subject: Subject): string {
+  const { seed, turn, quote, model } = subject;
+  const answer =
+    knownAnswer(quote) ??
+    `You wrote: “${quote}” The emulator has no model that could think about it, so it can't answer as ${model} would. It sends these sentences instead, and they are long enough to be read while they come.`;
+  const parts = [answer, EMULATOR, pick(details, `${seed} detail`), pick(nextSteps, `${seed} next`)];
+  return [...(turn > 1 ? [followUp(subject)] : []), ...parts].join("\n\n");
 }
 
 /** Writes a line or two, for a greeting, thanks or a single word. */
-export function shortAnswer({ topic, seed, turn, earlier }: Subject): string {
-  const answer = greeting(topic) ?? pick(shortReplies, seed)(topic);
-  return turn > 1 ? `${answer} ${followUp(turn, earlier)}` : answer;
+export function shortAnswer(subject: Subject): string {
+  const { topic, turn } = subject;
+  const answer =
+    greeting(topic) ?? `“${topic}” is one word. Write a question about it, and I answer at length.`;
+  return turn > 1 ? `${answer} ${followUp(subject)}` : answer;
+}
+
+/** Shows the signs of Markdown, for an app that renders them. */
+export function markdownAnswer({ topic }: Subject): string {
+  return `## Markdown about ${topic}
+
+This is **bold**, *italic*, \`code\` and a [link](https://example.com).
+
+1. A numbered item
+2. Another one, with a task list below
+   - [x] done
+   - [ ] to do
+
+> A quote.
+
+| Sign | Meaning |
+| --- | --- |
+| \`#\` | a heading |
+| \`-\` | an item |
+
+\`\`\`ts
+const topic = ${JSON.stringify(topic)};
+console.log(topic.length);
+\`\`\`
+
+Other scripts: 千里之行，始于足下。 خطوة صغيرة كل يوم تكفي. बूँद-बूँद से सागर भरता है। 👨‍👩‍👧‍👦`;
 }
 
 /** Checks if a short answer fits a text. */
 export function isSmallTalk(text: string): boolean {
-  return greeting(text) !== undefined || (text.split(/\s+/).length <= 2 && text.length <= 16);
+  return greeting(text) !== undefined || (!/\s/.test(text) && text.length <= 16);
 }
-
-const shortReplies: readonly [Template, ...Template[]] = [
-  (topic) => `${capital(topic)}? Happy to help. What would you like to know about it?`,
-  (topic) => `“${topic}” is a good place to start. Shall I give you an overview, or an example? ✨`,
-];
 
 function greeting(text: string): string | undefined {
   if (/^(你好|您好|嗨)/.test(text)) return "你好！👋 今天想聊点什么？";
@@ -114,12 +88,28 @@ function greeting(text: string): string | undefined {
     return "Hi there! 👋 What would you like to talk about?";
   if (/^(thanks|thank you|thx|ta)\b/i.test(text) && text.length <= 32) return "You're welcome! 😊";
   if (/^(bye|goodbye|see you)\b/i.test(text) && text.length <= 24) return "Goodbye! 👋 Come back any time.";
+  if (/^(continue|go on)\b/i.test(text) && text.length <= 24)
+    return "Here the rest of the answer would follow. The emulator does not remember where it was cut.";
   return undefined;
 }
 
-function followUp(turn: number, earlier: string | undefined): string {
-  return `*(Turn ${turn} of our conversation${earlier ? `; before this you said “${earlier}”` : ""}.)*`;
+function followUp({ turn, earlier }: Subject): string {
+  return `This is turn ${turn} of our conversation.${earlier ? ` Before it you wrote: “${earlier}”` : ""}`;
 }
+
+const thoughts: readonly string[] = [
+  "There is no model here, so I say what I know and where the text comes from.",
+  "The answer has to be true, in plain words.",
+  "It has to be long enough to be read while it comes.",
+  "I should say that nothing was billed.",
+  "The reader may wonder what else I can do; one sentence about that is enough.",
+  "Is there a shorter way to put it? Short sentences are easier to read.",
+  "I use no table and no code, because nobody asked for them.",
+  "Let me check the order once more: the answer, then the emulator, then the next steps.",
+  "That covers it. I can answer now.",
+];
+
+const thoughtsPerEffort: Readonly<Record<Effort, number>> = { none: 0, low: 1, high: 4, max: 9 };
 
 /** Writes the thinking before an answer or tool calls: longer with more effort, empty for none. */
 export function thinking({ topic, seed }: Subject, effort: Effort, calls: readonly string[]): string {
@@ -127,17 +117,16 @@ export function thinking({ topic, seed }: Subject, effort: Effort, calls: readon
   if (count === 0) return "";
   const start = pick([0, 1, 2], `${seed} thought`);
   const chosen = count < thoughts.length ? thoughts.slice(start, start + count) : thoughts;
-  const purpose = calls.length > 0 ? `I need ${calls.join(" and ")} for that.` : undefined;
-  return [`The user brings up “${topic}”.`, ...(purpose ? [purpose, chosen[0]] : chosen)].join(" ");
+  const purpose = calls.length > 0 ? [`I need ${calls.join(" and ")} for that.`] : chosen;
+  return [`The user wrote about “${topic}”.`, ...purpose].join(" ");
 }
 
 /** Lists the abilities of the emulator, with every scene. */
 export function capabilities(): string {
-  const rows = Object.entries(chatScenes).map(([name, effect]) => `| \`[[${name}]]\` | ${effect} |`);
-  return `## What I can do\n\nI'm an emulator: a stand-in for the gateway that answers offline and free of charge. I stream, think out loud, read images, answer in JSON and call the tools you offer (say “use the tool”).\n\nPut one of these into your message and I'll misbehave on request:\n\n| Scene | What happens |\n| --- | --- |\n${rows.join("\n")}`;
-}
+  const scenes = Object.entries(chatScenes).map(([name, effect]) => `[[${name}]]: ${effect}.`);
+  return `I am the Sluice emulator, a stand-in for the gateway. I answer offline and free of charge. I stream, think before I answer, look at the size of images, answer in JSON, and call the tools that you offer if you say “use the tool”.
 
-function capital(text: string): string {
-  const [first = "", ...rest] = text;
-  return first.toUpperCase() + rest.join("");
+I also fail on request. Write one of these words into your message, with its brackets:
+
+${scenes.join("\n\n")}`;
 }
