@@ -134,8 +134,11 @@ test("A number of results other than one is refused for every resource, with wha
 });
 
 test("an unknown field does not hide a broken rule", () => {
-  const request = { ...delta, n: 1, max_tokens: 0, temperature: 2 };
-  expect(checkChatRequest(request).issues.map(({ path }) => path)).toEqual(["max_tokens", "temperature"]);
+  const request = { ...delta, n: 1, max_tokens: 0, reasoning_effort: "none" };
+  expect(checkChatRequest(request).issues.map(({ path }) => path)).toEqual([
+    "reasoning_effort",
+    "max_tokens",
+  ]);
   const video = { model: "gamma-video-1-5-pro-251215", content: [{ type: "text", text: "x", lang: "en" }] };
   expect(checkVideoRequest({ ...video, content: [...video.content, ...video.content] }).issues).toMatchObject(
     [{ rule: "video.1-5-pro.one-text" }],
