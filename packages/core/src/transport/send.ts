@@ -455,7 +455,7 @@ async function headersOf(
 }
 
 const TAKES_NO_REQUEST =
-  "fetch: the function takes an address and no Request: give `(request) => yourFetch(request.url, { … })`, as in the guide for React Native";
+  "fetch: the function takes no Request: give `(request) => yourFetch(request.url, { … })`, as the guide for React Native shows";
 
 async function fetchOnce(
   client: Connection,
