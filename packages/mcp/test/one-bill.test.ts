@@ -123,7 +123,9 @@ async function chatted(answers: readonly (() => Response)[], offers: string) {
   });
   return { code, keys, out };
 }
-const lost = () => new Response("<html>Bad gateway</html>", { status: 502 });
+const lost = (): Response => {
+  throw new TypeError("fetch failed", { cause: { code: "ECONNRESET" } });
+};
 const busy = () =>
   Response.json({ error: { message: "busy" } }, { status: 429, headers: { "retry-after": "1" } });
 const whole = () =>

@@ -1,5 +1,5 @@
-import type { ChatRequest } from "@sluice/core";
-import { streamOnce } from "../chat-once.js";
+import { type ChatRequest, streamChat } from "@sluice/core";
+import { billedOnce } from "../billed-once.js";
 import { shortfallOf } from "../endings.js";
 import { withFields } from "./arguments.js";
 import { IN_PART, json, modelOf, promptOf, type Task } from "./task.js";
@@ -11,9 +11,9 @@ export async function chat(task: Task): Promise<number> {
   const system = args.system === undefined ? [] : [{ role: "system", content: args.system }];
   const messages = [...system, { role: "user", content: await promptOf(task) }];
   const request = mark(withFields({ model, messages }, args.set)) as unknown as ChatRequest;
-  const turn = await streamOnce(client, request, { signal }, (delta) => {
-    if (delta.type === "text-delta" && !args.json) out.write(delta.text);
-  });
+  const stream = streamChat(billedOnce(client), request, { signal });
+  for await (const delta of stream) if (delta.type === "text-delta" && !args.json) out.write(delta.text);
+  const turn = await stream.result();
   const { message, outcome, usage, toolCalls } = turn;
   const shortfall = shortfallOf(turn);
   if (args.json) {

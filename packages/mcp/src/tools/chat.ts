@@ -1,6 +1,6 @@
-import type { ChatRequest, ChatTurn } from "@sluice/core";
+import { type ChatRequest, type ChatTurn, streamChat } from "@sluice/core";
 import type { chatModels } from "@sluice/core/schemas";
-import { streamOnce } from "../chat-once.js";
+import { billedOnce } from "../billed-once.js";
 import { shortfallOf } from "../endings.js";
 import { requestSchema, type Tool, text, toolName } from "./tool.js";
 
@@ -20,11 +20,12 @@ export function chatTool(model: keyof typeof chatModels): Tool {
     async run(input, { client, signal, idempotencyKey, report }) {
       const request = { ...input, model } as unknown as ChatRequest;
       let length = 0;
-      const turn = await streamOnce(client, request, { signal, idempotencyKey }, (delta) => {
+      const stream = streamChat(billedOnce(client), request, { signal, idempotencyKey });
+      for await (const delta of stream) {
         if (delta.type === "text-delta" || delta.type === "reasoning-delta") length += delta.text.length;
         report.at(length, `${length} characters`);
-      });
-      return resultOf(turn);
+      }
+      return resultOf(await stream.result());
     },
   };
 }
