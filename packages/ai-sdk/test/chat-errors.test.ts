@@ -218,6 +218,15 @@ describe("a tool call", () => {
       (text: string) => text.replaceAll('"finish_reason":"tool_calls"', '"finish_reason":"length"'),
       0,
     ],
+    [
+      "may have two calls",
+      (text: string) =>
+        text.replace(
+          /data: [^\n]*"index":0,"id":"call_[^\n]*\n\n/,
+          (line) => line + line.replace('"index":0,"id":"call_', '"index":1,"id":"call_'),
+        ),
+      0,
+    ],
   ])(
     "A call of an answer that %s is given to the SDK, and runs, or not at all",
     async (name, edit, count) => {

@@ -32,15 +32,13 @@ const ids: Readonly<Record<string, Field>> = {
   "own, of the second call": (call) => (call === 1 ? "id-1" : null),
   repeated: () => "id",
   "repeated on the first fragment": onFirst(() => "id"),
-  missing: () => undefined,
-  blank: () => "",
+  missing: (call, fragment) => [undefined, null, ""][(call + fragment) % 3],
 };
 const indexes: Readonly<Record<string, Field>> = {
   own: (call) => call,
   "own on the first fragment": onFirst((call) => call),
   repeated: () => 0,
-  missing: () => undefined,
-  null: () => null,
+  missing: (call, fragment) => [undefined, null][(call + fragment) % 2],
 };
 const isNamed: Readonly<Record<string, Field<boolean>>> = {
   "on the first fragment": (_, fragment) => fragment === 0,
