@@ -3,9 +3,14 @@ import { GatewayProvider, useChatStream } from "@sluice/react";
 import { render } from "@testing-library/react";
 import { StrictMode, useState } from "react";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { clientOf } from "../../core/test/support/gateway.js";
+import { clientOf, settled } from "../../core/test/support/gateway.js";
 
 let warned: string[] = [];
+/** Waits until the code of the warnings would have been run. */
+async function hintsLoaded(): Promise<void> {
+  await import("../../core/src/base/use-hints.js");
+  await settled();
+}
 const options: ClientOptions = {
   baseURL: "https://gateway.test",
   onEvent: (event) => event.type === "warning" && warned.push(`${event.issue.path} ${event.issue.rule}`),
@@ -28,29 +33,31 @@ function Chat({ id = "trip", model }: { id?: string; model: string }) {
   return null;
 }
 
-test("warns a developer whose component creates the client in each render, which loses the chats", () => {
+test("warns a developer whose component creates the client in each render, which loses the chats", async () => {
   const { rerender } = render(<CreatesClient />);
   expect(warned).toEqual([]);
   rerender(<CreatesClient />);
-  expect(warned).toEqual(["GatewayProvider.client options.client"]);
+  await expect.poll(() => warned).toEqual(["GatewayProvider.client options.client"]);
 });
 
-test("does not warn about a client that is kept, or is of another user", () => {
+test("does not warn about a client that is kept, or is of another user", async () => {
   const kept = render(<KeepsClient />);
   kept.rerender(<KeepsClient />);
   const { rerender } = render(<CreatesClient />);
   rerender(<CreatesClient scope="bob" />);
+  await hintsLoaded();
   expect(warned).toEqual([]);
 });
 
-test("does not warn about a client in production, where no developer reads it", () => {
+test("does not warn about a client in production, where no developer reads it", async () => {
   vi.stubEnv("NODE_ENV", "production");
   const { rerender } = render(<CreatesClient />);
   rerender(<CreatesClient />);
+  await hintsLoaded();
   expect(warned).toEqual([]);
 });
 
-test("warns of two chats with one id and two models, and not of one chat that changes its model", () => {
+test("warns of two chats with one id and two models, and not of one chat that changes its model", async () => {
   const messages: string[] = [];
   const { client } = clientOf(() => new Response(null, { status: 500 }), {
     onEvent: (event) => event.type === "warning" && messages.push(event.issue.message),
@@ -66,9 +73,12 @@ test("warns of two chats with one id and two models, and not of one chat that ch
   );
   const { rerender } = render(page("delta-5.3", "delta-5.3"));
   rerender(page("alpha-v4.1-flash"));
+  await hintsLoaded();
   expect(messages).toEqual([]);
   rerender(page("alpha-v4.1-flash", "delta-5.3"));
-  expect(messages[0]).toBe(
-    'is "delta-5.3", and "alpha-v4.1-flash" in another chat with the id "trip": give both one model, or two ids',
-  );
+  await expect
+    .poll(() => messages[0])
+    .toBe(
+      'is "delta-5.3", and "alpha-v4.1-flash" in another chat with the id "trip": give both one model, or two ids',
+    );
 });

@@ -1,6 +1,7 @@
 import { ConfigurationError, type Issue, type ValidationError } from "../vocabulary/errors.js";
 import type { WithOptions } from "./option-names.js";
 import { inProduction } from "./production.js";
+import type { ReplacedClient } from "./use-hints.js";
 
 /** The part of a client that warnings need. */
 interface Warner {
@@ -44,50 +45,28 @@ export function print(issue: Issue): void {
     import("./print-warning.js").then(({ printWarning }) => printWarning(issue)).catch(() => {});
 }
 
-/** Readers of the options of chats that have subscribers, by the id of the chat. */
-const shown = new WeakMap<Warner, Map<string, Set<() => { readonly model: string }>>>();
-
 /**
  * Warns if two subscribers of one chat have different models, because each one sends with its own. Not in production.
  *
- * @returns a function that ends the subscription
+ * @returns a function that notes the end of the subscription
  */
 export function noteModel(
   client: Warner,
   id: string | undefined,
   read: () => { readonly model: string },
 ): () => void {
-  if (id === undefined || inProduction()) return () => {};
-  const chats = shown.get(client) ?? new Map();
-  shown.set(client, chats);
-  const readers = chats.get(id) ?? new Set();
-  chats.set(id, readers);
-  const { model } = read();
-  const other = [...readers].map((each) => each().model).find((name) => name !== model);
-  if (other !== undefined) {
-    const message = `is "${model}", and "${other}" in another chat with the id "${id}": give both one model, or two ids`;
-    client.warn({ path: "createChatStore.model", message, rule: "options.model" });
-  }
-  readers.add(read);
-  return () => void readers.delete(read);
+  let isOver = false;
+  if (id !== undefined && !inProduction())
+    import("./use-hints.js")
+      .then(({ compareModels }) => compareModels(client, id, { read, isOver: () => isOver }))
+      .catch(() => {});
+  return () => {
+    isOver = true;
+  };
 }
 
 /** Warns if a new client replaces one like it: a component has probably created both. Not in production. */
-export function noteReplacedClient(before: ClientFacts, client: ClientFacts): void {
-  if (
-    before === client ||
-    before.baseURL !== client.baseURL ||
-    before.scope !== client.scope ||
-    inProduction()
-  )
-    return;
-  const message =
-    "is a new one with the same baseURL, and the chats of the one before are gone: call createClient() outside of " +
-    "components, or keep the client in useState()";
-  client.warn({ path: "GatewayProvider.client", message, rule: "options.client" });
-}
-
-interface ClientFacts extends Warner {
-  readonly baseURL: string;
-  readonly scope: string | undefined;
+export function noteReplacedClient(before: ReplacedClient, client: ReplacedClient): void {
+  if (before !== client && !inProduction())
+    import("./use-hints.js").then(({ compareClients }) => compareClients(before, client)).catch(() => {});
 }
