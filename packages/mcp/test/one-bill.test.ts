@@ -98,7 +98,7 @@ test.each(
 const clock = {
   now: () => Date.now(),
   sleep: async (ms: number, signal?: AbortSignal) => {
-    if (ms > 10_000) await new Promise((_, reject) => signal?.addEventListener("abort", reject));
+    if (ms > 2000) await new Promise((_, reject) => signal?.addEventListener("abort", reject));
   },
 };
 
