@@ -2,6 +2,7 @@ import { mkdir, rename, stat, writeFile } from "node:fs/promises";
 import { basename, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { Client } from "@sluice/core";
+import { describeThrown } from "@sluice/core/internal";
 import { fetchMedia } from "@sluice/media";
 import type { Content } from "./tools/tool.js";
 
@@ -56,7 +57,7 @@ export async function saveMedia(
     await rename(part, path);
     return fileOf(path, file.type);
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = describeThrown(error);
     return { link, says: `${url} (it could not be saved: ${reason}. The link ends in about a day)` };
   }
 }

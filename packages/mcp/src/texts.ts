@@ -1,4 +1,5 @@
 import { isGatewayError } from "@sluice/core";
+import { describeThrown } from "@sluice/core/internal";
 import { FileRefused } from "./files.js";
 import { NotRepeated } from "./paid-calls.js";
 
@@ -14,7 +15,7 @@ interface Failed {
 
 /** Writes an error for a model: what happened, if it may be billed, and what to do. */
 export function textOf(error: unknown, { key, mayBeBilled, hasProxy }: Failed): string {
-  const message = error instanceof Error ? error.message : String(error);
+  const message = describeThrown(error);
   if (error instanceof NotRepeated || error instanceof FileRefused) return message;
   if (key === undefined) return `${message}\n${nextStep(error)}`;
   if (!mayBeBilled) return `${message}\nNothing was billed. ${nextStep(error)}`;

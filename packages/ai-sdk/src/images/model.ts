@@ -1,5 +1,6 @@
 import type { ImageModelV4, ImageModelV4CallOptions, ImageModelV4Result, JSONObject } from "@ai-sdk/provider";
 import { type Client, type GeneratedImage, generateImages, type ImageResult } from "@sluice/core";
+import { describeThrown } from "@sluice/core/internal";
 import { type Call, callErrorOf } from "../call-error.js";
 import { requestOptionsOf } from "../call-options.js";
 import { NAME } from "../provider-options.js";
@@ -52,7 +53,7 @@ async function generateEach(call: Call, n: number, generate: () => Promise<Image
   const results = ends.flatMap((end) => (end.status === "fulfilled" ? [end.value] : []));
   const errors: unknown[] = ends.flatMap((end) => (end.status === "rejected" ? [end.reason] : []));
   if (results.length === 0) throw callErrorOf(call, errors[0]);
-  return { results, problems: errors.map((error) => `1 of ${n} requests failed: ${messageOf(error)}`) };
+  return { results, problems: errors.map((error) => `1 of ${n} requests failed: ${describeThrown(error)}`) };
 }
 
 interface ReadImages {
@@ -97,7 +98,7 @@ async function readEach(
     problems: [
       ...all.flatMap(({ error }) => (error ? [`an image was not made: ${error.message}`] : [])),
       ...unread.map(
-        ([url, error]) => `an image was made, and could not be read from ${url}: ${messageOf(error)}`,
+        ([url, error]) => `an image was made, and could not be read from ${url}: ${describeThrown(error)}`,
       ),
     ],
   };
@@ -109,8 +110,4 @@ function usageOf(results: readonly ImageResult[]): NonNullable<ImageModelV4Resul
     return counts.length > 0 ? counts.reduce((all, count) => all + count) : undefined;
   };
   return { inputTokens: undefined, outputTokens: sum("output_tokens"), totalTokens: sum("total_tokens") };
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -39,12 +39,11 @@ function fieldOf(value: object, name: string): unknown {
   return Object.hasOwn(value, name) ? (value as Record<string, unknown>)[name] : undefined;
 }
 
-/** Writes `value` as JSON text; undefined for a value without JSON. */
+/** Writes `value` as JSON text; undefined for a value without JSON, and for one that is nested too deeply. */
 export function jsonOf(value: unknown): string | undefined {
   try {
     return JSON.stringify(value);
   } catch {
-    // it is refused when it is sent
     return undefined;
   }
 }

@@ -1,3 +1,4 @@
+import { jsonOf } from "../base/same.js";
 import type { Asset, AssetHandle } from "./asset.js";
 import type { FailedVideoTask, PendingVideoTask, VideoTaskReference } from "./video-task.js";
 
@@ -383,7 +384,20 @@ export function withDetails<Thrown>(
 
 /** Makes an error from any value that was thrown. */
 export function asError(cause: unknown): Error {
-  return cause instanceof Error ? cause : new Error(String(cause), { cause });
+  return cause instanceof Error ? cause : new Error(describeThrown(cause), { cause });
+}
+
+/** Describes any value that was thrown: by its message, or else as JSON. Programs throw plain objects, too. */
+export function describeThrown(thrown: unknown): string {
+  if (typeof thrown !== "object" || thrown === null) return String(thrown);
+  const { message, name } = thrown as { readonly message?: unknown; readonly name?: unknown };
+  if (typeof message === "string" && message !== "") return message;
+  if (thrown instanceof Error) return String(name);
+  const json = jsonOf(thrown);
+  // what a platform throws, such as a Response, has no fields of its own
+  return json === undefined || json === "{}"
+    ? `${Object.prototype.toString.call(thrown)} without a message`
+    : json;
 }
 
 /** Every error class of the library. `name` tells them apart. */
@@ -493,13 +507,4 @@ function cleaned(value: unknown, clean: (text: string) => string): unknown {
   const json = jsonOf(value) ?? "";
   const clear = clean(json);
   return clear === json ? value : JSON.parse(clear);
-}
-
-/** Writes `value` as JSON text; undefined for a value without JSON, and for one that is nested too deeply. */
-export function jsonOf(value: unknown): string | undefined {
-  try {
-    return JSON.stringify(value);
-  } catch {
-    return undefined;
-  }
 }

@@ -1,5 +1,6 @@
 import type { Client } from "@sluice/core";
 import { isGatewayError } from "@sluice/core";
+import { describeThrown } from "@sluice/core/internal";
 import { readVersion } from "../version.js";
 import { readArguments } from "./arguments.js";
 import { chat } from "./chat.js";
@@ -43,7 +44,7 @@ export async function run(world: World): Promise<number> {
     return 0;
   } catch (error) {
     const code = codeOf(error, isSent, signal);
-    const message = scrub(error instanceof Error ? error.message : String(error));
+    const message = scrub(describeThrown(error));
     if (isJSON) out.write(json({ error: { ...factsOf(error), message }, code }));
     err.write(`${message}\n${hintOf(error, code)}`);
     return code;

@@ -6,6 +6,7 @@ import {
   type VideoTaskReference,
   watchVideoTask,
 } from "@sluice/core";
+import { describeThrown } from "@sluice/core/internal";
 import { saveMedia } from "../save.js";
 import { withFields } from "./arguments.js";
 import { bar } from "./bar.js";
@@ -52,7 +53,7 @@ async function ended({ client, signal, args, err }: Task, handle: VideoTaskRefer
     return last as VideoTask;
   } catch (error) {
     if (isGatewayError(error) && error.name !== "TimeoutError") throw error;
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = describeThrown(error);
     throw new NotReady(
       `${reason}\nThe video goes on. Wait for it: sluice video --resume ${handle.id}`,
       handle.id,

@@ -1,3 +1,4 @@
+import { describeThrown } from "@sluice/core/internal";
 import type { ProxyOptions } from "../options.js";
 import { logError, type Report } from "../report.js";
 import { Refusal } from "./refusal.js";
@@ -63,7 +64,7 @@ export async function logCause<Env>(
 
 /** Describes an error for the log, with the errors behind it. */
 function causeOf(error: unknown, depth = 0): string {
-  if (!(error instanceof Error)) return typeof error === "object" ? "an object" : String(error);
+  if (!(error instanceof Error)) return describeThrown(error);
   const behind = error.cause === undefined || depth === 3 ? "" : `: ${causeOf(error.cause, depth + 1)}`;
   if (error instanceof Refusal) return (error.details.problem ?? textOf(error).message) + behind;
   const [, frame] = /^\s*(at .+)$/m.exec(error.stack ?? "") ?? [];
