@@ -320,7 +320,7 @@ function checkedBaseURL(given: unknown): string {
       "ends with the path of one endpoint",
       `give what stands before it, ${baseURL.replace(ROUTE, "") || "/"}`,
     );
-  return baseURL.replace(/\/v1$/, "");
+  return baseURL.replace(/(?:\/v1)+$/, "");
 }
 
 function checkedScope(scope: unknown): string | undefined {

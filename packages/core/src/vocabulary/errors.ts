@@ -138,6 +138,8 @@ export interface APIErrorFields {
   readonly retryAfterMs?: number | undefined;
   /** Set where `@sluice/worker-proxy` refused the request, and not the gateway. */
   readonly source?: "proxy" | undefined;
+  /** Set where another server answered, or the proxy has nothing at this path: `baseURL` is wrong, or a route is closed. */
+  readonly reason?: "wrong-address" | undefined;
   /** The body as text, cut to 8 KB. */
   readonly body: string;
 }
@@ -165,6 +167,8 @@ export class APIError extends DetailedError<APIErrorFields> {
   declare readonly retryAfterMs?: number;
   /** Set where `@sluice/worker-proxy` refused the request, and not the gateway. */
   declare readonly source?: "proxy";
+  /** Set where another server answered, or the proxy has nothing at this path: `baseURL` is wrong, or a route is closed. */
+  declare readonly reason?: "wrong-address";
   /** Body of the answer as text, cut to 8 KB. */
   declare readonly body: string;
 }
