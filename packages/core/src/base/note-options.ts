@@ -1,4 +1,9 @@
-import { ConfigurationError, type Issue, type ValidationError } from "../vocabulary/errors.js";
+import {
+  ConfigurationError,
+  type Issue,
+  isGatewayError,
+  type ValidationError,
+} from "../vocabulary/errors.js";
 import type { WithOptions } from "./option-names.js";
 import { inProduction } from "./production.js";
 
@@ -42,4 +47,13 @@ export async function explain(error: ValidationError, request: unknown): Promise
 export function print(issue: Issue): void {
   if (!inProduction())
     import("./print-warning.js").then(({ printWarning }) => printWarning(issue)).catch(() => {});
+}
+
+/** Clients whose `onEvent` receives the errors of their calls: nothing is printed for them. */
+export const watched = new WeakSet<object>();
+
+/** Prints an error that a store keeps in its state, if a developer made the mistake; not in production or with `onEvent`. */
+export function noteMistake(error: unknown, client: object): void {
+  if (isGatewayError(error) && !watched.has(client) && !inProduction())
+    import("./print-warning.js").then(({ printMistake }) => printMistake(error)).catch(() => {});
 }
