@@ -44,7 +44,7 @@ export interface Setup {
 export function openGates<Env>(options: ProxyOptions<Env>) {
   const settings = checkedOptions(options);
   const { authenticate, basePath, credentials, extensions, fieldsOf, includeUsage, media, log } = settings;
-  const { meter, onEvent, rateLimit, read, table, traceparent, upstreamHeaders, way } = settings;
+  const { closed, meter, onEvent, rateLimit, read, table, traceparent, upstreamHeaders, way } = settings;
   const { adaptJSONSchema: adaptsSchemas = false } = settings;
   const { limits } = way;
   const { stallMs, headersMs, totalMs } = limits;
@@ -134,7 +134,7 @@ export function openGates<Env>(options: ProxyOptions<Env>) {
     },
     async refuse(error: unknown, { request, env }: Incoming<Env>, report: Report): Promise<Response> {
       const { refuse } = await import("./refusals/answers.js");
-      return await refuse(refusalIn(error), { request, env, log, report }, { basePath, table });
+      return await refuse(refusalIn(error), { request, env, log, report }, { basePath, table, closed });
     },
   };
 }

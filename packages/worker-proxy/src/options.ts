@@ -158,7 +158,7 @@ export interface ProxyOptions<Env = unknown> {
    * @default none
    */
   readonly allowFields?: readonly string[];
-  /** The routes that are open. `videos` and `assets` need a `secret`, unless all callers are one user. @default ["chat"] */
+  /** The routes that are open. `videos` and `assets` need a `secret`, unless all callers are one user. @default ["chat", "health"] */
   readonly routes?: readonly RouteName[];
   /**
    * A secret of the proxy's own, at least 32 characters. With it ids of tasks and assets leave marked for the user who
