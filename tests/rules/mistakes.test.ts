@@ -461,7 +461,7 @@ const mistakes: readonly Mistake[] = [
   [
     "a user without an id",
     ({ proxy }) => proxy({ authenticate: () => ({ userId: "ada" }) }),
-    "sluice proxy: 500 misconfigured, request …: authenticate: must return { id }, a text, or null",
+    'sluice proxy: 500 misconfigured, request …: authenticate: must return { id: "…" } or null',
   ],
   [
     "a misspelt model of the proxy",

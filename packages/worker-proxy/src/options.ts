@@ -198,7 +198,7 @@ export interface ProxyOptions<Env = unknown> {
   readonly basePath?: string;
   /** Bounds of sizes and times. */
   readonly limits?: Limits;
-  /** Receives each event, for logs and meters. An error that it throws is dropped: a broken log must not break an answer. */
+  /** Receives each event, for logs and meters. An error that it throws is in the log, and breaks no answer. */
   readonly onEvent?: OnEvent<Env>;
   /** Options of `GET /health`. */
   readonly health?: Health;

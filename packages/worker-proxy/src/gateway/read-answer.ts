@@ -137,7 +137,9 @@ async function signed<Env>(
   // the id that the client gets: the gateway may have given one
   const headers = { ...admitted.headers, "x-request-id": report.known.requestId };
   const seen = { ...admitted, id, sentId: mark, headers };
-  await Promise.allSettled(extensions.map(async (extension) => extension.answered?.(seen, json)));
+  const told = extensions.map(async (extension) => extension.answered?.(seen, json));
+  for (const result of await Promise.allSettled(told))
+    if (result.status === "rejected") report.logFailure("extensions: answered", result.reason);
   return JSON.stringify(json, (_, value) => (value === id ? mark : value));
 }
 

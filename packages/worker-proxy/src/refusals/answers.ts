@@ -32,7 +32,9 @@ export async function refuse<Env>(given: Refusal, failed: Failed<Env>, paths?: P
   if (advice && !waysOut.has(advice))
     advise(log.advised, `${JSON.stringify(advice.slice(0, 100))}: ${message}`);
   log.repeats?.report();
-  if (status >= 500) await logCause(`${status} ${code}`, refusal, failed, requestId);
+  // without `onEvent` nothing else would tell an operator why a token is refused
+  const cause = status >= 500 ? refusal : reason;
+  if (cause) await logCause(`${status} ${code}`, cause, failed, requestId);
   if (report && requestId) report.known.requestId = requestId;
   if (report && budget) report.known.budget = budget;
   if (report && limit) report.known.limit = limit;

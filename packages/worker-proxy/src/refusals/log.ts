@@ -22,6 +22,9 @@ export interface Failed<Env> {
   readonly report?: Report;
 }
 
+/** An error of a request, or of work that goes on without one. */
+type Logged<Env> = Omit<Failed<Env>, "request"> & { readonly request?: Request | undefined };
+
 /** Tells whether the value of a header of this name is a credential. */
 export function isCredential(name: string): boolean {
   return /auth|cookie|token|key|secret|session|jwt|signature/i.test(name);
@@ -51,7 +54,7 @@ const KEY_LIKE = /\beyJ[\w-]+(?:\.[\w-]*)*|(?=[\w+-]*\d)(?=[\w+-]*[a-z])[\w+-]{1
 export async function logCause<Env>(
   subject: string,
   error: unknown,
-  failed: Failed<Env>,
+  failed: Logged<Env>,
   requestId?: string,
 ): Promise<void> {
   let safe = causeOf(error).slice(0, 10_000);
@@ -72,9 +75,9 @@ function causeOf(error: unknown, depth = 0): string {
 }
 
 /** The values that no log may show, the longest first, each with the name that takes its place. */
-async function confidentialIn<Env>({ request, env, log, report }: Failed<Env>) {
+async function confidentialIn<Env>({ request, env, log, report }: Logged<Env>) {
   const keys = await Promise.allSettled([log.apiKey, log.secret].map(async (read) => read?.(env)));
-  const headers = [...request.headers].filter(([name]) => isCredential(name));
+  const headers = [...(request?.headers ?? [])].filter(([name]) => isCredential(name));
   const named: (readonly [name: string, values: unknown])[] = [
     ["secret", report?.secrets],
     ...keys.map((key) => ["secret", key.status === "fulfilled" && key.value] as const),
