@@ -132,6 +132,11 @@ const mistakes: readonly Mistake[] = [
     "model: must be one of alpha-v4.1-flash, gamma-chat-1-6-251015, delta-5.3; did you mean `delta-5.3`? (send one that is not listed as `streamChat(client, unchecked({ … }))`)",
   ],
   [
+    "a video model in a chat",
+    ({ stream }) => stream({ ...chat, model: "beta3.0-video" }),
+    "model: must be one of alpha-v4.1-flash, gamma-chat-1-6-251015, delta-5.3 (send one that is not listed as `streamChat(client, unchecked({ … }))`); beta3.0-video is a video model: use createVideoTask",
+  ],
+  [
     "messages as a text",
     ({ stream }) => stream({ ...chat, messages: "Hello" }),
     'messages: expected Array, got "Hello"; write a list, [{ role: "user", content: "Hello" }]',
@@ -410,6 +415,14 @@ const mistakes: readonly Mistake[] = [
     "a task that is not there",
     ({ call, client }) => call("waitForVideoTask", client, undefined),
     "task: is missing: give the handle that its creation returned, or its id",
+  ],
+  [
+    "a creation that is not awaited",
+    ({ call, client }) => {
+      const creation = { model: "beta3.0-video", input: { prompt: "A reef" } };
+      return call("waitForVideoTask", client, call("createVideoTask", client, creation));
+    },
+    "task: is a promise: await the creation, and give its handle",
   ],
   [
     "a video list without a client",

@@ -78,7 +78,7 @@ export function keepsKey(error: unknown, outcome: Outcome = "unknown"): boolean 
 }
 
 const NEVER_CONNECTED =
-  /conn(ection ?)?refused|ENOTFOUND|EAI_AGAIN|E(HOST|NET)UNREACH|CONNECT_TIMEOUT|FailedToOpenSocket|dns error|tcp connect error/i;
+  /bad port|conn(ection ?)?refused|ENOTFOUND|EAI_AGAIN|E(HOST|NET)UNREACH|CONNECT_TIMEOUT|FailedToOpenSocket|dns error|tcp connect error/i;
 
 /** Makes an error of this library from an error of `fetch`, or of a body that broke off. */
 export function connectionError(cause: unknown): ConnectionError {
