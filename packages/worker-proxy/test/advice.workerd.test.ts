@@ -74,6 +74,25 @@ test.each([
   },
 );
 
+test.each([
+  ["a page with status 404", () => new Response("<h1>Not found", { status: 404 }), 404],
+  ["an empty 405", () => new Response(null, { status: 405 }), 405],
+] as const)(
+  "a `baseURL` of the proxy that is not the gateway's is named once: %s",
+  async (_, answer, status) => {
+    const { ask } = openProxy({}, answer);
+    for (let times = 0; times < 2; times += 1)
+      expect(await ask(asked())).toMatchObject({
+        status,
+        error: {
+          code: "upstream_type",
+          message: "what answered is not the gateway; the proxy's operator checks `baseURL`",
+        },
+      });
+    expect(lines()).toEqual([expect.stringContaining('"baseURL": what answered is not the gateway')]);
+  },
+);
+
 test("a path of a group that an extension has and `routes` has not is told", async () => {
   const route = {
     name: "notes",
