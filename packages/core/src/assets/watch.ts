@@ -1,5 +1,4 @@
 import { unlessAborted } from "../base/clock.js";
-import { jsonOf } from "../base/same.js";
 import type { Client } from "../client.js";
 import { defineTask, getTask, type TaskWatchOptions, waitForTask } from "../tasks/define-task.js";
 import type { Interval } from "../tasks/poll.js";
@@ -10,6 +9,7 @@ import type { ActiveAsset, Asset, AssetHandle, AssetLookup } from "../vocabulary
 import {
   AssetFailedError,
   ConfigurationError,
+  jsonOf,
   ResponseError,
   ValidationError,
   withDetails,

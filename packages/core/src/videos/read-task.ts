@@ -1,6 +1,5 @@
-import { jsonOf } from "../base/same.js";
 import { excerpt, isRecord } from "../transport/error-response.js";
-import { ResponseError } from "../vocabulary/errors.js";
+import { jsonOf, ResponseError } from "../vocabulary/errors.js";
 import { videoModels } from "../vocabulary/media-models.js";
 import type {
   FailedVideoTask,

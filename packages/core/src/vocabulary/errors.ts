@@ -1,4 +1,3 @@
-import { jsonOf } from "../base/same.js";
 import type { Asset, AssetHandle } from "./asset.js";
 import type { FailedVideoTask, PendingVideoTask, VideoTaskReference } from "./video-task.js";
 
@@ -511,4 +510,13 @@ function cleaned(value: unknown, clean: (text: string) => string): unknown {
   const json = jsonOf(value) ?? "";
   const clear = clean(json);
   return clear === json ? value : JSON.parse(clear);
+}
+
+/** Writes `value` as JSON text; undefined for a value without JSON, and for one that is nested too deeply. */
+export function jsonOf(value: unknown): string | undefined {
+  try {
+    return JSON.stringify(value);
+  } catch {
+    return undefined;
+  }
 }
