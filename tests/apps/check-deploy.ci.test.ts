@@ -37,7 +37,12 @@ afterAll(() => {
 const secret = "a secret of production, of 32 characters";
 
 /** Runs the checklist with settings that are met, but for those that are given. */
-async function check(given: Readonly<Record<string, string>>, args: readonly string[] = [], app = template) {
+async function check(
+  given: Readonly<Record<string, string>>,
+  args: readonly string[] = [],
+  app = template,
+  more: Readonly<Record<string, string>> = {},
+) {
   const settings = {
     APP_URL: address,
     GATEWAY_URL: "https://gateway.sluice.test",
@@ -48,7 +53,7 @@ async function check(given: Readonly<Record<string, string>>, args: readonly str
   const lines = Object.entries(settings).map(([name, value]) => `${name}=${value}\n`);
   writeFileSync(join(folder, ".env.production.local"), lines.join(""));
   writeFileSync(join(folder, ".env.local"), "SESSION_SECRET=a secret of development, of 32 characters\n");
-  const env = { PATH: process.env["PATH"], NODE_EXTRA_CA_CERTS: LOCALHOST };
+  const env = { PATH: process.env["PATH"], NODE_EXTRA_CA_CERTS: LOCALHOST, ...more };
   const child = spawn(process.execPath, [join(app, "scripts/check-deploy.ts"), ...args], {
     cwd: folder,
     env,
@@ -113,6 +118,22 @@ describe("the settings of production", () => {
 });
 
 describe("the deployed app", () => {
+  test("is not replaced by one with another secret, which would sign out all users, unless that is wanted", async () => {
+    answers = met;
+    const wanted = { NEW_SESSION_SECRET: "yes" };
+    const { status, todo } = await check({}, ["--before"]);
+    expect([status, todo]).toEqual([
+      1,
+      [expect.stringContaining("deployed secret: The app at https://localhost:")],
+    ]);
+    expect(await check({}, ["--before"], template, wanted)).toEqual({ status: 0, todo: [] });
+    answers = { ...met, "chat of a user": [403, { error: { code: "model_not_allowed" } }] };
+    expect(await check({}, ["--before"])).toEqual({ status: 0, todo: [] });
+    // what is not this app is none that a deploy replaces
+    answers = { ...met, "/api/health": [404, {}] };
+    expect(await check({}, ["--before"])).toEqual({ status: 0, todo: [] });
+  });
+
   test.each([
     [
       "that can't be reached",

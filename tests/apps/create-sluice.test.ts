@@ -146,6 +146,21 @@ describe.each(templates)("a new app of %s", (template) => {
     create(`${template}-twice`, "--add");
     expect(Object.keys(textsOf(`${template}-twice`))).toEqual(Object.keys(before));
   });
+
+  test("A colleague's clone gets no new secret for production: it would sign out all users of the deployed app", () => {
+    const app = `${template}-clone`;
+    create(app, "--template", template);
+    for (const file of [".env.local", ".env.production.local"]) rmSync(join(folder, app, file));
+    create(app, "--add");
+    expect(read(`${app}/.env.local`)).toMatch(/^SESSION_SECRET=.{40,}$/m);
+    const production = read(`${app}/.env.production.local`);
+    expect(production).toMatch(/^SESSION_SECRET=$/m);
+    expect(production).not.toMatch(/^\w*SECRET=.+$/m);
+    // a file whose secret was left out gets none, either
+    writeFileSync(join(folder, app, ".env.production.local"), "APP_URL=https://chat.example\n");
+    create(app, "--add");
+    expect(read(`${app}/.env.production.local`)).toMatch(/^SESSION_SECRET=$/m);
+  });
 });
 
 test.each([

@@ -57,7 +57,7 @@ beforeAll(async () => {
   address = await freeAddress();
   const started = next(
     ["start", "-H", "127.0.0.1", "-p", new URL(address).port],
-    { GATEWAY_URL: gateway.url, GATEWAY_API_KEY: "sk-next", APP_ORIGIN: address },
+    { GATEWAY_URL: gateway.url, GATEWAY_API_KEY: "sk-next", APP_ORIGIN: address, DEVELOPMENT_USER: "ada" },
     /Ready/,
   );
   server = started.child;

@@ -74,6 +74,27 @@ test("no example shows its users the message of an error, or takes a user from a
   expect([...code, ...comments].filter((line) => line.includes("x-user"))).toEqual([]);
 });
 
+test("each row of a table on a page belongs to a table with a head", () => {
+  const paths = globSync(["*.md", "packages/*/*.md", "labs/*/*.md", "examples/**/*.md", "docs/**/*.md"], {
+    cwd: root,
+    exclude: ["**/node_modules/**", "docs/{dist,reference,public}/**"],
+  });
+  const textOf = (path: string) => readFileSync(root + path, "utf8").replace(/^ *```[\s\S]*?^ *```/gm, "");
+  const cellsOf = (row: string) => row.split(/(?<!\\)\|/).length;
+  const isTable = ([head = "", line = "", ...rows]: readonly string[]) =>
+    /^\|[-:| ]+\|$/.test(line) && [line, ...rows].every((row) => cellsOf(row) === cellsOf(head));
+  const tables = paths.flatMap((path) =>
+    [...textOf(path).matchAll(/(?:^ *\|.*\n?)+/gm)].map(([text]) => ({
+      path,
+      lines: text.trim().split(/\n */),
+    })),
+  );
+  expect(tables.length).toBeGreaterThan(100);
+  expect(
+    tables.filter(({ lines }) => !isTable(lines)).map(({ path, lines }) => `${path}: ${lines[0]}`),
+  ).toEqual([]);
+});
+
 test("no page begins with “At the end”, which reads as “finally”", () => {
   const pages = globSync("docs/{start,guides,recipes}/*.md", { cwd: root });
   expect(pages.length).toBeGreaterThan(50);

@@ -20,8 +20,8 @@ interface Program {
   readonly client: unknown;
   /** Streams a chat request to its end. */
   readonly stream: (request: unknown, options?: unknown) => unknown;
-  /** Sends a message in a new chat, and returns the error of its turn. */
-  readonly send: (options: unknown, ...message: unknown[]) => Promise<unknown>;
+  /** Sends a message in a new chat, as a page does, which shows a user other words than those of the error. */
+  readonly send: (options: unknown, ...message: unknown[]) => Promise<void>;
   /** Renders a component that calls a hook. */
   readonly render: (use: () => unknown, client?: unknown) => unknown;
   /** Makes a proxy with some options, and asks it. */
@@ -130,6 +130,11 @@ const mistakes: readonly Mistake[] = [
     "a misspelt model",
     ({ stream }) => stream({ ...chat, model: "delta-5-3" }),
     "model: must be one of alpha-v4.1-flash, gamma-chat-1-6-251015, delta-5.3; did you mean `delta-5.3`? (send one that is not listed as `streamChat(client, unchecked({ … }))`)",
+  ],
+  [
+    "a video model in a chat",
+    ({ stream }) => stream({ ...chat, model: "beta3.0-video" }),
+    "model: must be one of alpha-v4.1-flash, gamma-chat-1-6-251015, delta-5.3 (send one that is not listed as `streamChat(client, unchecked({ … }))`); beta3.0-video is a video model: use createVideoTask",
   ],
   [
     "messages as a text",
@@ -412,6 +417,14 @@ const mistakes: readonly Mistake[] = [
     "task: is missing: give the handle that its creation returned, or its id",
   ],
   [
+    "a creation that is not awaited",
+    ({ call, client }) => {
+      const creation = { model: "beta3.0-video", input: { prompt: "A reef" } };
+      return call("waitForVideoTask", client, call("createVideoTask", client, creation));
+    },
+    "task: is a promise: await the creation, and give its handle",
+  ],
+  [
     "a video list without a client",
     ({ call }) => call("createVideoTaskList"),
     "the first argument must be a client made by createClient()",
@@ -461,7 +474,7 @@ const mistakes: readonly Mistake[] = [
   [
     "a user without an id",
     ({ proxy }) => proxy({ authenticate: () => ({ userId: "ada" }) }),
-    "sluice proxy: 500 misconfigured, request …: authenticate: must return { id }, a text, or null",
+    'sluice proxy: 500 misconfigured, request …: authenticate: must return { id: "…" } or null',
   ],
   [
     "a misspelt model of the proxy",
@@ -551,9 +564,10 @@ test.each(mistakes.map(([title, make, ...seen]) => [title, make, seen] as const)
     }
     await vi.waitFor(() => {
       const all = [...(thrown ? [thrown] : []), ...printed].map((line) =>
-        line.replace(/[\da-f]{8}-[\da-f-]{27}/g, "…"),
+        line.replace(/[\da-f]{8}-[\da-f-]{27}/g, "…").replace(/^@sluice\/core: \w+Error: /, ""),
       );
-      expect(all).toEqual(seen);
+      // what is printed comes in the order in which its code is loaded
+      expect(all.toSorted()).toEqual(seen.toSorted());
     }, 20_000);
   },
 );
@@ -582,8 +596,7 @@ async function openProgram(): Promise<Program> {
     stream: (request, options) => streamChat(client, request as never, options as never).result(),
     async send(options, ...message) {
       const [content = "Hello", more] = message;
-      const { error } = await createChatStore(client, options as never).send(content as never, more as never);
-      return error;
+      await createChatStore(client, options as never).send(content as never, more as never);
     },
     render(use, given = client) {
       const component = () => {

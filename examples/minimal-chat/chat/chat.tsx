@@ -2,7 +2,7 @@ import { type ThreadMessage, webStorage } from "@sluice/core";
 import type { ChatModel } from "@sluice/core/schemas";
 import { type UseChatStreamResult, useChatStream } from "@sluice/react";
 import { describeError, useAttachments } from "@sluice/react/app";
-import { type SubmitEvent, useState } from "react";
+import { type KeyboardEvent, type SubmitEvent, useState } from "react";
 
 /** Models of which the first one is preselected. */
 export type Models = readonly [ChatModel, ...ChatModel[]];
@@ -97,6 +97,8 @@ function Composer({ chat, model }: { chat: UseChatStreamResult; model: ChatModel
 
   function submit(event: SubmitEvent<HTMLFormElement>) {
     event.preventDefault();
+    // the text stays until it can be sent
+    if (isBusy || files.isPreparing || files.isBlind) return;
     void chat.send(String(new FormData(event.currentTarget).get("text")), { images: files.images });
     event.currentTarget.reset();
     files.clear();
@@ -120,6 +122,7 @@ function Composer({ chat, model }: { chat: UseChatStreamResult; model: ChatModel
         aria-label="Message"
         placeholder="Ask something"
         required
+        onKeyDown={sendOnEnter}
         onPaste={files.onPaste}
       />
       <label>
@@ -136,4 +139,11 @@ function Composer({ chat, model }: { chat: UseChatStreamResult; model: ChatModel
       )}
     </form>
   );
+}
+
+/** Sends the form by Enter. Shift+Enter begins a line, and Enter in an input method chooses its word. */
+function sendOnEnter(event: KeyboardEvent<HTMLTextAreaElement>) {
+  if (event.key !== "Enter" || event.shiftKey || event.nativeEvent.isComposing) return;
+  event.preventDefault();
+  event.currentTarget.form?.requestSubmit();
 }

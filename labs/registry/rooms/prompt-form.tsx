@@ -3,7 +3,7 @@
 import type { Estimate as EstimateOf } from "@sluice/prices";
 import { describeError } from "@sluice/react/app";
 import { Sparkles } from "lucide-react";
-import type { FormEvent } from "react";
+import type { FormEvent, KeyboardEvent } from "react";
 import { Button } from "@/components/sluice/button";
 import { Estimate } from "@/components/sluice/cost";
 
@@ -27,6 +27,12 @@ export function PromptForm(props: PromptFormProps) {
     event.preventDefault();
     if (prompt.trim() !== "" && !isBusy) onSubmit();
   };
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.key !== "Enter" || event.shiftKey || event.nativeEvent.isComposing) return;
+    event.preventDefault();
+    // a key that is held would pay again and again
+    if (!event.repeat && prompt.trim() !== "" && !isBusy) onSubmit();
+  };
   return (
     <form
       onSubmit={submit}
@@ -39,6 +45,7 @@ export function PromptForm(props: PromptFormProps) {
         rows={2}
         value={prompt}
         onChange={({ target }) => onPrompt(target.value)}
+        onKeyDown={onKeyDown}
         className="resize-none bg-transparent outline-none"
       />
       {problem && (

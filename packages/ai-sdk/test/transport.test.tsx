@@ -190,12 +190,15 @@ describe("tools of the page", () => {
     expect(world.asked).toHaveLength(2);
   });
 
-  test("Wrong arguments and errors of a tool go to the model", async () => {
+  test.each([
+    ["an error", new Error("no such river")],
+    ["a plain object", { code: 404, message: "no such river" }],
+  ])("the model gets the message of %s that a tool throws", async (_, thrown) => {
     const world = openWorld();
     const page = openPage(world, {
       tools: {
         get_depth: depth(() => {
-          throw new Error("no such river");
+          throw thrown;
         }),
       },
     });

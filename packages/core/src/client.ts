@@ -1,7 +1,7 @@
 import { type Clock, systemClock } from "./base/clock.js";
 import { isolate } from "./base/isolate.js";
 import { createListeners } from "./base/listeners.js";
-import { noteOptions, print } from "./base/note-options.js";
+import { noteOptions, print, watched } from "./base/note-options.js";
 import type { Scoped } from "./base/scope.js";
 import type { MediaUploader } from "./media-uploader.js";
 import { loadForgetting, storesInUse } from "./storage/in-use.js";
@@ -161,7 +161,8 @@ export interface ClientOptions {
   /**
    * Receives the steps of each call and the warnings, for logs and metrics, before the subscribers of
    * `client.events`. An error that it throws is reported as uncaught and changes nothing. Without this option, a warning
-   * is printed once for each rule and path, but not in production.
+   * is printed once for each rule and path, but not in production; so is the error of a store that is a mistake in the code
+   * or the setup.
    */
   readonly onEvent?: ((event: ClientEvent) => void) | undefined;
   /** Clock of all waits, for tests. @default systemClock */
@@ -246,6 +247,7 @@ export function createClient(options: ClientOptions): Client {
         (error) => [error],
       ),
   });
+  if (options.onEvent) watched.add(client);
   return client;
 
   function warn(issue: Issue, callId?: string): void {
@@ -320,7 +322,7 @@ function checkedBaseURL(given: unknown): string {
       "ends with the path of one endpoint",
       `give what stands before it, ${baseURL.replace(ROUTE, "") || "/"}`,
     );
-  return baseURL.replace(/\/v1$/, "");
+  return baseURL.replace(/(?:\/v1)+$/, "");
 }
 
 function checkedScope(scope: unknown): string | undefined {

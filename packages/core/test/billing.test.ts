@@ -116,10 +116,11 @@ describe.each(creates)("%s, which bills", (_, create, answer) => {
     ["ECONNRESET", "unknown"],
     ["ECONNREFUSED", "not-sent"],
     ["ENOTFOUND", "not-sent"],
+    ["bad port", "not-sent"],
   ])("is sent once if the connection fails with %s, with the outcome %s", async (code, outcome) => {
     const clock = stoppedClock();
     const { client, requests } = clientOf(
-      () => Promise.reject(new TypeError("fetch failed", { cause: { code } })),
+      () => Promise.reject(new TypeError("fetch failed", { cause: { code, message: code } })),
       { clock },
     );
     const failed = rejectionOf(create(client));

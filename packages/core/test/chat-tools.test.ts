@@ -234,6 +234,22 @@ describe("a chat with tools", () => {
   });
 
   test.each([
+    ["its own message", { code: 7, message: "the table is locked" }, "the table is locked"],
+    ["its JSON without one", { code: 7 }, '{"code":7}'],
+    ["the name of an error without a message", new TypeError(), "TypeError"],
+    ["its class for a value of the platform", new Response(), "[object Response] without a message"],
+    ["the text that was thrown", "locked", "locked"],
+  ])("reports what a tool throws by %s", async (_, thrown, said) => {
+    const tools = [
+      defineTool({ name: "save", parameters: { type: "object" }, execute: () => Promise.reject(thrown) }),
+    ];
+    const { chat, sent } = chatOf([callAnswer({ a: ["save", "{}"] }), textAnswer("Sorry.")], { tools });
+    await chat.send("Go");
+    expect(calls(chat)).toMatchObject([{ state: "failed", error: said }]);
+    expect(JSON.parse(String((await sent(1))?.at(-1)?.["content"]))).toEqual({ error: said });
+  });
+
+  test.each([
     ["an unknown tool", "nothing", /there is no tool "nothing"; there are: weather, throws/],
     ["a tool that throws", "throws", /out of order/],
     ["a tool that gives what JSON can't hold", "circular", /JSON/],

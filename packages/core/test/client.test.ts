@@ -51,6 +51,7 @@ describe("createClient", () => {
     ["https://gateway.test/v1", "https://gateway.test/v1/chat/completions"],
     ["https://gateway.test/v1/", "https://gateway.test/v1/chat/completions"],
     ["https://gateway.test/api/v1", "https://gateway.test/api/v1/chat/completions"],
+    ["https://gateway.test/v1/v1/", "https://gateway.test/v1/chat/completions"],
   ])("accepts %s as a base URL", async (baseURL, url) => {
     const { client, requests } = clientOf(() => json(completion), { baseURL });
     await completeChat(client, question);

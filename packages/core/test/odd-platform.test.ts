@@ -163,6 +163,7 @@ test("A redirect whose body is a stream of Node is a redirect", async () => {
 function chatOf(options: Partial<ClientOptions> = {}) {
   const sent: unknown[] = [];
   const client = createClient({
+    onEvent: () => {},
     baseURL: "https://gateway.test",
     fetch: async (request) => {
       sent.push(await request.clone().json());

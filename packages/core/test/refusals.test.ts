@@ -113,6 +113,61 @@ describe.each(verbs)("a refusal of %s is an APIError", (_, ask) => {
   });
 });
 
+describe("an answer of a server that is neither the gateway nor the proxy", () => {
+  const at = (answer: Response) => Object.defineProperty(answer, "url", { value: "https://app.test/v1/x" });
+
+  test.each([
+    ["an empty 404, as Vite sends it", 404, "", "the answer is empty and"],
+    ["a text with status 404", 404, "404 Not Found", "the answer is 404 Not Found and"],
+    ["an empty 405, as a file server sends it", 405, "", "the answer is empty and"],
+    ["a page with status 501", 501, "<html><title>Error</title>", 'the answer is the page "Error" and'],
+    [
+      "the page of a site with status 200",
+      200,
+      "<title>My app</title>",
+      'the answer is the page "My app" and',
+    ],
+  ])("says that the address is wrong: %s", async (_, status, body, said) => {
+    for (const [, verb] of verbs.slice(0, 2)) {
+      const { client } = clientOf(() => at(new Response(body, { status })), { retry: { limit: 0 } });
+      const error = await rejectionOf(verb(client));
+      expect(error).toMatchObject({ name: "APIError", status, reason: "wrong-address" });
+      expect((error as Error).message).toContain(`${said} not the gateway's JSON; check the base URL`);
+    }
+  });
+
+  test("names the address that was asked", async () => {
+    const { client } = clientOf(() => at(new Response("", { status: 404 })));
+    expect(await rejectionOf(completeChat(client, question))).toMatchObject({
+      message: expect.stringMatching(/; https:\/\/app\.test\/v1\/x is neither the gateway nor the proxy$/),
+    });
+  });
+
+  test("is told from a path that the proxy does not have, and from a redirect, which are wrong addresses, too", async () => {
+    const headers = { "x-sluice-source": "proxy" };
+    const error = { message: "there is nothing at this path", code: "not_found" };
+    const answers = [
+      () => Response.json({ error }, { status: 404, headers }),
+      () => new Response(null, { status: 307, headers: { location: "/v2" } }),
+    ];
+    for (const answer of answers)
+      expect(await rejectionOf(completeChat(clientOf(answer).client, question))).toMatchObject({
+        name: "APIError",
+        reason: "wrong-address",
+      });
+  });
+
+  test.each([
+    ["an error in JSON with status 404", 404, '{"error":{"message":"no such model","code":"not_found"}}'],
+    ["an empty 500", 500, ""],
+    ["a page with status 502, of a proxy on the way", 502, "<title>Bad gateway</title>"],
+    ["a text with status 200", 200, "busy"],
+  ])("is not guessed from %s", async (_, status, body) => {
+    const { client } = clientOf(() => new Response(body, { status }), { retry: { limit: 0 } });
+    expect(await rejectionOf(completeChat(client, question))).not.toHaveProperty("reason");
+  });
+});
+
 test("a caller who aborts while the body of a refusal is read gets the abort", async () => {
   const controller = new AbortController();
   const body = openBody();

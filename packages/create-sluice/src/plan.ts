@@ -71,7 +71,9 @@ export function planOf({ folder, template, add }: Wanted): Plan {
     else if (!edits && read(path) === undefined) write(path, text);
     else if (!edits && read(path) !== text) kept.push(path);
   }
-  for (const [path, text] of settingsOf(template))
+  // an app that has our scripts may be deployed: its secrets are those of whoever deployed it
+  const isRestored = read("scripts/check-deploy.ts") !== undefined;
+  for (const [path, text] of settingsOf(template, isRestored))
     write(path, withSettings(read(path), inWordsOf(manager, text)));
   if (read(".dev.vars") !== undefined) byHand.push({ file: ".dev.vars", edit: ONE_FILE });
   const builds = manager === "pnpm" ? buildsOf(folder, templates[template]) : undefined;
@@ -137,12 +139,22 @@ function buildsOf(folder: string, { builds = [] }: Template) {
   return { path, text: `${before}${before === "" || before.endsWith("\n") ? "" : "\n"}${list}` };
 }
 
-/** The files with settings: those of development are complete, those of production lack what nobody else knows. */
-function settingsOf(template: TemplateName): readonly (readonly [path: string, text: string])[] {
+/**
+ * The files with settings: those of development are complete, those of production lack what nobody else knows.
+ *
+ * @param isRestored true for an app that may be deployed: a new secret would sign out all of its users
+ */
+function settingsOf(
+  template: TemplateName,
+  isRestored: boolean,
+): readonly (readonly [path: string, text: string])[] {
   const { address, setsMode, secrets = {}, settings = {} } = templates[template];
   const all = Object.entries({ SESSION_SECRET: "", ...secrets });
   const secret = () =>
     all.map(([name, begin]) => `${name}=${begin}${randomBytes(32).toString("base64")}\n`).join("");
+  const deployed = `# the secrets of the deployed app: ask who deployed it, since new ones sign all users out\n${all
+    .map(([name]) => `${name}=\n`)
+    .join("")}`;
   const rest = "GATEWAY_URL=\nGATEWAY_API_KEY=\n";
   const empty = Object.keys(settings).map((name) => `${name}=\n`);
   return [
@@ -154,7 +166,7 @@ function settingsOf(template: TemplateName): readonly (readonly [path: string, t
     ],
     [
       ".env.production.local",
-      `# Production. \`npm run check:deploy\` says what is missing.\nAPP_URL=\n${rest}${secret()}${empty.join("")}`,
+      `# Production. \`npm run check:deploy\` says what is missing.\nAPP_URL=\n${rest}${isRestored ? deployed : secret()}${empty.join("")}`,
     ],
   ];
 }

@@ -7,6 +7,7 @@ import { chat } from "../../worker-proxy/test/support/in-process.js";
 import { KEY, read } from "../../worker-proxy/test/support/key.js";
 
 expectLog(
+  "the proxy's operator sets `routes`",
   "503 budget_unavailable",
   "502 upstream_unreachable",
   "502 upstream_type",

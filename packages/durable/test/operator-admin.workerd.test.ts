@@ -248,6 +248,20 @@ describe("case 133: erasing a user", () => {
     expect([[...one.kept.keys()], [...other.kept.keys()]]).toEqual([["bob"], ["bob"]]);
   });
 
+  test("erases nothing where the request has a field that is not known, such as one part of the user's things", async () => {
+    const { part, kept } = notesPart();
+    const { post } = openAdmin({ parts: [part] });
+    for (const more of [{ part: "notes" }, { dryRun: true }]) {
+      const [name] = Object.keys(more);
+      expect(await post("/v1/admin/users/erase", { user: "ann", ...more })).toMatchObject({
+        status: 400,
+        error: { message: `${name}: is not a field of this operation; nothing was done` },
+      });
+    }
+    expect((await post(EXPORT, { user: "ann", parts: ["notes"] })).status).toBe(400);
+    expect([...kept.keys()]).toEqual(["ann", "bob"]);
+  });
+
   test("names a part that failed, erases the others, and erases it when it is asked again", async () => {
     let isAway = true;
     const broken = notesPart("broken", () => isAway);

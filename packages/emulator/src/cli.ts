@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+import { describeThrown } from "@sluice/core/internal";
 import { type Arguments, HELP, readArguments, readVersion } from "./command/arguments.js";
 import { format, lineOf, lineOfExchange } from "./command/request-line.js";
 import { runBeside } from "./command/run-beside.js";
@@ -165,14 +166,14 @@ function listenProblem(error: unknown, port: number, host: string): string {
   if (code === "EADDRINUSE")
     return `Port ${port} is taken. Choose another with --port, or any free one with --port 0.`;
   if (code === "EACCES") return `Port ${port} needs more rights than this user has. Choose one above 1023.`;
-  return `Can't listen on ${host}:${port}: ${error instanceof Error ? error.message : error}`;
+  return `Can't listen on ${host}:${port}: ${describeThrown(error)}`;
 }
 
 function orExit<Result>(attempt: () => Result): Result {
   try {
     return attempt();
   } catch (error) {
-    return exit(`${error instanceof Error ? error.message : error}\nSee sluice-emulator --help.`);
+    return exit(`${describeThrown(error)}\nSee sluice-emulator --help.`);
   }
 }
 

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { join, resolve } from "node:path";
 import { type Client, isGatewayError, type RecordStorage } from "@sluice/core";
-import { hasOffer, isRecord, isRemembered } from "@sluice/core/internal";
+import { describeThrown, hasOffer, isRecord, isRemembered } from "@sluice/core/internal";
 import { fileStorage } from "@sluice/core/node";
 import { makeFolder } from "./make-folder.js";
 import { NotSent } from "./not-sent.js";
@@ -193,7 +193,7 @@ async function attemptOn<Value>(act: () => Promise<Value>): Promise<Value> {
   try {
     return await act();
   } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause);
+    const reason = describeThrown(cause);
     throw new NotSent(`Nothing was sent: the record of paid calls failed: ${reason}. Tell the user.`, {
       cause,
     });

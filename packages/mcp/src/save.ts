@@ -3,6 +3,7 @@ import { rename, rm, stat, writeFile } from "node:fs/promises";
 import { basename, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { Client } from "@sluice/core";
+import { describeThrown } from "@sluice/core/internal";
 import { fetchMedia } from "@sluice/media";
 import { makeFolder } from "./make-folder.js";
 import type { Content } from "./tools/tool.js";
@@ -66,7 +67,7 @@ export async function saveMedia(
       });
     return fileOf(path, file.type);
   } catch (cause) {
-    const error = cause instanceof Error ? cause.message : String(cause);
+    const error = describeThrown(cause);
     return { link, says: `${url} (it could not be saved: ${error}. The link ends in about a day)`, error };
   }
 }

@@ -1,4 +1,5 @@
 import { isGatewayError } from "@sluice/core";
+import { describeThrown } from "@sluice/core/internal";
 import { NotSent } from "./not-sent.js";
 import { isUnknown, NoTask } from "./watch.js";
 
@@ -14,7 +15,7 @@ interface Failed {
 
 /** Writes an error for a model: what happened, if it may be billed, and what to do. */
 export function textOf(error: unknown, { key, mayBeBilled, hasProxy }: Failed): string {
-  const message = error instanceof Error ? error.message : String(error);
+  const message = describeThrown(error);
   if (error instanceof NotSent || error instanceof NoTask) return message;
   if (isGatewayError(error) && error.handle && isUnknown(error)) return new NoTask(error.handle.id).message;
   if (key === undefined) return `${message}\n${nextStep(error)}`;

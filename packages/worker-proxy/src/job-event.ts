@@ -1,4 +1,5 @@
 import type { Usage } from "./admitted.js";
+import { createRepeats } from "./refusals/repeats.js";
 
 /**
  * The end of a job, or of one attempt at it.
@@ -70,11 +71,18 @@ export interface JobEvent {
   readonly durationMs?: number | undefined;
 }
 
-/** Receives the events of a part. An error that it throws is dropped: a broken log must not break a job. */
+/** Receives the events of a part. An error that it throws is in the log, and breaks no job. */
 export type OnJobEvent<Env> = (event: JobEvent, env: Env) => unknown;
 
-/** Hands an event to its receiver, and drops what the receiver throws or rejects with. */
+const log = { repeats: createRepeats() };
+
+/** Hands an event to its receiver, and logs what the receiver throws or rejects with. */
 export function notifyOf<Env>(onEvent: OnJobEvent<Env> | undefined, event: JobEvent, env: Env): void {
   // it may be async: on some hosts an unhandled rejection ends the process
-  new Promise((resolve) => resolve(onEvent?.(event, env))).catch(() => {});
+  new Promise((resolve) => resolve(onEvent?.(event, env)))
+    .catch(async (error) => {
+      const { logCause } = await import("./refusals/log.js");
+      await logCause("onEvent failed", error, { env, log });
+    })
+    .catch(() => {});
 }

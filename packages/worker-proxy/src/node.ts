@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import type { ReadableStream as NodeStream } from "node:stream/web";
+import { describeThrown } from "@sluice/core/internal";
 import { logError } from "./report.js";
 
 /** Answers a request: the proxy, or more around it. */
@@ -68,7 +69,8 @@ async function send(answer: Answer, request: Request, outgoing: ServerResponse):
 }
 
 function logFailure(error: unknown, { aborted: hasLeft }: AbortSignal): void {
-  if (!hasLeft) logError(`node: an answer failed: ${(error as Error)?.stack ?? error}`);
+  if (!hasLeft)
+    logError(`node: an answer failed: ${error instanceof Error ? error.stack : describeThrown(error)}`);
 }
 
 const HOST = /^(?:[\w.-]+|\[[\da-f:.]+\])(?::\d+)?$/i;

@@ -44,7 +44,7 @@ export interface Setup {
 export function openGates<Env>(options: ProxyOptions<Env>) {
   const settings = checkedOptions(options);
   const { authenticate, basePath, credentials, extensions, fieldsOf, includeUsage, media, log } = settings;
-  const { meter, onEvent, rateLimit, read, table, traceparent, upstreamHeaders, way } = settings;
+  const { closed, meter, onEvent, rateLimit, read, table, traceparent, upstreamHeaders, way } = settings;
   const { adaptJSONSchema: adaptsSchemas = false } = settings;
   const { limits } = way;
   const { stallMs, headersMs, totalMs } = limits;
@@ -54,15 +54,24 @@ export function openGates<Env>(options: ProxyOptions<Env>) {
   const polls: Flights<Polled> = new Map();
   return {
     report: ({ request, env, context }: Incoming<Env>) =>
-      openReport(request, (event) => onEvent?.(event, env, context)),
+      openReport(
+        request,
+        (event) => onEvent?.(event, env, context),
+        (option, error) => {
+          const logged = import("./refusals/log.js").then(({ logCause }) =>
+            logCause(`${option} failed`, error, { request, env, log }),
+          );
+          context?.waitUntil(logged.catch(() => {}));
+        },
+      ),
     path: (url: string) => find(url, { basePath, table }),
     origins: read.origins,
     cors: (origin: string | null, allowed: readonly string[]) => corsHeadersOf(origin, allowed, credentials),
     async operator(incoming: Incoming<Env>, { route }: Match, report: Report): Promise<User | undefined> {
       const { operatorOf } = await import("./gates/operator.js");
-      return await operatorOf(authenticate, incoming, route, report, async (error) => {
+      return await operatorOf(authenticate, incoming, route, report, async (subject, error) => {
         const { logCause } = await import("./refusals/log.js");
-        await logCause("admin: nobody gets in", error, { ...incoming, log, report });
+        await logCause(subject, error, { ...incoming, log, report });
       });
     },
     /** Makes the header that names what extensions add to a group of routes. */
@@ -134,7 +143,7 @@ export function openGates<Env>(options: ProxyOptions<Env>) {
     },
     async refuse(error: unknown, { request, env }: Incoming<Env>, report: Report): Promise<Response> {
       const { refuse } = await import("./refusals/answers.js");
-      return await refuse(refusalIn(error), { request, env, log, report }, { basePath, table });
+      return await refuse(refusalIn(error), { request, env, log, report }, { basePath, table, closed });
     },
   };
 }

@@ -158,7 +158,7 @@ export interface ProxyOptions<Env = unknown> {
    * @default none
    */
   readonly allowFields?: readonly string[];
-  /** The routes that are open. `videos` and `assets` need a `secret`, unless all callers are one user. @default ["chat"] */
+  /** The routes that are open. `videos` and `assets` need a `secret`, unless all callers are one user. @default ["chat", "health"] */
   readonly routes?: readonly RouteName[];
   /**
    * A secret of the proxy's own, at least 32 characters. With it ids of tasks and assets leave marked for the user who
@@ -198,7 +198,7 @@ export interface ProxyOptions<Env = unknown> {
   readonly basePath?: string;
   /** Bounds of sizes and times. */
   readonly limits?: Limits;
-  /** Receives each event, for logs and meters. An error that it throws is dropped: a broken log must not break an answer. */
+  /** Receives each event, for logs and meters. An error that it throws is in the log, and breaks no answer. */
   readonly onEvent?: OnEvent<Env>;
   /** Options of `GET /health`. */
   readonly health?: Health;

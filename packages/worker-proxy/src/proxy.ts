@@ -81,7 +81,7 @@ async function answer<Env>(gates: Gates<Env>, incoming: Incoming<Env>, inside?: 
     }
     const isPreflight = request.method === "OPTIONS" && origin !== null;
     const match = isPreflight ? undefined : matchFor(request, found);
-    checkOrigin(origin, allowed);
+    checkOrigin(request, allowed);
     // on refusals, too: a client decides by them if it may repeat a request
     offered = match ? gates.offers(match.route.name) : {};
     if (match) response = await serve(gates, incoming, match, { host: found.host, report, operator, inside });

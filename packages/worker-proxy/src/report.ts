@@ -87,10 +87,14 @@ export type AnyEvent = ProxyEvent | JobEvent;
 /** The record of one request, which becomes its event. */
 export type Report = ReturnType<typeof openReport>;
 
-/** @param notify is given the event at the end; what it throws is dropped */
+/**
+ * @param notify is given the event at the end
+ * @param logFailure is given what a function of the operator threw where the request does not depend on it
+ */
 export function openReport(
   request: Pick<Request, "method" | "headers">,
   notify: (event: ProxyEvent) => unknown,
+  logFailure: (option: string, error: unknown) => void = () => {},
 ) {
   const { method } = request;
   const traceparent = traceparentOf(request);
@@ -108,6 +112,7 @@ export function openReport(
     known,
     startedAt,
     secrets,
+    logFailure,
     /** Notes the time to the first byte of the answer. Later calls change nothing. */
     firstByte(): void {
       known.firstByteMs ??= Date.now() - startedAt;
@@ -133,7 +138,7 @@ export function openReport(
         ...(code && { code }),
       } as const;
       // `onEvent` may be async: on some hosts an unhandled rejection ends the process
-      new Promise((resolve) => resolve(notify(event))).catch(() => {});
+      new Promise((resolve) => resolve(notify(event))).catch((error) => logFailure("onEvent", error));
     },
   };
 }

@@ -1,5 +1,5 @@
 import { createTables, type FieldsOf, hasField, routeOf } from "./gates/field-table.js";
-import { tableOf } from "./gates/path.js";
+import { tablesOf } from "./gates/path.js";
 import type { Caps, ProxyOptions } from "./options.js";
 import { ensure, readerOf } from "./read-option.js";
 import { groupsWith } from "./route-lists.js";
@@ -34,7 +34,7 @@ export function checkedOptions<Env>(given: ProxyOptions<Env>) {
   ensure(given, "give the options: { baseURL, apiKey, authenticate, origins, models }");
   const { authenticate, secret, origins, models, assetLookup, meter } = given;
   const { basePath = "", extensions = [], media = "public", allowFields = [], credentials = false } = given;
-  const routes: readonly RouteName[] = given.routes ?? ["chat"];
+  const routes: readonly RouteName[] = given.routes ?? ["chat", "health"];
   const isDoor = authenticate === "public" || isFunction(authenticate);
   ensure(isDoor, 'authenticate: give a function that says who asks, or "public" if everybody may spend');
   for (const [name, example] of Object.entries(functions)) {
@@ -82,7 +82,7 @@ export function checkedOptions<Env>(given: ProxyOptions<Env>) {
     log: { ...way.log, secret, advised: new Set<string>() },
     fieldsOf,
     // clients read there what is offered, after an answer was lost
-    table: tableOf(offersHealth ? [...routes, "health"] : routes, assetLookup, added),
+    ...tablesOf(offersHealth ? [...routes, "health"] : routes, assetLookup, added),
   };
 }
 

@@ -1,5 +1,5 @@
 import type { AnyEvent, BegunRequest, ProxyOptions } from "@sluice/worker-proxy";
-import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { asked, chat, type Env, openProxy } from "./support/in-process.js";
 import { KEY } from "./support/key.js";
 
@@ -164,13 +164,17 @@ describe("the option `traceparent`", () => {
         throw new Error("no SDK");
       },
     ],
-  ])("breaks no answer where it %s: the client's goes on", async (_, traceparent) => {
+  ])("breaks no answer where it %s: the client's goes on", async (reason, traceparent) => {
+    const log = vi.spyOn(console, "error").mockImplementation(() => {});
+    onTestFinished(() => log.mockRestore());
     const events: AnyEvent[] = [];
     const onEvent = (event: AnyEvent) => void events.push(event);
     const { status, sent } = await headersSent({ traceparent, onEvent }, { traceparent: TRACE });
     expect([status, sent?.get("traceparent")]).toEqual([200, TRACE]);
     await vi.waitFor(() => expect(events).toHaveLength(1));
     expect(events[0]).not.toHaveProperty("ownTraceparent");
+    const line = expect.stringMatching(/^sluice proxy: traceparent failed: Error: no SDK/);
+    await vi.waitFor(() => expect(log.mock.calls.flat()).toEqual(reason === "throws" ? [line] : []));
   });
 
   test("begins no span of a request that is refused", async () => {

@@ -31,6 +31,7 @@ test.each([
   ["routes", "/v1/video/generations", {}, '"/v1/video/generations": '],
   ["routes", "/v1/video/generations/t-1", {}, '"/v1/video/generations": '],
   ["routes", "/gamma/asset/CreateAsset", {}, '"/gamma/asset/CreateAsset": '],
+  ["routes", "/health", { routes: ["chat"] }, '"/health": '],
   [
     "assetLookup",
     "/gamma/asset/GetAsset",
@@ -52,7 +53,62 @@ test.each([
   expect(reached).toEqual([]);
 });
 
-test.each(["/", "/admin", "/v1/models/x", "/v1/chat/completions/x"])(
+test.each([
+  ["/v1", "", "/chat/completions", "/v1/chat/completions"],
+  ["/v1", "", "/images/generations", "/v1/images/generations"],
+  ["/api/v1", "/api", "/api/chat/completions", "/api/v1/chat/completions"],
+  ["/v1", "", "/v1/v1/chat/completions", "/v1/chat/completions"],
+  ["/v1", "", "/v1/chat/completions/", "/v1/chat/completions"],
+  ["/v1", "", "/v1//chat/completions", "/v1/chat/completions"],
+] as const)(
+  "a base URL that does not end in %s is told with the right path: %s %s",
+  async (end, basePath, path, meant) => {
+    const { ask, reached } = openProxy({ basePath, routes: ["chat", "images"] });
+    const { status, error } = await ask(asked({ path }));
+    expect([status, error?.["code"]]).toEqual([404, "not_found"]);
+    expect(error?.["message"]).toBe(
+      `there is nothing at this path; did you mean ${meant}? The base URL of a client ends in ${end}`,
+    );
+    expect(lines()).toEqual([expect.stringContaining(`"${path}": `)]);
+    expect(reached).toEqual([]);
+  },
+);
+
+test.each([
+  ["a page with status 404", () => new Response("<h1>Not found", { status: 404 }), 404],
+  ["an empty 405", () => new Response(null, { status: 405 }), 405],
+] as const)(
+  "a `baseURL` of the proxy that is not the gateway's is named once: %s",
+  async (_, answer, status) => {
+    const { ask } = openProxy({}, answer);
+    for (let times = 0; times < 2; times += 1)
+      expect(await ask(asked())).toMatchObject({
+        status,
+        error: {
+          code: "upstream_type",
+          message: "what answered is not the gateway; the proxy's operator checks `baseURL`",
+        },
+      });
+    expect(lines()).toEqual([expect.stringContaining('"baseURL": what answered is not the gateway')]);
+  },
+);
+
+test("a path of a group that an extension has and `routes` has not is told", async () => {
+  const route = {
+    name: "notes",
+    method: "GET",
+    path: "/v1/notes/{id}",
+    id: "named",
+    serve: async () => new Response(),
+  } as const;
+  const { ask } = openProxy({ extensions: [{ routes: [route] }] });
+  expect((await ask(asked({ method: "GET", path: "/v1/notes/n-1" }))).error?.["message"]).toContain(
+    "`routes`",
+  );
+  expect(lines()).toEqual([expect.stringContaining('"/v1/notes": ')]);
+});
+
+test.each(["/", "/admin", "/healthz", "/v1/models/x", "/v1/chat/completions/x"])(
   "%s is no path of the spec, and is no news",
   async (path) => {
     const { ask } = openProxy();

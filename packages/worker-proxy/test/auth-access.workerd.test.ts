@@ -2,6 +2,9 @@ import { cloudflareAccess } from "@sluice/worker-proxy/auth";
 import { afterEach, beforeAll, expect, test, vi } from "vitest";
 import { type Issuer, openIssuer } from "./support/auth-issuer.js";
 import { listenToLog, nobody, openDoor, unknowable } from "./support/auth-visit.js";
+import { expectLog } from "./support/expected-log.js";
+
+expectLog(": 401 ");
 
 const TEAM = "https://acme.cloudflareaccess.com";
 const TAG = "4714c1358e65fe4b408ad6d432a5f878f08194bdb4752441fd56faefa9b2b6f2";

@@ -3,6 +3,9 @@ import { decodeJwt, exportSPKI, importJWK } from "jose";
 import { beforeAll, describe, expect, test } from "vitest";
 import { AUDIENCE, ISSUER, type Issuer, JWKS, openIssuer, secretToken } from "./support/auth-issuer.js";
 import { nobody, openDoor } from "./support/auth-visit.js";
+import { expectLog } from "./support/expected-log.js";
+
+expectLog(": 401 ");
 
 const SECRET = "jP4mXw8Rz1Kc7Vb3Nq9Ld5Ht2Gf6Ys0A";
 let issuer: Issuer;

@@ -2,8 +2,11 @@ import { cloudflareAccess, type JWTOptions, jwt } from "@sluice/worker-proxy/aut
 import { EncryptJWT } from "jose";
 import { describe, expect, test } from "vitest";
 import { openIssuer, secretToken } from "./support/auth-issuer.js";
-import { nobody, openDoor } from "./support/auth-visit.js";
+import { expectNothingOf, listenToLog, nobody, openDoor } from "./support/auth-visit.js";
+import { expectLog } from "./support/expected-log.js";
 import { asked, openProxy } from "./support/in-process.js";
+
+expectLog(": 401 ");
 
 /* Tokens with the claims that each service documents, signed by keys of this process. */
 
@@ -146,25 +149,34 @@ describe("the reason of a 401", () => {
       ...options,
     } as Parameters<typeof jwt>[0]);
     const { events, ask } = openProxy({ authenticate });
+    const lines = listenToLog();
     const token = authorization ?? `Bearer ${await issuer.token({ aud: "somebody-else" })}`;
     const { status, error } = await ask(asked({ headers: { authorization: token } }));
-    return { status, answer: JSON.stringify(error), reason: events[0]?.reason };
+    await ask(asked({ headers: { authorization: token } }));
+    return { status, answer: JSON.stringify(error), reason: events[0]?.reason, lines, token };
   }
 
   test.each([
     ["for another audience", undefined, 'unexpected "aud" claim value'],
     ["that is no token", "Bearer hello", "Invalid Compact JWS"],
     ["without a token", "Basic YWRhOnBhc3M=", "authorization: has no bearer token"],
-  ])("%s is in the event, and not in the answer", async (_, header, reason) => {
-    const told401 = await told(header);
-    expect(told401).toMatchObject({ status: 401, reason });
-    expect(told401.answer).not.toContain(reason);
+  ])("%s is in the event and once in the log, and not in the answer", async (_, header, reason) => {
+    const { lines, answer, token, ...rest } = await told(header);
+    expect(rest).toMatchObject({ status: 401, reason });
+    expect(answer).not.toContain(reason);
+    // the name of a header may be one of the words that the log hides
+    expect(lines).toEqual([expect.stringMatching(/^sluice proxy: 401 \w+, request [\w-]+: /)]);
+    expect(lines[0]).toContain(reason);
+    expectNothingOf(token.replace(/^\w+ /, ""), lines.join());
   });
 
   test("has nothing of the token", async () => {
-    const { reason } = await told(`Bearer ${btoa('{"alg":"none"}')}.${btoa('{"sub":"secret-name"}')}.x`);
+    const { reason, lines } = await told(
+      `Bearer ${btoa('{"alg":"none"}')}.${btoa('{"sub":"secret-name"}')}.x`,
+    );
     expect(reason).toBeTypeOf("string");
     expect(reason).not.toContain("secret-name");
+    expect(lines.join()).not.toContain("secret-name");
   });
 });
 

@@ -2,7 +2,12 @@ import { expect, test } from "vitest";
 import { expectLog } from "./support/expected-log.js";
 import { asked, openProxy } from "./support/in-process.js";
 
-expectLog("503 authentication_unavailable", "500 misconfigured");
+expectLog(
+  "503 authentication_unavailable",
+  "500 misconfigured",
+  "authorization: came twice",
+  "onEvent failed",
+);
 
 test("case 33: if users can't be checked, every request is refused", async () => {
   for (const authenticate of [

@@ -88,6 +88,14 @@ test("case 59: the log has the causes behind an error, and is bounded", async ()
   expect(lines()[0]).toMatch(/TypeError: fetch failed .*: Error: connect ECONNREFUSED/);
 });
 
+test("case 59: the log has the message of a plain object that was thrown, as some database clients throw it", async () => {
+  const { ask } = openProxy({
+    authenticate: () => Promise.reject({ code: "42P01", message: "no such table: users" }),
+  });
+  await ask(asked());
+  expect(lines()).toEqual([expect.stringMatching(/: authenticate failed: no such table: users$/)]);
+});
+
 test("case 59: a missing PROXY_SECRET and a missing JWT_SECRET have different lines, each with its name", async () => {
   const from = (env: Env, name: string) => (env as unknown as Record<string, string | undefined>)[name];
   const secret = openProxy({ secret: (env) => from(env, "PROXY_SECRET") });

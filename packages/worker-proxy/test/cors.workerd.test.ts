@@ -97,6 +97,17 @@ test.each([
   expect(reached).toEqual([]);
 });
 
+test("case 19: a request that a browser calls cross-site, and whose origin something has removed, is refused", async () => {
+  const { reached, ask } = openProxy();
+  const from = (site: string) => ask(asked({ headers: { "sec-fetch-site": site } }));
+  expect(await from("cross-site")).toMatchObject({ status: 403, error: { code: "origin_not_allowed" } });
+  expect(reached).toEqual([]);
+  for (const site of ["same-origin", "same-site", "none"]) expect((await from(site)).status).toBe(200);
+  // an image of another site has no origin, and only reads
+  const image = asked({ method: "GET", path: "/health", headers: { "sec-fetch-site": "cross-site" } });
+  expect((await ask(image)).status).toBe(200);
+});
+
 test("case 19: a request without an origin is judged by authentication alone", async () => {
   const { reached, ask } = openProxy();
   expect((await ask(asked({ headers: { authorization: "Bearer nobody" } }))).status).toBe(401);

@@ -189,8 +189,9 @@ test("case 59: is 200 with the same options once all is set", async () => {
   expect(log).not.toHaveBeenCalled();
 });
 
-test("is off by default", async () => {
-  expect((await openProxy().ask(asked(health))).status).toBe(404);
+test("is served by default, and not where `routes` leaves it out", async () => {
+  expect((await openProxy().ask(asked(health))).status).toBe(200);
+  expect((await openProxy({ routes: ["chat"] }).ask(asked(health))).status).toBe(404);
 });
 
 test("has one method, and the base path before it", async () => {

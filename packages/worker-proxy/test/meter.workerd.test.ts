@@ -150,6 +150,7 @@ test("a client that leaves behind the finish and the usage of a stream pays that
 });
 
 describe("all that was set aside is spent", () => {
+  const text = (content: string) => `data: {"choices":[{"index":0,"delta":{"content":"${content}"}}]}\n\n`;
   const all = [reserved, ["settle", undefined]];
 
   test.each([
@@ -158,6 +159,20 @@ describe("all that was set aside is spent", () => {
     ["a usage that is a number", () => Response.json({ usage: 7 })],
     ["a list", () => Response.json([])],
     ["a stream without usage", stream(said("data: [DONE]\n\n"))],
+    [
+      "a usage that more of the answer follows",
+      stream(
+        said(
+          `data: {"usage":{"total_tokens":1}}\n\n${said()}data: {"choices":[{"finish_reason":"stop"}]}\n\n`,
+        ),
+      ),
+    ],
+    [
+      "a usage that texts of one form follow",
+      stream(
+        `${text("a")}data: {"usage":{"total_tokens":1}}\n\n${text("b")}${text("c")}data: {"choices":[{"finish_reason":"stop"}]}\n\n`,
+      ),
+    ],
     ["a stream that breaks off behind its usage", stream(said(`data: {"usage":{"total_tokens":1}}\n\n`))],
     ["JSON that was cut", () => new Response('{"choices":[', json)],
     ["no text at all", () => new Response("", json)],
@@ -390,7 +405,11 @@ test("a meter that can't settle changes no answer, and is in the log", async () 
   });
   expect((await ask()).status).toBe(200);
   await told();
-  expect(log.mock.calls.flat()).toEqual([expect.stringMatching(/meter: could not be settled/)]);
+  await vi.waitFor(() =>
+    expect(log.mock.calls.flat()).toEqual([
+      expect.stringMatching(/meter: could not be settled.*: Error: of /),
+    ]),
+  );
   expect(log.mock.calls.join()).not.toContain(KEY);
   log.mockRestore();
 });

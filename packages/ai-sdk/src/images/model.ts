@@ -6,6 +6,7 @@ import {
   type ImageResult,
   isGatewayError,
 } from "@sluice/core";
+import { describeThrown } from "@sluice/core/internal";
 import { type Call, callErrorOf } from "../call-error.js";
 import { requestOptionsOf } from "../call-options.js";
 import { NAME } from "../provider-options.js";
@@ -72,7 +73,7 @@ async function generateEach(call: Call, n: number, generate: () => Promise<SentR
   const errors: unknown[] = ends.flatMap((end) => (end.status === "rejected" ? [end.reason] : []));
   // the SDK reads from one error if it may send all requests again
   if (results.length === 0) throw callErrorOf(call, errors.find(mayBeBilled) ?? errors[0]);
-  return { results, problems: errors.map((error) => `1 of ${n} requests failed: ${messageOf(error)}`) };
+  return { results, problems: errors.map((error) => `1 of ${n} requests failed: ${describeThrown(error)}`) };
 }
 
 interface ReadImages {
@@ -119,7 +120,7 @@ async function readEach(
     problems: [
       ...all.flatMap(({ error }) => (error ? [`an image was not made: ${error.message}`] : [])),
       ...unread.map(
-        ([url, error]) => `an image was made, and could not be read from ${url}: ${messageOf(error)}`,
+        ([url, error]) => `an image was made, and could not be read from ${url}: ${describeThrown(error)}`,
       ),
     ],
   };
@@ -135,8 +136,4 @@ function usageOf(results: readonly ImageResult[]): NonNullable<ImageModelV4Resul
 
 function mayBeBilled(error: unknown): boolean {
   return isGatewayError(error) && error.outcome === "unknown";
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -1,4 +1,5 @@
 import type { JSONValue, LanguageModelV4FunctionTool } from "@ai-sdk/provider";
+import { describeThrown } from "@sluice/core/internal";
 import { asSchema, type ModelMessage, type Tool, type ToolSet, type UIMessageChunk } from "ai";
 
 /** A call that the model made. */
@@ -79,7 +80,7 @@ export async function runCall(call: ModelCall, context: ToolContext): Promise<UI
     return {
       type: "tool-output-error",
       toolCallId,
-      errorText: cause instanceof Error ? cause.message : String(cause),
+      errorText: describeThrown(cause),
     };
   }
 }

@@ -1,4 +1,9 @@
-import { ConfigurationError, type Issue, type ValidationError } from "../vocabulary/errors.js";
+import {
+  ConfigurationError,
+  type Issue,
+  isGatewayError,
+  type ValidationError,
+} from "../vocabulary/errors.js";
 import type { WithOptions } from "./option-names.js";
 import { inProduction } from "./production.js";
 import type { ReplacedClient } from "./use-hints.js";
@@ -69,4 +74,13 @@ export function noteModel(
 export function noteReplacedClient(before: ReplacedClient, client: ReplacedClient): void {
   if (before !== client && !inProduction())
     import("./use-hints.js").then(({ compareClients }) => compareClients(before, client)).catch(() => {});
+}
+
+/** Clients whose `onEvent` receives the errors of their calls: nothing is printed for them. */
+export const watched = new WeakSet<object>();
+
+/** Prints an error that a store keeps in its state, if a developer made the mistake; not in production or with `onEvent`. */
+export function noteMistake(error: unknown, client: object): void {
+  if (isGatewayError(error) && !watched.has(client) && !inProduction())
+    import("./print-warning.js").then(({ printMistake }) => printMistake(error)).catch(() => {});
 }

@@ -1,18 +1,58 @@
-import type { Issue } from "../vocabulary/errors.js";
+import type { AnyGatewayError, Issue } from "../vocabulary/errors.js";
 import { insteadOfField } from "./foreign-names.js";
 
 const printed = new Set<string>();
 /** Largest number of warnings that are printed: names of unknown fields may be of any number. */
 const MOST_PRINTED = 1000;
 
+function isFirst(place: string): boolean {
+  if (printed.has(place) || printed.size === MOST_PRINTED) return false;
+  printed.add(place);
+  return true;
+}
+
 /** Prints a warning, once for each rule and path. Loaded in development, by a client without `onEvent`. */
 export function printWarning({ path, message, rule }: Issue): void {
-  const place = `${rule} ${path.replace(/\d+/g, "0")}`;
-  if (printed.has(place) || printed.size === MOST_PRINTED) return;
-  printed.add(place);
+  if (!isFirst(`${rule} ${path.replace(/\d+/g, "0")}`)) return;
   const instead = message.endsWith("?") ? undefined : insteadOfField(path, rule);
   // biome-ignore lint/suspicious/noConsole: a developer without `onEvent` would never learn of it
   console.warn(
     `@sluice/core: ${path ? `${path}: ` : ""}${message}${instead ? `; ${instead}` : ""} (${rule})`,
   );
+}
+
+/** Codes by which a proxy refuses what its operator or the app's developer has to change. */
+const SETUP_CODES = [
+  "origin_not_allowed",
+  "model_not_allowed",
+  "field_not_allowed",
+  "misconfigured",
+  "upstream_auth",
+];
+
+/**
+ * Prints the error of a mistake in the code or the setup, once for each message. A page shows its users other words, so
+ * that the message would be nowhere.
+ */
+export function printMistake(error: AnyGatewayError): void {
+  const { name, message } = error;
+  if (!isMistake(error) || !isFirst(`${name} ${message}`)) return;
+  // biome-ignore lint/suspicious/noConsole: a developer would never learn of it
+  console.warn(`@sluice/core: ${name}: ${message}`);
+}
+
+function isMistake(error: AnyGatewayError): boolean {
+  switch (error.name) {
+    case "ConfigurationError":
+    case "ValidationError":
+      return true;
+    case "ConnectionError":
+      return error.reason !== undefined;
+    case "APIError":
+      return (
+        error.reason !== undefined || (error.source === "proxy" && SETUP_CODES.includes(error.apiCode ?? ""))
+      );
+    default:
+      return false;
+  }
 }

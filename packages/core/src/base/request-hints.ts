@@ -1,4 +1,6 @@
+import { chatModels } from "../vocabulary/chat-models.js";
 import type { Issue, ValidationError } from "../vocabulary/errors.js";
+import { imageModels, videoModels } from "../vocabulary/media-models.js";
 
 /* Loaded in development, for a request that was refused: the forms of other libraries, with what to write here. */
 
@@ -42,12 +44,21 @@ const oneOf = (names: Fields, value: unknown) =>
 const hasAny = (around: Fields, ...names: readonly string[]) =>
   names.find((name) => around[name] !== undefined);
 
+/** Functions of the models, for a model that another function is asked with. */
+const model = ({ value }: Broken) => {
+  const is = (models: object) => typeof value === "string" && Object.hasOwn(models, value);
+  if (is(chatModels)) return `${value} is a chat model: use streamChat or completeChat`;
+  if (is(imageModels)) return `${value} is an image model: use generateImages`;
+  return is(videoModels) ? `${value} is a video model: use createVideoTask` : undefined;
+};
+
 const chat: Readonly<Record<string, (broken: Broken) => string | undefined>> = {
   messages({ value, around }) {
     if (value !== undefined) return `write a list, [${USER}]`;
     const other = hasAny(around, "prompt", "input", "contents");
     return `write [${USER}]${other ? ` in place of \`${other}\`` : ""}`;
   },
+  model,
   "messages.*": () => `write ${USER}`,
   "messages.*.role": ({ value }) => oneOf(roles, value),
   "messages.*.content": ({ value, around }) => {
@@ -66,9 +77,11 @@ const chat: Readonly<Record<string, (broken: Broken) => string | undefined>> = {
 const hints: Readonly<Record<string, typeof chat>> = {
   chat,
   image: {
+    model,
     prompt: ({ around }) => (hasAny(around, "messages", "input") ? 'write `prompt: "…"`' : undefined),
   },
   video: {
+    model,
     input: ({ value, around }) =>
       typeof value === "string" || "prompt" in around ? "write `input: { prompt }`" : undefined,
     content: ({ around }) =>

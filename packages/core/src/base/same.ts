@@ -1,3 +1,5 @@
+import { jsonOf } from "../vocabulary/errors.js";
+
 /**
  * Compares two values as JSON would have them: arrays and plain objects by their fields, all others, such as files, by
  * identity. A field that is undefined counts as absent.
@@ -37,14 +39,4 @@ function isPlain(value: unknown): value is object {
 
 function fieldOf(value: object, name: string): unknown {
   return Object.hasOwn(value, name) ? (value as Record<string, unknown>)[name] : undefined;
-}
-
-/** Writes `value` as JSON text; undefined for a value without JSON. */
-export function jsonOf(value: unknown): string | undefined {
-  try {
-    return JSON.stringify(value);
-  } catch {
-    // it is refused when it is sent
-    return undefined;
-  }
 }

@@ -1,6 +1,7 @@
 import { ConfigurationError } from "../vocabulary/errors.js";
 import { after, type Clock, idle } from "./clock.js";
 import { createListeners } from "./listeners.js";
+import { noteMistake } from "./note-options.js";
 
 /** State with subscribers, in the form that `useSyncExternalStore` of React takes. */
 export interface Store<State> {
@@ -27,6 +28,8 @@ export interface StoreOptions {
   readonly throttleMs?: number;
   /** Clock of the throttling. */
   readonly clock: Clock;
+  /** Client of a state with an `error`, which may be a developer's mistake. */
+  readonly client?: object;
   /** Called before the first subscription. May return a function, which is called after the last subscriber has left. */
   readonly onUse?: () => (() => void) | undefined;
 }
@@ -37,7 +40,7 @@ export interface StoreOptions {
  */
 export function createStore<State>(
   compute: () => State,
-  { throttleMs = 0, clock, onUse }: StoreOptions,
+  { throttleMs = 0, clock, client, onUse }: StoreOptions,
 ): StoreControl<State> {
   const { subscribe, notify } = createListeners<[]>(onUse);
   let snapshot = compute();
@@ -62,6 +65,7 @@ export function createStore<State>(
     scheduled = undefined;
     publishedAt = clock.now();
     snapshot = compute();
+    if (client) noteMistake((snapshot as { readonly error?: unknown }).error, client);
     notify();
   }
 }

@@ -24,4 +24,4 @@ export {
   identityOf,
   openExchange,
 } from "../transport/send.js";
-export { asError } from "../vocabulary/errors.js";
+export { asError, describeThrown } from "../vocabulary/errors.js";

@@ -70,6 +70,6 @@ export { addressOf } from "../transport/send.js";
 export { normalizeVideoTask } from "../videos/read-task.js";
 export type { BetaVideoParameters } from "../videos/schema/beta.js";
 export { chatModelOf } from "../vocabulary/chat-models.js";
-export { asError } from "../vocabulary/errors.js";
+export { asError, describeThrown } from "../vocabulary/errors.js";
 export type { CallUsage } from "../vocabulary/events.js";
 export { imageModelOf, videoModelOf } from "../vocabulary/media-models.js";

@@ -144,8 +144,12 @@ export function defineTask<Task extends Snapshot, Done extends Task, Handle exte
 
 /** @throws {ValidationError} where there is no task to poll */
 function assertTask<Reference>(task: Reference): Reference {
-  if (task !== undefined && task !== null) return task;
-  const message = "is missing: give the handle that its creation returned, or its id";
+  const isMissing = task === undefined || task === null;
+  const isPromise = typeof (task as { readonly then?: unknown } | null)?.then === "function";
+  if (!isMissing && !isPromise) return task;
+  const message = isPromise
+    ? "is a promise: await the creation, and give its handle"
+    : "is missing: give the handle that its creation returned, or its id";
   throw new ValidationError([{ path: "task", message, rule: "task.handle" }]);
 }
 

@@ -1,4 +1,4 @@
-import { jsonOf } from "../base/same.js";
+import { jsonOf } from "../vocabulary/errors.js";
 
 /** Returns the beginning of an answer's text, by default the 8 KB that an error keeps. */
 export function excerpt(text: string, length = 8192): string {

@@ -19,7 +19,7 @@ export async function errorOf(
       .cancel()
       .catch(() => {});
     const message = `HTTP ${response.status || "redirect"}: the base URL redirects; set baseURL to the final address`;
-    return apiErrorOf(response, "", { requestId, fields: { message } });
+    return apiErrorOf(response, "", { requestId, reason: "wrong-address", fields: { message } });
   }
   const retryAfterMs = retryAfterOf(response);
   // before the text is cut: the half of a key would not be recognised

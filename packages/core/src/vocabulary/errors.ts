@@ -142,6 +142,8 @@ export interface APIErrorFields {
   readonly retryAfterMs?: number | undefined;
   /** Set where `@sluice/worker-proxy` refused the request, and not the gateway. */
   readonly source?: "proxy" | undefined;
+  /** Set where another server answered, or the proxy has nothing at this path: `baseURL` is wrong, or a route is closed. */
+  readonly reason?: "wrong-address" | undefined;
   /** The body as text, cut to 8 KB. */
   readonly body: string;
 }
@@ -169,6 +171,8 @@ export class APIError extends DetailedError<APIErrorFields> {
   declare readonly retryAfterMs?: number;
   /** Set where `@sluice/worker-proxy` refused the request, and not the gateway. */
   declare readonly source?: "proxy";
+  /** Set where another server answered, or the proxy has nothing at this path: `baseURL` is wrong, or a route is closed. */
+  declare readonly reason?: "wrong-address";
   /** Body of the answer as text, cut to 8 KB. */
   declare readonly body: string;
 }
@@ -388,7 +392,20 @@ export function withDetails<Thrown>(
 
 /** Makes an error from any value that was thrown. */
 export function asError(cause: unknown): Error {
-  return cause instanceof Error ? cause : new Error(String(cause), { cause });
+  return cause instanceof Error ? cause : new Error(describeThrown(cause), { cause });
+}
+
+/** Describes any value that was thrown: by its message, or else as JSON. Programs throw plain objects, too. */
+export function describeThrown(thrown: unknown): string {
+  if (typeof thrown !== "object" || thrown === null) return String(thrown);
+  const { message, name } = thrown as { readonly message?: unknown; readonly name?: unknown };
+  if (typeof message === "string" && message !== "") return message;
+  if (thrown instanceof Error) return String(name);
+  const json = jsonOf(thrown);
+  // what a platform throws, such as a Response, has no fields of its own
+  return json === undefined || json === "{}"
+    ? `${Object.prototype.toString.call(thrown)} without a message`
+    : json;
 }
 
 /** Every error class of the library. `name` tells them apart. */

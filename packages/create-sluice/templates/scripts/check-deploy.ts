@@ -12,6 +12,8 @@ import { sign } from "../server/sign-in.ts";
 const FILE = ".env.production.local";
 /** A model that the server refuses, so that no question reaches the gateway. */
 const MODEL = "not-a-model";
+const KEEP_SECRET =
+  "Write the deployed one there. To sign all users out instead, deploy with NEW_SESSION_SECRET=yes in the environment.";
 const UNREACHED = "Not checked: the app can't be reached.";
 const own = settingsOf(".env.local");
 const {
@@ -41,8 +43,9 @@ const after: readonly Point[] = [
   ["sign-in: users", usersProblem],
 ];
 
+const isBefore = process.argv.includes("--before");
 const isReady = await meets(before);
-const isDone = isReady && (process.argv.includes("--before") || (await meets(after)));
+const isDone = isReady && (await meets(isBefore ? [["deployed secret", replacedProblem]] : after));
 if (!isReady) console.log("\nThe deployed app is looked at when these points are met.");
 console.log(isDone ? "\nAll is set." : "\nNot all is set.");
 process.exitCode = isDone ? 0 : 1;
@@ -92,9 +95,20 @@ function keyProblem(): string | undefined {
 
 function secretProblem(): string | undefined {
   if (SESSION_SECRET.length < 32)
-    return `SESSION_SECRET has fewer than 32 characters. Write the output of openssl rand -base64 32 into ${FILE}.`;
+    return `SESSION_SECRET has fewer than 32 characters. Write that of the deployed app into ${FILE}; for an app that was never deployed, the output of openssl rand -base64 32.`;
   return SESSION_SECRET === own["SESSION_SECRET"]
     ? `SESSION_SECRET is the one of development. Write another one into ${FILE}.`
+    : undefined;
+}
+
+/** Looks at the app that a deploy would replace, if there is one: another secret ends all sessions and invitations. */
+async function replacedProblem(): Promise<string | undefined> {
+  if (process.env["NEW_SESSION_SECRET"] === "yes") return undefined;
+  const { status } = await ask("GET", "/api/health");
+  if (status !== 200) return undefined;
+  const user = await askChat(await sign("session", "check-deploy", 60, SESSION_SECRET));
+  return user.status === 401
+    ? `The app at ${APP_URL} has another SESSION_SECRET than ${FILE}. ${KEEP_SECRET}`
     : undefined;
 }
 
@@ -147,7 +161,7 @@ async function usersProblem(): Promise<string | undefined> {
   // the server knows the user, and refuses the model
   if (code === "model_not_allowed") return undefined;
   if (status === 0) return UNREACHED;
-  if (status === 401) return `The deployed SESSION_SECRET is not that of ${FILE}. Deploy again.`;
+  if (status === 401) return `The deployed SESSION_SECRET is not that of ${FILE}. ${KEEP_SECRET}`;
   return `A signed-in user is answered with ${status} ${code}. The server's log says why.`;
 }
 

@@ -62,7 +62,7 @@ export function createGates<Env>(options: ProxyOptions<Env>, routes: readonly Fi
       const origin = request.headers.get("origin");
       const allowed = await read.origins(env);
       cors = corsHeadersOf(origin, allowed, credentials);
-      checkOrigin(origin, allowed);
+      checkOrigin(request, allowed);
       const isPreflight = request.method === "OPTIONS" && origin !== null;
       response = isPreflight
         ? preflight(request, found.methods)

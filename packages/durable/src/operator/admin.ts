@@ -45,8 +45,20 @@ export function admin<Env = unknown>({ operators, parts }: AdminOptions<Env>): E
   ensure(Array.isArray(parts), "parts: give a list, [meter, files]");
   dataOf(parts, "anybody");
   const users: readonly Operation<Env>[] = [
-    { name: "users/export", run: (env, { user, part }) => exportUser(chosen(part), env, user as string) },
-    { name: "users/erase", run: (env, { user }) => eraseUser(parts, env, user as string) },
+    {
+      name: "users/export",
+      run: async (env, { user, part, ...rest }) => {
+        checkNoOther(rest);
+        return exportUser(chosen(part), env, user as string);
+      },
+    },
+    {
+      name: "users/erase",
+      run: async (env, { user, ...rest }) => {
+        checkNoOther(rest);
+        return eraseUser(parts, env, user as string);
+      },
+    },
   ];
   const operations = [...users, ...parts.flatMap((part) => part.operations ?? [])];
   for (const { name } of operations) {
@@ -79,6 +91,12 @@ export function admin<Env = unknown>({ operators, parts }: AdminOptions<Env>): E
     ensure(found.length > 0, "part: there is none of this name");
     return found;
   }
+}
+
+/** @throws {TypeError} for a field that is not known: it may be meant to leave something out of what is erased */
+function checkNoOther(rest: object): void {
+  const [name] = Object.keys(rest);
+  ensure(name === undefined, `${name}: is not a field of this operation; nothing was done`);
 }
 
 /** Turns a mistake of the operator into an answer that names it. */

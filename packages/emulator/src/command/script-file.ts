@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { describeThrown } from "@sluice/core/internal";
 import { checkScript, type Script } from "../script/script.js";
 
 /** Reads a script from a file. Throws an `Error` that names the file, and the line or the field that is wrong. */
@@ -12,7 +13,7 @@ function orFail<Result>(problem: string, attempt: () => Result): Result {
   try {
     return attempt();
   } catch (error) {
-    const lines = (error instanceof Error ? error.message : String(error)).split("\n");
+    const lines = describeThrown(error).split("\n");
     throw new Error(`${problem}:\n${lines.map((line) => `  ${line}`).join("\n")}`);
   }
 }

@@ -1,3 +1,4 @@
+import { describeThrown } from "@sluice/core/internal";
 import type { Exchange } from "./exchange.js";
 import { type Answer, badRequest } from "./http.js";
 
@@ -29,8 +30,7 @@ export function parseBody({ request, text }: Exchange): Checked<unknown> {
   try {
     return { body: JSON.parse(text) };
   } catch (error) {
-    const reason = error instanceof Error ? error.message : error;
-    return { refusal: badRequest(`The body is not valid JSON: ${reason}`, "body") };
+    return { refusal: badRequest(`The body is not valid JSON: ${describeThrown(error)}`, "body") };
   }
 }
 

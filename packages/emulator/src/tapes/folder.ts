@@ -1,5 +1,6 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { describeThrown } from "@sluice/core/internal";
 import { readTape, type Tape, writeTape } from "./tape.js";
 
 /** A tape with the name of its file. */
@@ -24,7 +25,7 @@ export function readTapes(folder: string): NamedTape[] {
     try {
       return { name, tape: readTape(readFileSync(join(folder, name), "utf8")) };
     } catch (error) {
-      throw new Error(`${join(folder, name)} is no tape:\n${error instanceof Error ? error.message : error}`);
+      throw new Error(`${join(folder, name)} is no tape:\n${describeThrown(error)}`);
     }
   });
 }

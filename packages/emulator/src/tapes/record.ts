@@ -1,3 +1,4 @@
+import { describeThrown } from "@sluice/core/internal";
 import { type EmulatorClock, systemClock } from "../clock.js";
 import { json } from "../server/http.js";
 import { toRequest } from "../server/request.js";
@@ -195,6 +196,6 @@ function unreachable(): Response {
 }
 
 function reasonOf(error: unknown): string {
-  const { message, cause } = error instanceof Error ? error : new Error(String(error));
-  return cause instanceof Error ? cause.message : message;
+  const cause = error instanceof Error ? error.cause : undefined;
+  return describeThrown(cause instanceof Error ? cause : error);
 }

@@ -1,3 +1,4 @@
+import { describeThrown } from "@sluice/core/internal";
 import * as v from "valibot";
 
 const text = v.string();
@@ -104,6 +105,6 @@ function parsed(source: string): unknown {
   try {
     return JSON.parse(source);
   } catch (error) {
-    throw new TypeError(`it is not JSON: ${error instanceof Error ? error.message : error}`);
+    throw new TypeError(`it is not JSON: ${describeThrown(error)}`);
   }
 }

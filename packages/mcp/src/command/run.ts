@@ -1,5 +1,6 @@
 import type { Client, ClientOptions } from "@sluice/core";
 import { isGatewayError } from "@sluice/core";
+import { describeThrown } from "@sluice/core/internal";
 import { readVersion } from "../version.js";
 import { NoTask } from "../watch.js";
 import { readArguments } from "./arguments.js";
@@ -106,7 +107,7 @@ const NO_HOST = /ENOTFOUND|EAI_AGAIN/;
 
 /** Writes an error in the words of the command line. */
 function wordsOf(error: unknown, address: string, args: readonly string[]): string {
-  const message = error instanceof Error ? error.message : String(error);
+  const message = describeThrown(error);
   if (!isGatewayError(error)) return message;
   if (error.name === "StreamError" && partialOf(error) !== undefined)
     return message.replace(/; `partial` has .*/s, "; what came is above");

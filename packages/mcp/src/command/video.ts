@@ -6,6 +6,7 @@ import {
   type VideoTaskReference,
   watchVideoTask,
 } from "@sluice/core";
+import { describeThrown } from "@sluice/core/internal";
 import { saveMedia } from "../save.js";
 import { NoTask, watchTask } from "../watch.js";
 import { withFields } from "./arguments.js";
@@ -79,9 +80,9 @@ async function ended(task: Task, handle: VideoTaskReference): Promise<VideoTask>
     return last as VideoTask;
   } catch (error) {
     if (error instanceof NoTask || (isGatewayError(error) && error.name !== "TimeoutError")) throw error;
-    const reason = error instanceof Error ? error.message : String(error);
     const state = isKnown || last ? "The video continues." : "The gateway has not answered for this id.";
-    throw new NotReady(`${reason}\n${state} Wait for it: sluice video --resume ${handle.id}`, handle.id);
+    const text = `${describeThrown(error)}\n${state} Wait for it: sluice video --resume ${handle.id}`;
+    throw new NotReady(text, handle.id);
   } finally {
     clearInterval(ticks);
     err.endLine();

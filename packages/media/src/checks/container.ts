@@ -1,4 +1,5 @@
 import { ConfigurationError, isGatewayError } from "@sluice/core";
+import { describeThrown } from "@sluice/core/internal";
 import type { Input } from "mediabunny";
 import type { BlobReader } from "./blob-reader.js";
 import { boxesProblem } from "./boxes.js";
@@ -87,7 +88,7 @@ export async function containerHeader(
   } catch (error) {
     signal?.throwIfAborted();
     if (isGatewayError(error)) throw error;
-    return { problem: `can't be measured (${error instanceof Error ? error.message : error})` };
+    return { problem: `can't be measured (${describeThrown(error)})` };
   } finally {
     input.dispose();
   }

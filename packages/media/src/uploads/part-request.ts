@@ -8,9 +8,9 @@ import {
 } from "@sluice/core";
 import {
   addressOf,
-  asError,
   bytesOf,
   connectionError,
+  describeThrown,
   type Exchange,
   emitStep,
   errorOf,
@@ -108,7 +108,7 @@ async function requestOf(
     });
   } catch (cause) {
     if (signal.aborted || isGatewayError(cause)) throw cause;
-    const { message } = asError(cause);
+    const message = describeThrown(cause);
     throw new ConfigurationError(`the upload could not be sent, and nothing was sent: ${message}`, { cause });
   }
 }

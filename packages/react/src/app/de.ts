@@ -18,6 +18,7 @@ export const errorWords: ErrorWords = {
   offline: { title: "Keine Verbindung", hint: "Verbindung prüfen, dann noch einmal versuchen." },
   unreachable: { title: "Nicht erreichbar", hint: "Internet prüfen, dann noch einmal versuchen." },
   originRefused: { title: "Seite nicht erlaubt", hint: "Diese Seite in `origins` des Servers eintragen." },
+  wrongAddress: { title: "Falsche Adresse", hint: "`baseURL` der App und ihren Proxy prüfen." },
   connectionLost: { title: "Verbindung verloren", hint: "Internet prüfen, dann noch einmal versuchen." },
   timedOut: { title: "Keine Antwort", hint: "Noch einmal versuchen oder anderes Modell wählen." },
   stalled: { title: "Die Antwort kommt nicht weiter", hint: "Bitte noch einmal versuchen." },

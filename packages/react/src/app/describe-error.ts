@@ -43,6 +43,7 @@ const actions: Readonly<Record<ErrorKind, ErrorAction>> = {
   offline: "retry",
   unreachable: "retry",
   originRefused: "contact",
+  wrongAddress: "contact",
   connectionLost: "retry",
   timedOut: "retry",
   stalled: "retry",
@@ -136,8 +137,8 @@ export function describeError(error: unknown, options: DescribeErrorOptions = {}
 
 function isBilledPerhaps(facts: ErrorFacts, kind: ErrorKind, known: Outcome | undefined): boolean {
   if (ofResults.has(kind)) return true;
-  // a browser asks a server that allows no origin before it sends anything
-  if (kind === "originRefused") return false;
+  // a browser asks a server that allows no origin before it sends anything, and another server bills nothing
+  if (kind === "originRefused" || kind === "wrongAddress") return false;
   // a poll failed, and polls are free
   if (facts.handle !== undefined) return false;
   const outcome = known ?? facts.outcome;

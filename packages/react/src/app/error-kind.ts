@@ -54,6 +54,7 @@ export function kindOf(facts: ErrorFacts): ErrorKind {
 /** Codes that say more than their status: of `@sluice/worker-proxy`, and one that gateways give to a text without room. */
 const kindsOfCode: Readonly<Record<string, ErrorKind>> = {
   model_not_allowed: "modelNotAllowed",
+  origin_not_allowed: "originRefused",
   budget_exhausted: "budgetUsed",
   shared_budget_exhausted: "sharedBudgetUsed",
   misconfigured: "setup",
@@ -73,12 +74,15 @@ const kindsOfStatus: Readonly<Record<number, ErrorKind>> = {
   429: "rateLimited",
 };
 
-function kindOfAnswer({ status, apiCode }: ErrorFacts): ErrorKind {
+function kindOfAnswer({ status, apiCode, reason }: ErrorFacts): ErrorKind {
+  if (reason === "wrong-address") return "wrongAddress";
   const known = typeof apiCode === "string" && Object.hasOwn(kindsOfCode, apiCode) && kindsOfCode[apiCode];
   if (known) return known;
   if (typeof status !== "number") return "unexpected";
   // a 2xx answer with an error in it came from the model
   if (status < 400) return "modelFailed";
+  // the proxy's own `baseURL` is wrong: what answered it was not the gateway
+  if (status < 500 && apiCode === "upstream_type") return "setup";
   return kindsOfStatus[status] ?? (status >= 500 ? "serviceDown" : "refusedInput");
 }
 

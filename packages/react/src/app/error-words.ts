@@ -11,6 +11,7 @@ export type ErrorKind =
   | "offline"
   | "unreachable"
   | "originRefused"
+  | "wrongAddress"
   | "connectionLost"
   | "timedOut"
   | "stalled"
@@ -63,6 +64,7 @@ export const errorWords: ErrorWords = {
     title: "Page not allowed",
     hint: "Add this page to the server's `origins`.",
   },
+  wrongAddress: { title: "Wrong address", hint: "Check the app's `baseURL` and its proxy." },
   connectionLost: { title: "Connection lost", hint: "Check your internet, then try again." },
   timedOut: { title: "No answer in time", hint: "Try again, or choose another model." },
   stalled: { title: "The answer stopped coming", hint: "Try again." },

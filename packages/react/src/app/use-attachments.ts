@@ -79,7 +79,7 @@ export interface UseAttachmentsResult extends AttachmentState, AttachmentVerbs {
  *           <img src={previewUrl} alt={`Remove ${file.name}`} />
  *         </button>
  *       ))}
- *       <textarea name="text" onPaste={onPaste} />
+ *       <input name="text" aria-label="Message" onPaste={onPaste} />
  *       <input {...inputProps} aria-label="Add images" />
  *       {switchTo.map((other) => (
  *         <button key={other} type="button" onClick={() => setModel(other)}>Switch to {other}</button>

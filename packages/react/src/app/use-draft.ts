@@ -51,7 +51,7 @@ export interface UseDraftResult<Value> {
  *   };
  *   return (
  *     <form action={submit}>
- *       <textarea value={draft} onChange={({ target }) => setDraft(target.value)} />
+ *       <input value={draft} onChange={({ target }) => setDraft(target.value)} />
  *     </form>
  *   );
  * }

@@ -180,17 +180,32 @@ export function openKeySet(url: string, fetch: Fetch): JWTVerifyGetKey {
   const flights: Flights<Keys | Refusal> = new Map();
   const keeping = { freshMs: (keys: Keys | Refusal) => (keys instanceof Refusal ? RETRY_MS : 0) };
   let held: Keys | undefined;
+  /** The last fetch for an unknown `kid`. The fetches that are due are not among them: a new key may follow them at once. */
+  let search: { readonly startedAt: number; readonly keys: Promise<Keys> } | undefined;
 
   return async (header, token) => {
-    const keys = held && Date.now() < held.readAt + FRESH_MS ? held : await load();
+    const askedAt = Date.now();
+    const keys = held && askedAt < held.readAt + FRESH_MS ? held : await load();
     try {
       return await keys.find(header, token);
     } catch (error) {
-      const mayBeNew = error instanceof errors.JWKSNoMatchingKey && Date.now() >= keys.readAt + COOLDOWN_MS;
-      if (!mayBeNew) throw error;
-      return await (await load()).find(header, token);
+      // keys that were fetched for this token are the newest
+      if (!(error instanceof errors.JWKSNoMatchingKey) || keys.readAt >= askedAt) throw error;
+      return await (await searched()).find(header, token);
     }
   };
+
+  function searched(): Promise<Keys> {
+    const now = Date.now();
+    if (!search || now >= search.startedAt + COOLDOWN_MS) {
+      const keys = load();
+      search = { startedAt: now, keys };
+      keys.catch(() => {
+        if (search?.keys === keys) search = undefined;
+      });
+    }
+    return search.keys;
+  }
 
   async function load(): Promise<Keys> {
     const keys = await share(flights, url, keeping, () => read().catch((error: Refusal) => error));

@@ -1,6 +1,6 @@
 import type { CallOutcome, Meter, Payable, Reservation, Usage } from "../admitted.js";
+import { logCause } from "../refusals/log.js";
 import { decided, exhausted } from "../refusals/refusal.js";
-import { logError } from "../report.js";
 
 /* Loaded where there is a meter. */
 
@@ -50,8 +50,9 @@ export async function openAccount<Env>(
       const settled = Promise.resolve()
         .then(() => (isFree ? reserved.release() : reserved.settle(spent)))
         .then(() => true)
-        .catch(() => {
-          logError("meter: could not be settled; what was set aside stays so");
+        .catch(async (error) => {
+          const subject = "meter: could not be settled; what was set aside stays so";
+          await logCause(subject, error, { env: payable.env, log: {} });
           return false;
         });
       payable.context?.waitUntil(settled);

@@ -9,14 +9,14 @@ import { userOf } from "./user.js";
  * Returns the user of a request for a path of operators, if the path is open to this user. Everybody else has to get the
  * answer of a path that is not served, so nothing is thrown here: a 401 or 503 would show that there is a path.
  *
- * @param log is given the error of a sign-in that failed
+ * @param log is given the error of a sign-in that failed, or the reason of one that was refused
  */
 export async function operatorOf<Env>(
   authenticate: Authenticate<Env> | "public",
   { request, env, context }: Pick<Admitted<Env>, "request" | "env" | "context">,
   { name, path, extension }: Route,
   { known }: Report,
-  log: (error: unknown) => Promise<void>,
+  log: (subject: string, error: unknown) => Promise<void>,
 ): Promise<User | undefined> {
   known.route = name;
   // browsers name the page in each POST: whatever cookie goes along, no page acts for an operator
@@ -32,7 +32,8 @@ export async function operatorOf<Env>(
   } catch (error) {
     const isSignIn = error instanceof Refusal && ["unauthenticated", "invalid_key"].includes(error.reason);
     if (isSignIn && error.details.reason) known.reason = error.details.reason;
-    if (!isSignIn) await log(error);
+    if (!isSignIn) await log("admin: nobody gets in", error);
+    else if (error.details.reason) await log("admin: a sign-in was refused", error.details.reason);
     return undefined;
   }
 }

@@ -18,8 +18,14 @@ export function corsHeadersOf(
   };
 }
 
-/** @throws {Refusal} 403 for a page that is not allowed to call */
-export function checkOrigin(origin: string | null, allowed: readonly string[]): void {
+/**
+ * @throws {Refusal} 403 for a page that is not allowed to call, and for a request that a browser calls cross-site without
+ *   an origin. An image or a link of another site has none, and only reads.
+ */
+export function checkOrigin({ method, headers }: Request, allowed: readonly string[]): void {
+  const origin = headers.get("origin");
   if (origin !== null && !allowed.includes(origin))
     throw new Refusal("origin_not_allowed", { advice: origin });
+  const isForeign = origin === null && headers.get("sec-fetch-site") === "cross-site";
+  if (isForeign && method !== "GET" && method !== "HEAD") throw new Refusal("origin_not_allowed");
 }

@@ -22,12 +22,12 @@ const SENT_ID = /^[A-Za-z0-9_-]{1,151}$/;
 /** An id of the app's: up to 128 letters of up to nine characters each. */
 const NAMED_ID = /^(?:[^/%]|%[0-9A-Fa-f]{2}){1,1152}$/;
 
-/** The table of one proxy: the rows of the open groups, from the gateway, the proxy itself and extensions. */
-export function tableOf(
+/** The tables of one proxy: the rows of the gateway, the proxy itself and extensions whose groups are open, and all others. */
+export function tablesOf(
   open: readonly RouteName[],
   assetLookup: string | undefined,
   added: readonly ExtensionRoute<never>[],
-): readonly Route[] {
+): { readonly table: readonly Route[]; readonly closed: readonly Route[] } {
   const table: Route[] = [...specRoutes, { name: "health", method: "GET", path: "/health" }];
   if (assetLookup !== undefined)
     table.push({ name: "assets", method: "POST", path: assetLookup, ids: "asset", isLookup: true });
@@ -35,7 +35,8 @@ export function tableOf(
     const { name, method, path, id } = extension;
     table.push({ name, method, path, ids: id === "task" ? id : undefined, extension });
   }
-  return table.filter(({ name }) => open.includes(name));
+  const isOpen = ({ name }: Route) => open.includes(name);
+  return { table: table.filter(isOpen), closed: table.filter((route) => !isOpen(route)) };
 }
 
 /** Returns true for a route that is free and used often: it polls a task or an asset, or an extension says so. */

@@ -32,6 +32,6 @@ export async function userOf<Env>(
   const reason = isJoined ? "authorization: came twice" : whyNobody(request);
   if (!user) throw new Refusal(isKey ? "invalid_key" : "unauthenticated", { reason });
   if (typeof user.id !== "string" || user.id === "")
-    throw misconfigured("authenticate: must return { id }, a text, or null");
+    throw misconfigured('authenticate: must return { id: "…" } or null');
   return { ...from, ...user };
 }

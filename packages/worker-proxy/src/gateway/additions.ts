@@ -77,13 +77,14 @@ type Added<Env> = { readonly [Name in "upstreamHeaders" | "traceparent"]: ProxyO
 function ownTraceparent<Env>(
   begin: ProxyOptions<Env>["traceparent"],
   { request: { method }, route }: Admitted<Env>,
-  { known, startedAt }: Report,
+  { known, startedAt, logFailure }: Report,
 ): string | undefined {
   try {
     const own = wellFormed(begin?.({ method, route, traceparent: known.traceparent, startedAt }));
     if (own) known.ownTraceparent = own;
     return own;
-  } catch {
+  } catch (error) {
+    logFailure("traceparent", error);
     return undefined;
   }
 }

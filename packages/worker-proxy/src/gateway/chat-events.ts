@@ -142,7 +142,7 @@ function openChat(choices: number) {
   const finished = new Map<unknown, boolean>();
   /** The end and the content of a chat's event stream, as far as it has been read. */
   const state = {
-    /** The last `usage` that was not null. */
+    /** The last `usage` that was not null, unless more of the answer followed: it counted a part then. */
     usage: undefined as Usage | undefined,
     /** True once `[DONE]` or an error came: nothing that follows belongs to the answer. */
     isOver: false,
@@ -170,7 +170,9 @@ function openChat(choices: number) {
 
   /** Reads events that have these texts and are otherwise like the one before. */
   function readText(text: string): void {
-    if (!state.isOver && text !== "") state.contents += 1;
+    if (state.isOver || text === "") return;
+    state.contents += 1;
+    state.usage = undefined;
   }
 
   function areFinished(): boolean {
@@ -191,7 +193,9 @@ function openChat(choices: number) {
     const ends = isFilled(choice["finish_reason"]);
     finished.set(index, ends || finished.get(index) === true);
     const delta = choice["delta"] ?? choice["message"];
-    return (ends && !state.hasFailed) || (isRecord(delta) && CONTENT.some((name) => isFilled(delta[name])));
+    const says = isRecord(delta) && CONTENT.some((name) => isFilled(delta[name]));
+    if (says) state.usage = undefined;
+    return (ends && !state.hasFailed) || says;
   }
 }
 

@@ -137,7 +137,9 @@ async function signed<Env>(
   // the id that the client gets: the gateway may have given one
   const headers = { ...admitted.headers, "x-request-id": report.known.requestId };
   const seen = { ...admitted, id, sentId: mark, headers };
-  await Promise.allSettled(extensions.map(async (extension) => extension.answered?.(seen, json)));
+  const told = extensions.map(async (extension) => extension.answered?.(seen, json));
+  for (const result of await Promise.allSettled(told))
+    if (result.status === "rejected") report.logFailure("extensions: answered", result.reason);
   return JSON.stringify(json, (_, value) => (value === id ? mark : value));
 }
 
@@ -161,6 +163,13 @@ const ACCOUNT = [401, 402, 403, 407];
 /** Statuses of a wait or a connection that ended before the work did: it may be done all the same. */
 const MAY_HAVE_WORKED = [408, 504, 520, 524];
 
+/** Statuses of a server that does not have the path or the method: the gateway has both, and says other things in JSON. */
+const NO_SUCH_PATH = [404, 405];
+const OTHER_SERVER: Partial<Record<"code" | "message" | "param", string>> = {
+  code: "upstream_type",
+  message: "what answered is not the gateway; the proxy's operator checks `baseURL`",
+};
+
 /** Makes a refusal of an answer that is no success. Only the caller's mistakes come with the gateway's message. */
 export async function refusalOf(
   upstream: Upstream,
@@ -179,10 +188,12 @@ export async function refusalOf(
   if (ACCOUNT.includes(status)) return refuse("upstream_auth", `the gateway refused the key with ${status}`);
   const known = await errorIn(upstream, keys, Math.min(stallMs, ERROR_MS), outcome);
   // a page may be of any server on the way: only the gateway's JSON says that there is no such task (spec, Errors)
-  const { param, ...said } = known ?? (status === 404 ? { code: "upstream_type" } : {});
+  const isForeign = known === undefined && NO_SUCH_PATH.includes(status);
+  const { param, ...said } = known ?? (isForeign ? OTHER_SERVER : {});
   return new Refusal("upstream_refused", {
     what: status,
     param,
+    ...(isForeign && { advice: "baseURL" }),
     headers: { ...headers, "x-sluice-source": "upstream" },
     outcome,
     said: { type: "proxy_error", ...said, status },

@@ -1,4 +1,3 @@
-import { specRoutes } from "../route-lists.js";
 import type { RouteName } from "../routes.js";
 import { advise, type Failed, logCause } from "./log.js";
 import { Refusal } from "./refusal.js";
@@ -6,10 +5,17 @@ import { errorBody, textOf, waysOut } from "./texts.js";
 
 /* Loaded when the proxy itself answers, and, once, for a look at its options. */
 
-/** The paths that are served. */
+/** A path that a proxy knows. An `{id}` stands for an id. */
+interface Row {
+  readonly name: RouteName;
+  readonly path: string;
+}
+
+/** The paths that are served, and those whose groups are not open. */
 interface Paths {
   readonly basePath: string;
-  readonly table: readonly { readonly name: RouteName }[];
+  readonly table: readonly Row[];
+  readonly closed: readonly Row[];
 }
 
 /**
@@ -26,7 +32,9 @@ export async function refuse<Env>(given: Refusal, failed: Failed<Env>, paths?: P
   if (advice && !waysOut.has(advice))
     advise(log.advised, `${JSON.stringify(advice.slice(0, 100))}: ${message}`);
   log.repeats?.report();
-  if (status >= 500) await logCause(`${status} ${code}`, refusal, failed, requestId);
+  // without `onEvent` nothing else would tell an operator why a token is refused
+  const cause = status >= 500 ? refusal : reason;
+  if (cause) await logCause(`${status} ${code}`, cause, failed, requestId);
   if (report && requestId) report.known.requestId = requestId;
   if (report && budget) report.known.budget = budget;
   if (report && limit) report.known.limit = limit;
@@ -69,8 +77,8 @@ function waitOf(): number {
 /** The paths among which a gateway's asset lookup is likely to be. */
 const lookups = { name: "assets", path: "/gamma/asset/" } as const;
 
-/** Names the option that the operator may have forgotten, for the paths of the spec. */
-function notServed(url: string, { basePath, table }: Paths): Refusal {
+/** Names the path that was meant, or the option that the operator may have forgotten. */
+function notServed(url: string, { basePath, table, closed }: Paths): Refusal {
   // a host may hand over an address that can't be read
   const pathname = URL.parse(url)?.pathname ?? "";
   if (pathname.endsWith("/v1/models"))
@@ -78,14 +86,44 @@ function notServed(url: string, { basePath, table }: Paths): Refusal {
   // the default of some clients, which have a setting for chat completions
   if (pathname.endsWith("/v1/responses") || pathname.endsWith("/v1/completions"))
     return new Refusal("not_found", { what: "; ask by chat completions: POST /v1/chat/completions" });
-  const known = [...specRoutes, lookups].find(({ path }) => pathname.includes(path));
-  const start = known && pathname.slice(0, pathname.indexOf(known.path) + known.path.length);
-  let option = "";
-  if (known === lookups) option = "assetLookup";
-  if (known && !table.some(({ name }) => name === known.name)) option = "routes";
-  if (known && start !== basePath + known.path) option = "basePath";
-  if (option === "") return new Refusal("not_found");
-  return new Refusal("not_found", { what: `; the proxy's operator sets \`${option}\``, advice: start });
+  const path = pathname.replace(/\/{2,}/g, "/").replace(/\/$/, "");
+  // everybody who is no operator gets the same answer, also where there is an `admin`
+  const rows = [...table, ...closed].filter(({ name }) => name !== "admin");
+  const whole = [...rows, lookups].map((row) => ({ row, before: beforeOf(path, row.path) }));
+  const { row, before } =
+    whole.find((place) => place.before !== undefined) ??
+    // the base URL of a client lacks the `/v1`
+    rows
+      .map((row) => ({
+        row,
+        before: row.path.startsWith("/v1/") ? beforeOf(path, row.path.slice(3)) : undefined,
+      }))
+      .find((place) => place.before === basePath) ??
+    {};
+  if (!row || before === undefined) return new Refusal("not_found");
+  const meant = basePath + row.path;
+  const [start = ""] = meant.split("{id}");
+  const refused = (what: string, subject = start.replace(/(.)\/$/, "$1")) =>
+    new Refusal("not_found", { what, advice: subject });
+  if (before === basePath && path.startsWith(start)) {
+    if (row === lookups) return refused("; the proxy's operator sets `assetLookup`", start);
+    if (!table.includes(row)) return refused("; the proxy's operator sets `routes`");
+    if (path === pathname) return new Refusal("not_found");
+  }
+  const isBaseURL = before.replace(/(?:\/v1)+$/, "") === basePath;
+  const rest = isBaseURL
+    ? ` The base URL of a client ends in ${basePath}/v1`
+    : " Or the proxy's operator sets `basePath`";
+  return refused(`; did you mean ${meant}?${rest}`, pathname);
+}
+
+/** Returns what stands before the path of a row; undefined if that is no part of `path`. */
+function beforeOf(path: string, rowPath: string): string | undefined {
+  const [start = ""] = rowPath.split("{id}");
+  const at = path.indexOf(start);
+  // a longer word is another path, unless an id follows
+  const isWhole = start.endsWith("/") || /^(?:\/|$)/.test(path.slice(at + start.length));
+  return at >= 0 && isWhole ? path.slice(0, at) : undefined;
 }
 
 const HEADER_NAMES = /^[\w\-, ]{1,1000}$/;

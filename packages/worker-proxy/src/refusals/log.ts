@@ -1,3 +1,4 @@
+import { describeThrown } from "@sluice/core/internal";
 import type { ProxyOptions } from "../options.js";
 import { logError, type Report } from "../report.js";
 import { Refusal } from "./refusal.js";
@@ -20,6 +21,9 @@ export interface Failed<Env> {
   /** Names the request, and further values that the log must not show. @default none */
   readonly report?: Report;
 }
+
+/** An error of a request, or of work that goes on without one. */
+type Logged<Env> = Omit<Failed<Env>, "request"> & { readonly request?: Request | undefined };
 
 /** Tells whether the value of a header of this name is a credential. */
 export function isCredential(name: string): boolean {
@@ -50,7 +54,7 @@ const KEY_LIKE = /\beyJ[\w-]+(?:\.[\w-]*)*|(?=[\w+-]*\d)(?=[\w+-]*[a-z])[\w+-]{1
 export async function logCause<Env>(
   subject: string,
   error: unknown,
-  failed: Failed<Env>,
+  failed: Logged<Env>,
   requestId?: string,
 ): Promise<void> {
   let safe = causeOf(error).slice(0, 10_000);
@@ -63,7 +67,7 @@ export async function logCause<Env>(
 
 /** Describes an error for the log, with the errors behind it. */
 function causeOf(error: unknown, depth = 0): string {
-  if (!(error instanceof Error)) return typeof error === "object" ? "an object" : String(error);
+  if (!(error instanceof Error)) return describeThrown(error);
   const behind = error.cause === undefined || depth === 3 ? "" : `: ${causeOf(error.cause, depth + 1)}`;
   if (error instanceof Refusal) return (error.details.problem ?? textOf(error).message) + behind;
   const [, frame] = /^\s*(at .+)$/m.exec(error.stack ?? "") ?? [];
@@ -71,9 +75,9 @@ function causeOf(error: unknown, depth = 0): string {
 }
 
 /** The values that no log may show, the longest first, each with the name that takes its place. */
-async function confidentialIn<Env>({ request, env, log, report }: Failed<Env>) {
+async function confidentialIn<Env>({ request, env, log, report }: Logged<Env>) {
   const keys = await Promise.allSettled([log.apiKey, log.secret].map(async (read) => read?.(env)));
-  const headers = [...request.headers].filter(([name]) => isCredential(name));
+  const headers = [...(request?.headers ?? [])].filter(([name]) => isCredential(name));
   const named: (readonly [name: string, values: unknown])[] = [
     ["secret", report?.secrets],
     ...keys.map((key) => ["secret", key.status === "fulfilled" && key.value] as const),

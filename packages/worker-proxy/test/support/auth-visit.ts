@@ -2,7 +2,7 @@ import type { Authenticate } from "@sluice/worker-proxy/auth";
 import { expect, vi } from "vitest";
 import { asked, type Env, openProxy } from "./in-process.js";
 
-/** The proxy behind this door, and what happens to who knocks. */
+/** The proxy behind this door, and what happens to who knocks. The log has a line for each token that is refused. */
 export function openDoor(authenticate: Authenticate<Env>) {
   /** The status, and the user's id or the refusal's code, {@link nobody} for both codes of 401; nothing reaches the gateway but for a user. */
   async function visit(headers: Record<string, string> = {}, path = "/v1/chat/completions") {

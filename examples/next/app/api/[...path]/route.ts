@@ -3,7 +3,8 @@ import { createProxy } from "@sluice/worker-proxy";
 const proxy = createProxy({
   baseURL: () => process.env.GATEWAY_URL ?? "",
   apiKey: () => process.env.GATEWAY_API_KEY,
-  authenticate: () => ({ id: "user-1" }), // yours: the user that the session names, or null
+  // yours: the user that the session names, or null; this one is of your own machine
+  authenticate: () => (process.env.DEVELOPMENT_USER ? { id: process.env.DEVELOPMENT_USER } : null),
   origins: () => [process.env.APP_ORIGIN ?? "http://localhost:3000"],
   models: ["delta-5.3"],
   basePath: "/api",

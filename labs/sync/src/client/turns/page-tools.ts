@@ -1,8 +1,8 @@
 import type { ChatTool, ThreadMessage, ThreadToolCall } from "@sluice/core";
 import {
-  asError,
   type Chat,
   checkedInput,
+  describeThrown,
   inputOf,
   lastMessage,
   openSpan,
@@ -66,7 +66,7 @@ async function outputOf(
   try {
     return await unlessAborted(run(), signal);
   } catch (cause) {
-    return { error: asError(cause).message };
+    return { error: describeThrown(cause) };
   } finally {
     span.end();
   }

@@ -1,4 +1,5 @@
 import type { ChatTool } from "@sluice/core";
+import { describeThrown } from "@sluice/core/internal";
 
 /** Shorter values are words that any text may have. */
 const LEAST_CHARACTERS = 8;
@@ -37,7 +38,7 @@ export function hidingTool(tool: ChatTool, hide: Hide): ChatTool {
           }),
         );
       } catch (cause) {
-        throw new Error(hide(cause instanceof Error ? cause.message : String(cause)));
+        throw new Error(hide(describeThrown(cause)));
       }
     },
   };

@@ -8,7 +8,7 @@ import {
 import type { Client } from "../../client.js";
 import { parseJSON } from "../../transport/error-response.js";
 import { chatModelOf } from "../../vocabulary/chat-models.js";
-import { asError, ConfigurationError, ResponseError } from "../../vocabulary/errors.js";
+import { ConfigurationError, describeThrown, ResponseError } from "../../vocabulary/errors.js";
 import type { ThreadMessage } from "./message.js";
 
 /**
@@ -25,7 +25,7 @@ export async function jsonSchemaOf(schema: StandardSchema, path: string): Promis
     const { toJsonSchema } = await import("@valibot/to-json-schema");
     return { ...toJsonSchema(schema as ValibotSchema, VALIBOT) };
   } catch (cause) {
-    const problem = asError(cause).message;
+    const problem = describeThrown(cause);
     throw new ConfigurationError(`${path}: the schema can't be written as JSON Schema: ${problem}`, {
       cause,
     });
@@ -67,7 +67,7 @@ async function instructionsOf(
     const written = JSON.stringify(jsonSchema ?? (await jsonSchemaOf(schema, "schema")));
     return `Answer with JSON only, without any other text. The JSON must fit this JSON Schema:\n${written}`;
   } catch (error) {
-    const message = `${asError(error).message}; the prompt has to ask for the JSON`;
+    const message = `${describeThrown(error)}; the prompt has to ask for the JSON`;
     client.warn({ path: "schema", message, rule: "chat.schema" });
     return undefined;
   }

@@ -1,4 +1,4 @@
-import { asError } from "../../vocabulary/errors.js";
+import { describeThrown } from "../../vocabulary/errors.js";
 import type { ChatTiming } from "../protocol/answer-reader.js";
 import type { ChatOutcome, ChatUsage } from "../protocol/delta.js";
 import type { ChatRequestMessage } from "../protocol/message-schema.js";
@@ -229,7 +229,7 @@ export function problemOf(value: unknown): string | undefined {
       return item;
     });
   } catch (cause) {
-    return asError(cause).message;
+    return describeThrown(cause);
   }
   return undefined;
 }

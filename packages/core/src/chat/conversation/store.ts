@@ -1,4 +1,4 @@
-import { noteModel, noteOptions } from "../../base/note-options.js";
+import { noteMistake, noteModel, noteOptions } from "../../base/note-options.js";
 import { randomId } from "../../base/random-id.js";
 import { createStore, readerOf } from "../../base/store.js";
 import type { Client } from "../../client.js";
@@ -95,6 +95,7 @@ function createChat(client: Client, own: ReadOptions): Chat {
     store: createStore(() => snapshotOf(state), {
       throttleMs,
       clock: client.clock,
+      client,
       onUse: () => onForget(client, () => forget(chat)),
     }),
   });
@@ -125,6 +126,14 @@ function verbsOf(chat: Chat, read: ReadOptions): ChatStore {
   const sendWhenReady = (message: QueuedMessage) => startWhenReady(questionOf(chat, read, message), message);
   const react = (toolCallId: string, state: ThreadToolCall["state"], change: CallChange) =>
     reactToCall(chat, read, toolCallId, state, change);
+  /** Notes the error of a call that changed nothing: no state shows it. */
+  const noted = (turn: Promise<ThreadTurn>) => {
+    turn.then(
+      ({ error }) => noteMistake(error, client),
+      () => {},
+    );
+    return turn;
+  };
   const verbs: ChatStore = {
     getSnapshot: store.getSnapshot,
     subscribe(listener) {
@@ -140,9 +149,11 @@ function verbsOf(chat: Chat, read: ReadOptions): ChatStore {
       noteOptions("a message", options, client);
       const { images = [] } = options;
       // checked before it is queued, and before it stops an answer
-      return unlessRefused(
-        () => assertContent(content, images),
-        () => sendWhenReady({ content, images }),
+      return noted(
+        unlessRefused(
+          () => assertContent(content, images),
+          () => sendWhenReady({ content, images }),
+        ),
       );
     },
     stop() {
@@ -161,8 +172,9 @@ function verbsOf(chat: Chat, read: ReadOptions): ChatStore {
       queue.drop(index, givenBack(chat));
       store.flush();
     },
-    regenerate: (messageId) => startWhenReady(() => placeOfVersion(thread, messageId)),
-    edit: (messageId, content, { images } = {}) => sendWhenReady({ content, images, versionOf: messageId }),
+    regenerate: (messageId) => noted(startWhenReady(() => placeOfVersion(thread, messageId))),
+    edit: (messageId, content, { images } = {}) =>
+      noted(sendWhenReady({ content, images, versionOf: messageId })),
     branches(messageId) {
       const message = thread.node(messageId)?.message;
       return message ? (message.branches ?? [messageId]) : [];

@@ -1,7 +1,7 @@
 import { type Clock, openSpan, unlessAborted } from "../../base/clock.js";
 import type { Client } from "../../client.js";
 import { parseJSON } from "../../transport/error-response.js";
-import { asError } from "../../vocabulary/errors.js";
+import { describeThrown } from "../../vocabulary/errors.js";
 import {
   failed,
   problemOf,
@@ -128,7 +128,7 @@ export function createToolCalls(context: ToolCallsContext): ToolCalls {
       return await act(call, { tools: tools() ?? [], clock, warn, signal, messages, report, running });
     } catch (cause) {
       // the options of the app failed: the next request fails for the same reason, and ends the turn
-      return failed(call, asError(cause).message);
+      return failed(call, describeThrown(cause));
     } finally {
       working.delete(controller);
     }
@@ -177,7 +177,7 @@ async function needsApproval(tool: ChatTool, input: unknown, warn: Client["warn"
     if (typeof answer === "boolean") return answer;
     problem = `returned ${answer === null ? "null" : `a value of type ${typeof answer}`}, not true or false`;
   } catch (cause) {
-    problem = `failed: ${asError(cause).message}`;
+    problem = `failed: ${describeThrown(cause)}`;
   }
   const message = `of the tool "${tool.name}" ${problem}; the call waits for the user`;
   warn({ path: "needsApproval", message, rule: "chat.tools.approval" });
@@ -233,7 +233,7 @@ async function withTool(
     return next;
   } catch (cause) {
     if (tool.execute) reportFailure(cause);
-    return failed(known, asError(cause).message);
+    return failed(known, describeThrown(cause));
   } finally {
     span.end();
   }

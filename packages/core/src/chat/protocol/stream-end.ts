@@ -1,5 +1,5 @@
-import { jsonOf } from "../../base/same.js";
 import { type ErrorFields, excerpt, isRecord, parseJSON, wordsOf } from "../../transport/error-response.js";
+import { jsonOf } from "../../vocabulary/errors.js";
 import { errorFieldsOfText } from "./reported-error.js";
 
 /** End of the bytes of a stream, by the content before it. */
