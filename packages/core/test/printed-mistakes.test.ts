@@ -86,6 +86,15 @@ test.each([
   expect(lines()).toHaveLength(1);
 });
 
+test("prints nothing where a user sends twice before the answer has come", async () => {
+  const { answer } = refusal("rate_limited", 429);
+  const chat = createChatStore(developed(answer), { model: "delta-5.3" });
+  const [, second] = await Promise.all([chat.send("Hello"), chat.send("Hello")]);
+  expect(second).toMatchObject({ outcome: "not-sent", error: { name: "ConfigurationError" } });
+  await printOfAnother();
+  expect(lines()).toHaveLength(1);
+});
+
 test("prints nothing of a mistake in production, or where `onEvent` receives it", async () => {
   const { answer } = refusal("origin_not_allowed");
   const send = (client: ReturnType<typeof developed>) =>

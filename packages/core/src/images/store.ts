@@ -1,6 +1,6 @@
 import { renewalAt, renewedLater } from "../archive/expiring-link.js";
 import { after } from "../base/clock.js";
-import { noteMistake, noteOptions } from "../base/note-options.js";
+import { noteOptions } from "../base/note-options.js";
 import { randomId } from "../base/random-id.js";
 import { isSame } from "../base/same.js";
 import { createStore, readerOf, type Store } from "../base/store.js";
@@ -91,11 +91,8 @@ export function createImageStore<Model extends ImageModel | (string & {})>(
       subscribe: store.subscribe,
       async generate(request) {
         const variables = variablesOf(request, read());
-        if (run && read().whenBusy !== "replace") {
-          const busy = new ConfigurationError(BUSY);
-          noteMistake(busy, client);
-          return failureOf(busy, "not-sent", variables);
-        }
+        if (run && read().whenBusy !== "replace")
+          return failureOf(new ConfigurationError(BUSY), "not-sent", variables);
         const refusal = refusalOf(client, variables);
         if (!refusal) return start(variables, read);
         if (!run) show(refusal, read, Date.now());

@@ -1,4 +1,3 @@
-import { noteMistake } from "../base/note-options.js";
 import { createStore, forTheSame } from "../base/store.js";
 import type { Client } from "../client.js";
 import { onForget } from "../storage/in-use.js";
@@ -83,7 +82,9 @@ export function createTaskStore<
       const state = store.getSnapshot();
       const ended = phase.creation?.ended;
       if (ended || shown(follower.state).status === "pending")
-        return read().whenBusy === "reject" ? refuse(state) : (ended ?? Promise.resolve(state));
+        return read().whenBusy === "reject"
+          ? Promise.resolve({ ...state, status: "error", error: new ConfigurationError(BUSY) })
+          : (ended ?? Promise.resolve(state));
       forget();
       const creation: Creation<State, Sending> = { sending: first, forgotten: new AbortController() };
       phase = { creation };
@@ -110,12 +111,6 @@ export function createTaskStore<
     },
     reset,
   };
-
-  async function refuse(state: State): Promise<State> {
-    const error = new ConfigurationError(BUSY);
-    noteMistake(error, client);
-    return { ...state, status: "error", error };
-  }
 
   /** Makes the state that the phase and a state of the watch are shown as. */
   function shown(watched: WatchState<Task>): State {

@@ -126,10 +126,10 @@ function verbsOf(chat: Chat, read: ReadOptions): ChatStore {
   const sendWhenReady = (message: QueuedMessage) => startWhenReady(questionOf(chat, read, message), message);
   const react = (toolCallId: string, state: ThreadToolCall["state"], change: CallChange) =>
     reactToCall(chat, read, toolCallId, state, change);
-  /** Notes the error of a call that changed nothing: no state shows it. */
+  /** Notes the error of a call that changed nothing: no state shows it. A user who presses a key twice makes no mistake. */
   const noted = (turn: Promise<ThreadTurn>) => {
     turn.then(
-      ({ error }) => noteMistake(error, client),
+      ({ error }) => error?.message !== BUSY && noteMistake(error, client),
       () => {},
     );
     return turn;
