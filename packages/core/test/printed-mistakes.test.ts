@@ -61,7 +61,7 @@ test("prints a wrong base URL", async () => {
 
 test("prints each broken rule of a request of a chat, of images and of a video", async () => {
   const client = developed(() => new Response());
-  await createChatStore(client, { model: "delta-5.3", params: { temperature: 7 } }).send("Hello");
+  await createChatStore(client, { model: "alpha-v4.1-flash", params: { temperature: 7 } }).send("Hello");
   await createImageStore(client, { model: "gamma-image-5-0-260128" }).generate({
     prompt: "A reef",
     size: "10x10" as never,
