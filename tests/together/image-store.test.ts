@@ -8,6 +8,8 @@ const model = "gamma-image-5-0-260128";
 function painter({ speed = Number.POSITIVE_INFINITY, retries = 1 } = {}) {
   const emulator = createEmulator({ apiKeys: ["sk-test"], speed });
   const client = createClient({
+    // the error of a request that is refused would be printed
+    onEvent: () => {},
     baseURL: "https://gateway.test",
     fetch: emulator.fetch,
     apiKey: "sk-test",

@@ -86,6 +86,21 @@ test.each([
   expect(lines()).toHaveLength(1);
 });
 
+test("prints nothing of a file that a user has chosen", async () => {
+  const issue = {
+    path: "input.media.0",
+    message: `must be JPEG ${++count}`,
+    rule: "media.first-frame.format",
+  };
+  const uploads = { upload: () => Promise.reject(new Error()), check: () => [issue] };
+  const store = createVideoTaskStore(developed(() => new Response(), { uploads }));
+  expect(await store.create({ model: "beta3.0-video", input: { prompt: "A reef" } })).toMatchObject({
+    error: { name: "ValidationError", issues: [issue] },
+  });
+  await printOfAnother();
+  expect(lines()).toHaveLength(1);
+});
+
 test("prints nothing where a user sends twice before the answer has come", async () => {
   const { answer } = refusal("rate_limited", 429);
   const chat = createChatStore(developed(answer), { model: "delta-5.3" });

@@ -44,8 +44,10 @@ export function printMistake(error: AnyGatewayError): void {
 function isMistake(error: AnyGatewayError): boolean {
   switch (error.name) {
     case "ConfigurationError":
-    case "ValidationError":
       return true;
+    case "ValidationError":
+      // a file is the user's choice
+      return error.issues.some(({ rule }) => !rule.startsWith("media."));
     case "ConnectionError":
       return error.reason !== undefined;
     case "APIError":
