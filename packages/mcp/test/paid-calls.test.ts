@@ -222,6 +222,19 @@ describe("The ledger in the folder", () => {
     expect(bills()).toBe(0);
   });
 
+  test.each([
+    ["text in UTF-16", Buffer.from('{"calls":{}}\n', "utf16le")],
+    ["another file", Buffer.from("Buy milk\nCall Ada\n")],
+  ])("that is %s pays for nothing, and stays as it is", async (_, bytes) => {
+    const folder = await opened();
+    await writeFile(file(folder), bytes);
+    const { call, bills } = await connected({ server: { folder } });
+    const answer = await call(IMAGE, { ...reef, idempotency_key: key });
+    expect(textOf(answer)).toMatch(/^Nothing was sent: .*sluice-calls\.jsonl/);
+    expect(bills()).toBe(0);
+    expect(await readFile(file(folder))).toEqual(bytes);
+  });
+
   test("that cannot be written is an error before anything is paid", async () => {
     const folder = await opened();
     await writeFile(join(folder, "a-file"), "x");
