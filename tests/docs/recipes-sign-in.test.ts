@@ -99,8 +99,12 @@ const events: { status: number; reason?: string; user?: string }[] = [];
 beforeEach(() => {
   events.length = 0;
   vi.spyOn(console, "log").mockImplementation((line: string) => void events.push(JSON.parse(line)));
+  vi.spyOn(console, "error").mockImplementation(() => {});
 });
 afterEach(() => {
+  // the reason of each refusal is in the operator's log as well
+  for (const [line] of vi.mocked(console.error).mock.calls)
+    expect(line).toMatch(/^sluice proxy: (401 |503 authentication_unavailable)/);
   vi.restoreAllMocks();
   vi.unstubAllGlobals();
   vi.unstubAllEnvs();

@@ -324,7 +324,8 @@ describe("A device that is cut off", () => {
 
   test("says of a queued message that it stops then: another device may still send it", async () => {
     const { world, one, other, queued } = await cutOffWithQueued();
-    await wait(20_000);
+    // it notices the outage when it renews its lock
+    await wait(25_000);
     one.page.run(() => one.chat.stop());
     await wait(70_000);
     expect(queued.result?.error?.message).toMatch(/another one may still send it/);

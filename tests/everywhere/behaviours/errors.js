@@ -25,8 +25,8 @@ export async function errors(world) {
     [silent.name, silent.phase, JSON.stringify(silent.partial).length > 50],
     ["TimeoutError", "chunk", true],
   );
-  const wrong = await failureOf(streamChat(client, { ...chatOf("Rivers"), temperature: 7 }).result());
-  equal([wrong.name, wrong.outcome, wrong.issues[0].path], ["ValidationError", "not-sent", "temperature"]);
+  const wrong = await failureOf(streamChat(client, { ...chatOf("Rivers"), max_tokens: 0 }).result());
+  equal([wrong.name, wrong.outcome, wrong.issues[0].path], ["ValidationError", "not-sent", "max_tokens"]);
   const nowhere = clientOf({ ...world, baseURL: CLOSED }, { retry: { limit: 0 } });
   const unreachable = await failureOf(streamChat(nowhere, chatOf("Rivers")).result());
   equal(unreachable.name, "ConnectionError");
