@@ -199,6 +199,8 @@ export function createDeviceWorld({
         random: jitter,
         clock: page.clock,
         timeouts: { headersMs: 60_000, firstChunkMs: 60_000, chunkMs: 20_000 },
+        // two devices may ask for what is gone, which would be printed
+        onEvent: () => {},
       });
       const tools = isOnServer ? pageToolsOf(onTool) : toolsOf(page, (id) => void world.toolRuns.push(id));
       const store = createChatStore(client, {

@@ -274,10 +274,7 @@ test("A key is shown nowhere, also where the gateway repeats it", async () => {
 
 test("The last 200 calls are kept, and the panel says how many are not", async () => {
   const { client, view, text } = await open();
-  const refused = () =>
-    completeChat(client, { ...question, stop: ["a", "b", "c", "d", "e", "f"], temperature: 99 }).catch(
-      () => {},
-    );
+  const refused = () => completeChat(client, { ...question, max_tokens: 0 }).catch(() => {});
   await act(async () => {
     for (let count = 0; count < 203; count++) await refused();
   });

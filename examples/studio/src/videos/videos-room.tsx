@@ -40,7 +40,7 @@ type Draft = MediaDraft<VideoModel>;
 
 /** Words for a proxy without a place for files. */
 const noFileWords = {
-  notFound: NO_FILE_STORE,
+  wrongAddress: NO_FILE_STORE,
 };
 
 /** Says if the proxy has no such path: a 404 of the gateway is about something else. */
