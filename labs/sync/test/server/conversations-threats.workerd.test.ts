@@ -23,6 +23,7 @@ beforeEach(() => {
 });
 afterEach(() => {
   faults.now = undefined;
+  vi.restoreAllMocks();
   vi.useRealTimers();
 });
 
@@ -71,6 +72,8 @@ describe("case 218: an id of another shape", () => {
     ["of ours", "~other", 400],
     ["of ours, encoded", "%7Eother", 400],
   ])("An id %s reaches no object", async (_, id, status) => {
+    // the operator's log names the path that was meant
+    vi.spyOn(console, "error").mockImplementation(() => {});
     const answer = await open().ask(at(id, "/records"));
     expect(answer.status).toBe(status);
     expect(asked).toEqual([]);
@@ -224,9 +227,11 @@ describe("case 222: conversations are behind the proxy's own gates", () => {
   });
 
   test("Where the group is not open there is nothing", async () => {
+    const log = vi.spyOn(console, "error").mockImplementation(() => {});
     const { ask } = openConversations({ routes: ["chat"] });
     for (const path of paths) expect((await ask(path, { user })).status).toBe(404);
     expect(asked).toEqual([]);
+    expect(log.mock.calls).toEqual([[expect.stringContaining("sets `routes`")]]);
   });
 
   test("A rate limit counts reads and writes as polls, and one that says no is 429", async () => {
