@@ -15,7 +15,8 @@ const sources = ["packages/**", "labs/**", "examples/**", "*.{json,ts,yaml}"];
 const ignored = [
   "**/{node_modules,dist,test,.tmp,.next,.wrangler}/**",
   "packages/*/docs/**",
-  "**/*.{log,tsbuildinfo}",
+  // `check package` packs each package in its folder
+  "**/*.{log,tsbuildinfo,tgz}",
   "vitest.config.ts",
 ];
 
