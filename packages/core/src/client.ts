@@ -1,7 +1,7 @@
 import { type Clock, systemClock } from "./base/clock.js";
 import { isolate } from "./base/isolate.js";
 import { createListeners } from "./base/listeners.js";
-import { noteOptions, print, watched } from "./base/note-options.js";
+import { noteOptions, print } from "./base/note-options.js";
 import type { Scoped } from "./base/scope.js";
 import type { MediaUploader } from "./media-uploader.js";
 import { loadForgetting, storesInUse } from "./storage/in-use.js";
@@ -19,6 +19,8 @@ import type { VideoTaskNormalizer } from "./vocabulary/video-task.js";
  * `createClient`. Frozen. No field has the key, so it can be logged.
  */
 export interface Client extends Connection, Scoped {
+  /** True if the app receives the errors of its calls by `onEvent`: nothing is printed then. */
+  readonly hasOnEvent: boolean;
   /** The user whose things this client keeps; undefined without the option `scope`. */
   readonly scope: string | undefined;
   /** Lookup of an asset in this deployment; `getAsset` and `waitForAsset` need it. */
@@ -232,6 +234,7 @@ export function createClient(options: ClientOptions): Client {
     // another `this`
     fetch: (options.fetch ?? ((...given) => globalThis.fetch(...given))) as typeof globalThis.fetch,
     hasOwnFetch: options.fetch !== undefined,
+    hasOnEvent: Boolean(options.onEvent),
     // the platform would copy a `Request`, body and all, which takes longer than all else before a call is sent; but
     // only a `Request` shows at once that `credentials` are refused
     prepare: (...given) => (options.fetch || credentials ? [new Request(...given)] : given),
@@ -247,7 +250,6 @@ export function createClient(options: ClientOptions): Client {
         (error) => [error],
       ),
   });
-  if (options.onEvent) watched.add(client);
   return client;
 
   function warn(issue: Issue, callId?: string): void {

@@ -76,11 +76,8 @@ export function noteReplacedClient(before: ReplacedClient, client: ReplacedClien
     import("./use-hints.js").then(({ compareClients }) => compareClients(before, client)).catch(() => {});
 }
 
-/** Clients whose `onEvent` receives the errors of their calls: nothing is printed for them. */
-export const watched = new WeakSet<object>();
-
 /** Prints an error that a store keeps in its state, if a developer made the mistake; not in production or with `onEvent`. */
-export function noteMistake(error: unknown, client: object): void {
-  if (isGatewayError(error) && !watched.has(client) && !inProduction())
+export function noteMistake(error: unknown, { hasOnEvent }: { readonly hasOnEvent: boolean }): void {
+  if (isGatewayError(error) && !hasOnEvent && !inProduction())
     import("./print-warning.js").then(({ printMistake }) => printMistake(error)).catch(() => {});
 }

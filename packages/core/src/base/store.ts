@@ -29,7 +29,7 @@ export interface StoreOptions {
   /** Clock of the throttling. */
   readonly clock: Clock;
   /** Client of a state with an `error`, which may be a developer's mistake. */
-  readonly client?: object;
+  readonly client?: { readonly hasOnEvent: boolean };
   /** Called before the first subscription. May return a function, which is called after the last subscriber has left. */
   readonly onUse?: () => (() => void) | undefined;
 }
