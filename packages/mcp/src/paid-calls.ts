@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { join, resolve } from "node:path";
 import { type Client, isGatewayError, type RecordStorage } from "@sluice/core";
-import { describeThrown, hasOffer, isRecord, isRemembered } from "@sluice/core/internal";
+import { describeThrown, hasOffer, isRecord, isRemembered, unlessAborted } from "@sluice/core/internal";
 import { fileStorage } from "@sluice/core/node";
 import { makeFolder } from "./make-folder.js";
 import { NotSent } from "./not-sent.js";
@@ -245,13 +245,4 @@ function sorted(value: unknown): unknown {
   if (typeof value !== "object" || value === null) return value;
   const fields = Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1));
   return Object.fromEntries(fields.map(([key, one]) => [key, sorted(one)]));
-}
-
-function unlessAborted<Value>(promise: Promise<Value>, signal: AbortSignal): Promise<Value> {
-  return new Promise((resolve, reject) => {
-    const abort = () => reject(signal.reason);
-    if (signal.aborted) return abort();
-    signal.addEventListener("abort", abort, { once: true });
-    promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", abort));
-  });
 }

@@ -1,6 +1,7 @@
 import { type CallToolResult, type ListToolsResult, Server } from "@modelcontextprotocol/server";
 import type { Client } from "@sluice/core";
 import { withFiles } from "./files.js";
+import { onRequest } from "./on-request.js";
 import { createPaidCalls, mayBeBilled } from "./paid-calls.js";
 import { reportEvery } from "./progress.js";
 import { saveMedia } from "./save.js";
@@ -99,13 +100,9 @@ export function createMcpServer(client: Client, options: McpServerOptions = {}):
   ): Promise<CallToolResult> {
     let isSent = false;
     let key: string | undefined;
-    const tracked: Client = {
-      ...client,
-      emit(event) {
-        if (event.type === "request") isSent = true;
-        client.emit(event);
-      },
-    };
+    const tracked = onRequest(client, () => {
+      isSent = true;
+    });
     const send = async (idempotencyKey?: string) => {
       key = idempotencyKey;
       const { idempotency_key: _, ...given } = input;

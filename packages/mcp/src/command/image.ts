@@ -1,4 +1,5 @@
 import { generateImages, type ImageRequest } from "@sluice/core";
+import { onRequest } from "../on-request.js";
 import { saveMedia } from "../save.js";
 import { withFields } from "./arguments.js";
 import { checkFolder, IN_PART, json, modelOf, promptOf, type Task } from "./task.js";
@@ -40,14 +41,8 @@ export async function image(task: Task): Promise<number> {
 /** Says that it takes a while once the request has left, and not before it is refused by its own rules. */
 function sayingWhenSent({ args, client, err }: Task): Task["client"] {
   let isSaid = args.json;
-  return {
-    ...client,
-    emit(event) {
-      if (event.type === "request" && !isSaid) {
-        isSaid = true;
-        err.write("Drawing … this can take a few minutes.\n");
-      }
-      client.emit(event);
-    },
-  };
+  return onRequest(client, () => {
+    if (!isSaid) err.write("Drawing … this can take a few minutes.\n");
+    isSaid = true;
+  });
 }

@@ -1,6 +1,7 @@
 import type { Client, ClientOptions } from "@sluice/core";
 import { isGatewayError } from "@sluice/core";
 import { describeThrown } from "@sluice/core/internal";
+import { onRequest } from "../on-request.js";
 import { readVersion } from "../version.js";
 import { NoTask } from "../watch.js";
 import { readArguments } from "./arguments.js";
@@ -60,13 +61,9 @@ export async function run(world: World): Promise<number> {
 
   /** Notes that a request that may be billed has left. */
   function noting(client: Client): Client {
-    return {
-      ...client,
-      emit(event) {
-        if (event.type === "request" && event.model !== undefined) isSent = true;
-        client.emit(event);
-      },
-    };
+    return onRequest(client, ({ model }) => {
+      if (model !== undefined) isSent = true;
+    });
   }
 }
 

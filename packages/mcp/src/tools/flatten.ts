@@ -1,3 +1,5 @@
+import { isRecord } from "@sluice/core/internal";
+
 type Schema = Readonly<Record<string, unknown>>;
 
 /** Keywords that are left out: the client checks their rules anyway. */
@@ -18,9 +20,9 @@ export function flatten(schema: Schema): Record<string, unknown> {
   const { anyOf, properties, items, ...rest } = schema;
   const short = Object.fromEntries(Object.entries(rest).filter(([name]) => !LEFT_OUT.includes(name)));
   if (typeof short["description"] === "string") short["description"] = firstSentence(short["description"]);
-  if (isObject(properties)) {
+  if (isRecord(properties)) {
     const fields = Object.entries(properties).filter(
-      ([name, field]) => isObject(field) && !("not" in field) && !UNLISTED.includes(name),
+      ([name, field]) => isRecord(field) && !("not" in field) && !UNLISTED.includes(name),
     );
     const listed = listOf(short["required"]).filter((name) => !UNLISTED.includes(String(name)));
     if (short["required"]) short["required"] = listed;
@@ -28,7 +30,7 @@ export function flatten(schema: Schema): Record<string, unknown> {
       fields.map(([name, field]) => [name, withoutLabel(flatten(field as Schema))]),
     );
   }
-  if (isObject(items)) short["items"] = flatten(items);
+  if (isRecord(items)) short["items"] = flatten(items);
   if (!Array.isArray(anyOf)) return short;
   const kinds = merged(anyOf.filter(({ type }) => type !== "null").map(flatten));
   return kinds.length === 1 ? { ...kinds[0], ...short } : { anyOf: kinds, ...short };
@@ -67,7 +69,7 @@ function mergedObjects(one: Schema, other: Schema): Record<string, unknown> {
 }
 
 function mergedLists(one: Schema, other: Schema): Record<string, unknown> {
-  const items = flatten({ anyOf: [one["items"], other["items"]].filter(isObject) });
+  const items = flatten({ anyOf: [one["items"], other["items"]].filter(isRecord) });
   const { minItems: _, maxItems: __, ...rest } = one;
   return { ...rest, ...(Object.keys(items).length > 0 && { items }) };
 }
@@ -100,8 +102,4 @@ function valuesOf(schema: Schema): readonly unknown[] {
 
 function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];
-}
-
-function isObject(value: unknown): value is Schema {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
