@@ -35,28 +35,24 @@ const COUNTS = [
 /** Creates the instruments of the conventions. */
 export function createInstruments(provider: MeterProvider): Instruments {
   const meter = provider.getMeter(NAME, undefined, { schemaUrl: SCHEMA_URL });
-  const histogram = (name: string, unit: string, bounds: number[], description: string) =>
+  const histogram = (unit: string, bounds: number[]) => (name: string, description: string) =>
     meter.createHistogram(name, { unit, description, advice: { explicitBucketBoundaries: bounds } });
-  const ofInference = histogram(
+  const ofSeconds = histogram("s", SECONDS);
+  const ofTokens = histogram("{token}", TOKENS);
+  const ofInference = ofSeconds(
     "gen_ai.client.inference.duration",
-    "s",
-    SECONDS,
     "Duration of a call in which a model makes something.",
   );
-  const ofOthers = histogram("gen_ai.client.operation.duration", "s", SECONDS, "Duration of any other call.");
-  const toFirst = histogram(
+  const ofOthers = ofSeconds("gen_ai.client.operation.duration", "Duration of any other call.");
+  const toFirst = ofSeconds(
     "gen_ai.client.inference.time_to_first_chunk",
-    "s",
-    SECONDS,
     "Time to the first chunk of a stream.",
   );
-  const ofTool = histogram("gen_ai.execute_tool.duration", "s", SECONDS, "Duration of a tool's run.");
+  const ofTool = ofSeconds("gen_ai.execute_tool.duration", "Duration of a tool's run.");
   const counts = COUNTS.map(([name, description, isPerOperation]) => ({
     attribute: `gen_ai.usage.${name}`,
     total: meter.createCounter(`gen_ai.client.inference.usage.${name}`, { unit: "{token}", description }),
-    each: isPerOperation
-      ? histogram(`gen_ai.client.inference.operation.${name}`, "{token}", TOKENS, description)
-      : undefined,
+    each: isPerOperation ? ofTokens(`gen_ai.client.inference.operation.${name}`, description) : undefined,
   }));
   return {
     call(base, event) {
