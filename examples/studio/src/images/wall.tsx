@@ -50,9 +50,13 @@ export function Wall({ sheets, pending, onStop, onReuse, onRetry, onVary }: Wall
     toast("Image deleted", { onUndo: removeImage(one) });
     focusPlace(list.current, place + (pending ? countOf(pending.request) : 0));
   };
+  const retry = ({ id, draft }: Sheet) => {
+    gallery.remove(id);
+    onRetry(draft);
+  };
   const actionsOf = useActions({ onReuse, onVary, onRemove: remove });
   const shown = sheets.flatMap((sheet) =>
-    sheet.images.map((image, at): Shown & { key: string } => ({
+    (sheet.images.length > 0 ? sheet.images : [missing]).map((image, at): Shown & { key: string } => ({
       sheet,
       image,
       key: `${sheet.id} ${image.url ?? at}`,
@@ -72,52 +76,32 @@ export function Wall({ sheets, pending, onStop, onReuse, onRetry, onVary }: Wall
                 onStop={onStop}
               />
             )}
-            {sheets
-              .filter(({ images }) => images.length === 0)
-              .map((sheet) => (
-                <WhenLeft key={sheet.id} sheet={sheet}>
-                  <li aria-label={sheet.prompt} style={styleOf(sizeOf({ sheet, image: missing }))}>
-                    <ImageTile
-                      image={missing}
-                      prompt={sheet.prompt}
-                      size={sizeOf({ sheet, image: missing })}
-                      actions={[]}
-                      onOpen={() => {}}
-                      onDownload={() => {}}
-                      onRemove={() => gallery.remove(sheet.id)}
-                    >
-                      <Button
-                        look="quiet"
-                        disabled={pending !== undefined}
-                        onClick={() => {
-                          gallery.remove(sheet.id);
-                          onRetry(sheet.draft);
-                        }}
-                      >
+            {shown.map((one) => (
+              <WhenLeft key={one.key} sheet={one.image === missing ? one.sheet : undefined}>
+                <li aria-label={one.sheet.prompt} style={styleOf(sizeOf(one))}>
+                  <ImageTile
+                    image={one.image}
+                    prompt={one.sheet.prompt}
+                    size={sizeOf(one)}
+                    actions={actionsOf(one)}
+                    onOpen={() => setOpen(one.key)}
+                    onDownload={(link) => void download(one, link.onGone)}
+                    onRemove={() => remove(one)}
+                  >
+                    {one.image === missing ? (
+                      <Button look="quiet" disabled={pending !== undefined} onClick={() => retry(one.sheet)}>
                         <RotateCcw aria-hidden />
                         Try again
                       </Button>
-                    </ImageTile>
-                  </li>
-                </WhenLeft>
-              ))}
-            {shown.map((one) => (
-              <li key={one.key} aria-label={one.sheet.prompt} style={styleOf(sizeOf(one))}>
-                <ImageTile
-                  image={one.image}
-                  prompt={one.sheet.prompt}
-                  size={sizeOf(one)}
-                  actions={actionsOf(one)}
-                  onOpen={() => setOpen(one.key)}
-                  onDownload={(link) => void download(one, link.onGone)}
-                  onRemove={() => remove(one)}
-                >
-                  <Button look="quiet" onClick={() => onReuse(one.sheet.draft)}>
-                    <RotateCcw aria-hidden />
-                    Reuse settings
-                  </Button>
-                </ImageTile>
-              </li>
+                    ) : (
+                      <Button look="quiet" onClick={() => onReuse(one.sheet.draft)}>
+                        <RotateCcw aria-hidden />
+                        Reuse settings
+                      </Button>
+                    )}
+                  </ImageTile>
+                </li>
+              </WhenLeft>
             ))}
           </>
         )}
@@ -142,12 +126,13 @@ export function Wall({ sheets, pending, onStop, onReuse, onRetry, onVary }: Wall
 }
 
 /** Stands for images that did not arrive. */
-const missing = { error: { message: NOT_FINISHED } };
+const missing: Shown["image"] = { error: { message: NOT_FINISHED } };
 
-/** Shows something once no tab works on a request any more. */
-function WhenLeft({ sheet, children }: { readonly sheet: Sheet; readonly children: ReactNode }) {
-  const [isLeft, setIsLeft] = useState(false);
+/** Shows an image at once, and one that did not arrive when no tab works on its request any more. */
+function WhenLeft({ sheet, children }: { readonly sheet: Sheet | undefined; readonly children: ReactNode }) {
+  const [isLeft, setIsLeft] = useState(sheet === undefined);
   useEffect(() => {
+    if (!sheet) return;
     const gone = new AbortController();
     void untilLeft(sheet, gone.signal).then(() => setIsLeft(true));
     return () => gone.abort();
