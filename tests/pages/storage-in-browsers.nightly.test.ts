@@ -74,10 +74,7 @@ describe.for(browsers)(
       await tab.goto(served.url);
       await tab.waitForFunction(() => typeof page === "object" && !page.state().isRestoring);
     };
-    const thread = () => tab.evaluate(() => page.state().messages.map(({ content }) => content));
-
-    test.for(Object.entries(ends))("stores the next messages after it %s", async ([, end]) => {
-      await tab.evaluate(end);
+    const sendTwoMore = async () => {
       await tab.evaluate(() =>
         page
           .send("two")
@@ -85,6 +82,12 @@ describe.for(browsers)(
           .then(() => {}),
       );
       await tab.waitForFunction(() => !page.state().unsaved);
+    };
+    const thread = () => tab.evaluate(() => page.state().messages.map(({ content }) => content));
+
+    test.for(Object.entries(ends))("stores the next messages after it %s", async ([, end]) => {
+      await tab.evaluate(end);
+      await sendTwoMore();
       expect(await tab.evaluate(() => page.connections.length)).toBe(2);
       await open();
       expect(await thread()).toEqual(["one", "On one", "two", "On two", "three", "On three"]);
@@ -95,13 +98,7 @@ describe.for(browsers)(
       async () => {
         const devtools = await context.newCDPSession(tab);
         await devtools.send("Storage.clearDataForOrigin", { origin: served.url, storageTypes: "indexeddb" });
-        await tab.evaluate(() =>
-          page
-            .send("two")
-            .then(() => page.send("three"))
-            .then(() => {}),
-        );
-        await tab.waitForFunction(() => !page.state().unsaved);
+        await sendTwoMore();
         await open();
         expect(await thread()).toEqual(expect.arrayContaining(["two", "On two", "three", "On three"]));
       },

@@ -101,15 +101,20 @@ describe("a reload", () => {
       await until(() => expect(world.asked).toHaveLength(2));
     });
 
-    test("another question is another request", async () => {
-      const world = openWorld();
-      const { after } = await leftBehind(world);
-      void after.chat().sendMessage({ text: "And now?" });
+    /** Answers the second request, which the page shows. */
+    const answersAnew = async (world: ReturnType<typeof openWorld>, after: ReturnType<typeof openPage>) => {
       await until(() => expect(world.written).toHaveLength(2));
       world.written[1]?.write(said("another answer") + ended());
       world.written[1]?.end();
       await after.shows("another answer");
       expect(world.asked).toHaveLength(2);
+    };
+
+    test("another question is another request", async () => {
+      const world = openWorld();
+      const { after } = await leftBehind(world);
+      void after.chat().sendMessage({ text: "And now?" });
+      await answersAnew(world, after);
     });
 
     test("an answer that was stopped is not brought back", async () => {
@@ -119,11 +124,7 @@ describe("a reload", () => {
       await until(() => expect([...storage.texts]).toEqual([]));
       const after = openPage(world, { storage, messages: page.leave(), resume: true });
       void after.chat().regenerate();
-      await until(() => expect(world.written).toHaveLength(2));
-      world.written[1]?.write(said("another answer") + ended());
-      world.written[1]?.end();
-      await after.shows("another answer");
-      expect(world.asked).toHaveLength(2);
+      await answersAnew(world, after);
     });
   });
 

@@ -18,10 +18,10 @@ test("three tabs, a crash and an app that fails once: one webhook with one id", 
   proxy.taskIs("SUCCESS");
   await proxy.kill();
   await proxy.start();
-  await expect.poll(() => app.requests.length, { timeout: 80_000 }).toBe(1);
+  await expect.poll(() => app.requests.length).toBe(1);
   await proxy.kill(); // between the failure and the next try
   await proxy.start();
-  await expect.poll(() => app.requests.length, { timeout: 80_000 }).toBe(2);
+  await expect.poll(() => app.requests.length).toBe(2);
 
   const [first, second] = app.requests.map(headersOf);
   expect(first?.["webhook-id"]).toBe(second?.["webhook-id"]);
@@ -45,7 +45,7 @@ test("a task that a page shows, and one that its user has removed, give a webhoo
   const tab = readEvents(await proxy.ask(`${shown.path}/events`));
   expect(await tab.nextEvent()).toMatchObject({ event: "task" });
   proxy.taskIs("FAILURE");
-  await expect.poll(() => app.requests.length, { timeout: 80_000 }).toBe(2);
+  await expect.poll(() => app.requests.length).toBe(2);
   let last = await tab.nextEvent();
   while (last.event === "task") last = await tab.nextEvent();
   expect(last).toEqual({ event: "end", data: {} });
@@ -56,9 +56,9 @@ test("a webhook that is sent again says that its task was removed meanwhile", as
   app.answers((response) => void response.writeHead(500).end());
   proxy.taskIs("SUCCESS");
   const { id, path } = await proxy.create();
-  await expect.poll(() => app.requests.length, { timeout: 80_000 }).toBe(1);
+  await expect.poll(() => app.requests.length).toBe(1);
   expect(JSON.parse(app.requests[0]?.body ?? "").data.removed).toBeUndefined();
   expect((await proxy.ask(`${path}/events`, { method: "DELETE" })).status).toBe(204);
   const newest = () => JSON.parse(app.requests.at(-1)?.body ?? "").data;
-  await expect.poll(newest, { timeout: 80_000 }).toMatchObject({ id, removed: true });
+  await expect.poll(newest).toMatchObject({ id, removed: true });
 });
