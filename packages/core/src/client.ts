@@ -164,7 +164,7 @@ export interface ClientOptions {
    * Receives the steps of each call and the warnings, for logs and metrics, before the subscribers of
    * `client.events`. An error that it throws is reported as uncaught and changes nothing. Without this option, a warning
    * is printed once for each rule and path, but not in production; so is the error of a store that is a mistake in the code
-   * or the setup.
+   * or the setup. Warnings about a request are emitted in development only.
    */
   readonly onEvent?: ((event: ClientEvent) => void) | undefined;
   /** Clock of all waits, for tests. @default systemClock */

@@ -1,6 +1,7 @@
 import * as v from "valibot";
 import { type Issue, ValidationError } from "../vocabulary/errors.js";
-import { didYouMean, nearest } from "./nearest.js";
+import { didYouMean } from "./nearest.js";
+import { hintAt, misspellingOf, noteWarnings } from "./note-options.js";
 import { assertCleanObjects } from "./platform.js";
 import { unknownFields } from "./unknown-fields.js";
 
@@ -205,36 +206,55 @@ export function assumed<Schema extends v.GenericSchema>(shape: Schema): Schema {
   return { ...v.optional(v.any()), assumed: shape } as v.GenericSchema as Schema;
 }
 
-/**
- * Checks `request` with the schema of its `model`. `models` maps each model to the family in the names of its rules.
- */
-export function checkByModel<Model extends string, Request>(
-  request: unknown,
-  resource: string,
-  models: { readonly [Id in Model]: { readonly family: string } },
-  schemas: { readonly [Id in Model]: v.GenericSchema },
-  warnOf: (request: Request, warn: Warn) => void,
-): Findings {
+/** How the requests of one resource are checked. */
+export interface Rules<Model extends string = string> {
+  /** First part of the names of the rules. */
+  readonly resource: string;
+  /** The family of each model in the names of its rules. */
+  readonly models: { readonly [Id in Model]: { readonly family: string } };
+  /** The schema of each model. */
+  readonly schemas: { readonly [Id in Model]: v.GenericSchema };
+}
+
+/** Checks `request` with the schema of its `model`. Returns the broken rules. */
+export function findIssues(request: unknown, rules: Rules): Issue[] {
+  const { resource, schemas } = rules;
   const { model, n } = (request ?? {}) as { model?: unknown; n?: unknown };
   if (typeof model !== "string" || !Object.hasOwn(schemas, model)) {
     const known = Object.keys(schemas);
-    const meant = typeof model === "string" ? didYouMean(model, known) : "";
-    const message = `must be one of ${known.join(", ")}${meant}`;
-    return { issues: [{ path: "model", message, rule: `${resource}.model` }], warnings: [] };
+    const hint = typeof model === "string" ? hintAt(model, known) : "";
+    return [
+      { path: "model", message: `must be one of ${known.join(", ")}${hint}`, rule: `${resource}.model` },
+    ];
   }
-  const { family } = models[model as Model];
-  const schema: v.GenericSchema = schemas[model as Model];
-  const prefix = family === resource ? resource : `${resource}.${family}`;
-  const issues = issuesOf(schema, request, prefix);
+  const prefix = prefixOf(model, rules);
+  const issues = issuesOf(schemas[model] as v.GenericSchema, request, prefix);
   // a field of OpenAI clients: a gateway that ignores it would give one result for several
   if ((n ?? 1) !== 1) issues.push({ path: "n", message: ONE_ONLY, rule: `${prefix}.n` });
+  return issues;
+}
+
+/** Checks `request` like {@link findIssues}. If no rule is broken, adds the warnings about unknown fields and of `warnOf`. */
+export function checkByModel<Request extends { readonly model: string }>(
+  request: unknown,
+  rules: Rules,
+  warnOf: (request: Request, warn: Warn) => void,
+): Findings {
+  const issues = findIssues(request, rules);
   const warnings: Issue[] = [];
-  const warn: Warn = (path, name, message) => warnings.push({ path, message, rule: `${prefix}.${name}` });
   if (issues.length > 0) return { issues, warnings };
-  for (const { path, name, known } of unknownFields(schema, request))
+  const { model } = request as Request;
+  const prefix = prefixOf(model, rules);
+  const warn: Warn = (path, name, message) => warnings.push({ path, message, rule: `${prefix}.${name}` });
+  for (const { path, name, known } of unknownFields(rules.schemas[model] as v.GenericSchema, request))
     warn(path, "unknown-field", `is not a known field of this model${didYouMean(name, known)}`);
   warnOf(request as Request, warn);
   return { issues, warnings };
+}
+
+function prefixOf(model: string, { resource, models }: Rules): string {
+  const { family } = models[model] as { family: string };
+  return family === resource ? resource : `${resource}.${family}`;
 }
 
 const uncheckedBrand: unique symbol = Symbol.for("sluice.unchecked") as never;
@@ -299,7 +319,7 @@ export function isUnchecked(request: unknown): request is UncheckedRequest {
 }
 
 /**
- * Throws if a request breaks a rule, unless it is {@link unchecked}. Passes each warning to `warn`.
+ * Throws if a request breaks a rule, unless it is {@link unchecked}. In development, passes each warning to `warn`.
  *
  * @param newer the code to suggest to a caller whose model is not in the tables
  * @throws {ValidationError}
@@ -318,7 +338,7 @@ export function assertAccepted(
       { ...first, message: `${first.message} (send one that is not listed as \`${newer}\`)` },
     ]);
   if (first) throw new ValidationError(issues);
-  for (const issue of warnings) warn(issue);
+  noteWarnings(warnings, warn);
 }
 
 function nameAndMessage(issue: v.BaseIssue<unknown>, path: string, family: string): [string, string] {
@@ -335,9 +355,8 @@ function nameAndMessage(issue: v.BaseIssue<unknown>, path: string, family: strin
 function describe({ expected, received, input, path }: v.BaseIssue<unknown>): string {
   if (input === undefined) {
     const { input: around, key } = path?.at(-1) ?? {};
-    const misspelt = nearest(String(key), Object.keys(around ?? {}));
     const kind = expected?.startsWith('"') ? "" : ` (${expected?.replace(/^\(|\)$/g, "")})`;
-    return `is required${kind}${misspelt ? `; did you misspell it as \`${misspelt}\`?` : ""}`;
+    return `is required${kind}${misspellingOf(String(key), (around ?? {}) as object)}`;
   }
   const kinds = expected?.replace(/[()]/g, "");
   const got = received.length > 60 ? `${received.slice(0, 60)}…` : received;
