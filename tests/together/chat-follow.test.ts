@@ -1,4 +1,11 @@
-import { type ChatFollowOptions, type ClientEvent, createClient, followChat, streamChat } from "@sluice/core";
+import {
+  type ChatFollowOptions,
+  type ClientEvent,
+  createClient,
+  followChat,
+  streamChat,
+  toResponse,
+} from "@sluice/core";
 import { createEmulator } from "@sluice/emulator";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startDurableProxy } from "../../packages/durable/test/support/workerd.js";
@@ -199,8 +206,8 @@ describe("followChat", () => {
     send(rest);
     await stream.result();
     const { client } = device();
-    const response = await followChat(client, id).toResponse();
+    const response = await toResponse(followChat(client, id));
     expect(await response.text()).toContain("three");
-    expect((await followChat(client, "0123456789").toResponse()).status).toBe(404);
+    expect((await toResponse(followChat(client, "0123456789"))).status).toBe(404);
   });
 });

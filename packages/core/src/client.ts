@@ -1,13 +1,11 @@
 import { type Clock, systemClock } from "./base/clock.js";
 import { isolate } from "./base/isolate.js";
-import { createListeners } from "./base/listeners.js";
 import { noteOptions, print } from "./base/note-options.js";
 import type { Scoped } from "./base/scope.js";
 import type { MediaUploader } from "./media-uploader.js";
 import { loadForgetting, storesInUse } from "./storage/in-use.js";
 import type { RecordStorage } from "./storage/storage.js";
 import { type HeadersInput, readHeaders } from "./transport/headers.js";
-import { createPauses } from "./transport/pauses.js";
 import type { Connection, Credentials, RetryOptions, Timeouts } from "./transport/send.js";
 import type { AssetLookup } from "./vocabulary/asset.js";
 import { ConfigurationError, type Issue } from "./vocabulary/errors.js";
@@ -27,8 +25,8 @@ export interface Client extends Connection, Scoped {
   readonly assetLookup: AssetLookup | undefined;
   /** Uploads the files of requests; undefined without the option. */
   readonly uploads: MediaUploader | undefined;
-  /** The steps of all calls of this client, for code that comes after `createClient`: a library, a panel. */
-  readonly events: ClientEvents;
+  /** Receive the events of this client and of its copies: `subscribeToEvents` adds one. */
+  readonly listeners: Set<(event: ClientEvent) => void>;
   /**
    * Removes everything that this client's `scope` has stored in the browser, and stops its answers: for signing out.
    * Stores in use are empty then. Other tabs of the scope do the same a moment later. Requests in flight are ended, and
@@ -42,39 +40,10 @@ export interface Client extends Connection, Scoped {
    * @returns the errors of what could not be removed; empty if nothing is left
    */
   readonly forget: (...storages: readonly RecordStorage[]) => Promise<readonly Error[]>;
-  /**
-   * Ends the wait before the next attempt of a call: it is sent at once. Call it where the user says "try now", or where
-   * the network is back. It allows no further attempt than `retry` does, and the server may refuse this one as well.
-   *
-   * @param callId id of the call, from its `retry` event. @default all calls of this client that wait
-   * @returns false if nothing waited
-   * @example
-   * ```ts
-   * addEventListener("online", () => client.retryNow());
-   * ```
-   */
-  readonly retryNow: (callId?: string) => boolean;
   /** Reads the answers of video queries instead of the built-in `normalizeVideoTask`. */
   readonly normalizeVideoTask: VideoTaskNormalizer | undefined;
   /** Requests of the usage in streams; undefined follows the spec of each model. */
   readonly includeUsage: boolean | undefined;
-}
-
-/** The events of a client. */
-export interface ClientEvents {
-  /**
-   * Calls `listener` with each event from now on, after the option `onEvent`. Warnings are printed as before: only
-   * `onEvent` stops that. An error that `listener` throws is reported as uncaught and changes nothing.
-   *
-   * @returns a function that ends the subscription, also while an event is passed on
-   * @example
-   * ```ts
-   * const unsubscribe = client.events.subscribe((event) => {
-   *   if (event.type === "end") console.log(event.kind, event.outcome, event.ms);
-   * });
-   * ```
-   */
-  readonly subscribe: (listener: (event: ClientEvent) => void) => () => void;
 }
 
 /** Options of `createClient`. Only `baseURL` is required. */
@@ -161,8 +130,8 @@ export interface ClientOptions {
    */
   readonly includeUsage?: boolean | undefined;
   /**
-   * Receives the steps of each call and the warnings, for logs and metrics, before the subscribers of
-   * `client.events`. An error that it throws is reported as uncaught and changes nothing. Without this option, a warning
+   * Receives the steps of each call and the warnings, for logs and metrics, before those of
+   * `subscribeToEvents`. An error that it throws is reported as uncaught and changes nothing. Without this option, a warning
    * is printed once for each rule and path, but not in production; so is the error of a store that is a mistake in the code
    * or the setup. Warnings about a request are emitted in development only.
    */
@@ -199,7 +168,8 @@ const MOST_KEYS = 1000;
  * ```
  */
 export function createClient(options: ClientOptions): Client {
-  const { subscribe, notify } = createListeners<[ClientEvent]>();
+  const listeners: Client["listeners"] = new Set();
+  if (options?.onEvent) listeners.add((event) => options.onEvent?.(event));
   // also where the options are refused: a misspelt `baseURL` is missing
   noteOptions("createClient", options, { warn });
   const baseURL = checkedBaseURL(options?.baseURL);
@@ -214,7 +184,6 @@ export function createClient(options: ClientOptions): Client {
   checkTimes("timeouts", timeouts);
   checkTimes("retry", retry);
   const keys = new Set<string>();
-  const pauses = createPauses(clock);
 
   const client: Client = Object.freeze<Client>({
     baseURL,
@@ -223,7 +192,6 @@ export function createClient(options: ClientOptions): Client {
     timeouts,
     retry: { limit: 2, maxDelayMs: 30_000, ...retry },
     clock,
-    clockOf: pauses.clockOf,
     random: options.random ?? Math.random,
     idempotencyKeys: options.idempotencyKeys ?? apiKey === undefined,
     assetLookup: options.assetLookup,
@@ -242,8 +210,7 @@ export function createClient(options: ClientOptions): Client {
     scrub,
     emit,
     warn,
-    events: Object.freeze({ subscribe }),
-    retryNow: pauses.end,
+    listeners,
     forget: (...storages) =>
       loadForgetting().then(
         ({ forget }) => forget(client, storesInUse(client), storages),
@@ -288,8 +255,7 @@ export function createClient(options: ClientOptions): Client {
   }
 
   function emit(event: ClientEvent): void {
-    isolate(() => options?.onEvent?.(event));
-    notify(event);
+    for (const listener of [...listeners]) if (listeners.has(listener)) isolate(() => listener(event));
   }
 }
 

@@ -8,6 +8,7 @@ import {
   indexedDBStorage,
   memoryStorage,
   streamChat,
+  toResponse,
   unchecked,
 } from "@sluice/core";
 import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
@@ -189,7 +190,7 @@ describe("The client", () => {
     expect(new Set(ids).size).toBe(4);
     const nameless = event({ choices: [{ index: 0, delta: { content: "Hi" }, finish_reason: "stop" }] });
     const { client } = clientOf(() => streamAnswer(nameless));
-    const response = await streamChat(client, question).toResponse();
+    const response = await toResponse(streamChat(client, question));
     expect(await response.text()).toMatch(/"id":"chatcmpl-\d/);
     chat.close();
   });

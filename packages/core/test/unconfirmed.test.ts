@@ -1,4 +1,4 @@
-import { completeChat, defineTool, streamChat } from "@sluice/core";
+import { completeChat, defineTool, streamChat, toResponse } from "@sluice/core";
 import { describe, expect, test } from "vitest";
 import { callAnswer, chatOf, textAnswer } from "./support/chat.js";
 import { clientOf, DONE, event, frame, question, streamAnswer } from "./support/gateway.js";
@@ -51,7 +51,7 @@ describe("An answer without a finish_reason", () => {
     for await (const delta of streamChat(client, question))
       if (delta.type === "finish") outcomes.push(delta.outcome);
     expect(outcomes).toEqual(["unconfirmed"]);
-    const response = await streamChat(client, question).toResponse();
+    const response = await toResponse(streamChat(client, question));
     expect(await streamChat(warned(() => response).client, question).result()).toMatchObject(unconfirmed);
   });
 

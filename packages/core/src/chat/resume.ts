@@ -1,6 +1,7 @@
 import { createBackoff } from "../base/backoff.js";
 import type { Client } from "../client.js";
 import type { HeadersInput } from "../transport/headers.js";
+import { pausesOf } from "../transport/pauses.js";
 import { errorOf } from "../transport/refusal.js";
 import { requestOnce } from "../transport/request-once.js";
 import type { Exchange, send } from "../transport/send.js";
@@ -46,7 +47,7 @@ const LONGEST_WAIT_MS = 30_000;
 export function createResumption(place: KeptPlace): Resumption {
   const { client, exchange, headers, path, send } = place;
   const { signal, state } = exchange;
-  const waits = { clock: client.clockOf(exchange.callId), random: client.random };
+  const waits = { clock: pausesOf(client).clockOf(exchange.callId), random: client.random };
   const backoff = createBackoff(waits, {
     limit: WAITS,
     firstMs: FIRST_WAIT_MS,

@@ -33,6 +33,11 @@ export interface ChatStream extends AsyncIterable<ChatDelta> {
    */
   readonly streamId: string | undefined;
   /**
+   * The text of the answer as a stream of strings, in place of the deltas: iterate it, or pipe it. Cancelling it, or
+   * leaving its loop, aborts the request.
+   */
+  readonly textStream: ReadableStream<string> & AsyncIterable<string>;
+  /**
    * Reads the stream to its end, and returns the whole answer, at the latest with the delta `finish`. It may be called
    * at any time, also in a loop: it reads on at full speed, and the loop gets each delta later, in order. They are kept
    * in memory until then.
@@ -40,25 +45,6 @@ export interface ChatStream extends AsyncIterable<ChatDelta> {
   result(): Promise<ChatTurn>;
   /** Ends the request now. Pending promises reject with `reason`, by default an `AbortError`. */
   abort(reason?: unknown): void;
-  /** Returns the text of the answer as a stream of strings. */
-  toTextStream(): ReadableStream<string>;
-  /**
-   * Returns the answer as `chat.completion.chunk` events, which any OpenAI-style client reads: for a server
-   * between the gateway and the app. Resolves once the gateway has answered. A refusal becomes a response
-   * with its HTTP status and an OpenAI error body, as do a failed connection (502), a timeout (504) and a
-   * broken rule (400). A later error becomes an error in the stream.
-   *
-   * @param init status and headers of the response; a refusal has the headers, too
-   * @throws an abort, a wrong configuration, and any error of the client's `headers` or `apiKey`
-   * @example
-   * ```ts
-   * const handler = async (request: Request) => {
-   *   const { messages } = await request.json();
-   *   return streamChat(client, { model: "delta-5.3", messages }, { signal: request.signal }).toResponse();
-   * };
-   * ```
-   */
-  toResponse(init?: ResponseInit): Promise<Response>;
 }
 
 /**
@@ -130,8 +116,16 @@ export function followChat(
   return openStream(client, options, { streamId: known, isFollowed: !stopOnAbort });
 }
 
+/** The parts of a stream that `toResponse` needs. */
+export interface OpenStream extends ChatStream {
+  /** Resolves when the response has come; rejects if it failed. */
+  readonly opening: Promise<void>;
+  /** True once `[DONE]` has come. */
+  readonly isDone: boolean;
+}
+
 /** Streams the answer of a source. */
-export function openStream(client: Client, options: RequestOptions, source: AnswerSource): ChatStream {
+export function openStream(client: Client, options: RequestOptions, source: AnswerSource): OpenStream {
   const reading = openResumableExchange(client, options, source);
   const { exchange, answer, kept, settlement, attempts } = reading;
   let readBy: "a loop" | "result()" | undefined;
@@ -141,7 +135,9 @@ export function openStream(client: Client, options: RequestOptions, source: Answ
   /** Gives the loop its steps once `result()` reads. */
   let nextKept: (() => Promise<Step>) | undefined;
 
-  const stream: ChatStream = {
+  let text: ChatStream["textStream"] | undefined;
+
+  const stream: OpenStream = {
     get snapshot() {
       return answer.message;
     },
@@ -162,14 +158,15 @@ export function openStream(client: Client, options: RequestOptions, source: Answ
       return settlement.turn;
     },
     abort: (reason = abortError("The stream was aborted")) => exchange.abort(reason),
-    toTextStream: () => textStreamOf(stream),
-    async toResponse(init) {
-      const deltas = stream[Symbol.asyncIterator]();
-      const { relayed } = await import("./sse-response.js");
-      await attempts.current.opening.catch(() => {});
-      const { turn, failure } = settlement;
-      const isDone = () => answer.end?.type === "done";
-      return relayed({ deltas, turn, head: answer.head, isDone, failure, init });
+    get textStream() {
+      text ??= textStreamOf(stream);
+      return text;
+    },
+    get opening() {
+      return attempts.current.opening;
+    },
+    get isDone() {
+      return answer.end?.type === "done";
     },
     [Symbol.asyncIterator]() {
       if (readBy) throw new TypeError(`this stream is already read by ${readBy}; a stream can be read once`);
@@ -213,12 +210,13 @@ function abortError(message: string): DOMException {
   return new DOMException(message, "AbortError");
 }
 
-/** Makes a stream of strings from an answer. Cancelling it leaves the loop, which aborts the request. */
-function textStreamOf(deltas: AsyncIterable<ChatDelta>): ReadableStream<string> {
-  const iterator = deltas[Symbol.asyncIterator]();
-  return new ReadableStream<string>(
+function textStreamOf(deltas: ChatStream): ChatStream["textStream"] {
+  /** Opened at the first read: a stream that nobody reads leaves the deltas to others. */
+  let iterator: AsyncIterator<ChatDelta, undefined> | undefined;
+  const stream = new ReadableStream<string>(
     {
       async pull(controller) {
+        iterator ??= deltas[Symbol.asyncIterator]();
         for (;;) {
           const { done, value } = await iterator.next();
           if (done) return controller.close();
@@ -226,9 +224,23 @@ function textStreamOf(deltas: AsyncIterable<ChatDelta>): ReadableStream<string> 
         }
       },
       async cancel() {
-        await iterator.return?.();
+        if (iterator) await iterator.return?.();
+        else deltas.abort(abortError("The text stream was cancelled"));
       },
     },
     { highWaterMark: 0 },
   );
+  // Safari's streams are not iterable
+  if (!(Symbol.asyncIterator in stream))
+    Object.assign(stream, { [Symbol.asyncIterator]: () => piecesOf(stream) });
+  return stream as ChatStream["textStream"];
+}
+
+async function* piecesOf(stream: ReadableStream<string>): AsyncGenerator<string, undefined> {
+  const reader = stream.getReader();
+  try {
+    for (let step = await reader.read(); !step.done; step = await reader.read()) yield step.value;
+  } finally {
+    await reader.cancel();
+  }
 }

@@ -8,6 +8,8 @@ export type { Store } from "../base/store.js";
 export { type UncheckedRequest, unchecked } from "../base/validate.js";
 export { type Client, type ClientOptions, createClient } from "../client.js";
 export type { MediaUploader } from "../media-uploader.js";
+export { subscribeToEvents } from "../subscribe-to-events.js";
+export { retryNow } from "../transport/pauses.js";
 export type { RequestOptions } from "../transport/send.js";
 export type { ClientEvent, RequestIdentity } from "../vocabulary/events.js";
 
@@ -110,6 +112,7 @@ export type { ChatTiming, ChatToolCall, ChatTurn } from "../chat/protocol/answer
 export type { ChatDelta, ChatMessage, ChatOutcome, ChatUsage } from "../chat/protocol/delta.js";
 export type { ChatRequestMessage } from "../chat/protocol/message-schema.js";
 export type { ChatRequest } from "../chat/protocol/schema.js";
+export { toResponse } from "../chat/sse-response.js";
 export { type ChatFollowOptions, type ChatStream, followChat, streamChat } from "../chat/stream.js";
 
 // Stores and storages

@@ -117,8 +117,8 @@ export interface Connection {
   readonly billsChatsOnce?: boolean;
   /** Clock of all waits. */
   readonly clock: Clock;
-  /** Returns the clock of the waits between the attempts of a call: `retryNow` ends them. */
-  readonly clockOf: (callId: string) => Clock;
+  /** Receive the events. A client and its copies share them. */
+  readonly listeners: Set<(event: ClientEvent) => void>;
   /** Returns numbers from 0 up to, but not including, 1, for the jitter of waits. */
   readonly random: () => number;
   /** Sends one request, with the platform's `fetch` unless the options have another. */
