@@ -10,6 +10,7 @@ import {
   createVideoTaskList,
   createVideoTaskStore,
   type ImageStoreOptions,
+  streamResumption,
   type VideoTaskListOptions,
   type VideoTaskStoreOptions,
 } from "@sluice/core";
@@ -38,6 +39,7 @@ const client: Names<ClientOptions> = {
   idempotencyKeys: true,
   assetLookup: () => {},
   uploads: uploads(),
+  resume: streamResumption(),
   normalizeVideoTask: () => {},
   includeUsage: true,
   onEvent: () => {},

@@ -1,4 +1,4 @@
-import { type ChatStore, createChatStore, createClient } from "@sluice/core";
+import { type ChatStore, createChatStore, createClient, streamResumption } from "@sluice/core";
 import type { WhenBusy } from "@sluice/core/internal";
 import { serverRunner } from "@sluice/sync";
 import type { JobEvent } from "@sluice/worker-proxy";
@@ -195,6 +195,7 @@ export function createDeviceWorld({
     const chat = page.run(() => {
       const client = createClient({
         baseURL: "https://proxy.test",
+        resume: streamResumption(),
         fetch: network.fetchOf(page),
         random: jitter,
         clock: page.clock,

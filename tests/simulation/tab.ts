@@ -15,6 +15,7 @@ import {
   type ImageStore,
   type ImageStoreOptions,
   type RecordStorage,
+  streamResumption,
   type VideoTaskList,
   type VideoTaskStore,
 } from "@sluice/core";
@@ -100,6 +101,7 @@ export function openTab(parts: TabParts): Tab {
   const tools = toolsOf(page, onTool);
   const options: AppOptions = {
     client: {
+      resume: streamResumption(),
       baseURL: "https://proxy.test",
       scope,
       fetch,

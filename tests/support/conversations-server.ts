@@ -4,6 +4,7 @@ import {
   createClient,
   memoryStorage,
   type RecordStorage,
+  streamResumption,
 } from "@sluice/core";
 import type { ObjectNamespace } from "@sluice/durable";
 import { openObjects } from "@sluice/durable/node";
@@ -58,6 +59,7 @@ export function openServer(extra: ServerOptions = {}) {
     const open = new Set<AbortController>();
     const client = createClient({
       baseURL: "https://proxy.example.com",
+      resume: streamResumption(),
       clock: createTestClock(),
       scope: `device-${++devices}-${Math.random()}`,
       async fetch(given) {

@@ -1,4 +1,4 @@
-import { type ChatState, createChatStore, createClient } from "@sluice/core";
+import { type ChatState, createChatStore, createClient, streamResumption } from "@sluice/core";
 import { remoteStorage } from "@sluice/sync";
 
 /** Interface of the page for its test. */
@@ -9,7 +9,7 @@ export interface LeavingPage {
   readonly atEnd: (verb: "stop" | "send") => void;
 }
 
-const client = createClient({ baseURL: location.origin });
+const client = createClient({ baseURL: location.origin, resume: streamResumption() });
 const storage = remoteStorage(client);
 const chat = createChatStore(client, { id: "trip", model: "delta-5.3", storage, whenBusy: "queue" });
 let last: "stop" | "send" | undefined;

@@ -1,4 +1,11 @@
-import { type ChatStore, createChatStore, createClient, defineTool, memoryStorage } from "@sluice/core";
+import {
+  type ChatStore,
+  createChatStore,
+  createClient,
+  defineTool,
+  memoryStorage,
+  streamResumption,
+} from "@sluice/core";
 import type { WhenBusy } from "@sluice/core/internal";
 import { type ObjectNamespace, once, onceObject, streamLog, streamLogObject } from "@sluice/durable";
 import { openObjects } from "@sluice/durable/node";
@@ -97,6 +104,7 @@ export function device(url: string, { whenBusy = "reject", send = fetch }: Devic
   const gone = new AbortController();
   const client = createClient({
     baseURL: url,
+    resume: streamResumption(),
     scope: `device-${Math.random()}`,
     clock: createTestClock(50),
     headers: { authorization: "ada" },

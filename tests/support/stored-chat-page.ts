@@ -1,4 +1,10 @@
-import { type ChatState, createChatStore, createClient, indexedDBStorage } from "@sluice/core";
+import {
+  type ChatState,
+  createChatStore,
+  createClient,
+  indexedDBStorage,
+  streamResumption,
+} from "@sluice/core";
 
 /** Interface of the page for its test. */
 export interface StoredChatPage {
@@ -15,7 +21,7 @@ indexedDB.open = (...given) => {
   request.addEventListener("success", () => connections.push(request.result));
   return request;
 };
-const chat = createChatStore(createClient({ baseURL: location.origin }), {
+const chat = createChatStore(createClient({ baseURL: location.origin, resume: streamResumption() }), {
   id: "trip",
   model: "delta-5.3",
   storage: indexedDBStorage(),

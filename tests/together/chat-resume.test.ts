@@ -4,6 +4,7 @@ import {
   createClient,
   memoryStorage,
   type RecordStorage,
+  streamResumption,
 } from "@sluice/core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startDurableProxy } from "../../packages/durable/test/support/workerd.js";
@@ -31,6 +32,7 @@ function page(storage: RecordStorage, id = "a") {
   const connections: AbortController[] = [];
   const client = createClient({
     baseURL: proxy.address,
+    resume: streamResumption(),
     clock: createTestClock(50),
     headers: { authorization: "user-1" },
     fetch: (request) => {

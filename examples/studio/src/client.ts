@@ -1,4 +1,4 @@
-import { createClient, indexedDBStorage } from "@sluice/core";
+import { createClient, indexedDBStorage, streamResumption } from "@sluice/core";
 import { devtoolsFetch } from "@sluice/devtools";
 import { uploads } from "@sluice/media";
 import { atom } from "nanostores";
@@ -65,6 +65,7 @@ export const client = createClient({
   // the studio shows the tokens of each answer
   includeUsage: true,
   baseURL: serverURL,
+  resume: streamResumption(),
   uploads: uploads({ check: checkMedia }),
   // the gateway's specification has no lookup of assets; the emulator has this one, and the Worker lets it through
   assetLookup: (id, request) => request("/gamma/asset/GetAsset", { Id: id }),

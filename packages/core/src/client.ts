@@ -2,6 +2,7 @@ import { type Clock, systemClock } from "./base/clock.js";
 import { isolate } from "./base/isolate.js";
 import { noteOptions, print } from "./base/note-options.js";
 import type { Scoped } from "./base/scope.js";
+import type { StreamResumption } from "./chat/resume.js";
 import type { MediaUploader } from "./media-uploader.js";
 import { loadForgetting, storesInUse } from "./storage/in-use.js";
 import type { RecordStorage } from "./storage/storage.js";
@@ -40,6 +41,8 @@ export interface Client extends Connection, Scoped {
    * @returns the errors of what could not be removed; empty if nothing is left
    */
   readonly forget: (...storages: readonly RecordStorage[]) => Promise<readonly Error[]>;
+  /** Continues responses that a proxy stores; undefined without the option. */
+  readonly resume: StreamResumption | undefined;
   /** Reads the answers of video queries instead of the built-in `normalizeVideoTask`. */
   readonly normalizeVideoTask: VideoTaskNormalizer | undefined;
   /** Requests of the usage in streams; undefined follows the spec of each model. */
@@ -115,6 +118,13 @@ export interface ClientOptions {
    * @default none
    */
   readonly uploads?: MediaUploader | undefined;
+  /**
+   * Continues a response after a lost connection or a reload, where the proxy stores it: `streamResumption()`. Without
+   * it, such a response ends as `truncated`, and a stop does not reach the proxy.
+   *
+   * @default none
+   */
+  readonly resume?: StreamResumption | undefined;
   /**
    * Reads the answers of video queries, for a gateway that the built-in `normalizeVideoTask` cannot read.
    * Call the built-in function for all others.
@@ -196,6 +206,7 @@ export function createClient(options: ClientOptions): Client {
     idempotencyKeys: options.idempotencyKeys ?? apiKey === undefined,
     assetLookup: options.assetLookup,
     uploads: options.uploads,
+    resume: options.resume,
     normalizeVideoTask: options.normalizeVideoTask,
     includeUsage: options.includeUsage,
     // called without its object: a `fetch` taken from an object would lose its `this`, and the global one throws with

@@ -1,4 +1,4 @@
-import { followChat } from "@sluice/core";
+import { resumeChat } from "@sluice/core";
 import { describe, expect, test } from "vitest";
 import { DONE, frame, rejectionOf, stoppedClock } from "./support/gateway.js";
 import { keptAnswer, numbered } from "./support/kept.js";
@@ -12,7 +12,7 @@ const firstEvent = new TextEncoder().encode(numbered(events.slice(0, 1))).length
 function following(connections: Parameters<typeof keptAnswer>[1]) {
   const clock = stoppedClock();
   const proxy = keptAnswer(events, connections, { clock });
-  const stream = followChat(proxy.client, "s-1");
+  const stream = resumeChat(proxy.client, "s-1");
   const read = () => clock.advanceUntil(stream.result(), 1000);
   return { ...proxy, clock, stream, read };
 }
@@ -58,7 +58,7 @@ describe("an answer that is followed", () => {
   test("ends by its limit where the proxy never answers", async () => {
     const clock = stoppedClock();
     const { client } = keptAnswer(events, [], { clock, fetch: () => new Promise(() => {}) });
-    const stream = followChat(client, "s-1", { timeouts: { totalMs: 5000 } });
+    const stream = resumeChat(client, "s-1", { timeouts: { totalMs: 5000 } });
     const error = await clock.advanceUntil(rejectionOf(stream.result()), 1000);
     expect(error).toMatchObject({ name: "TimeoutError", phase: "total" });
   });

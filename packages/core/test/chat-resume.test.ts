@@ -6,6 +6,7 @@ import {
   type RecordStorage,
   StreamError,
   streamChat,
+  streamResumption,
   type ThreadMessage,
   TimeoutError,
 } from "@sluice/core";
@@ -34,6 +35,9 @@ import {
   streaming,
   whole,
 } from "./support/kept-answers.js";
+
+const resumingClient: typeof clientOf = (answer, options) =>
+  clientOf(answer, { resume: streamResumption(), ...options });
 
 const gone = () =>
   Response.json(
@@ -85,7 +89,7 @@ describe("an answer that the proxy keeps", () => {
   function beating(parts: readonly (readonly string[])[]) {
     const clock = stoppedClock();
     const connections = parts.map(() => openBody());
-    const { client, requests } = clientOf(
+    const { client, requests } = resumingClient(
       (_, nth) => {
         const response = streamAnswer((connections[nth - 1] ?? openBody()).body);
         response.headers.set("x-stream-id", "s-1");
@@ -153,7 +157,7 @@ describe("an answer that the proxy keeps", () => {
   test("leaves no connection and no timer from before a cut", async () => {
     const clock = stoppedClock();
     const broken = openBody();
-    const { client } = clientOf(
+    const { client } = resumingClient(
       ({ method }) => {
         const response = streamAnswer(method === "POST" ? broken.body : numbered(answer, 2));
         response.headers.set("x-stream-id", "s-1");
@@ -235,7 +239,7 @@ describe("an answer that cannot be resumed", () => {
   /** An answer that is cut, and whose rest gets no headers. */
   function unheard(timeouts: object) {
     const clock = stoppedClock();
-    const { client, requests } = clientOf(
+    const { client, requests } = resumingClient(
       ({ method }) => {
         if (method === "GET") return new Promise(() => {});
         const response = streamAnswer(numbered(answer.slice(0, 3)));
@@ -315,7 +319,7 @@ describe("an answer that cannot be resumed", () => {
   });
 
   test.each(["../../v1/models", "a b", "", "x".repeat(129)])("has an invalid id: %j", async (id) => {
-    const { client, requests } = clientOf(() => {
+    const { client, requests } = resumingClient(() => {
       const response = streamAnswer(answer[0] as string);
       response.headers.set("x-stream-id", id);
       return response;
@@ -325,7 +329,7 @@ describe("an answer that cannot be resumed", () => {
   });
 
   test("has no id: it is requested once, and is truncated", async () => {
-    const { client, requests } = clientOf(() => streamAnswer(numbered(answer.slice(0, 2))));
+    const { client, requests } = resumingClient(() => streamAnswer(numbered(answer.slice(0, 2))));
     const stream = streamChat(client, question);
     expect(await rejectionOf(stream.result())).toMatchObject({ reason: "truncated" });
     stream.abort();
@@ -388,7 +392,7 @@ describe("stopping an answer that the proxy keeps", () => {
   test("does not keep the connection of the stop open", async () => {
     const proxy = keptAnswer(answer, open).client;
     const stopped = openBody();
-    const { client } = clientOf((request) =>
+    const { client } = resumingClient((request) =>
       request.method === "DELETE" ? new Response(stopped.body) : proxy.fetch(request),
     );
     for await (const _ of streamChat(client, question)) break;
@@ -409,7 +413,7 @@ describe("stopping an answer that the proxy keeps", () => {
   });
 
   test("reports nothing if the proxy cannot be reached", async () => {
-    const { client } = clientOf((request) => {
+    const { client } = resumingClient((request) => {
       if (request.method === "DELETE") throw new TypeError("failed to fetch");
       const response = streamAnswer(new ReadableStream());
       response.headers.set("x-stream-id", "s-1");
@@ -649,7 +653,7 @@ describe("a reloaded chat", () => {
         return 3;
       },
     });
-    const proxy = clientOf((request) => {
+    const proxy = resumingClient((request) => {
       if (request.method === "GET") return streamAnswer(numbered(split));
       return streamAnswer(textAnswer("three"));
     });

@@ -1,4 +1,4 @@
-import { type Client, createClient } from "@sluice/core";
+import { type Client, createClient, streamResumption } from "@sluice/core";
 import { uploads } from "@sluice/media";
 import { remoteStorage } from "@sluice/sync";
 import { atom } from "nanostores";
@@ -21,6 +21,7 @@ function deviceClient(
 ): Client {
   return createClient({
     baseURL: serverURL,
+    resume: streamResumption(),
     uploads: uploads(),
     scope: `${user} on ${device}`,
     headers: { authorization: `Bearer ${encodeURIComponent(user)}` },

@@ -108,12 +108,25 @@ export type { TurnRunner } from "../chat/conversation/runner.js";
 export type { ChatState, ChatStatus, PendingAction } from "../chat/conversation/state.js";
 export { createChatStore } from "../chat/conversation/store.js";
 export { type ChatTool, defineTool } from "../chat/conversation/tools.js";
-export type { ChatTiming, ChatToolCall, ChatTurn } from "../chat/protocol/answer-reader.js";
-export type { ChatDelta, ChatMessage, ChatOutcome, ChatUsage } from "../chat/protocol/delta.js";
+export type {
+  ChatDelta,
+  ChatMessage,
+  ChatOutcome,
+  ChatTiming,
+  ChatToolCall,
+  ChatTurn,
+  ChatUsage,
+} from "../chat/protocol/delta.js";
 export type { ChatRequestMessage } from "../chat/protocol/message-schema.js";
 export type { ChatRequest } from "../chat/protocol/schema.js";
+export {
+  type ChatResumeOptions,
+  resumeChat,
+  type StreamResumption,
+  streamResumption,
+} from "../chat/resume.js";
 export { toResponse } from "../chat/sse-response.js";
-export { type ChatFollowOptions, type ChatStream, followChat, streamChat } from "../chat/stream.js";
+export { type ChatStream, streamChat } from "../chat/stream.js";
 
 // Stores and storages
 

@@ -1,6 +1,5 @@
 import { describeThrown } from "../../vocabulary/errors.js";
-import type { ChatTiming } from "../protocol/answer-reader.js";
-import type { ChatOutcome, ChatUsage } from "../protocol/delta.js";
+import type { ChatOutcome, ChatTiming, ChatUsage } from "../protocol/delta.js";
 import type { ChatRequestMessage } from "../protocol/message-schema.js";
 
 /**

@@ -1,5 +1,4 @@
-import type { ChatTiming } from "../protocol/answer-reader.js";
-import type { ChatUsage } from "../protocol/delta.js";
+import type { ChatTiming, ChatUsage } from "../protocol/delta.js";
 import { isPending, type ThreadMessage, type ThreadToolCall } from "./message.js";
 
 /**
