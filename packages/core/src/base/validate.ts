@@ -5,20 +5,22 @@ import { hintAt, misspellingOf, noteWarnings } from "./note-options.js";
 import { assertCleanObjects } from "./platform.js";
 import { unknownFields } from "./unknown-fields.js";
 
-const NAMED = "rule/";
+const NAMED = "rule";
 
 /**
- * Makes a check with its own rule name, for rules that concern more than one field. Use it in `v.pipe`; `v.forward`
- * moves its issue to a field.
+ * Makes a check with its own rule name, for rules that concern more than one field. Use it in `v.pipe`.
+ *
+ * @param field the field of the input that the issue is about. @default the input itself
  */
 /* @__NO_SIDE_EFFECTS__ */
 export function rule<Input>(
   name: string,
   holds: (input: Input) => boolean,
   message: string,
+  field = "",
 ): v.CheckAction<Input, string> {
-  // valibot copies the `type` of an action to its issues, so the name is stored there
-  return { ...v.check(holds, message), type: `${NAMED}${name}` as "check" };
+  // valibot copies the `type` of an action to its issues, so the name and the field are stored there
+  return { ...v.check(holds, message), type: `${NAMED}/${name}/${field}` as "check" };
 }
 
 /**
@@ -57,9 +59,11 @@ function issuesOf(schema: v.GenericSchema, input: unknown, family: string): Issu
   assertCleanObjects();
   const { issues = [] } = schema["~run"]({ value: input }, CONFIG);
   return issues.map((issue) => {
-    const path = issue.path?.map(({ key }) => key).join(".") ?? "";
-    const [name, message] = nameAndMessage(issue, path, family);
-    return { path, message, rule: name };
+    const keys = issue.path?.map(({ key }) => key) ?? [];
+    const [kind, name, field] = issue.type.split("/");
+    if (kind !== NAMED) return issueAt(keys.join("."), issue, family);
+    const path = (field ? [...keys, field] : keys).join(".");
+    return { path, message: issue.message, rule: `${family}.${name}` };
   });
 }
 
@@ -144,6 +148,26 @@ export function optionsOf<const Entries extends v.ObjectEntries>(entries: Entrie
   const fields = v.object(entries);
   const noList = v.never("must be an object, got a list") as v.GenericSchema as typeof fields;
   return v.lazy((given) => (Array.isArray(given) ? noList : fields));
+}
+
+/**
+ * Schema of an object whose field `key` names its form. It takes less code than `v.variant`.
+ *
+ * @param message text for a name that is not among the forms
+ */
+/* @__NO_SIDE_EFFECTS__ */
+export function oneOf<Input>(
+  key: string,
+  forms: Readonly<Record<string, v.GenericSchema<unknown>>>,
+  message?: string,
+): v.GenericSchema<Input> {
+  const none = v.object({ [key]: v.picklist(Object.keys(forms), message) });
+  const schema = v.lazy((input) => {
+    const name = (input as Readonly<Record<string, string>> | null)?.[key] ?? "";
+    return Object.hasOwn(forms, name) ? (forms[name] as v.GenericSchema) : none;
+  });
+  // for `scripts/json-schemas.ts`
+  return { ...schema, options: Object.values(forms) } as v.GenericSchema as v.GenericSchema<Input>;
 }
 
 declare const denied: unique symbol;
@@ -341,15 +365,13 @@ export function assertAccepted(
   noteWarnings(warnings, warn);
 }
 
-function nameAndMessage(issue: v.BaseIssue<unknown>, path: string, family: string): [string, string] {
-  const { type, message } = issue;
-  if (type.startsWith(NAMED)) return [`${family}.${type.slice(NAMED.length)}`, message];
-  const field = path
+function issueAt(path: string, issue: v.BaseIssue<unknown>, family: string): Issue {
+  const name = path
     .replace(/\.\d+(?=\.|$)/g, "")
     .replace(/([a-z])([A-Z])/g, "$1-$2")
     .replaceAll("_", "-")
     .toLowerCase();
-  return [field ? `${family}.${field}` : family, message || describe(issue)];
+  return { path, message: issue.message || describe(issue), rule: name ? `${family}.${name}` : family };
 }
 
 function describe({ expected, received, input, path }: v.BaseIssue<unknown>): string {

@@ -13,7 +13,7 @@ import type { Connection, Exchange } from "./send.js";
 export function bodyReaderOf(response: Response, warn?: (issue: Issue) => void): BodyReader {
   const { body } = response;
   if (typeof body?.getReader === "function" && !body.locked && !response.bodyUsed) return body.getReader();
-  const loading = import("./odd-body.js").then(({ oddReaderOf }) => oddReaderOf(response, warn));
+  const loading = loadOddBody().then((odd) => odd.oddReaderOf(response, warn));
   loading.catch(() => {});
   return {
     read: async () => (await loading).read(),
@@ -21,12 +21,16 @@ export function bodyReaderOf(response: Response, warn?: (issue: Issue) => void):
   };
 }
 
+function loadOddBody(): Promise<typeof import("./odd-body.js")> {
+  return import("./odd-body.js");
+}
+
 /** Creates a function that makes bytes of a piece of a body. Any piece but bytes makes it load the code for others. */
 export function createBytesOf(): (piece: unknown) => Uint8Array | Promise<Uint8Array> {
   let loading: Promise<(piece: unknown) => Uint8Array> | undefined;
   return (piece) => {
     if (piece instanceof Uint8Array) return piece;
-    loading ??= import("./odd-body.js").then(({ createOddBytesOf }) => createOddBytesOf());
+    loading ??= loadOddBody().then((odd) => odd.createOddBytesOf());
     return loading.then((bytesOf) => bytesOf(piece));
   };
 }

@@ -57,7 +57,7 @@ const streamFields = {
 
 const alphaRequest = v.object({
   /** The model that answers. It decides which other fields there are. */
-  model: v.literal("alpha-v4.1-flash"),
+  model: v.picklist(["alpha-v4.1-flash"]),
   /** The conversation so far, oldest first. At least one message. */
   messages,
   /** Thinking before the answer, which comes as `reasoning_content`. It may be `null`. */
@@ -149,7 +149,7 @@ export type AlphaChatParams = ParamsOf<AlphaChatRequest>;
 
 const gammaRequest = v.object({
   /** The model that answers. It decides which other fields there are. */
-  model: v.literal("gamma-chat-1-6-251015"),
+  model: v.picklist(["gamma-chat-1-6-251015"]),
   /** The conversation so far, oldest first. At least one message. This model reads text only. */
   messages: textMessages,
   /** Most tokens of the answer. Whole number from 1 to 8,192. */
@@ -174,7 +174,7 @@ export type GammaChatParams = ParamsOf<GammaChatRequest>;
 
 const deltaRequest = v.object({
   /** The model that answers. It decides which other fields there are. */
-  model: v.literal("delta-5.3"),
+  model: v.picklist(["delta-5.3"]),
   /** The conversation so far, oldest first. At least one message. This model reads text only. */
   messages: textMessages,
   /** Thinking before the answer, which comes as `reasoning_content`. It cannot be switched off. */
