@@ -2,12 +2,12 @@ import {
   type Client,
   type ClientOptions,
   createClient,
-  memoryStorage,
   type RecordStorage,
   streamResumption,
 } from "@sluice/core";
 import type { ObjectNamespace } from "@sluice/durable";
 import { openObjects } from "@sluice/durable/node";
+import { memoryStorage } from "@sluice/stores";
 import { type RemoteStorage, type RemoteStorageOptions, remoteStorage } from "@sluice/sync";
 import { conversations, conversationsObject } from "@sluice/sync/server";
 import { createProxy } from "@sluice/worker-proxy";

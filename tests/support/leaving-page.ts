@@ -1,4 +1,5 @@
-import { type ChatState, createChatStore, createClient, streamResumption } from "@sluice/core";
+import { createClient, streamResumption } from "@sluice/core";
+import { type ChatState, createChatStore } from "@sluice/stores";
 import { remoteStorage } from "@sluice/sync";
 
 /** Interface of the page for its test. */

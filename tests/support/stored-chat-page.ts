@@ -1,10 +1,5 @@
-import {
-  type ChatState,
-  createChatStore,
-  createClient,
-  indexedDBStorage,
-  streamResumption,
-} from "@sluice/core";
+import { createClient, streamResumption } from "@sluice/core";
+import { type ChatState, createChatStore, indexedDBStorage } from "@sluice/stores";
 
 /** Interface of the page for its test. */
 export interface StoredChatPage {

@@ -10,7 +10,7 @@ const entries = [
   "packages/core/src/entries/schemas.ts",
   "packages/core/src/entries/sse.ts",
   "packages/core/src/entries/partial-json.ts",
-  "packages/core/src/entries/testing.ts",
+  "packages/stores/src/testing.ts",
   "packages/media/src/index.ts",
   "packages/batch/src/index.ts",
   "packages/prices/src/index.ts",

@@ -1,6 +1,7 @@
-import { createClient, indexedDBStorage, streamResumption } from "@sluice/core";
+import { createClient, streamResumption } from "@sluice/core";
 import { devtoolsFetch } from "@sluice/devtools";
 import { uploads } from "@sluice/media";
+import { indexedDBStorage } from "@sluice/react";
 import { atom } from "nanostores";
 import { recordEvent, recordRequest } from "./inspector/feed.js";
 import { checkMedia } from "./media/check-media.js";

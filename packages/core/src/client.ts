@@ -5,8 +5,6 @@ import type { Scoped } from "./base/scope.js";
 import type { StreamResumption } from "./chat/resume.js";
 import { explainKey, explainOptions, inBrowser } from "./client-checks.js";
 import type { MediaUploader } from "./media-uploader.js";
-import { loadForgetting, storesInUse } from "./storage/in-use.js";
-import type { RecordStorage } from "./storage/storage.js";
 import { type HeadersInput, readHeaders } from "./transport/headers.js";
 import type { Connection, Credentials, RetryOptions, Timeouts } from "./transport/send.js";
 import type { AssetLookup } from "./vocabulary/asset.js";
@@ -29,19 +27,6 @@ export interface Client extends Connection, Scoped {
   readonly uploads: MediaUploader | undefined;
   /** Receive the events of this client and of its copies: `subscribeToEvents` adds one. */
   readonly listeners: Set<(event: ClientEvent) => void>;
-  /**
-   * Removes everything that this client's `scope` has stored in the browser, and stops its answers: for signing out.
-   * Stores in use are empty then. Other tabs of the scope do the same a moment later. Requests in flight are ended, and
-   * may be billed; what the gateway and the proxy keep stays. Without a `scope` it removes what clients without one have
-   * stored. It can be called again, for example after the page was closed in between.
-   *
-   * It reaches the storages that this client has used in this page, `indexedDBStorage()` and `webStorage(() =>
-   * localStorage)` with their default names, and those that are given. Never rejects.
-   *
-   * @param storages other storages that may have something
-   * @returns the errors of what could not be removed; empty if nothing is left
-   */
-  readonly forget: (...storages: readonly RecordStorage[]) => Promise<readonly Error[]>;
   /** Continues responses that a proxy stores; undefined without the option. */
   readonly resume: StreamResumption | undefined;
   /** Reads the answers of video queries instead of the built-in `normalizeVideoTask`. */
@@ -228,11 +213,6 @@ export function createClient(options: ClientOptions): Client {
     emit,
     warn,
     listeners,
-    forget: (...storages) =>
-      loadForgetting().then(
-        ({ forget }) => forget(client, storesInUse(client), storages),
-        (error) => [error],
-      ),
   });
   return client;
 

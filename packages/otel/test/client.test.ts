@@ -2,7 +2,6 @@ import { context, SpanKind, SpanStatusCode, trace } from "@opentelemetry/api";
 import {
   type ClientEvent,
   completeChat,
-  createChatStore,
   createClient,
   createVideoTask,
   defineTool,
@@ -13,6 +12,7 @@ import {
 } from "@sluice/core";
 import { createEmulator } from "@sluice/emulator";
 import { createTelemetry } from "@sluice/otel";
+import { createChatStore } from "@sluice/stores";
 import { describe, expect, test } from "vitest";
 import { openSDK, openTraced } from "./support.js";
 
