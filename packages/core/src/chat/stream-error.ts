@@ -1,6 +1,5 @@
 import type { Client } from "../client.js";
-import { apiErrorOf } from "../transport/api-error.js";
-import { type ErrorFields, excerpt, wordsOf } from "../transport/error-response.js";
+import { apiErrorOf, type ErrorFields, excerpt, wordsOf } from "../transport/error-response.js";
 import { isGatewayError, StreamError, type StreamFailure, TimeoutError } from "../vocabulary/errors.js";
 import type { ChatMessage } from "./protocol/delta.js";
 import type { StreamEnd } from "./protocol/stream-parser.js";

@@ -1,6 +1,6 @@
 import { type Clock, openSpan, unlessAborted } from "../base/clock.js";
 import type { APIError } from "../vocabulary/errors.js";
-import { apiErrorOf } from "./api-error.js";
+import { apiErrorOf } from "./error-response.js";
 import { requestIdOf } from "./failure.js";
 import { bodyReaderOf, createBytesOf } from "./read-body.js";
 

@@ -25,8 +25,7 @@ import type {
   ClientEvent,
   RequestIdentity,
 } from "../vocabulary/events.js";
-import { apiErrorOf } from "./api-error.js";
-import { isRecord } from "./error-response.js";
+import { apiErrorOf, isRecord } from "./error-response.js";
 import { connectionError, isTransient, outcomeOf, outcomeOfBoth, requestIdOf } from "./failure.js";
 import { type HeadersInput, readHeaders } from "./headers.js";
 
