@@ -1,4 +1,4 @@
-import { ConfigurationError } from "../vocabulary/errors.js";
+import { asError, ConfigurationError } from "../vocabulary/errors.js";
 
 declare const process: { readonly env: { readonly NODE_ENV?: string } };
 
@@ -26,6 +26,39 @@ function assertGlobals(): void {
   }
   const missing = needed.split(" ").find((name) => !(name in globalThis));
   if (missing) throw refused(`this platform has no ${missing}: load a polyfill before the first import`);
+}
+
+/**
+ * Checks the option `signal`, in development.
+ *
+ * @throws {ConfigurationError}
+ */
+export function assertSignal(signal: object | undefined): void {
+  try {
+    if (process.env.NODE_ENV === "production") return;
+  } catch {
+    return;
+  }
+  if (signal && !("aborted" in signal))
+    throw new ConfigurationError("signal: must be an AbortSignal; give the `signal` of an AbortController");
+}
+
+const TAKES_NO_REQUEST =
+  "fetch: the function takes no Request: give `(request) => yourFetch(request.url, { … })`, as the guide for React Native shows";
+
+/**
+ * Checks that the app's own `fetch` failed for another reason than the form of its argument, in development.
+ *
+ * @throws {ConfigurationError} nothing was sent
+ */
+export function assertFetch({ hasOwnFetch }: { readonly hasOwnFetch: boolean }, cause: unknown): void {
+  try {
+    if (process.env.NODE_ENV === "production") return;
+  } catch {
+    return;
+  }
+  if (hasOwnFetch && /\burl\b.* must be a string|\[object Request\]/i.test(asError(cause).message))
+    throw new ConfigurationError(TAKES_NO_REQUEST, { cause });
 }
 
 /**

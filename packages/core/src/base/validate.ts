@@ -5,6 +5,8 @@ import { hintAt, misspellingOf, noteWarnings } from "./note-options.js";
 import { assertCleanObjects } from "./platform.js";
 import { unknownFields } from "./unknown-fields.js";
 
+declare const process: { readonly env: { readonly NODE_ENV?: string } };
+
 const NAMED = "rule";
 
 /**
@@ -356,13 +358,22 @@ export function assertAccepted(
 ): void {
   if (isUnchecked(request)) return;
   const { issues, warnings } = check(request);
-  const [first] = issues;
-  if (first?.path === "model")
-    throw new ValidationError([
-      { ...first, message: `${first.message} (send one that is not listed as \`${newer}\`)` },
-    ]);
-  if (first) throw new ValidationError(issues);
+  if (issues.length > 0) throw new ValidationError(withNewer(issues, newer));
   noteWarnings(warnings, warn);
+}
+
+/** Adds to an unknown model how it is sent, in development. */
+function withNewer(issues: readonly Issue[], newer: string): readonly Issue[] {
+  try {
+    if (process.env.NODE_ENV === "production") return issues;
+  } catch {
+    return issues;
+  }
+  return issues.map((issue) =>
+    issue.path === "model"
+      ? { ...issue, message: `${issue.message} (send one that is not listed as \`${newer}\`)` }
+      : issue,
+  );
 }
 
 function issueAt(path: string, issue: v.BaseIssue<unknown>, family: string): Issue {

@@ -1,6 +1,6 @@
 import { atLimit, type Clock, openSpan, type Span, unlessAborted } from "../base/clock.js";
 import { explain, noteOptions } from "../base/note-options.js";
-import { assertPlatform } from "../base/platform.js";
+import { assertFetch, assertPlatform, assertSignal } from "../base/platform.js";
 import { randomId } from "../base/random-id.js";
 import {
   type APIError,
@@ -183,9 +183,8 @@ export function openExchange(
 ): Exchange {
   noteOptions("a request", options, client);
   assertPlatform();
+  assertSignal(options.signal);
   const { signal, timeouts, retry, idempotencyKey } = options;
-  if (signal && !("aborted" in signal))
-    throw new ConfigurationError("signal: must be an AbortSignal; give the `signal` of an AbortController");
   const model = (subject as { readonly model?: unknown } | undefined)?.model;
   const {
     totalMs = Number.POSITIVE_INFINITY,
@@ -453,9 +452,6 @@ async function headersOf(
   return headers;
 }
 
-const TAKES_NO_REQUEST =
-  "fetch: the function takes no Request: give `(request) => yourFetch(request.url, { … })`, as the guide for React Native shows";
-
 async function fetchOnce(
   client: Connection,
   exchange: Exchange,
@@ -475,8 +471,7 @@ async function fetchOnce(
     response = await unlessAborted(client.fetch(...given), signal);
   } catch (cause) {
     if (signal.aborted || isGatewayError(cause)) throw cause;
-    if (client.hasOwnFetch && /\burl\b.* must be a string|\[object Request\]/i.test(asError(cause).message))
-      throw new ConfigurationError(TAKES_NO_REQUEST, { cause });
+    assertFetch(client, cause);
     const error = connectionError(cause);
     // a `fetch` of the app's own may lead elsewhere than the platform's
     const health = client.hasOwnFetch ? undefined : addressOf(client, HEALTH_PATH);
