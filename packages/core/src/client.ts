@@ -2,7 +2,6 @@ import { type Clock, systemClock } from "./base/clock.js";
 import { isolate } from "./base/isolate.js";
 import { noteOptions, print } from "./base/note-options.js";
 import type { Scoped } from "./base/scope.js";
-import type { StreamResumption } from "./chat/resume.js";
 import { explainKey, explainOptions, inBrowser } from "./client-checks.js";
 import type { MediaUploader } from "./media-uploader.js";
 import { type HeadersInput, readHeaders } from "./transport/headers.js";
@@ -33,6 +32,12 @@ export interface Client extends Connection, Scoped {
   readonly normalizeVideoTask: VideoTaskNormalizer | undefined;
   /** Requests of the usage in streams; undefined follows the spec of each model. */
   readonly includeUsage: boolean | undefined;
+}
+
+/** The value of the option `resume` of `createClient`: `streamResumption()` makes it. */
+export interface StreamResumption {
+  /** Opens the bytes of one response; only `streamChat` and `resumeChat` call it. */
+  readonly open: (response: never) => unknown;
 }
 
 /** Options of `createClient`. Only `baseURL` is required. */

@@ -1,8 +1,8 @@
 import {
   defineTool,
   type RecordStorage,
-  streamChat,
   StreamError,
+  streamChat,
   streamResumption,
   TimeoutError,
 } from "@sluice/core";

@@ -18,6 +18,7 @@ import type { ChatDelta, ChatMessage, ChatTiming, ChatTurn } from "./protocol/de
 import { CHAT_PATH, checkedChatRequest, streamPath } from "./protocol/request.js";
 import type { ChatRequest } from "./protocol/schema.js";
 import { createStreamParser } from "./protocol/stream-parser.js";
+import type { OpenResumption } from "./resume.js";
 import { cutError, errorOfEnd, type StreamFacts, timeoutWith } from "./stream-error.js";
 
 /** Origin of an answer: a request, or the proxy that stores it. */
@@ -87,7 +88,7 @@ export function openReader(
   let reading: Promise<void> | undefined;
   let isInGrace = false;
   /** Continues a stored answer over lost connections. */
-  const stored = client.resume?.open({
+  const stored = (client.resume as OpenResumption | undefined)?.open({
     client,
     exchange,
     headers: options.headers,

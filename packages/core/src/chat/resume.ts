@@ -1,5 +1,5 @@
 import { createBackoff } from "../base/backoff.js";
-import type { Client } from "../client.js";
+import type { Client, StreamResumption } from "../client.js";
 import type { HeadersInput } from "../transport/headers.js";
 import type { BodyReader } from "../transport/odd-body.js";
 import { pausesOf } from "../transport/pauses.js";
@@ -16,9 +16,8 @@ import {
 } from "./stored-connection.js";
 import { type ChatStream, openStream } from "./stream.js";
 
-/** The value of the option `resume` of `createClient`: {@link streamResumption} makes it. */
-export interface StreamResumption {
-  /** Opens the bytes of one response. */
+/** The value of the option `resume`, with its types, which are not public. */
+export interface OpenResumption extends StreamResumption {
   readonly open: (response: ResumedResponse) => ResumedBytes;
 }
 
@@ -84,7 +83,8 @@ export function streamResumption({
   /** Requests in a row that bring nothing new, before the response ends as `truncated`. @default 5 */
   maxAttempts?: number;
 } = {}): StreamResumption {
-  return Object.freeze({ open: (response: ResumedResponse) => openResumedBytes(response, maxAttempts - 1) });
+  const resumption: OpenResumption = { open: (response) => openResumedBytes(response, maxAttempts - 1) };
+  return Object.freeze(resumption);
 }
 
 /**

@@ -6,7 +6,7 @@ export type { Clock } from "../base/clock.js";
 export type { StandardSchema } from "../base/standard-schema.js";
 export type { Store } from "../base/store.js";
 export { type UncheckedRequest, unchecked } from "../base/validate.js";
-export { type Client, type ClientOptions, createClient } from "../client.js";
+export { type Client, type ClientOptions, createClient, type StreamResumption } from "../client.js";
 export type { MediaUploader } from "../media-uploader.js";
 export { subscribeToEvents } from "../subscribe-to-events.js";
 export { retryNow } from "../transport/pauses.js";
@@ -93,7 +93,6 @@ export { repairHistory } from "../chat/repair.js";
 export {
   type ChatResumeOptions,
   resumeChat,
-  type StreamResumption,
   streamResumption,
 } from "../chat/resume.js";
 export { toResponse } from "../chat/sse-response.js";
