@@ -617,6 +617,16 @@ describe("a reloaded chat", () => {
     expect(after.attempts()).toEqual(["GET"]);
   });
 
+  test("shows an answer that a closed page left as interrupted without `resume`, and sends nothing", async () => {
+    const left = await leftInTheMiddle(counted);
+    const { client, requests } = clientOf(() => streamAnswer(numbered(counted)));
+    const chat = createChatStore(client, { model: "alpha-v4.1-flash", ...left } as ChatStoreOptions);
+    chat.subscribe(() => {});
+    await until(chat, ({ messages }) => messages.at(-1)?.outcome !== undefined);
+    expect(chat.getSnapshot().messages.at(-1)).toMatchObject({ content: "one two ", outcome: "interrupted" });
+    expect(requests).toEqual([]);
+  });
+
   test("shows an answer that was interrupted at the proxy, with the longer text", async () => {
     const left = await leftInTheMiddle(counted);
     const lost = [counted[0] as string, errorEvent("stream_interrupted").trimStart()];
