@@ -1,5 +1,5 @@
 import { resumeChat, streamChat, streamResumption } from "@sluice/core";
-import { describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import { DONE, frame, question, rejectionOf, stoppedClock } from "./support/gateway.js";
 import { keptAnswer, numbered } from "./support/kept.js";
 
@@ -66,7 +66,14 @@ describe("an answer that is followed", () => {
 
 describe("a client without `resume`", () => {
   const plain = (connections: Parameters<typeof keptAnswer>[1]) =>
-    keptAnswer(events, connections, { resume: undefined });
+    keptAnswer(events, connections, {
+      resume: undefined,
+      onEvent: (event) => event.type === "warning" && warned.push(event.issue.path),
+    });
+  let warned: string[];
+  beforeEach(() => {
+    warned = [];
+  });
 
   test.each(["end", "drop"] as const)(
     "ends a stored answer after a lost connection (%s), and has its id",
@@ -81,10 +88,11 @@ describe("a client without `resume`", () => {
     },
   );
 
-  test("sends no request when its answer is stopped", async () => {
+  test("sends no request when its answer is stopped, and warns of it in development", async () => {
     const { client, attempts } = plain([{ bytes: firstEvent, ending: "silence" }]);
     for await (const _ of streamChat(client, question)) break;
     expect(attempts()).toEqual(["POST"]);
+    expect(warned).toEqual(["createClient.resume"]);
   });
 });
 

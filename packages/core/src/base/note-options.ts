@@ -100,6 +100,22 @@ export function noteMistake(error: unknown, { hasOnEvent }: { readonly hasOnEven
   } catch {}
 }
 
+/**
+ * Warns of a response that the proxy stores, if the client has no `resume`: a lost connection ends it, and a stop does
+ * not reach the gateway. Not in production.
+ */
+export function noteStored(response: Response, { warn }: Warner): void {
+  try {
+    if (process.env.NODE_ENV !== "production" && response.headers.has("x-stream-id"))
+      warn({
+        path: "createClient.resume",
+        message:
+          "is missing, and the proxy stores responses: a stop does not reach it; give streamResumption()",
+        rule: "options.resume",
+      });
+  } catch {}
+}
+
 /** Names the entry of `known` that was probably meant, for the end of a message. Empty in production. */
 export function hintAt(given: string, known: readonly string[]): string {
   try {

@@ -1,4 +1,5 @@
 import { after, atLimit } from "../base/clock.js";
+import { noteStored } from "../base/note-options.js";
 import type { UncheckedRequest } from "../base/validate.js";
 import type { Client } from "../client.js";
 import { requestIdOf } from "../transport/failure.js";
@@ -100,6 +101,7 @@ export function openReader(
   limitFirstChunk();
   const opening = requestResponse().then((response) => {
     opened = response;
+    if (!stored) noteStored(response, client);
     const bytes = stored?.read(response) ?? bodyReaderOf(response, warn);
     body = readBody(client, { ...exchange, abort: late }, bytes, { use, lose, resetsSilence: deltas.grew });
   });
