@@ -54,7 +54,6 @@ export { isImageURL } from "../chat/protocol/image-url.js";
 export type { ImagePart, TextPart, ToolCall } from "../chat/protocol/message-schema.js";
 export { isErrorEvent } from "../chat/protocol/reported-error.js";
 export { streamPath } from "../chat/protocol/request.js";
-export type { SharedChatParams } from "../chat/protocol/schema.js";
 export { createStrayLines } from "../chat/protocol/stray-lines.js";
 export type { ToolDefinition } from "../chat/protocol/tool-schema.js";
 export { errorText, toolMessage } from "../chat/repair.js";
