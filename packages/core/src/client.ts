@@ -111,7 +111,7 @@ export interface ClientOptions {
   readonly uploads?: MediaUploader | undefined;
   /**
    * Continues a response after a lost connection or a reload, where the proxy stores it: `streamResumption()`. Without
-   * it, such a response ends as `truncated`, and a stop does not reach the proxy.
+   * it, such a response ends as `truncated`.
    *
    * @default none
    */

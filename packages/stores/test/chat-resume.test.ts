@@ -373,6 +373,18 @@ describe("stopping an answer that the proxy keeps", () => {
     expect(last).toMatchObject({ ...(credentials && { credentials }), ...(keepalive && { keepalive }) });
   });
 
+  test("stops it there too where the client does not resume: the proxy would read on, and be billed", async () => {
+    const { client, requests, attempts } = keptAnswer(answer, open, { resume: undefined, onEvent: () => {} });
+    const stream = streamChat(client, question, { headers: { "x-tenant": "t" } });
+    const result = rejectionOf(stream.result());
+    await resting();
+    stream.abort();
+    expect(await result).toMatchObject({ name: "AbortError" });
+    await reached(requests, 2);
+    expect(attempts()).toEqual(["POST", "DELETE"]);
+    expect(requests.at(-1)?.headers.get("x-tenant")).toBe("t");
+  });
+
   test("sends the stop to the configured address only", async () => {
     const { stream, requests } = streaming(open);
     for await (const _ of stream) break;

@@ -101,8 +101,8 @@ export function noteMistake(error: unknown, { hasOnEvent }: { readonly hasOnEven
 }
 
 /**
- * Warns of a response that the proxy stores, if the client has no `resume`: a lost connection ends it, and a stop does
- * not reach the gateway. Not in production.
+ * Warns of a response that the proxy stores, if the client has no `resume`: a lost connection ends it. Not in
+ * production.
  */
 export function noteStored(response: Response, { warn }: Warner): void {
   try {
@@ -110,7 +110,7 @@ export function noteStored(response: Response, { warn }: Warner): void {
       warn({
         path: "createClient.resume",
         message:
-          "is missing, and the proxy stores responses: a stop does not reach it; give streamResumption()",
+          "is missing, and the proxy stores responses: a lost connection ends them here; give streamResumption()",
         rule: "options.resume",
       });
   } catch {}

@@ -227,8 +227,18 @@ export function openReader(
     }
     settlement.fail(errorOf(cause), (timing) => answer.turn(deltas.message, timing));
     body?.cancel();
-    // a stored answer continues at the proxy until it is stopped there
-    if (signal.aborted && !isFollowed) stored?.stop();
+    // a stored response continues at the proxy until it is stopped there
+    if (signal.aborted && !isFollowed) stop();
+  }
+
+  function stop(): void {
+    const id = opened?.headers.get("x-stream-id");
+    if (stored) stored.stop();
+    else if (id)
+      import("./stop-stored.js").then(
+        ({ stopStored }) => stopStored(client, id, options.headers),
+        () => {},
+      );
   }
 
   function errorOf(cause: unknown): unknown {

@@ -4,10 +4,10 @@ import type { HeadersInput } from "../transport/headers.js";
 import type { BodyReader } from "../transport/odd-body.js";
 import { pausesOf } from "../transport/pauses.js";
 import { errorOf } from "../transport/refusal.js";
-import { requestOnce } from "../transport/request-once.js";
 import { type Exchange, type RequestOptions, send } from "../transport/send.js";
 import { APIError, ValidationError } from "../vocabulary/errors.js";
 import { streamPath } from "./protocol/request.js";
+import { stopStored } from "./stop-stored.js";
 import {
   createEventCursor,
   type Lost,
@@ -173,11 +173,8 @@ function openResumedBytes(
       return true;
     },
     stop() {
-      const path = streamPath(id);
+      if (id !== undefined) void stopStored(client, id, headers);
       id = undefined;
-      // the request survives the end of the page
-      const init = { method: "DELETE", keepalive: true, ...(headers && { headers }) };
-      if (path) requestOnce(client, path, init, ({ body }) => body?.cancel()).catch(() => {});
     },
   };
   return bytes;
