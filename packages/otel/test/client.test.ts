@@ -8,7 +8,7 @@ import {
   generateImages,
   streamChat,
   unchecked,
-  waitForVideoTask,
+  watchVideoTask,
 } from "@sluice/core";
 import { createEmulator } from "@sluice/emulator";
 import { createTelemetry } from "@sluice/otel";
@@ -130,7 +130,7 @@ describe("the span of a call", () => {
     const { client, spans } = openTraced({}, {}, createEmulator({ speed: 1000 }));
     await generateImages(client, { model: "gamma-image-5-0-260128", prompt: "A reef", size: "2048x2048" });
     const task = await createVideoTask(client, { model: "beta3.0-video", input: { prompt: "A reef" } });
-    await waitForVideoTask(client, task, { intervalMs: 1000 });
+    await watchVideoTask(client, task, { intervalMs: 1000 }).result();
     const [image, video, ...polls] = spans();
     expect([image?.name, video?.name]).toEqual([
       "generate_content gamma-image-5-0-260128",
