@@ -325,6 +325,28 @@ test.each(mutants)("The contract notices a storage that %s", async (_, noticed, 
   expect(Object.keys(errors)).toContainEqual(expect.stringContaining(noticed));
 });
 
+test("The contract accepts a storage that ends the locks of an instance that has crashed", async () => {
+  const kept = memoryStorage();
+  const held = new Map<RecordStorage, (() => Promise<void>)[]>();
+  function create(): RecordStorage {
+    const instance: RecordStorage = {
+      ...kept,
+      async lock(name) {
+        const lock = await kept.lock?.(name);
+        if (lock) held.set(instance, [...(held.get(instance) ?? []), () => lock.release()]);
+        return lock;
+      },
+    };
+    return instance;
+  }
+  const crash = async (instance: RecordStorage) => {
+    for (const release of held.get(instance) ?? []) await release();
+  };
+  const [crashed] = storageContract({ create, crash }).filter(({ title }) => title.includes("has crashed"));
+  await crashed?.run();
+  expect(held.size).toBe(2);
+});
+
 test("A case asks its runner for no callback: Jest and Bun would wait for it", () => {
   for (const { run } of storageContract({ create: memoryStorage })) expect(run).toHaveLength(0);
 });
