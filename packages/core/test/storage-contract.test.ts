@@ -12,7 +12,8 @@ const silence = new Promise<never>(nothing);
 async function broken(change: Change, more: Partial<StorageContract> = {}) {
   const kept = memoryStorage();
   const create = () => ({ ...kept, ...change(kept) });
-  const cases = storageContract({ create, deadlineMs: 300, ...more });
+  // most mistakes are noticed by a notice that does not come
+  const cases = storageContract({ create, deadlineMs: 50, ...more });
   const ended = await Promise.allSettled(cases.map(({ run }) => run()));
   return Object.fromEntries(
     ended.flatMap((end, nth) => (end.status === "rejected" ? [[cases[nth]?.title, String(end.reason)]] : [])),
