@@ -71,8 +71,12 @@ test("A tool that is called with empty arguments runs with {}, and the call goes
 });
 
 test("A finish_reason that is blank in every chunk but the last ends nothing early", async () => {
-  const text = frame({ content: "Hel" }, "") + frame({ content: "lo" }, "") + frame({}, "stop") + DONE;
-  expect(await turnOf(text)).toMatchObject({ message: { content: "Hello" }, outcome: "complete" });
+  const text = frame({ content: "Hel" }, "") + frame({ content: "lo" }, "");
+  expect(await turnOf(text + frame({}, "stop") + DONE)).toMatchObject({
+    message: { content: "Hello" },
+    outcome: "complete",
+  });
+  expect(await rejectionOf(turnOf(text))).toMatchObject({ name: "StreamError", reason: "truncated" });
 });
 
 test("An answer that stops after its usage, without a reason and [DONE], is truncated, not complete", async () => {
