@@ -38,6 +38,7 @@ const sharedWorkers = { isolate: false, maxWorkers: "100%" };
 /** Projects whose tests move a clock of their own and start no process. */
 const onClock = [
   "core in node",
+  "stores in node",
   "media in node",
   "batch",
   "prices",
@@ -65,6 +66,8 @@ const hasObjects = ({ test }: ViteUserConfig) => /^(?:durable-|lab sync )/.test(
 const coreOnPlatforms = ["packages/core/test/platform/*.test.ts"];
 /** Tests of what only a browser has. */
 const coreInBrowsers = ["packages/core/test/browser/*.test.ts"];
+const storesOnPlatforms = ["packages/stores/test/platform/*.test.ts"];
+const storesInBrowsers = ["packages/stores/test/browser/*.test.ts"];
 const mediaOnPlatforms = ["packages/media/test/platform/*.test.ts"];
 const mediaInBrowsers = ["packages/media/test/browser/*.test.ts"];
 const reactSuite = {
@@ -151,7 +154,16 @@ const projects: ViteUserConfig[] = [
   {
     ...shared,
     plugins: [conformanceData(), cloudflareTest({ miniflare: { compatibilityDate: "2026-10-01" } })],
-    test: { ...sharedWorkers, name: "core in workerd", include: coreOnPlatforms },
+    test: { ...sharedWorkers, name: "core in workerd", include: [...coreOnPlatforms, ...storesOnPlatforms] },
+  },
+  {
+    ...shared,
+    test: {
+      ...sharedWorkers,
+      name: "stores in node",
+      environment: "node",
+      include: ["packages/stores/test/*.test.ts", ...storesOnPlatforms],
+    },
   },
   {
     ...shared,
@@ -318,7 +330,13 @@ const projects: ViteUserConfig[] = [
           test: {
             ...sharedWorkers,
             name: "core in chromium",
-            include: [...coreOnPlatforms, ...coreInBrowsers, "packages/batch/test/browser/*.test.ts"],
+            include: [
+              ...coreOnPlatforms,
+              ...coreInBrowsers,
+              ...storesOnPlatforms,
+              ...storesInBrowsers,
+              "packages/batch/test/browser/*.test.ts",
+            ],
             browser: inChromium(chromium),
           },
         },

@@ -1,4 +1,5 @@
-import { createChatStore, createClient, type InitialMessage, indexedDBStorage } from "@sluice/core";
+import { createClient } from "@sluice/core";
+import { createChatStore, type InitialMessage, indexedDBStorage } from "@sluice/stores";
 
 const TURNS = 200;
 

@@ -19,6 +19,7 @@ const root = join(import.meta.dirname, "..");
 /** Packages that JSR gets; the others are commands or need a bundler. */
 const names = [
   "core",
+  "stores",
   "media",
   "batch",
   "prices",

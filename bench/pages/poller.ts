@@ -1,4 +1,5 @@
-import { createClient, createVideoTaskStore } from "@sluice/core";
+import { createClient } from "@sluice/core";
+import { createVideoTaskStore } from "@sluice/stores";
 
 /** Counts of a page that has watched tasks for a while. */
 export interface Polled {

@@ -1,5 +1,5 @@
-import { createClient, type ThreadMessage } from "@sluice/core";
-import { GatewayProvider, useChatStream } from "@sluice/react";
+import { createClient } from "@sluice/core";
+import { GatewayProvider, type ThreadMessage, useChatStream } from "@sluice/react";
 import { useLayoutEffect, useRef, useState } from "react";
 import { flushSync } from "react-dom";
 import { createRoot } from "react-dom/client";

@@ -1,6 +1,6 @@
 import { createBatch } from "@sluice/batch";
 import { createClient } from "@sluice/core";
-import { fileStorage } from "@sluice/core/node";
+import { fileStorage } from "@sluice/stores/node";
 
 /*
  * Makes an image of each argument, four at a time, and prints their addresses. The script may be killed at any time:

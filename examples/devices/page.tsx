@@ -1,5 +1,5 @@
-import { createClient, type ThreadMessage } from "@sluice/core";
-import { GatewayProvider, useChatStream } from "@sluice/react";
+import { createClient } from "@sluice/core";
+import { GatewayProvider, signOut, type ThreadMessage, useChatStream } from "@sluice/react";
 import { describeError, useConversations } from "@sluice/react/app";
 import { remoteStorage, serverRunner } from "@sluice/sync";
 import type { ComponentProps, SubmitEvent } from "react";
@@ -13,7 +13,7 @@ const storage = remoteStorage(client);
 const runner = serverRunner();
 
 async function signInAs(next: string) {
-  if (next === "") await client.forget();
+  if (next === "") await signOut(client);
   localStorage.setItem("name", next);
   location.assign("/");
 }

@@ -1,4 +1,5 @@
-import { createChatStore, createClient } from "@sluice/core";
+import { createClient } from "@sluice/core";
+import { createChatStore } from "@sluice/stores";
 
 /** A chat of the page that talks to `server.ts`: the server decides about the model and the system prompt. */
 export function openChat() {

@@ -24,45 +24,46 @@ interface Suite {
 }
 
 const core = "core in node";
+const stores = "stores in node";
 const suites: Readonly<Record<string, Suite>> = {
   "packages/core/src/chat": {
     project: core,
     near: {
       "/partial-json/": ["/partial-json"],
       "/protocol/": ["/stream", "/schema", "/unknown-fields"],
-      "/conversation/": ["/chat"],
-      "/resum": ["/chat-resume", "/stream"],
+      "/resum": ["/stream", "/chat-follow"],
     },
   },
   "packages/core/src/transport": {
     project: core,
     near: {
-      "/billing-outcome": ["/billing", "/asset-store", "/video-task-store"],
+      "/billing-outcome": ["/billing"],
       "/failure": ["/errors", "/polling", "/refus"],
       "/send": ["/client", "/video-task.", "/assets."],
       "": ["/client", "/errors", "/stream", "/sse"],
     },
   },
   "packages/core/src/tasks": { project: core, near: { "": ["/polling", "/video-", "/asset"] } },
-  "packages/core/src/tabs": {
-    project: core,
+  "packages/stores/src": {
+    project: stores,
     near: {
-      "/channel": ["/chat-tabs", "/storage", "/polling"],
-      "/locks": ["/chat-tabs", "/refused-platform", "/video-task-store"],
-      "/page-activity": ["/page-activity", "/polling"],
+      "/chat/": ["/chat"],
+      "/tabs/": ["/chat-tabs", "/refused-platform", "/video-task-store"],
+      "/archive": ["/video-archive", "/image-archive"],
+      "/files/": ["/request-files", "/chat-images"],
+      "/images/": ["/image"],
+      "/videos/": ["/video-"],
+      "/assets/": ["/asset"],
+      "/tasks/": ["/video-", "/asset", "/page-activity"],
+      "/storage/": ["/storage", "/forget", "/chat-storage"],
     },
-  },
-  "packages/core/src/archive": { project: core, near: { "": ["/video-archive", "/image-archive"] } },
-  "packages/core/src/files": {
-    project: core,
-    near: { "": ["/request-files", "/asset-store", "/chat-images"] },
   },
   "packages/media/src": {
     project: "media in node",
     near: { "/uploads/": ["/upload"], "/checks/": ["/media", "/video-media"], "": ["/fetch-media"] },
   },
-  "packages/core/src/images": { project: core, near: { "/archive": ["/image-archive"], "": ["/image"] } },
-  "packages/core/src/videos": { project: core, near: { "/archive": ["/video-archive"], "": ["/video-"] } },
+  "packages/core/src/images": { project: core, near: { "": ["/image"] } },
+  "packages/core/src/videos": { project: core, near: { "": ["/video-"] } },
   "packages/core/src": { project: core, near: {} },
   "packages/react/src": {
     project: "react",

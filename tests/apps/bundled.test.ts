@@ -9,7 +9,7 @@ import { temporaryFolder } from "../support/temporary.ts";
 const folder = temporaryFolder("bundled");
 
 /** Every entry for pages: those of the core, of media and of React. */
-const entries = ["core", "media", "react"].flatMap((name) => {
+const entries = ["core", "stores", "media", "react"].flatMap((name) => {
   const manifest = readFileSync(join(import.meta.dirname, `../../packages/${name}/package.json`), "utf8");
   return Object.keys(JSON.parse(manifest).exports)
     .filter((path) => path !== "./package.json" && !path.startsWith("./internal"))

@@ -1,6 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
-import { type ChatState, type ChatStore, createChatStore, createClient, type Store } from "@sluice/core";
+import { createClient, type Store } from "@sluice/core";
 import { createEmulator } from "@sluice/emulator";
+import { type ChatState, type ChatStore, createChatStore } from "@sluice/stores";
 import { expect, test, vi } from "vitest";
 import { temporaryFolder } from "../support/temporary.ts";
 

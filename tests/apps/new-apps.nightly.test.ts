@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { createChatStore } from "@sluice/core";
+import { createChatStore } from "@sluice/stores";
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { findChromium } from "../../scripts/chromium.ts";
 import {

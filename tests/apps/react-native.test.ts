@@ -1,6 +1,7 @@
-import { type ClientOptions, createChatStore, createClient, generateImages, streamChat } from "@sluice/core";
+import { type ClientOptions, createClient, generateImages, streamChat } from "@sluice/core";
 import { createEmulator } from "@sluice/emulator";
 import { type Served, serve } from "@sluice/emulator/serve";
+import { createChatStore } from "@sluice/stores";
 import { Window } from "happy-dom";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { fetch as fetchOnXHR } from "whatwg-fetch";

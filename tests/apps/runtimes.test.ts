@@ -78,7 +78,7 @@ describe.each(runtimes)("$name", ({ name: runtime, command, args }) => {
       "batch.ts",
       `import { createBatch } from "@sluice/batch";
 import { createClient } from "@sluice/core";
-import { fileStorage } from "@sluice/core/node";
+import { fileStorage } from "@sluice/stores/node";
 
 const client = createClient({ baseURL: "${gateway}", apiKey: process.env.GATEWAY_API_KEY });
 const image = { model: "gamma-image-5-0-260128", prompt: "A reef" };
@@ -97,8 +97,9 @@ console.log(status, done);
   test("ends by itself after a chat whose thread is in a file", async () => {
     const printed = await runModule(
       "chat.ts",
-      `import { createChatStore, createClient } from "@sluice/core";
-import { fileStorage } from "@sluice/core/node";
+      `import { createClient } from "@sluice/core";
+import { createChatStore } from "@sluice/stores";
+import { fileStorage } from "@sluice/stores/node";
 
 const client = createClient({ baseURL: "${gateway}", apiKey: process.env.GATEWAY_API_KEY });
 const chat = createChatStore(client, { id: "rivers", model: "delta-5.3", storage: fileStorage("${runtime}-chats.jsonl") });

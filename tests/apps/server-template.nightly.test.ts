@@ -1,4 +1,5 @@
-import { createChatStore, generateImages } from "@sluice/core";
+import { generateImages } from "@sluice/core";
+import { createChatStore } from "@sluice/stores";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { startPostgres } from "../../packages/durable/test/support/postgres-server.js";
 import {

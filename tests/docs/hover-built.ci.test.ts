@@ -30,9 +30,9 @@ const compilerOptions = {
 };
 // `/**/` marks each name whose hover is read
 const consumer = `
-import { type ChatStoreOptions, type Client, createAsset, createChatStore, createVideoTask, generateImages, type StandardSchema, streamChat } from "@sluice/core";
+import { type Client, type StandardSchema, createAsset, createVideoTask, generateImages, streamChat } from "@sluice/core";
+import { type ChatStoreOptions, createChatStore, useChatStream, useImages, useVideoTask } from "@sluice/react";
 import type { AssistantMessage, ChatParams, ChatRequests, VideoRequests } from "@sluice/core/schemas";
-import { useChatStream, useImages, useVideoTask } from "@sluice/react";
 import { createProxy } from "@sluice/worker-proxy";
 declare const client: Client;
 declare const schema: StandardSchema<{ city: string }>;
@@ -140,8 +140,8 @@ const docs: readonly (readonly [name: string, doc: string, isBareInNewest?: true
 ];
 /** Places of a model that is still to be typed. */
 const unfinished = `
-import { type Client, createChatStore, generateImages, streamChat } from "@sluice/core";
-import { useChatStream } from "@sluice/react";
+import { type Client, generateImages, streamChat } from "@sluice/core";
+import { createChatStore, useChatStream } from "@sluice/react";
 import { createProxy } from "@sluice/worker-proxy";
 declare const client: Client;
 const proxy = { baseURL: "https://a.test", apiKey: () => "", authenticate: "public" as const, origins: [] };
@@ -159,8 +159,10 @@ const all = [...chats, ...images, "beta3.0-video", "gamma-video-2.0", "gamma-ass
 const offered = [chats, chats, chats, images, all, all];
 const file = `${folder}/consumer.ts`;
 const typing = `${folder}/typing.ts`;
-/** Type tests of the core, which find the built package by its own name. */
-const typeTests = ["requests", "schema"].map((name) => `${root}packages/core/test/${name}.test-d.ts`);
+/** Type tests of the core and the stores, which find the built packages by their own names. */
+const typeTests = ["core/test/requests", "stores/test/schema"].map(
+  (path) => `${root}packages/${path}.test-d.ts`,
+);
 
 beforeAll(() => {
   writeFileSync(file, consumer);

@@ -1,8 +1,9 @@
 import { once } from "node:events";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { createChatStore, createClient } from "@sluice/core";
+import { createClient } from "@sluice/core";
 import type { Emulator } from "@sluice/emulator";
+import { createChatStore } from "@sluice/stores";
 import type { Express } from "express";
 import type { FastifyInstance } from "fastify";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";

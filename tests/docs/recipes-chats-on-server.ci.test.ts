@@ -1,14 +1,9 @@
 import { readFileSync } from "node:fs";
-import {
-  type ChatStore,
-  createChatStore,
-  createClient,
-  memoryStorage,
-  type RecordStorage,
-} from "@sluice/core";
+import { createClient, type RecordStorage } from "@sluice/core";
 import { createEventParser } from "@sluice/core/sse";
-import { storageContract } from "@sluice/core/testing";
 import { createEmulator } from "@sluice/emulator";
+import { type ChatStore, createChatStore, memoryStorage, signOut } from "@sluice/stores";
+import { storageContract } from "@sluice/stores/testing";
 import postgres, { type Sql } from "postgres";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { type PostgresServer, startPostgres } from "../../packages/durable/test/support/postgres-server.ts";
@@ -181,7 +176,7 @@ test("A chat is read again after a reload, and a removed one is gone on all devi
   await laptop.chat.send("Hello");
   const phone = await openDevice();
   await expect.poll(() => phone.texts()).toEqual(["Hello", "answer 1"]);
-  await laptop.client.forget(laptop.storage);
+  await signOut(laptop.client, { storages: [laptop.storage] });
   await expect.poll(() => phone.texts()).toEqual([]);
 });
 

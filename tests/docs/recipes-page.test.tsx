@@ -1,7 +1,7 @@
-import { type Client, createChatStore, createClient, type ThreadMessage } from "@sluice/core";
+import { type Client, createClient } from "@sluice/core";
 import type { DurableObjectClass } from "@sluice/durable";
 import type { Emulator, EmulatorOptions } from "@sluice/emulator";
-import { GatewayProvider } from "@sluice/react";
+import { createChatStore, GatewayProvider, type ThreadMessage } from "@sluice/react";
 import { cleanup, fireEvent, render, screen } from "@testing-library/react";
 import type { FunctionComponent } from "react";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";

@@ -1,6 +1,7 @@
 import { join } from "node:path";
-import { type Client, createChatStore, createClient, memoryStorage, type RequestOptions } from "@sluice/core";
+import { type Client, createClient, type RequestOptions } from "@sluice/core";
 import type { DurableObjectClass } from "@sluice/durable";
+import { createChatStore, memoryStorage } from "@sluice/stores";
 import { type AnyEvent, createProxy } from "@sluice/worker-proxy";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { createObjectHost } from "../support/object-host.ts";

@@ -1,6 +1,6 @@
-import type { ChatState, VideoTaskState } from "@sluice/core";
 import { createEmulator, type EmulatorOptions } from "@sluice/emulator";
 import { type Served, serve } from "@sluice/emulator/serve";
+import type { ChatState, VideoTaskState } from "@sluice/stores";
 import { createProxy } from "@sluice/worker-proxy";
 import type { BrowserContext, Page } from "playwright";
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";

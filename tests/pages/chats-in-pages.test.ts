@@ -2,7 +2,7 @@ import { createServer, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Browser, BrowserContext, Page } from "playwright";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { callAnswer, textAnswer } from "../../packages/core/test/support/chat.js";
+import { callAnswer, textAnswer } from "../../packages/core/test/support/answers.js";
 import { frame } from "../../packages/core/test/support/gateway.js";
 import { findChromium } from "../../scripts/chromium.js";
 import { sharedBrowser } from "../support/browser.ts";

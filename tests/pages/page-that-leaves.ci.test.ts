@@ -1,6 +1,6 @@
-import { type ChatStore, createChatStore } from "@sluice/core";
 import { createEmulator } from "@sluice/emulator";
 import { type Served, serve } from "@sluice/emulator/serve";
+import { type ChatStore, createChatStore } from "@sluice/stores";
 import type { BrowserContext, Page } from "playwright";
 import { afterEach, beforeAll, describe, expect, test } from "vitest";
 import { findChromium } from "../../scripts/chromium.ts";

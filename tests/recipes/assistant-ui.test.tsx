@@ -1,5 +1,5 @@
-import { defineTool, memoryStorage, type RecordStorage } from "@sluice/core";
-import { GatewayProvider, type UseChatStreamOptions } from "@sluice/react";
+import { defineTool, type RecordStorage } from "@sluice/core";
+import { GatewayProvider, memoryStorage, type UseChatStreamOptions } from "@sluice/react";
 import { act, fireEvent, render, screen, waitFor, within } from "@testing-library/react";
 import type { FunctionComponent } from "react";
 import { beforeEach, describe, expect, test } from "vitest";

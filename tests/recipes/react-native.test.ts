@@ -1,5 +1,6 @@
 // @vitest-environment node
-import { createChatStore, type RecordStorage, streamChat } from "@sluice/core";
+import { type RecordStorage, streamChat } from "@sluice/core";
+import { createChatStore } from "@sluice/stores";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { filesOfPage } from "../support/page-files.ts";
 import { numbered, openGateway } from "./gateway.ts";

@@ -48,10 +48,8 @@ beforeAll(() => {
   cpSync(`${root}packages/core/src`, `${folder}/src`, { recursive: true });
   writeFileSync(`${folder}/consumer.ts`, consumer);
   const compilerOptions = { noEmit: true, incremental: false, jsx: "react-jsx" };
-  // as in the package: the files for Node are a project of their own
-  const exclude = ["src/node", "src/entries/node.ts"];
   const include = ["src", "consumer.ts"];
-  const config = { extends: `${root}tsconfig.base.json`, compilerOptions, include, exclude };
+  const config = { extends: `${root}tsconfig.base.json`, compilerOptions, include };
   writeFileSync(`${folder}/tsconfig.json`, JSON.stringify(config));
 });
 

@@ -1,4 +1,4 @@
-import { type ChatStore, memoryStorage } from "@sluice/core";
+import { type ChatStore, memoryStorage } from "@sluice/react";
 import type { ProxyOptions } from "@sluice/worker-proxy";
 import { createElement, type FC } from "react";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
@@ -582,8 +582,8 @@ async function openProgram(): Promise<Program> {
   ]);
   const all = Object.assign({}, ...parts) as Readonly<Record<string, (...given: unknown[]) => unknown>>;
   const [
-    { createClient, createChatStore, streamChat },
-    { GatewayProvider },
+    { createClient, streamChat },
+    { createChatStore, GatewayProvider },
     { createProxy },
     { createEmulator },
   ] = parts;

@@ -1,20 +1,18 @@
+import { type ClientEvent, type ClientOptions, createClient } from "@sluice/core";
+import { createEmulator, type EmulatorOptions } from "@sluice/emulator";
+import { createUploadStore, type UploadStoreOptions, uploads } from "@sluice/media";
 import {
   type AssetStoreOptions,
   type ChatStoreOptions,
-  type ClientEvent,
-  type ClientOptions,
   createAssetStore,
   createChatStore,
-  createClient,
   createImageStore,
   createVideoTaskList,
   createVideoTaskStore,
   type ImageStoreOptions,
   type VideoTaskListOptions,
   type VideoTaskStoreOptions,
-} from "@sluice/core";
-import { createEmulator, type EmulatorOptions } from "@sluice/emulator";
-import { createUploadStore, type UploadStoreOptions, uploads } from "@sluice/media";
+} from "@sluice/stores";
 import { createProxy, type ProxyOptions } from "@sluice/worker-proxy";
 import { afterEach, describe, expect, test, vi } from "vitest";
 

@@ -10,9 +10,9 @@ const root = fileURLToPath(new URL("../..", import.meta.url));
 const folder = temporaryFolder("type-errors");
 
 const before = `
-import { type Client, createAsset, createChatStore, createClient, createVideoTask, generateImages, streamChat, unchecked } from "@sluice/core";
+import { type Client, createAsset, createClient, createVideoTask, generateImages, streamChat, unchecked } from "@sluice/core";
+import { createChatStore, useChatStream } from "@sluice/react";
 import type { ChatModel } from "@sluice/core/schemas";
-import { useChatStream } from "@sluice/react";
 declare const client: Client;
 declare const text: string;
 declare const known: ChatModel;

@@ -1,4 +1,4 @@
-import type { ChatStore, ThreadMessage } from "@sluice/core";
+import type { ChatStore, ThreadMessage } from "@sluice/stores";
 import { afterEach, beforeAll, describe, expect, test } from "vitest";
 import { loadDevices } from "./bundle.ts";
 import type { DeviceTab, DeviceWorld } from "./device-world.js";

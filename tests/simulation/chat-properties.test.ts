@@ -1,12 +1,12 @@
+import { defineTool } from "@sluice/core";
 import {
   type ChatStore,
   createChatStore,
-  defineTool,
   memoryStorage,
   type ThreadMessage,
   type ThreadTurn,
-} from "@sluice/core";
-import type { WhenBusy } from "@sluice/core/internal";
+} from "@sluice/stores";
+import type { WhenBusy } from "@sluice/stores/internal";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import {

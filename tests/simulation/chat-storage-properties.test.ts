@@ -1,8 +1,9 @@
-import { createChatStore, memoryStorage } from "@sluice/core";
+import { createChatStore, memoryStorage } from "@sluice/stores";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { textAnswer, until } from "../../packages/core/test/support/chat.js";
+import { textAnswer } from "../../packages/core/test/support/answers.js";
 import { clientOf, streamAnswer } from "../../packages/core/test/support/gateway.js";
+import { until } from "../../packages/stores/test/support/chat.js";
 import { runsOf } from "../support/seed.js";
 import { reachable } from "../support/tabs-world.js";
 

@@ -1,9 +1,9 @@
-import { memoryStorage, type ThreadMessage } from "@sluice/core";
-import type { WhenBusy } from "@sluice/core/internal";
+import { memoryStorage, type ThreadMessage } from "@sluice/stores";
+import type { WhenBusy } from "@sluice/stores/internal";
 import fc from "fast-check";
 import { afterEach, beforeAll, expect, test, vi } from "vitest";
 import { DONE, frame, settled } from "../../packages/core/test/support/gateway.js";
-import { shown } from "../../packages/core/test/support/tabs.js";
+import { shown } from "../../packages/stores/test/support/tabs.js";
 import { runsOf } from "../support/seed.js";
 import {
   type Connection,

@@ -1,4 +1,4 @@
-import type { WhenBusy } from "@sluice/core/internal";
+import type { WhenBusy } from "@sluice/stores/internal";
 import type { DeviceWorldOptions } from "./device-world.js";
 import { networkFaults } from "./network.js";
 import { between, nthOf, type Random, randomOf, weighted } from "./random.js";

@@ -1,4 +1,4 @@
-import type { ThreadMessage } from "@sluice/core";
+import type { ThreadMessage } from "@sluice/stores";
 import { type DeviceAction, type DeviceStep, describedStep } from "./device-plan.js";
 import type { DeviceTab, DeviceWorld } from "./device-world.js";
 import { breakLines } from "./faults.js";

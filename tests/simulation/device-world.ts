@@ -1,5 +1,6 @@
-import { type ChatStore, createChatStore, createClient } from "@sluice/core";
-import type { WhenBusy } from "@sluice/core/internal";
+import { createClient } from "@sluice/core";
+import { type ChatStore, createChatStore } from "@sluice/stores";
+import type { WhenBusy } from "@sluice/stores/internal";
 import { serverRunner } from "@sluice/sync";
 import type { JobEvent } from "@sluice/worker-proxy";
 import { createChannels } from "./channels.js";

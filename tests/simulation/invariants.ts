@@ -1,5 +1,5 @@
 import { getEventListeners } from "node:events";
-import type { ThreadMessage } from "@sluice/core";
+import type { ThreadMessage } from "@sluice/stores";
 import { saysWhatIsBilled, takesResultsOnce } from "./claim-rules.js";
 import type { GatewayCall } from "./gateway.js";
 import { pollsForWhatIsShown, rendersInPeace, showsItsStores } from "./hook-rules.js";

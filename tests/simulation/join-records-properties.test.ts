@@ -1,4 +1,4 @@
-import { joinRecords } from "@sluice/core/internal";
+import { joinRecords } from "@sluice/stores/internal";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { runsOf } from "../support/seed.js";

@@ -1,4 +1,4 @@
-import type { WhenBusy } from "@sluice/core/internal";
+import type { WhenBusy } from "@sluice/stores/internal";
 import type { DiskMode } from "./disk.js";
 import { gatewayFaults } from "./gateway.js";
 import { type LogFault, logFaults } from "./kept-log.js";

@@ -1,4 +1,4 @@
-import type { WhenBusy } from "@sluice/core/internal";
+import type { WhenBusy } from "@sluice/stores/internal";
 import type { DeviceTab } from "./device-world.js";
 
 /* Answers that the user asks for again, for the rules of what is paid. */

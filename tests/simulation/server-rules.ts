@@ -1,4 +1,4 @@
-import type { ThreadMessage } from "@sluice/core";
+import type { ThreadMessage } from "@sluice/stores";
 import type { DeviceTab, DeviceWorld } from "./device-world.js";
 import { billsAnswersOnce, billsForAReason } from "./invariants.js";
 import { brokenMoneyRuleAtRest } from "./money-rules.js";

@@ -1,5 +1,6 @@
 import type { Client, RecordStorage } from "@sluice/core";
-import { joinRecords, type OpenDevices, type SharedDevices, type SyncStatus } from "@sluice/core/internal";
+import type { SharedDevices, SyncStatus } from "@sluice/core/internal";
+import { joinRecords, type OpenDevices } from "@sluice/stores/internal";
 import { createOtherDevices, type DeviceLock, type DeviceLocks } from "@sluice/sync";
 import type { Page } from "./page.js";
 import { between, type Random } from "./random.js";

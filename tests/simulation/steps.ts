@@ -1,4 +1,4 @@
-import type { ThreadMessage } from "@sluice/core";
+import type { ThreadMessage } from "@sluice/stores";
 import { breakLines } from "./faults.js";
 import { gatewayFaults } from "./gateway.js";
 import { type Order, type OrderKind, order, orderAgain } from "./orders.js";

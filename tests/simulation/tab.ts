@@ -1,24 +1,27 @@
 import {
+  type ClientEvent,
+  type ClientOptions,
+  createClient,
+  defineTool,
+  type RecordStorage,
+} from "@sluice/core";
+import {
   type AssetStore,
   type AssetStoreOptions,
   type ChatStore,
   type ChatStoreOptions,
-  type ClientEvent,
-  type ClientOptions,
   createAssetStore,
   createChatStore,
-  createClient,
   createImageStore,
   createVideoTaskList,
   createVideoTaskStore,
-  defineTool,
   type ImageStore,
   type ImageStoreOptions,
-  type RecordStorage,
+  signOut,
   type VideoTaskList,
   type VideoTaskStore,
-} from "@sluice/core";
-import type { WhenBusy } from "@sluice/core/internal";
+} from "@sluice/stores";
+import type { WhenBusy } from "@sluice/stores/internal";
 import { openTree, type Tree } from "./hooks.js";
 import type { Page } from "./page.js";
 import type { Random } from "./random.js";
@@ -146,7 +149,7 @@ function openStores(options: AppOptions, page: Page) {
   const images = createImageStore(client, options.images);
   const asset = createAssetStore(client, options.asset);
   const stops = [chat, list, video, images, asset].map((store) => store.subscribe(() => {}));
-  return { chat, list, video, images, asset, tree: undefined, close, forget: () => client.forget() };
+  return { chat, list, video, images, asset, tree: undefined, close, signOut: () => signOut(client) };
 
   function close(): void {
     page.run(() => {

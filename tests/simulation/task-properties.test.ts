@@ -1,11 +1,5 @@
-import {
-  type Clock,
-  createClient,
-  createVideoTaskList,
-  createVideoTaskStore,
-  listVideoTasks,
-  memoryStorage,
-} from "@sluice/core";
+import { type Clock, createClient } from "@sluice/core";
+import { createVideoTaskList, createVideoTaskStore, listVideoTasks, memoryStorage } from "@sluice/stores";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { settled, stoppedClock } from "../../packages/core/test/support/gateway.js";

@@ -1,12 +1,7 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import {
-  type Clock,
-  createAssetStore,
-  createClient,
-  createVideoTaskStore,
-  type VideoTaskStoreOptions,
-} from "@sluice/core";
+import { type Clock, createClient } from "@sluice/core";
+import { createAssetStore, createVideoTaskStore, type VideoTaskStoreOptions } from "@sluice/stores";
 import { expect, test } from "vitest";
 import { settled } from "../../packages/core/test/support/gateway.js";
 

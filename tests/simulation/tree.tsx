@@ -1,5 +1,7 @@
-import { createAssetStore, createClient, createVideoTaskStore } from "@sluice/core";
+import { createClient } from "@sluice/core";
 import {
+  createAssetStore,
+  createVideoTaskStore,
   GatewayProvider,
   type UseAssetResult,
   type UseChatStreamResult,

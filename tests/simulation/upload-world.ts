@@ -1,5 +1,6 @@
-import { createClient, isGatewayError, memoryStorage } from "@sluice/core";
+import { createClient, isGatewayError } from "@sluice/core";
 import { uploadMedia } from "@sluice/media";
+import { memoryStorage } from "@sluice/stores";
 import { stoppedClock } from "../../packages/core/test/support/gateway.js";
 import { between, nthOf, type Random, randomOf, weighted } from "./random.js";
 

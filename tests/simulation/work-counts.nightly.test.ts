@@ -1,8 +1,9 @@
 import { createHook } from "node:async_hooks";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import { type Clock, createChatStore, createClient, streamChat } from "@sluice/core";
+import { type Clock, createClient, streamChat } from "@sluice/core";
 import { createPartialJSON } from "@sluice/core/partial-json";
+import { createChatStore } from "@sluice/stores";
 import { afterEach, beforeAll, expect, test, vi } from "vitest";
 import { answerOf, makeEvents, readsOf } from "../../bench/workload.ts";
 

@@ -1,4 +1,4 @@
-import type { ThreadMessage } from "@sluice/core";
+import type { ThreadMessage } from "@sluice/stores";
 import { createChannels } from "./channels.js";
 import { createDisk } from "./disk.js";
 import { createGateway } from "./gateway.js";

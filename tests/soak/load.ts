@@ -1,13 +1,11 @@
 import {
-  type ChatState,
-  type ChatStore,
-  createChatStore,
   createClient,
   createVideoTask,
   type RecordStorage,
   streamChat,
   waitForVideoTask,
 } from "@sluice/core";
+import { type ChatState, type ChatStore, createChatStore } from "@sluice/stores";
 
 /** Number of everything that was done so far. */
 export interface Done {

@@ -1,4 +1,4 @@
-import { indexedDBStorage } from "@sluice/core";
+import { indexedDBStorage } from "@sluice/stores";
 import { type Done, openLoad } from "./load.ts";
 
 /** Interface of the page for its test. */

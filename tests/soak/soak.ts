@@ -6,7 +6,7 @@ import { DatabaseSync } from "node:sqlite";
 import { setTimeout as wait } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { runInNewContext } from "node:vm";
-import { memoryStorage } from "@sluice/core";
+import { memoryStorage } from "@sluice/stores";
 import { type CDPSession, chromium, type Page } from "playwright";
 import { bundle } from "../../packages/worker-proxy/test/support/bundle.ts";
 import { startWorkerd } from "../../packages/worker-proxy/test/support/workerd-process.ts";

@@ -2,7 +2,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createBatch } from "@sluice/batch";
 import { createClient } from "@sluice/core";
-import { fileStorage } from "@sluice/core/node";
+import { fileStorage } from "@sluice/stores/node";
 
 /* A script that makes images until it is killed. Started again, it goes on. It prints its state at the end. */
 

@@ -1,4 +1,5 @@
-import { type ChatState, createChatStore, createClient, defineTool, indexedDBStorage } from "@sluice/core";
+import { createClient, defineTool } from "@sluice/core";
+import { type ChatState, createChatStore, indexedDBStorage } from "@sluice/stores";
 
 /** Interface of the page for its test. */
 export interface ChatPage {

@@ -1,12 +1,7 @@
-import {
-  type Client,
-  type ClientOptions,
-  createClient,
-  memoryStorage,
-  type RecordStorage,
-} from "@sluice/core";
+import { type Client, type ClientOptions, createClient, type RecordStorage } from "@sluice/core";
 import type { ObjectNamespace } from "@sluice/durable";
 import { openObjects } from "@sluice/durable/node";
+import { memoryStorage } from "@sluice/stores";
 import { type RemoteStorage, type RemoteStorageOptions, remoteStorage } from "@sluice/sync";
 import { conversations, conversationsObject } from "@sluice/sync/server";
 import { createProxy } from "@sluice/worker-proxy";

@@ -1,5 +1,6 @@
-import { createClient, createVideoTaskList, createVideoTaskStore, indexedDBStorage } from "@sluice/core";
+import { createClient } from "@sluice/core";
 import { uploads } from "@sluice/media";
+import { createVideoTaskList, createVideoTaskStore, indexedDBStorage } from "@sluice/stores";
 
 /** Functions of the page that the test calls. */
 export interface FilmPage {

@@ -3,13 +3,13 @@
  * of a page.
  */
 export const imagined = `
-import type { Asset, AssetHandle, ChatDelta, ChatMessage, Client, ImageStore, RecordStorage, VideoTaskHandle, VideoTaskStore } from "@sluice/core";
+import type { Asset, AssetHandle, ChatDelta, ChatMessage, Client, RecordStorage, VideoTaskHandle } from "@sluice/core";
+import type { ImageStore, VideoTaskStore } from "@sluice/stores";
 import type { EncodeProgress } from "@sluice/media";
 import type { Emulator } from "@sluice/emulator";
 import type { Extension, GatewayProxy, Meter, ProxyOptions, RateLimitBinding, User } from "@sluice/worker-proxy";
-import type { ObjectNamespace } from "@sluice/durable";
+import type { MediaBucket, MediaStore, ObjectNamespace } from "@sluice/durable";
 import type { SluiceProvider } from "@sluice/ai-sdk";
-import type { MediaBucket, MediaStore } from "@sluice/durable";
 import type { FunctionComponent, ReactNode } from "react";
 declare global {
   interface Env {

@@ -1,4 +1,5 @@
-import { type ChatState, createChatStore, createClient } from "@sluice/core";
+import { createClient } from "@sluice/core";
+import { type ChatState, createChatStore } from "@sluice/stores";
 import { remoteStorage } from "@sluice/sync";
 
 /** Interface of the page for its test. */

@@ -1,11 +1,11 @@
+import { createClient } from "@sluice/core";
 import {
   type ChatState,
   createChatStore,
-  createClient,
   createVideoTaskStore,
   indexedDBStorage,
   type VideoTaskState,
-} from "@sluice/core";
+} from "@sluice/stores";
 
 /** Interface of the page for its test. */
 export interface SandboxedPage {

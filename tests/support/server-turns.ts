@@ -1,9 +1,10 @@
-import { type ChatStore, createChatStore, createClient, defineTool, memoryStorage } from "@sluice/core";
-import type { WhenBusy } from "@sluice/core/internal";
+import { createClient, defineTool } from "@sluice/core";
 import { type ObjectNamespace, once, onceObject, streamLog, streamLogObject } from "@sluice/durable";
 import { openObjects } from "@sluice/durable/node";
 import { createEmulator, type EmulatorOptions } from "@sluice/emulator";
 import { serve } from "@sluice/emulator/serve";
+import { type ChatStore, createChatStore, memoryStorage } from "@sluice/stores";
+import type { WhenBusy } from "@sluice/stores/internal";
 import { remoteStorage, serverRunner } from "@sluice/sync";
 import { type ConversationsOptions, conversations, conversationsObject, runner } from "@sluice/sync/server";
 import { createProxy, type GatewayProxy } from "@sluice/worker-proxy";

@@ -1,6 +1,5 @@
 import {
   completeChat,
-  createChatStore,
   createClient,
   createVideoTask,
   defineTool,
@@ -11,7 +10,7 @@ import {
 } from "@sluice/core";
 import { createEmulator } from "@sluice/emulator";
 import { serve } from "@sluice/emulator/serve";
-import { GatewayProvider, useChatStream } from "@sluice/react";
+import { createChatStore, GatewayProvider, useChatStream } from "@sluice/react";
 import { createProxy } from "@sluice/worker-proxy";
 import { createElement } from "react";
 import { renderToString } from "react-dom/server";

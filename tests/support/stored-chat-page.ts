@@ -1,4 +1,5 @@
-import { type ChatState, createChatStore, createClient, indexedDBStorage } from "@sluice/core";
+import { createClient } from "@sluice/core";
+import { type ChatState, createChatStore, indexedDBStorage } from "@sluice/stores";
 
 /** Interface of the page for its test. */
 export interface StoredChatPage {

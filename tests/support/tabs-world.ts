@@ -1,14 +1,13 @@
 import { AsyncLocalStorage } from "node:async_hooks";
+import { defineTool, type RecordStorage } from "@sluice/core";
 import {
   type ChatStore,
   createChatStore,
-  defineTool,
   memoryStorage,
-  type RecordStorage,
   type ThreadMessage,
   type ThreadTurn,
-} from "@sluice/core";
-import type { WhenBusy } from "@sluice/core/internal";
+} from "@sluice/stores";
+import type { WhenBusy } from "@sluice/stores/internal";
 import {
   clientOf,
   openBody,

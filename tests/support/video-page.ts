@@ -1,11 +1,11 @@
+import { createClient } from "@sluice/core";
 import {
-  createClient,
   createVideoTaskList,
   createVideoTaskStore,
   indexedDBStorage,
   type VideoTaskEntry,
   type VideoTaskState,
-} from "@sluice/core";
+} from "@sluice/stores";
 
 /** Functions of the page that tests call. */
 export interface VideoPage {

@@ -13,24 +13,31 @@ test.each(names)("no folders of %s import each other in a cycle", (name) => {
   expect(cyclesOf(folderImports(name))).toEqual([]);
 });
 
-test("the core imports no other package of this repository, and Node's modules in its part for Node only", () => {
-  const wrong = filesOf("packages/core").flatMap((file) =>
+test.each([
+  ["core", /^$/],
+  ["stores", /^@sluice\/core/],
+  ["react", /^@sluice\/(?:core|stores)/],
+])("%s imports only the packages below it, and Node's modules in a folder for Node only", (name, below) => {
+  const wrong = filesOf(`packages/${name}`).flatMap((file) =>
     importsOf(file)
-      .filter((name) => name.startsWith("@sluice/") || (name.startsWith("node:") && !/\/node\//.test(file)))
-      .map((name) => `${file}: ${name}`),
+      .filter(
+        (imported) =>
+          (imported.startsWith("@sluice/") && !below.test(imported)) ||
+          (imported.startsWith("node:") && !/\/node\//.test(file)),
+      )
+      .map((imported) => `${file}: ${imported}`),
   );
   expect(wrong).toEqual([]);
 });
 
 test.each([
-  ["ky", /^transport\/repeat$/],
-  ["idb", /^storage\/indexed-db$/],
-])("the core imports %s in one place", (name, place) => {
-  const importers = filesOf("packages/core").filter((file) => importsOf(file).includes(name));
-  expect(importers.length).toBeGreaterThan(0);
-  expect(importers.filter((file) => !place.test(file.replace(/^packages\/core\/src\/|\.ts$/g, "")))).toEqual(
-    [],
-  );
+  ["ky", "packages/core/src/transport/repeat.ts"],
+  ["idb", "packages/stores/src/storage/indexed-db.ts"],
+])("%s is imported in one place", (name, place) => {
+  const importers = names
+    .flatMap((folder) => filesOf(folder))
+    .filter((file) => importsOf(file).includes(name));
+  expect(importers).toEqual([place]);
 });
 
 test("the durable half uses what one platform has in its hosts only", () => {

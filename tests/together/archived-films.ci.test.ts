@@ -1,13 +1,8 @@
-import {
-  createClient,
-  createVideoTaskList,
-  createVideoTaskStore,
-  getVideoTask,
-  memoryStorage,
-} from "@sluice/core";
+import { createClient, getVideoTask } from "@sluice/core";
 import { createEmulator } from "@sluice/emulator";
 import { serve } from "@sluice/emulator/serve";
 import { archivedMedia } from "@sluice/media";
+import { createVideoTaskList, createVideoTaskStore, memoryStorage } from "@sluice/stores";
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
 import { startMediaProxy, statusOf } from "../../packages/durable/test/support/media.js";
 import { KEY } from "../../packages/worker-proxy/test/support/key.js";

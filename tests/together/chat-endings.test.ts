@@ -1,9 +1,10 @@
-import { type ChatStoreOptions, createChatStore, createClient, defineTool } from "@sluice/core";
+import { createClient, defineTool } from "@sluice/core";
 import { createEmulator } from "@sluice/emulator";
+import { type ChatStoreOptions, createChatStore } from "@sluice/stores";
 import * as v from "valibot";
 import { describe, expect, test } from "vitest";
-import { until } from "../../packages/core/test/support/chat.js";
 import { stoppedClock } from "../../packages/core/test/support/gateway.js";
+import { until } from "../../packages/stores/test/support/chat.js";
 
 /** A chat on a gateway of its own. Time passes for its client where the test says so. */
 function chatOf(options: Partial<ChatStoreOptions> = {}) {

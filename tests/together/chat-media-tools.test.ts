@@ -1,18 +1,14 @@
+import { type ChatTool, type Client, createClient, defineTool, type RecordStorage } from "@sluice/core";
+import { once, onceObject } from "@sluice/durable";
+import { createEmulator } from "@sluice/emulator";
+import { imageTool, videoTool } from "@sluice/media";
 import {
   type ChatOptionsFor,
   type ChatState,
   type ChatStore,
-  type ChatTool,
-  type Client,
   createChatStore,
-  createClient,
-  defineTool,
   memoryStorage,
-  type RecordStorage,
-} from "@sluice/core";
-import { once, onceObject } from "@sluice/durable";
-import { createEmulator } from "@sluice/emulator";
-import { imageTool, videoTool } from "@sluice/media";
+} from "@sluice/stores";
 import { createProxy } from "@sluice/worker-proxy";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { createObjectHost } from "../support/object-host.ts";

@@ -1,12 +1,5 @@
-import {
-  type ChatStoreOptions,
-  createChatStore,
-  createClient,
-  defineTool,
-  memoryStorage,
-  type RecordStorage,
-  type ThreadTurn,
-} from "@sluice/core";
+import { createClient, defineTool, type RecordStorage } from "@sluice/core";
+import { type ChatStoreOptions, createChatStore, memoryStorage, type ThreadTurn } from "@sluice/stores";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { startDurableProxy } from "../../packages/durable/test/support/workerd.js";
 import { chunk, done, finish, says } from "../../packages/worker-proxy/test/support/upstream.js";

@@ -1,10 +1,5 @@
-import {
-  type ChatStoreOptions,
-  createChatStore,
-  createClient,
-  memoryStorage,
-  type RecordStorage,
-} from "@sluice/core";
+import { createClient, type RecordStorage } from "@sluice/core";
+import { type ChatStoreOptions, createChatStore, memoryStorage } from "@sluice/stores";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startDurableProxy } from "../../packages/durable/test/support/workerd.js";
 import { chunk, done, finish } from "../../packages/worker-proxy/test/support/upstream.js";

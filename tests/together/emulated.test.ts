@@ -1,14 +1,13 @@
 import {
   type ChatRequest,
-  type ChatStoreOptions,
   type ClientEvent,
   completeChat,
-  createChatStore,
   createClient,
   isGatewayError,
   streamChat,
 } from "@sluice/core";
 import { createEmulator } from "@sluice/emulator";
+import { type ChatStoreOptions, createChatStore } from "@sluice/stores";
 import * as v from "valibot";
 import { describe, expect, test } from "vitest";
 import { stoppedClock } from "../../packages/core/test/support/gateway.js";

@@ -1,7 +1,7 @@
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileStorage } from "@sluice/core/node";
+import { fileStorage } from "@sluice/stores/node";
 import { expect, onTestFinished, test } from "vitest";
 
 test("a write beside 100,000 records appends the bytes of its own record", async () => {

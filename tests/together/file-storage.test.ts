@@ -17,8 +17,8 @@ import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { createBatch } from "@sluice/batch";
 import { createClient } from "@sluice/core";
-import { fileStorage } from "@sluice/core/node";
-import { storageContract } from "@sluice/core/testing";
+import { fileStorage } from "@sluice/stores/node";
+import { storageContract } from "@sluice/stores/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 /* A storage in one file: what a kill, another process and a full disk leave of it. */

@@ -1,5 +1,6 @@
-import { createClient, createVideoTaskStore } from "@sluice/core";
+import { createClient } from "@sluice/core";
 import { uploadMedia, uploads } from "@sluice/media";
+import { createVideoTaskStore } from "@sluice/stores";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { fileOf, startMediaProxy, starts } from "../../packages/durable/test/support/media.js";
 import { createTestClock } from "../support/test-clock.ts";

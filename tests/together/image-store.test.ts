@@ -1,5 +1,6 @@
-import { createClient, createImageStore } from "@sluice/core";
+import { createClient } from "@sluice/core";
 import { createEmulator } from "@sluice/emulator";
+import { createImageStore } from "@sluice/stores";
 import { expect, test } from "vitest";
 
 const model = "gamma-image-5-0-260128";

@@ -1,10 +1,5 @@
-import {
-  type Client,
-  createAssetStore,
-  createImageStore,
-  createVideoTaskStore,
-  memoryStorage,
-} from "@sluice/core";
+import type { Client } from "@sluice/core";
+import { createAssetStore, createImageStore, createVideoTaskStore, memoryStorage } from "@sluice/stores";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { randomOf } from "../simulation/random.ts";
 import { asset, type Fault, opened, picture, reef } from "../support/once-proxy.ts";

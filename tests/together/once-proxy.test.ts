@@ -1,18 +1,20 @@
 import {
   type Client,
   createAsset,
-  createAssetStore,
-  createImageStore,
   createVideoTask,
-  createVideoTaskStore,
   generateImages,
-  listVideoTasks,
-  memoryStorage,
   type RecordStorage,
   type RequestOptions,
   requestEpsilon,
 } from "@sluice/core";
 import { createEmulator } from "@sluice/emulator";
+import {
+  createAssetStore,
+  createImageStore,
+  createVideoTaskStore,
+  listVideoTasks,
+  memoryStorage,
+} from "@sluice/stores";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import {
   asset,

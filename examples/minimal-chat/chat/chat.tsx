@@ -1,6 +1,5 @@
-import { type ThreadMessage, webStorage } from "@sluice/core";
 import type { ChatModel } from "@sluice/core/schemas";
-import { type UseChatStreamResult, useChatStream } from "@sluice/react";
+import { type ThreadMessage, type UseChatStreamResult, useChatStream, webStorage } from "@sluice/react";
 import { describeError, useAttachments } from "@sluice/react/app";
 import { type KeyboardEvent, type SubmitEvent, useState } from "react";
 

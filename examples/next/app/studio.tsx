@@ -1,7 +1,7 @@
 "use client";
 
-import { indexedDBStorage } from "@sluice/core";
 import {
+  indexedDBStorage,
   useAsset,
   useChatMessage,
   useChatStatus,

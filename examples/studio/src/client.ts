@@ -1,6 +1,7 @@
-import { createClient, indexedDBStorage } from "@sluice/core";
+import { createClient } from "@sluice/core";
 import { devtoolsFetch } from "@sluice/devtools";
 import { uploads } from "@sluice/media";
+import { indexedDBStorage } from "@sluice/react";
 import { atom } from "nanostores";
 import { recordEvent, recordRequest } from "./inspector/feed.js";
 import { checkMedia } from "./media/check-media.js";

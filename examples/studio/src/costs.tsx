@@ -1,5 +1,5 @@
-import type { ThreadMessage, ThreadNode } from "@sluice/core";
 import { costOf, definePrices, type EstimatedRequest, estimate } from "@sluice/prices";
+import type { ThreadMessage, ThreadNode } from "@sluice/react";
 import type { ReactNode } from "react";
 import { Cost, Estimate } from "@/components/sluice/cost";
 import { MessageCost } from "@/components/sluice/message-cost";

@@ -1,4 +1,4 @@
-import type { ThreadMessage } from "@sluice/core";
+import type { ThreadMessage } from "@sluice/react";
 import type { VideoState } from "../../../labs/registry/components/sluice/video-progress.js";
 import type { Words } from "./words.js";
 

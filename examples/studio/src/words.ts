@@ -1,4 +1,4 @@
-import type { ChatStatus } from "@sluice/core";
+import type { ChatStatus } from "@sluice/react";
 import { costText, type ShownCost } from "../../../labs/registry/components/sluice/cost-text.js";
 import type { PDFProblem } from "./chat/pdf.js";
 import type { Keeping } from "./client.js";

@@ -1,5 +1,6 @@
-import type { ChatStore, Client, ImageStore } from "@sluice/core";
+import type { Client } from "@sluice/core";
 import { getHookStores } from "@sluice/react";
+import type { ChatStore, ImageStore } from "@sluice/stores";
 import { useEffect, useReducer, useSyncExternalStore } from "react";
 import type { Recorded } from "./recording.js";
 import { counted, milliseconds } from "./texts.js";

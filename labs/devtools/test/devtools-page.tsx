@@ -1,6 +1,7 @@
-import { createClient, indexedDBStorage } from "@sluice/core";
+import { createClient } from "@sluice/core";
 import { devtoolsFetch, SluiceDevtools, sluiceDevtoolsPlugin } from "@sluice/devtools";
 import { GatewayProvider, useChatStream, useVideoTask } from "@sluice/react";
+import { indexedDBStorage } from "@sluice/stores";
 import { TanStackDevtools } from "@tanstack/react-devtools";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";

@@ -1,7 +1,6 @@
 import {
   type Client,
   completeChat,
-  createChatStore,
   createClient,
   defineTool,
   generateImages,
@@ -11,6 +10,7 @@ import { devtoolsFetch, SluiceDevtools } from "@sluice/devtools";
 import { createEmulator, type Emulator, type EmulatorOptions } from "@sluice/emulator";
 import type { Prices } from "@sluice/prices";
 import { GatewayProvider, useChatStream } from "@sluice/react";
+import { createChatStore } from "@sluice/stores";
 import { act, cleanup, fireEvent, render, waitFor, within } from "@testing-library/react";
 import * as v from "valibot";
 import { afterEach, describe, expect, test } from "vitest";

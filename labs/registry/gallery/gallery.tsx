@@ -1,6 +1,6 @@
 "use client";
 
-import type { ThreadMessage, VideoTaskEntry } from "@sluice/core";
+import type { ThreadMessage, VideoTaskEntry } from "@sluice/react";
 import { type ReactNode, useState } from "react";
 import { Button } from "@/components/sluice/button";
 import { Budget, Cost, Estimate } from "@/components/sluice/cost";

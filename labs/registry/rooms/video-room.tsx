@@ -1,7 +1,7 @@
 "use client";
 
-import type { VideoTaskEntry } from "@sluice/core";
 import { estimate } from "@sluice/prices";
+import type { VideoTaskEntry } from "@sluice/react";
 import { useVideoTask, useVideoTasks } from "@sluice/react";
 import { useDraft } from "@sluice/react/app";
 import { usualTimeOf, videoStateOf } from "@/components/sluice/video-progress";

@@ -1,5 +1,6 @@
 import type { Client, RecordStorage } from "@sluice/core";
-import { isLocked, scoped, withLock } from "@sluice/core/internal";
+import { scoped } from "@sluice/core/internal";
+import { isLocked, withLock } from "@sluice/stores/internal";
 import type { Write } from "./ledger.js";
 
 /** Time between two attempts at a lock of a storage, in milliseconds. */

@@ -6,7 +6,7 @@ export interface BatchOptions {
   /** Name of the batch in its storage, locks included. Another list of requests needs another one. */
   readonly id: string;
   /**
-   * Storage of the ledger: `indexedDBStorage()` in a page, `fileStorage(path)` of `@sluice/core/node` in Node and Deno.
+   * Storage of the ledger: `indexedDBStorage()` in a page, `fileStorage(path)` of `@sluice/stores/node` in Node and Deno.
    * A record is written before each request is sent, and with each end of one.
    */
   readonly storage: RecordStorage;

@@ -9,7 +9,7 @@ import type { BatchItem, BatchItemState } from "./item.js";
  * - `paused`: nothing is sent until `pausedUntil`, because the gateway refuses for now or can't be reached
  * - `elsewhere`: another tab or process runs it. This one shows its ledger, and takes it over when the other one ends
  * - `stopping`: nothing is sent any more, and what is in flight comes to its end
- * - `stopped`: `stop` has ended the run, or `client.forget()`
+ * - `stopped`: `stop` has ended the run, or `signOut`
  * - `ended`: nothing is left to send. Some requests may be failed or unknown
  * - `error`: the run has ended early; `error` has the reason, and `run` continues it
  */

@@ -1,13 +1,6 @@
 import { type Client, ConfigurationError } from "@sluice/core";
-import {
-  asError,
-  assertClient,
-  createStore,
-  onForget,
-  readerOf,
-  reportStorageFailure,
-  storageOf,
-} from "@sluice/core/internal";
+import { asError, assertClient, createStore, readerOf, reportStorageFailure } from "@sluice/core/internal";
+import { onForget, storageOf } from "@sluice/stores/internal";
 import { type Decision, decideOn, givenUp, sentAgain } from "./decisions.js";
 import { createItemLists } from "./item-lists.js";
 import { assertSameRequests, createLedger, itemOf, type Ledger, type Write } from "./ledger.js";
@@ -240,7 +233,7 @@ function checkedOptions(options: BatchOptions): BatchOptions {
   };
   if (typeof id !== "string" || id === "") fail('id: is missing: give the batch a name, { id: "reefs" }');
   if (typeof storage?.read !== "function")
-    fail("storage: is missing: give indexedDBStorage(), or fileStorage(path) of @sluice/core/node");
+    fail("storage: is missing: give indexedDBStorage(), or fileStorage(path) of @sluice/stores/node");
   if (!(Number.isInteger(limit) && limit > 0)) fail(`limit: must be a whole number from 1 up, got ${limit}`);
   return options;
 }

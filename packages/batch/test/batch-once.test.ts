@@ -1,5 +1,6 @@
 import type { BatchRequest } from "@sluice/batch";
-import { memoryStorage, type RecordStorage } from "@sluice/core";
+import type { RecordStorage } from "@sluice/core";
+import { memoryStorage } from "@sluice/stores";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { DONE, frame, streamAnswer } from "../../core/test/support/gateway.js";
 import { openOnce } from "../../core/test/support/once.js";

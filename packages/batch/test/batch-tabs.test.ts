@@ -1,4 +1,5 @@
-import { memoryStorage, type RecordStorage } from "@sluice/core";
+import type { RecordStorage } from "@sluice/core";
+import { memoryStorage } from "@sluice/stores";
 import { describe, expect, test } from "vitest";
 import { settled, shows, turnsUntil } from "../../core/test/support/gateway.js";
 import { opened, picture, reefs, refusal } from "./support/batches.js";

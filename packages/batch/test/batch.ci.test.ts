@@ -1,4 +1,4 @@
-import { memoryStorage } from "@sluice/core";
+import { memoryStorage } from "@sluice/stores";
 import { expect, test } from "vitest";
 import { opened, reef, reefs, watched } from "./support/batches.js";
 

@@ -1,5 +1,5 @@
 import { type BatchRequest, createBatch } from "@sluice/batch";
-import { memoryStorage } from "@sluice/core";
+import { memoryStorage, signOut } from "@sluice/stores";
 import { describe, expect, test } from "vitest";
 import { DONE, frame, rejectionOf, settled, shows, streamAnswer } from "../../core/test/support/gateway.js";
 import { opened, picture, promptOf, reef, reefs, refusal, watched } from "./support/batches.js";
@@ -417,7 +417,7 @@ test("what a user forgets is gone, and nothing is written after", async () => {
   });
   const ended = batch.run();
   await expect.poll(() => open.length).toBe(1);
-  expect(await client.forget(storage)).toEqual([]);
+  expect(await signOut(client, { storages: [storage] })).toEqual({ unsent: 0, errors: [] });
   expect(await clock.advanceUntil(ended, 10)).toMatchObject({ status: "stopped", waiting: 3 });
   expect(await storage.read("batches/reefs")).toEqual(new Map());
 });

@@ -4,8 +4,6 @@ import { createListeners } from "./base/listeners.js";
 import { noteOptions, print } from "./base/note-options.js";
 import type { Scoped } from "./base/scope.js";
 import type { MediaUploader } from "./media-uploader.js";
-import { loadForgetting, storesInUse } from "./storage/in-use.js";
-import type { RecordStorage } from "./storage/storage.js";
 import { type HeadersInput, readHeaders } from "./transport/headers.js";
 import { createPauses } from "./transport/pauses.js";
 import type { Connection, Credentials, RetryOptions, Timeouts } from "./transport/send.js";
@@ -29,19 +27,6 @@ export interface Client extends Connection, Scoped {
   readonly uploads: MediaUploader | undefined;
   /** The steps of all calls of this client, for code that comes after `createClient`: a library, a panel. */
   readonly events: ClientEvents;
-  /**
-   * Removes everything that this client's `scope` has stored in the browser, and stops its answers: for signing out.
-   * Stores in use are empty then. Other tabs of the scope do the same a moment later. Requests in flight are ended, and
-   * may be billed; what the gateway and the proxy keep stays. Without a `scope` it removes what clients without one have
-   * stored. It can be called again, for example after the page was closed in between.
-   *
-   * It reaches the storages that this client has used in this page, `indexedDBStorage()` and `webStorage(() =>
-   * localStorage)` with their default names, and those that are given. Never rejects.
-   *
-   * @param storages other storages that may have something
-   * @returns the errors of what could not be removed; empty if nothing is left
-   */
-  readonly forget: (...storages: readonly RecordStorage[]) => Promise<readonly Error[]>;
   /**
    * Ends the wait before the next attempt of a call: it is sent at once. Call it where the user says "try now", or where
    * the network is back. It allows no further attempt than `retry` does, and the server may refuse this one as well.
@@ -244,11 +229,6 @@ export function createClient(options: ClientOptions): Client {
     warn,
     events: Object.freeze({ subscribe }),
     retryNow: pauses.end,
-    forget: (...storages) =>
-      loadForgetting().then(
-        ({ forget }) => forget(client, storesInUse(client), storages),
-        (error) => [error],
-      ),
   });
   return client;
 

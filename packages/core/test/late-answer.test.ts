@@ -1,6 +1,6 @@
 import { generateImages, streamChat } from "@sluice/core";
 import { expect, test } from "vitest";
-import { textAnswer } from "./support/chat.js";
+import { textAnswer } from "./support/answers.js";
 import { clientOf, settled, streamAnswer } from "./support/gateway.js";
 
 /** A page that was frozen: when it goes on, the timers that are due run first, and what the network brought next. */

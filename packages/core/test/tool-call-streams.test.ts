@@ -1,8 +1,9 @@
 import { completeChat, defineTool, streamChat } from "@sluice/core";
 import { describe, expect, test } from "vitest";
+import { chatOf } from "../../stores/test/support/chat.js";
 import { createFold } from "../src/chat/protocol/accumulate.js";
 import { createAnswerReader } from "../src/chat/protocol/answer-reader.js";
-import { chatOf, textAnswer } from "./support/chat.js";
+import { textAnswer } from "./support/answers.js";
 import { clientOf, DONE, frame, question, rejectionOf, streamAnswer } from "./support/gateway.js";
 import { type CallStream, callStreams } from "./support/tool-call-streams.js";
 

@@ -1,6 +1,7 @@
 import { completeChat, defineTool, streamChat } from "@sluice/core";
 import { describe, expect, test } from "vitest";
-import { callAnswer, chatOf, textAnswer } from "./support/chat.js";
+import { chatOf } from "../../stores/test/support/chat.js";
+import { callAnswer, textAnswer } from "./support/answers.js";
 import { clientOf, DONE, event, frame, question, streamAnswer } from "./support/gateway.js";
 
 /* `[DONE]` without a `finish_reason`: nobody said that the answer is whole. */

@@ -1,7 +1,7 @@
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileStorage } from "@sluice/core/node";
+import { fileStorage } from "@sluice/stores/node";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { CHAT, connected, IMAGE, question, textOf, VIDEO } from "./support/connect.js";
 

@@ -1,8 +1,9 @@
 import { InMemoryTransport, Client as McpClient } from "@modelcontextprotocol/client";
 import { Server } from "@modelcontextprotocol/server";
-import { type ChatTool, createChatStore, createClient } from "@sluice/core";
+import { type ChatTool, createClient } from "@sluice/core";
 import { createEmulator } from "@sluice/emulator";
 import { toolsFromMcp } from "@sluice/mcp/tools";
+import { createChatStore } from "@sluice/stores";
 import { expect, onTestFinished, test } from "vitest";
 
 const schema = { type: "object" as const, properties: { path: { type: "string" } }, required: ["path"] };

@@ -1,4 +1,5 @@
-import { createClient, memoryStorage } from "@sluice/core";
+import { createClient } from "@sluice/core";
+import { memoryStorage } from "@sluice/stores";
 import { afterEach, expect, test, vi } from "vitest";
 
 /* A page loads some code only when it needs it. Where the network is gone by then, what the page says stays true. */

@@ -1,5 +1,6 @@
-import { type ClientEvent, type ClientOptions, memoryStorage, type RecordStorage } from "@sluice/core";
+import type { ClientEvent, ClientOptions, RecordStorage } from "@sluice/core";
 import { createUploadStore, uploadMedia } from "@sluice/media";
+import { memoryStorage } from "@sluice/stores";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { clientOf, rejectionOf, shows, stoppedClock } from "../../core/test/support/gateway.js";
 import { openUploads, PART, refused, useSmallParts } from "./support/uploads.js";

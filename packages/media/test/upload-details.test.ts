@@ -1,5 +1,6 @@
-import { type ClientEvent, type ClientOptions, memoryStorage, ResponseError } from "@sluice/core";
+import { type ClientEvent, type ClientOptions, ResponseError } from "@sluice/core";
 import { archivedMedia, createUploadStore, uploadMedia } from "@sluice/media";
+import { memoryStorage, signOut } from "@sluice/stores";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { clientOf, rejectionOf, settled, stoppedClock, turnsUntil } from "../../core/test/support/gateway.js";
 import { openUploads, PART, REAL_PART, refused, useSmallParts } from "./support/uploads.js";
@@ -212,10 +213,10 @@ test("A store in use forgets its file with all that its client forgets, and ends
   const store = createUploadStore(client);
   const leave = store.subscribe(() => {});
   await store.upload(small());
-  await client.forget();
+  await signOut(client);
   expect(store.getSnapshot()).toMatchObject({ status: "idle", data: undefined });
   const began = store.upload(small());
-  await client.forget();
+  await signOut(client);
   expect(store.getSnapshot().status).toBe("idle");
   expect(await began).toMatchObject({ status: "error", error: { name: "AbortError" } });
   leave();

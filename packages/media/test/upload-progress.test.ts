@@ -1,5 +1,6 @@
-import { type ClientEvent, type ClientOptions, createVideoTaskStore, isGatewayError } from "@sluice/core";
+import { type ClientEvent, type ClientOptions, isGatewayError } from "@sluice/core";
 import { type UploadOptions, uploadMedia, uploads } from "@sluice/media";
+import { createVideoTaskStore } from "@sluice/stores";
 import { describe, expect, test } from "vitest";
 import { clientOf, rejectionOf, seeded, stoppedClock } from "../../core/test/support/gateway.js";
 import { openUploads, PART, refused, useSmallParts } from "./support/uploads.js";

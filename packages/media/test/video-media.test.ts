@@ -1,12 +1,6 @@
-import {
-  createVideoTaskStore,
-  listVideoTasks,
-  memoryStorage,
-  type Presence,
-  unchecked,
-  type VideoRequest,
-} from "@sluice/core";
+import { type Presence, unchecked, type VideoRequest } from "@sluice/core";
 import { checkVideoMedia, probeMedia, toDataURI, uploads } from "@sluice/media";
+import { createVideoTaskStore, listVideoTasks, memoryStorage } from "@sluice/stores";
 import { describe, expect, test } from "vitest";
 import { clientOf } from "../../core/test/support/gateway.js";
 import { bytesOf, film, jpeg, png, wav } from "./support/media.js";

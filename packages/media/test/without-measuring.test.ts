@@ -1,4 +1,4 @@
-import { createVideoTaskStore } from "@sluice/core";
+import { createVideoTaskStore } from "@sluice/stores";
 import { expect, test, vi } from "vitest";
 import { clientOf } from "../../core/test/support/gateway.js";
 import { film } from "./support/media.js";

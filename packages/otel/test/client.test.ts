@@ -3,7 +3,6 @@ import {
   type ChatStream,
   type ClientEvent,
   completeChat,
-  createChatStore,
   createClient,
   createVideoTask,
   defineTool,
@@ -14,6 +13,7 @@ import {
 } from "@sluice/core";
 import { createEmulator } from "@sluice/emulator";
 import { createTelemetry } from "@sluice/otel";
+import { createChatStore } from "@sluice/stores";
 import { describe, expect, test } from "vitest";
 import { openSDK, openTraced } from "./support.js";
 

@@ -3,7 +3,6 @@ import type { Attributes } from "@opentelemetry/api";
 import {
   type ChatRequest,
   completeChat,
-  createChatStore,
   createVideoTask,
   defineTool,
   followChat,
@@ -13,6 +12,7 @@ import {
   unchecked,
 } from "@sluice/core";
 import { createEmulator } from "@sluice/emulator";
+import { createChatStore } from "@sluice/stores";
 import { describe, expect, test } from "vitest";
 import { openTraced } from "./support.js";
 

@@ -1,4 +1,4 @@
-import type { ChatTurn, ClientEvent, ImageResult, ThreadMessage, VideoTask } from "@sluice/core";
+import type { ChatTurn, ChatUsage, ClientEvent, ImageResult, VideoTask } from "@sluice/core";
 import { isRecord } from "@sluice/core/internal";
 import { ofPieces } from "./money.js";
 import { type Prices, type Rates, rateTableOf } from "./prices.js";
@@ -32,17 +32,31 @@ export interface PricedItem {
 type Result = WithoutRaw<ChatTurn | ImageResult | VideoTask>;
 type WithoutRaw<T> = T extends unknown ? Omit<T, "raw"> : never;
 
-/** A message of `store.getThread()`, with its place. */
+/** A message of a chat store. */
+export interface PricedMessage {
+  /** Author of the message. Only a response costs something. */
+  readonly role: "system" | "user" | "assistant";
+  /** Model that answered. */
+  readonly model?: string;
+  /** Tokens of the response, once they are known. */
+  readonly usage?: ChatUsage;
+  /** End of the response; absent while it is in flight. */
+  readonly outcome?: string;
+  /** Error of a response that did not end well. */
+  readonly error?: Error;
+}
+
+/** A message of `store.getThread()`, with the id of the message before it. */
 export interface MessageNode {
   /** Id of the message before it; undefined for a first message. */
   readonly parentId: string | undefined;
   /** The message. */
-  readonly message: ThreadMessage;
+  readonly message: PricedMessage;
 }
 
 /** A thing that has a cost, or several of them. */
 export type Priced =
-  | ThreadMessage
+  | PricedMessage
   | MessageNode
   | Result
   | RequestedResult
@@ -106,7 +120,7 @@ function count(thing: unknown, tally: Tally, request: Thing | undefined): void {
   else if ("request" in thing) count(thing["result"], tally, thing["request"] as Thing);
   else if ("type" in thing) countEvent(thing as unknown as ClientEvent, tally);
   else if ("kind" in thing) countItem(thing as unknown as PricedItem, tally);
-  else if ("role" in thing) countMessage(thing as unknown as ThreadMessage, tally);
+  else if ("role" in thing) countMessage(thing as unknown as PricedMessage, tally);
   else if ("parentId" in thing) count(thing["message"], tally, request);
   else if ("timing" in thing) countTurn(thing as unknown as ChatTurn, tally);
   else if ("rawStatus" in thing) countVideo(thing as unknown as VideoTask, tally, request);
@@ -118,7 +132,7 @@ function isList(thing: unknown): thing is Iterable<unknown> {
   return typeof thing === "object" && thing !== null && Symbol.iterator in thing;
 }
 
-function countMessage({ role, model, usage, outcome, error }: ThreadMessage, tally: Tally): void {
+function countMessage({ role, model, usage, outcome, error }: PricedMessage, tally: Tally): void {
   if (role !== "assistant" || (!usage && isFree(error))) return;
   if (!usage && outcome === undefined) tally.miss("not-ended", model);
   else tally.add(model, (rates) => chatCost(rates, usage));

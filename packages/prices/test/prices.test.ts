@@ -1,5 +1,6 @@
-import type { ClientEvent, ImageResult, ThreadMessage, VideoTask } from "@sluice/core";
+import type { ClientEvent, ImageResult, VideoTask } from "@sluice/core";
 import { type Cost, costOf, definePrices, estimate, type Prices } from "@sluice/prices";
+import type { ThreadMessage } from "@sluice/stores";
 import { describe, expect, test } from "vitest";
 
 /* Imaginary prices, in an imaginary currency. */

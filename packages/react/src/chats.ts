@@ -1,10 +1,5 @@
-import {
-  type ChatState,
-  type ChatStore,
-  type ChatStoreOptions,
-  type Client,
-  createChatStore,
-} from "@sluice/core";
+import type { Client } from "@sluice/core";
+import { type ChatState, type ChatStore, type ChatStoreOptions, createChatStore } from "@sluice/stores";
 import { type PassView, passViewOf } from "./pass-view.js";
 import { sharedStores } from "./shared-stores.js";
 import type { ViewedStore } from "./use-store-part.js";

@@ -1,4 +1,5 @@
-import type { ChatStore, Client, ImageStore } from "@sluice/core";
+import type { Client } from "@sluice/core";
+import type { ChatStore, ImageStore } from "@sluice/stores";
 import { chats } from "./chats.js";
 import { images } from "./images.js";
 

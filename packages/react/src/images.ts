@@ -1,4 +1,4 @@
-import { createImageStore, type ImageState, type ImageStore, type ImageStoreOptions } from "@sluice/core";
+import { createImageStore, type ImageState, type ImageStore, type ImageStoreOptions } from "@sluice/stores";
 import { type PassView, passViewOf } from "./pass-view.js";
 import { sharedStores } from "./shared-stores.js";
 

@@ -1,3 +1,4 @@
+export * from "@sluice/stores";
 export { getHookStores, type HookStore, type HookStoreList, type HookStores } from "./hook-stores.js";
 export { GatewayProvider, useClient } from "./provider.js";
 export { type UseAssetOptions, type UseAssetResult, useAsset } from "./use-asset.js";

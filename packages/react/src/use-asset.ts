@@ -1,4 +1,4 @@
-import { type AssetState, type AssetStore, type AssetStoreOptions, createAssetStore } from "@sluice/core";
+import { type AssetState, type AssetStore, type AssetStoreOptions, createAssetStore } from "@sluice/stores";
 import { useTask } from "./use-task.js";
 
 /** Options of `useAsset`. All but `presence` may change at any time. */

@@ -1,4 +1,4 @@
-import type { ChatState, ChatStatus, ThreadMessage } from "@sluice/core";
+import type { ChatState, ChatStatus, ThreadMessage } from "@sluice/stores";
 import { useMemo } from "react";
 import { chatStateOf } from "./chats.js";
 import { useClient } from "./provider.js";

@@ -1,5 +1,5 @@
-import type { ChatOptionsFor, ChatState, ChatStore, ChatStoreOptions } from "@sluice/core";
 import type { ChatModel } from "@sluice/core/schemas";
+import type { ChatOptionsFor, ChatState, ChatStore, ChatStoreOptions } from "@sluice/stores";
 import { chats, viewOfChat } from "./chats.js";
 import type { SharedStores } from "./shared-stores.js";
 import { useSharedStore } from "./use-shared-store.js";

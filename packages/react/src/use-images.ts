@@ -1,5 +1,5 @@
-import type { ImageState, ImageStore, ImageStoreOptions } from "@sluice/core";
 import type { ImageModel } from "@sluice/core/schemas";
+import type { ImageState, ImageStore, ImageStoreOptions } from "@sluice/stores";
 import { useSyncExternalStore } from "react";
 import { images, viewOfImages } from "./images.js";
 import type { SharedStores } from "./shared-stores.js";

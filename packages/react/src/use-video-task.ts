@@ -1,13 +1,13 @@
+import type { SucceededVideoTask } from "@sluice/core";
 import {
   createVideoTaskList,
   createVideoTaskStore,
-  type SucceededVideoTask,
   type VideoTaskEntry,
   type VideoTaskListOptions,
   type VideoTaskState,
   type VideoTaskStore,
   type VideoTaskStoreOptions,
-} from "@sluice/core";
+} from "@sluice/stores";
 import { useMemo, useSyncExternalStore } from "react";
 import { useClient } from "./provider.js";
 import { useIsHydrated } from "./use-is-hydrated.js";

@@ -1,4 +1,4 @@
-import type { ChatStatus, Presence } from "@sluice/core";
+import type { Presence } from "@sluice/core";
 import {
   GatewayProvider,
   useAsset,
@@ -7,6 +7,7 @@ import {
   useImages,
   useVideoTask,
 } from "@sluice/react";
+import type { ChatStatus } from "@sluice/stores";
 import { act, render, screen } from "@testing-library/react";
 import * as React from "react";
 import { memo, type ReactNode, StrictMode, Suspense, useState } from "react";

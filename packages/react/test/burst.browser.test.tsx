@@ -1,5 +1,5 @@
-import type { ThreadMessage } from "@sluice/core";
 import { GatewayProvider, type UseChatStreamResult, useChatStream } from "@sluice/react";
+import type { ThreadMessage } from "@sluice/stores";
 import { memo, startTransition, useLayoutEffect, useState } from "react";
 import { createRoot, type Root } from "react-dom/client";
 import { beforeEach, describe, expect, test } from "vitest";

@@ -1,4 +1,4 @@
-import { type Client, createVideoTaskStore, memoryStorage, type Presence } from "@sluice/core";
+import type { Client, Presence } from "@sluice/core";
 import {
   GatewayProvider,
   useAsset,
@@ -7,6 +7,7 @@ import {
   useVideoTask,
   useVideoTasks,
 } from "@sluice/react";
+import { createVideoTaskStore, memoryStorage } from "@sluice/stores";
 import { act, fireEvent, render, screen, waitFor } from "@testing-library/react";
 import { Fragment, type FunctionComponent, StrictMode, useState } from "react";
 import { describe, expect, onTestFinished, test } from "vitest";

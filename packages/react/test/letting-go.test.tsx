@@ -1,5 +1,6 @@
-import { memoryStorage, type RecordStorage } from "@sluice/core";
+import type { RecordStorage } from "@sluice/core";
 import { GatewayProvider, useChatStream } from "@sluice/react";
+import { memoryStorage } from "@sluice/stores";
 import { act, render } from "@testing-library/react";
 import { StrictMode } from "react";
 import { expect, test } from "vitest";

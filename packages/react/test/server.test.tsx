@@ -1,5 +1,5 @@
 // @vitest-environment node
-import { createClient, indexedDBStorage, webStorage } from "@sluice/core";
+import { createClient } from "@sluice/core";
 import {
   GatewayProvider,
   useAsset,
@@ -17,6 +17,7 @@ import {
   useConversations,
   useDraft,
 } from "@sluice/react/app";
+import { indexedDBStorage, webStorage } from "@sluice/stores";
 import { renderToString } from "react-dom/server";
 import { expect, test } from "vitest";
 import { clientOf, stoppedClock } from "../../core/test/support/gateway.js";

@@ -3,7 +3,7 @@ import { GatewayProvider, useChatMessage, useChatStatus, useChatStream } from "@
 import { act, render, screen } from "@testing-library/react";
 import { memo, type ReactNode, StrictMode } from "react";
 import { afterEach, expect, test } from "vitest";
-import { callAnswer, textAnswer } from "../../core/test/support/chat.js";
+import { callAnswer, textAnswer } from "../../core/test/support/answers.js";
 import { clientOf, frame, openBody, stoppedClock, streamAnswer } from "../../core/test/support/gateway.js";
 
 type Chat = ReturnType<typeof useChatStream>;

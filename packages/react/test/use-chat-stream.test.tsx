@@ -1,5 +1,6 @@
-import { type Client, createClient, memoryStorage } from "@sluice/core";
+import { type Client, createClient } from "@sluice/core";
 import { GatewayProvider, type UseChatStreamOptions, useChatStream, useClient } from "@sluice/react";
+import { memoryStorage } from "@sluice/stores";
 import { act, fireEvent, render, screen, waitFor } from "@testing-library/react";
 import { type ReactNode, StrictMode, useEffect, useMemo, useState } from "react";
 import { hydrateRoot } from "react-dom/client";

@@ -1,13 +1,6 @@
-import {
-  createVideoTaskStore,
-  type Issue,
-  type MediaUploader,
-  memoryStorage,
-  type Presence,
-  type RecordStorage,
-  type SucceededVideoTask,
-} from "@sluice/core";
+import type { Issue, MediaUploader, Presence, RecordStorage, SucceededVideoTask } from "@sluice/core";
 import { GatewayProvider, useVideoTask, useVideoTasks } from "@sluice/react";
+import { createVideoTaskStore, memoryStorage } from "@sluice/stores";
 import { act, fireEvent, render, screen, waitFor } from "@testing-library/react";
 import { type ReactNode, StrictMode } from "react";
 import { hydrateRoot } from "react-dom/client";

@@ -6,7 +6,8 @@ import { clientOf, equal, mark } from "./world.js";
 
 /** The model calls a tool, gets its result, and answers with it. */
 export async function tools(world) {
-  const { createChatStore, defineTool } = world.core;
+  const { defineTool } = world.core;
+  const { createChatStore } = world.stores;
   const calls = [];
   const depth = defineTool({
     name: "get_depth",
@@ -24,7 +25,7 @@ export async function tools(world) {
 
 /** A thread: an answer, a stopped one, another branch; a second store reads all of it from the storage. */
 export async function chatStore(world) {
-  const { createChatStore, indexedDBStorage, memoryStorage } = world.core;
+  const { createChatStore, indexedDBStorage, memoryStorage } = world.stores;
   const storage = "indexedDB" in globalThis ? indexedDBStorage() : memoryStorage();
   const options = { id: mark(), model: "delta-5.3", storage, throttleMs: 0 };
   const store = createChatStore(clientOf(world), options);

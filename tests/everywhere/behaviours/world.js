@@ -5,6 +5,7 @@
 /**
  * @typedef {object} World
  * @property {typeof import("@sluice/core")} core the package as this place imports it
+ * @property {typeof import("@sluice/stores")} stores the same of the stores
  * @property {typeof import("@sluice/media")} media its part for files
  * @property {Parameters<typeof import("@sluice/media").measureWith>[0]} mediabunny loads what measures videos
  * @property {string} baseURL address of the gateway, or of the proxy in front of it

@@ -6,10 +6,12 @@ import * as media from "@sluice/media";
 import * as react from "@sluice/react";
 import * as app from "@sluice/react/app";
 import * as german from "@sluice/react/app/de";
+import * as stores from "@sluice/stores";
 
 /* A page that imports all entries, and loads all that a chat loads when it needs it: tools, a storage, and retries. */
 
-const { createChatStore, createClient, defineTool, memoryStorage } = core;
+const { createClient, defineTool } = core;
+const { createChatStore, memoryStorage } = stores;
 
 const weather = defineTool({
   name: "weather",
@@ -27,7 +29,7 @@ addEventListener("securitypolicyviolation", ({ violatedDirective, blockedURI }) 
 
 globalThis.page = {
   violations,
-  entries: [core, media, partialJSON, schemas, sse, react, app, german],
+  entries: [core, stores, media, partialJSON, schemas, sse, react, app, german],
   async send(text) {
     const { outcome, error } = await chat.send(text);
     return { outcome, error: error?.name };

@@ -1,6 +1,7 @@
 import process from "node:process";
 import * as core from "@sluice/core";
 import * as media from "@sluice/media";
+import * as stores from "@sluice/stores";
 import { runBehaviours } from "./behaviours/index.js";
 
 /*
@@ -9,4 +10,4 @@ import { runBehaviours } from "./behaviours/index.js";
 
 const mediabunny = () => import("@sluice/media/mediabunny");
 const [baseURL = "", gatewayURL = ""] = process.argv.slice(2);
-console.log(JSON.stringify(await runBehaviours({ core, media, mediabunny, baseURL, gatewayURL })));
+console.log(JSON.stringify(await runBehaviours({ core, stores, media, mediabunny, baseURL, gatewayURL })));

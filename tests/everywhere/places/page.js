@@ -1,5 +1,6 @@
 import * as core from "@sluice/core";
 import * as media from "@sluice/media";
+import * as stores from "@sluice/stores";
 import { runBehaviours } from "./behaviours/index.js";
 import { runHooks } from "./hooks.js";
 
@@ -7,6 +8,6 @@ import { runHooks } from "./hooks.js";
 
 const { baseURL, gatewayURL } = Object.fromEntries(new URLSearchParams(location.search));
 const mediabunny = () => import("@sluice/media/mediabunny");
-const world = { core, media, mediabunny, baseURL, gatewayURL };
+const world = { core, stores, media, mediabunny, baseURL, gatewayURL };
 const report = [...(await runBehaviours(world)), ...(await runHooks(world))];
 await fetch("/report", { method: "POST", body: JSON.stringify(report) });

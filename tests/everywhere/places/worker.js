@@ -1,5 +1,6 @@
 import * as core from "@sluice/core";
 import * as media from "@sluice/media";
+import * as stores from "@sluice/stores";
 import { runBehaviours } from "./behaviours/index.js";
 
 /* The behaviours in a Worker. A request has the addresses, and its answer is the report. */
@@ -9,6 +10,6 @@ const mediabunny = () => import("@sluice/media/mediabunny");
 export default {
   async fetch(request) {
     const { baseURL, gatewayURL } = await request.json();
-    return Response.json(await runBehaviours({ core, media, mediabunny, baseURL, gatewayURL }));
+    return Response.json(await runBehaviours({ core, stores, media, mediabunny, baseURL, gatewayURL }));
   },
 };

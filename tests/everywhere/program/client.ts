@@ -1,12 +1,10 @@
 import {
   APIError,
   createAsset,
-  createChatStore,
   createClient,
   createVideoTask,
   defineTool,
   generateImages,
-  indexedDBStorage,
   isGatewayError,
   StreamError,
   streamChat,
@@ -18,6 +16,7 @@ import { createPartialJSON } from "@sluice/core/partial-json";
 import { chatModels, checkVideoRequest, type VideoRequests } from "@sluice/core/schemas";
 import { createEventParser } from "@sluice/core/sse";
 import { createUploadStore, probeMedia, toDataURI, uploadMedia } from "@sluice/media";
+import { createChatStore, indexedDBStorage } from "@sluice/stores";
 
 /*
  * An app's use of the client. Each TypeScript compiles it against the installed packages, and nothing runs it: types that

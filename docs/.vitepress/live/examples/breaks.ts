@@ -1,4 +1,5 @@
-import { createChatStore, createClient } from "@sluice/core";
+import { createClient } from "@sluice/core";
+import { createChatStore } from "@sluice/stores";
 
 interface Place {
   readonly baseURL: string;

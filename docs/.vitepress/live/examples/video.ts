@@ -1,10 +1,5 @@
-import {
-  createClient,
-  createVideoTaskList,
-  createVideoTaskStore,
-  listVideoTasks,
-  webStorage,
-} from "@sluice/core";
+import { createClient } from "@sluice/core";
+import { createVideoTaskList, createVideoTaskStore, listVideoTasks, webStorage } from "@sluice/stores";
 
 interface Place {
   readonly baseURL: string;

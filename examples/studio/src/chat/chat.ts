@@ -1,6 +1,6 @@
 import { useStore } from "@nanostores/react";
-import type { RecordStorage, ThreadMessage } from "@sluice/core";
-import { type UseChatStreamResult, useChatStream } from "@sluice/react";
+import type { RecordStorage } from "@sluice/core";
+import { type ThreadMessage, type UseChatStreamResult, useChatStream } from "@sluice/react";
 import { createContext, use, useCallback, useEffect, useMemo } from "react";
 import { isAway, isOfOffline } from "../server.js";
 import { type ChatSettings, hasTools, targetOf, tools } from "./settings.js";

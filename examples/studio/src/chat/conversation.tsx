@@ -1,5 +1,5 @@
 import { useStore } from "@nanostores/react";
-import type { ChatStatus, ThreadMessage } from "@sluice/core";
+import type { ChatStatus, ThreadMessage } from "@sluice/react";
 import { useAttachments, useConversations } from "@sluice/react/app";
 import { Columns2, StickyNote } from "lucide-react";
 import {

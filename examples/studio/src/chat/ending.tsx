@@ -1,5 +1,5 @@
 import { useStore } from "@nanostores/react";
-import type { ThreadMessage, ThreadToolCall } from "@sluice/core";
+import type { ThreadMessage, ThreadToolCall } from "@sluice/react";
 import { Button, Chip, onPressOnce } from "@/components/sluice/button";
 import { Ending, Unanswered } from "@/components/sluice/ending";
 import { Steps } from "@/components/sluice/steps";

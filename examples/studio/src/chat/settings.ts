@@ -1,5 +1,6 @@
-import { type ChatTarget, type ChatTool, defineTool } from "@sluice/core";
+import { type ChatTool, defineTool } from "@sluice/core";
 import { type ChatModel, chatModels } from "@sluice/core/schemas";
+import type { ChatTarget } from "@sluice/react";
 import { atom } from "nanostores";
 import * as v from "valibot";
 import { chatModelInfo, chatTargetOf } from "@/components/sluice/chat-form";

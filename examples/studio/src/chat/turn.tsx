@@ -1,5 +1,5 @@
-import type { ThreadMessage } from "@sluice/core";
 import { costOf } from "@sluice/prices";
+import type { ThreadMessage } from "@sluice/react";
 import clsx from "clsx";
 import { RefreshCw } from "lucide-react";
 import { memo, useEffect, useRef, useState } from "react";

@@ -1,5 +1,5 @@
-import type { RecordStorage, ThreadMessage } from "@sluice/core";
-import { useChatStream } from "@sluice/react";
+import type { RecordStorage } from "@sluice/core";
+import { type ThreadMessage, useChatStream } from "@sluice/react";
 import { serverRunner } from "@sluice/sync";
 import clsx from "clsx";
 import { ArrowUp, Square } from "lucide-react";

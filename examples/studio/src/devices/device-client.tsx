@@ -1,5 +1,6 @@
 import { type Client, createClient } from "@sluice/core";
 import { uploads } from "@sluice/media";
+import { signOut } from "@sluice/react";
 import { remoteStorage } from "@sluice/sync";
 import { atom } from "nanostores";
 import { Field, TextInput } from "@/components/sluice/fields";
@@ -49,7 +50,7 @@ export function openDevice(user: string, device: DeviceName) {
 
 /** Removes what the devices of a user have stored in this browser. */
 export async function forgetDevices(user: string): Promise<void> {
-  for (const device of deviceNames) await deviceClient(user, device).forget();
+  for (const device of deviceNames) await signOut(deviceClient(user, device));
 }
 
 /** Writes the address of a device's page, beside this one. */

@@ -1,5 +1,6 @@
-import type { ImageResult, SettledImages } from "@sluice/core";
+import type { ImageResult } from "@sluice/core";
 import type { ImageModel } from "@sluice/core/schemas";
+import type { SettledImages } from "@sluice/react";
 import { atom } from "nanostores";
 import { client } from "../client.js";
 import { createCollection, forgetOld, hasTexts } from "../media/collection.js";

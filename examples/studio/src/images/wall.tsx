@@ -1,5 +1,5 @@
-import type { ImageRequestOf } from "@sluice/core";
 import type { ImageModel } from "@sluice/core/schemas";
+import type { ImageRequestOf } from "@sluice/react";
 import {
   Clapperboard,
   Copy,

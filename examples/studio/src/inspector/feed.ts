@@ -1,4 +1,5 @@
-import type { AssetRequest, ChatTarget, ClientEvent, ImageRequest, Issue, VideoRequest } from "@sluice/core";
+import type { AssetRequest, ClientEvent, ImageRequest, Issue, VideoRequest } from "@sluice/core";
+import type { ChatTarget } from "@sluice/react";
 import { atom } from "nanostores";
 import { useEffect, useSyncExternalStore } from "react";
 

@@ -1,5 +1,6 @@
-import type { Issue, VideoRequest, VideoTaskStore } from "@sluice/core";
+import type { Issue, VideoRequest } from "@sluice/core";
 import type { UploadedMedia } from "@sluice/media";
+import type { VideoTaskStore } from "@sluice/react";
 import { atom } from "nanostores";
 import { useEffect, useState } from "react";
 import type { FormValue, FormValues, MediaField } from "@/components/sluice/form-fields";

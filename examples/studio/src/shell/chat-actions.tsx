@@ -1,4 +1,4 @@
-import { createChatStore, type InitialMessage, type ThreadMessage } from "@sluice/core";
+import { createChatStore, type InitialMessage, type ThreadMessage } from "@sluice/react";
 import type { Conversation, UseConversationsResult } from "@sluice/react/app";
 import {
   Download,

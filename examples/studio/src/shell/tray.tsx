@@ -1,6 +1,5 @@
 import { useStore } from "@nanostores/react";
-import type { VideoTaskEntry } from "@sluice/core";
-import { useImages, useVideoTasks } from "@sluice/react";
+import { useImages, useVideoTasks, type VideoTaskEntry } from "@sluice/react";
 import { LoaderCircle } from "lucide-react";
 import { useEffect, useRef } from "react";
 import { Button, ProgressBar } from "@/components/sluice/button";

@@ -1,5 +1,5 @@
-import type { VideoTaskEntry } from "@sluice/core";
 import type { VideoModel } from "@sluice/core/schemas";
+import type { VideoTaskEntry } from "@sluice/react";
 import { atom } from "nanostores";
 import { createCollection, forgetOld, hasTexts } from "../media/collection.js";
 import { pictureAt } from "../media/files.js";

@@ -1,7 +1,6 @@
 import { useStore } from "@nanostores/react";
-import type { VideoTaskEntry } from "@sluice/core";
 import type { VideoModel } from "@sluice/core/schemas";
-import { useVideoTask } from "@sluice/react";
+import { useVideoTask, type VideoTaskEntry } from "@sluice/react";
 import { videoStateOf } from "@/components/sluice/video-progress";
 import { VideoTaskCard } from "@/components/sluice/video-task-card";
 import { videoOptions } from "../client.js";

@@ -1,6 +1,6 @@
 "use client";
 
-import type { ThreadMessage } from "@sluice/core";
+import type { ThreadMessage } from "@sluice/react";
 import type { ReactNode } from "react";
 import { MessageImages } from "@/components/sluice/message-images";
 import { messageWords } from "@/components/sluice/words";

@@ -1,6 +1,6 @@
 "use client";
 
-import type { ThreadMessage } from "@sluice/core";
+import type { ThreadMessage } from "@sluice/react";
 import { ChevronLeft, ChevronRight } from "lucide-react";
 import { IconButton } from "@/components/sluice/button";
 import { branchWords } from "@/components/sluice/words";

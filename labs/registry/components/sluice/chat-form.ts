@@ -1,5 +1,5 @@
-import type { ChatTarget } from "@sluice/core";
 import { type ChatModel, chatModels } from "@sluice/core/schemas";
+import type { ChatTarget } from "@sluice/react";
 import { fieldLabels } from "@/components/sluice/field-labels";
 import {
   defaultOf,

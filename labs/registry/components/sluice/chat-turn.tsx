@@ -1,7 +1,6 @@
 "use client";
 
-import type { ThreadMessage, ThreadToolCall } from "@sluice/core";
-import type { UseChatStreamResult } from "@sluice/react";
+import type { ThreadMessage, ThreadToolCall, UseChatStreamResult } from "@sluice/react";
 import { RefreshCw } from "lucide-react";
 import type { ReactNode } from "react";
 import { AssistantMessage } from "@/components/sluice/answer";

@@ -1,7 +1,6 @@
 "use client";
 
-import type { ThreadMessage } from "@sluice/core";
-import type { UseChatStreamResult } from "@sluice/react";
+import type { ThreadMessage, UseChatStreamResult } from "@sluice/react";
 import { describeError, type ErrorDescription } from "@sluice/react/app";
 import { Square } from "lucide-react";
 import { Badge, Button } from "@/components/sluice/button";

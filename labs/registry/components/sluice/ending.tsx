@@ -1,6 +1,6 @@
 "use client";
 
-import type { ThreadMessage } from "@sluice/core";
+import type { ThreadMessage } from "@sluice/react";
 import { describeError, type ErrorDescription, type ErrorKind } from "@sluice/react/app";
 import { CircleAlert, Info, RotateCw, StepForward } from "lucide-react";
 import type { ReactNode } from "react";

@@ -1,5 +1,5 @@
-import type { ImageRequestOf } from "@sluice/core";
 import { type ImageModel, imageModels } from "@sluice/core/schemas";
+import type { ImageRequestOf } from "@sluice/react";
 import { fieldLabels } from "@/components/sluice/field-labels";
 import {
   type FieldChoice,

@@ -1,7 +1,7 @@
 "use client";
 
-import type { ThreadMessage } from "@sluice/core";
 import { type Prices, requestTokens } from "@sluice/prices";
+import type { ThreadMessage } from "@sluice/react";
 import { useDeferredValue } from "react";
 import { priceOf } from "@/components/sluice/cost-text";
 import { costWords } from "@/components/sluice/words";

@@ -1,6 +1,6 @@
 "use client";
 
-import type { ThreadMessage } from "@sluice/core";
+import type { ThreadMessage } from "@sluice/react";
 import { Pencil } from "lucide-react";
 import { type ReactNode, useLayoutEffect, useRef, useState } from "react";
 import { flushSync } from "react-dom";

@@ -1,6 +1,6 @@
 "use client";
 
-import type { ThreadMessage, ThreadToolCall, ToolCallState } from "@sluice/core";
+import type { ThreadMessage, ThreadToolCall, ToolCallState } from "@sluice/react";
 import { Ban, Brain, Check, ChevronRight, CircleAlert, Hand, LoaderCircle, Text } from "lucide-react";
 import { type ReactNode, useId, useState } from "react";
 import { ToolCallCard } from "@/components/sluice/tool-approval";

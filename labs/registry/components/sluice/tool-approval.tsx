@@ -1,6 +1,6 @@
 "use client";
 
-import type { ThreadToolCall } from "@sluice/core";
+import type { ThreadToolCall } from "@sluice/react";
 import { type ReactNode, useId } from "react";
 import { Button, onPressOnce } from "@/components/sluice/button";
 import { toolWords } from "@/components/sluice/words";

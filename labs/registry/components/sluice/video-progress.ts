@@ -1,4 +1,4 @@
-import type { VideoTaskEntry } from "@sluice/core";
+import type { VideoTaskEntry } from "@sluice/react";
 import { useState } from "react";
 import { shortTime } from "@/components/sluice/format";
 import { progressWords } from "@/components/sluice/media-words";

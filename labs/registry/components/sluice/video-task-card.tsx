@@ -1,6 +1,7 @@
 "use client";
 
-import { redact, type VideoTaskEntry } from "@sluice/core";
+import { redact } from "@sluice/core";
+import type { VideoTaskEntry } from "@sluice/react";
 import { describeError, type ErrorDescription } from "@sluice/react/app";
 import { CircleAlert, Download, RotateCcw, Share } from "lucide-react";
 import type { ReactNode } from "react";

@@ -1,4 +1,4 @@
-import type { ChatStatus, MessageOutcome, ToolCallState } from "@sluice/core";
+import type { ChatStatus, MessageOutcome, ToolCallState } from "@sluice/react";
 
 /*
  * The words of the components in this folder. Each component has a prop `words` for its part; an app in another language

@@ -1,6 +1,7 @@
-import { type ChatStore, createChatStore, memoryStorage, type RecordStorage } from "@sluice/core";
-import { storageContract } from "@sluice/core/testing";
+import type { RecordStorage } from "@sluice/core";
 import { createEmulator } from "@sluice/emulator";
+import { type ChatStore, createChatStore, memoryStorage, signOut } from "@sluice/stores";
+import { storageContract } from "@sluice/stores/testing";
 import { remoteStorage } from "@sluice/sync";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { chat, list, message, openServer, watched } from "../../../../tests/support/conversations-server.ts";
@@ -327,12 +328,12 @@ describe("removing and forgetting", () => {
     expect((await open(server.device())).texts()).toEqual([]);
   });
 
-  test("client.forget() forgets the copy and deletes nothing on the server", async () => {
+  test("signOut(client) forgets the copy and deletes nothing on the server", async () => {
     const [phone, laptop] = [server.device(), server.device()];
     const here = await open(phone);
     await here.write({ a: message("Hello") });
     await kept(phone);
-    expect(await phone.client.forget(phone.storage)).toEqual([]);
+    expect(await signOut(phone.client, { storages: [phone.storage] })).toEqual({ unsent: 0, errors: [] });
     expect(await stored(phone)).toEqual({});
     expect((await phone.local.read(`"${phone.client.scope}"/remote/chat/trip`)).size).toBe(0);
     await expect.poll(here.texts).toEqual([]);

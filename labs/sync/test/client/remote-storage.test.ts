@@ -1,4 +1,5 @@
-import { memoryStorage, type RecordStorage } from "@sluice/core";
+import type { RecordStorage } from "@sluice/core";
+import { memoryStorage } from "@sluice/stores";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { settled } from "../../../../packages/core/test/support/gateway.js";
 import { message, openEvents, openPage, refusal } from "./support/conversations.js";

@@ -1,6 +1,7 @@
 // @vitest-environment happy-dom
-import { createClient, memoryStorage, type RecordStorage } from "@sluice/core";
+import { createClient, type RecordStorage } from "@sluice/core";
 import { GatewayProvider, useChatStream } from "@sluice/react";
+import { memoryStorage } from "@sluice/stores";
 import { serverRunner } from "@sluice/sync";
 import { fireEvent, render, screen, waitFor } from "@testing-library/react";
 import { expect, test } from "vitest";

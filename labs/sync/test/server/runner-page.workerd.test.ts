@@ -1,5 +1,6 @@
 import { env } from "cloudflare:workers";
-import { type ChatStore, type ChatTool, createChatStore, createClient } from "@sluice/core";
+import { type ChatTool, createClient } from "@sluice/core";
+import { type ChatStore, createChatStore } from "@sluice/stores";
 import { serverRunner } from "@sluice/sync";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { gateway, refusal } from "../../../../packages/durable/test/support/durable-gateway.js";

@@ -5,7 +5,8 @@ import {
   type BatchResult,
   createBatch,
 } from "@sluice/batch";
-import { type ClientEvent, type ClientOptions, memoryStorage, type RecordStorage } from "@sluice/core";
+import type { ClientEvent, ClientOptions, RecordStorage } from "@sluice/core";
+import { memoryStorage } from "@sluice/stores";
 import { clientOf, stoppedClock } from "../../../core/test/support/gateway.js";
 
 /** The answer to one request; `nth` counts the requests for the same prompt from 1. */

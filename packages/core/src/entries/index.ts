@@ -41,25 +41,14 @@ export {
   type ImageResult,
   type ImageUsage,
 } from "../images/generate.js";
-export type { ImageStoreOptions } from "../images/options.js";
 export type { ImageRequest } from "../images/schema.js";
-export type { ImageRequestOf, ImageState, SettledImages } from "../images/state.js";
-export { createImageStore, type ImageStore } from "../images/store.js";
 
 // Videos
 
 export { createVideoTask } from "../videos/create.js";
-export { createVideoTaskList, listVideoTasks, type VideoTaskList } from "../videos/list.js";
-export type {
-  VideoTaskCreateOptions,
-  VideoTaskListOptions,
-  VideoTaskStoreOptions,
-} from "../videos/options.js";
 export { type VideoTaskQueryOptions, videoTaskQueryOptions } from "../videos/query-options.js";
 export { normalizeVideoTask } from "../videos/read-task.js";
 export type { VideoRequest } from "../videos/schema/request.js";
-export type { VideoTaskEntry, VideoTaskState } from "../videos/state.js";
-export { createVideoTaskStore, type VideoTaskStore } from "../videos/store.js";
 export {
   getVideoTask,
   type VideoTaskWatchOptions,
@@ -77,8 +66,6 @@ export type {
 
 export { createAsset } from "../assets/create.js";
 export type { AssetRequest } from "../assets/schema.js";
-export type { AssetCreateOptions, AssetState, AssetStoreOptions } from "../assets/store.js";
-export { type AssetStore, createAssetStore } from "../assets/store.js";
 export { type AssetWatchOptions, getAsset, waitForAsset, watchAsset } from "../assets/watch.js";
 export type { ActiveAsset, Asset, AssetHandle, AssetLookup } from "../vocabulary/asset.js";
 
@@ -89,33 +76,22 @@ export { getEpsilonTask, requestEpsilon } from "../epsilon/epsilon.js";
 // Chat
 
 export { completeChat } from "../chat/complete.js";
-export type { ImageInput } from "../chat/conversation/attachments.js";
-export type { ChatStore, SendOptions } from "../chat/conversation/chat-store.js";
-export type { InitialMessage } from "../chat/conversation/initial-messages.js";
-export type {
-  MessageOutcome,
-  ThreadFile,
-  ThreadMessage,
-  ThreadNode,
-  ThreadToolCall,
-  ThreadTurn,
-  ToolCallState,
-} from "../chat/conversation/message.js";
-export type { ChatOptionsFor, ChatStoreOptions, ChatTarget } from "../chat/conversation/options.js";
-export type { TurnRunner } from "../chat/conversation/runner.js";
-export type { ChatState, ChatStatus, PendingAction } from "../chat/conversation/state.js";
-export { createChatStore } from "../chat/conversation/store.js";
-export { type ChatTool, defineTool } from "../chat/conversation/tools.js";
 export type { ChatTiming, ChatToolCall, ChatTurn } from "../chat/protocol/answer-reader.js";
 export type { ChatDelta, ChatMessage, ChatOutcome, ChatUsage } from "../chat/protocol/delta.js";
 export type { ChatRequestMessage } from "../chat/protocol/message-schema.js";
 export type { ChatRequest } from "../chat/protocol/schema.js";
+export { repairHistory } from "../chat/repair.js";
 export { type ChatFollowOptions, type ChatStream, followChat, streamChat } from "../chat/stream.js";
+export {
+  type ChatTool,
+  defineTool,
+  type ThreadFile,
+  type ToolContext,
+  type ToolContextMessage,
+} from "../chat/tools.js";
 
-// Stores and storages
+// Storages
 
-export { memoryStorage } from "../storage/memory.js";
-export type { RecordStorage, StorageLock } from "../storage/storage.js";
-export type { Absence, Presence } from "../tabs/page-activity.js";
+export type { Absence, Presence } from "../base/page-activity.js";
+export type { RecordStorage, StorageLock } from "../storage.js";
 export type { PollEvent } from "../tasks/poll.js";
-export { indexedDBStorage, repairHistory, webStorage } from "./apart.js";

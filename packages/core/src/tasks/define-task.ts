@@ -5,7 +5,6 @@ import type { RequestOptions } from "../transport/send.js";
 import { ValidationError, withDetails } from "../vocabulary/errors.js";
 import { mergePushed, type Polled } from "./merge-pushed.js";
 import { type Interval, intervalAfter, type PollEvent, poll } from "./poll.js";
-import type { WatchesInUse } from "./watch-plan.js";
 
 /** Options for waiting for a task. Times are milliseconds. */
 export interface TaskWatchOptions<Task> extends RequestOptions {
@@ -75,8 +74,7 @@ export function defineTask<Task extends Snapshot, Done extends Task, Handle exte
   definition: TaskDefinition<Task, Done, Handle>,
 ) {
   const { success, failure, handleOf, errorOf = (error: unknown) => error } = definition;
-  const watches = new WeakMap<Client, WatchesInUse<Task>>();
-  return { ...definition, errorOf, read, watch, dataOf, isFinal, merge, watches };
+  return { ...definition, errorOf, read, watch, dataOf, isFinal, merge };
 
   async function read(client: Client, handle: Handle, options: RequestOptions): Promise<Polled<Task>> {
     try {

@@ -1,5 +1,5 @@
+import { pagePresence } from "../base/page-activity.js";
 import type { Client } from "../client.js";
-import { pagePresence } from "../tabs/page-activity.js";
 import { createEventParser } from "../transport/event-stream.js";
 import { readBody } from "../transport/read-body.js";
 import { closeExchange, openExchange, type RequestOptions, send } from "../transport/send.js";

@@ -1,4 +1,3 @@
-import { renewalAt as linkRenewalAt } from "../archive/expiring-link.js";
 import type { Client } from "../client.js";
 import { defineTask, getTask, type TaskWatchOptions, waitForTask } from "../tasks/define-task.js";
 import type { Polled } from "../tasks/merge-pushed.js";
@@ -114,16 +113,6 @@ export function waitForVideoTask(
   options: VideoTaskWatchOptions = {},
 ): Promise<SucceededVideoTask> {
   return waitForTask(videos, client, task, options);
-}
-
-/** Returns the time from which the link of a task is renewed; infinity for a task without a copy. */
-export function renewalAt(task: VideoTask | undefined): number {
-  return task?.state === "succeeded" ? linkRenewalAt(task) : Number.POSITIVE_INFINITY;
-}
-
-/** Returns true if nothing is left to poll: the task is final, and its link works or can't be renewed. */
-export function isSettled(task: VideoTask | undefined): boolean {
-  return task?.state === "failed" || (task?.state === "succeeded" && renewalAt(task) > Date.now());
 }
 
 /** Says to a proxy that watches a task that its user has removed it. Other gateways get no request. */

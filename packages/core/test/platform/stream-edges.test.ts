@@ -10,7 +10,7 @@ import {
 } from "@sluice/core";
 import { chatModels } from "@sluice/core/schemas";
 import { describe, expect, test } from "vitest";
-import { chatOf } from "../support/chat.js";
+import { chatOf } from "../../../stores/test/support/chat.js";
 import {
   clientOf,
   DONE,

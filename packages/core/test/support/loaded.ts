@@ -1,8 +1,9 @@
 /// <reference types="vite/types/importMeta.d.ts" />
+import "../../../stores/test/support/loaded.js";
 
 /**
  * All parts of the client, also those that it loads when they are used. They are loaded before the first test: a clock
  * that a test advances knows nothing of an `import()`, and passes a limit of seconds while a busy browser fetches the code.
  */
-const parts = import.meta.glob(["../../src/**/*.ts", "!../../src/node/**", "!../../src/entries/node.ts"]);
-await Promise.all([...Object.values(parts).map((load) => load()), import("idb")]);
+const parts = import.meta.glob("../../src/**/*.ts");
+await Promise.all(Object.values(parts).map((load) => load()));

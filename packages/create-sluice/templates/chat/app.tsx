@@ -1,8 +1,8 @@
 import { createClient } from "@sluice/core";
-import { GatewayProvider } from "@sluice/react";
+import { GatewayProvider, signOut } from "@sluice/react";
 import { useState } from "react";
 import { Chat, type Models } from "./chat";
-import { headersOf, type Session, signOut } from "./session";
+import { endSession, headersOf, type Session } from "./session";
 import { SignIn } from "./sign-in";
 import "./chat.css";
 
@@ -22,8 +22,8 @@ function SignedIn({ session, models }: { session: Session; models: Models }) {
   );
 
   async function leave() {
-    await client.forget();
-    signOut();
+    await signOut(client);
+    endSession();
     location.reload();
   }
 

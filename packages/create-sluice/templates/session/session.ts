@@ -31,7 +31,7 @@ export async function openSession(): Promise<Session | null> {
 }
 
 /** Forgets the link of this browser. */
-export function signOut(): void {
+export function endSession(): void {
   localStorage.removeItem(KEPT);
 }
 

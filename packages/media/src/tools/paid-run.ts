@@ -1,6 +1,6 @@
-import { type Client, isGatewayError } from "@sluice/core";
+import { type Client, isGatewayError, type ToolContext } from "@sluice/core";
 import { hasOffer, isRecord, randomId } from "@sluice/core/internal";
-import { isRemembered, type ToolContext } from "@sluice/core/internal/media";
+import { isRemembered } from "@sluice/core/internal/media";
 
 /** A run of a tool that is billed, as it is kept with its call. */
 export interface PaidRun {

@@ -4,11 +4,11 @@ import {
   ConfigurationError,
   createVideoTask,
   defineTool,
+  type ToolContext,
   type VideoRequest,
   watchVideoTask,
 } from "@sluice/core";
 import { videoModelOf } from "@sluice/core/internal";
-import type { ToolContext } from "@sluice/core/internal/media";
 import type { VideoModel, VideoRequests } from "@sluice/core/schemas";
 import { argumentsOf, type MediaToolOptions } from "./options.js";
 import { beginRun, withBilling } from "./paid-run.js";

@@ -1,6 +1,7 @@
 import type { Client, Clock, RecordStorage } from "@sluice/core";
-import { isRecord, reportStorageFailure, storageOf } from "@sluice/core/internal";
-import { bytesOf, waitForStorage } from "@sluice/core/internal/media";
+import { isRecord, reportStorageFailure } from "@sluice/core/internal";
+import { bytesOf } from "@sluice/core/internal/media";
+import { storageOf, waitForStorage } from "@sluice/stores/internal";
 import { PART_BYTES } from "./part-request.js";
 import { isUploadId, type UploadAtProxy } from "./upload-at-proxy.js";
 

@@ -1,6 +1,7 @@
 import type { Client, Store } from "@sluice/core";
-import { createStore, noteOptions, onForget } from "@sluice/core/internal";
+import { createStore, noteOptions } from "@sluice/core/internal";
 import { asError, readerOf } from "@sluice/core/internal/media";
+import { onForget } from "@sluice/stores/internal";
 import { type UploadedMedia, type UploadOptions, uploadMedia } from "./upload.js";
 
 /** State of an upload store, in the terms of TanStack Query. */

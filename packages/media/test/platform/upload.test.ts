@@ -1,5 +1,5 @@
-import { createImageStore, createVideoTaskStore } from "@sluice/core";
 import { createUploadStore, type UploadsOptions, uploadMedia, uploads } from "@sluice/media";
+import { createImageStore, createVideoTaskStore } from "@sluice/stores";
 import { describe, expect, test } from "vitest";
 import { clientOf, rejectionOf, shows, stoppedClock } from "../../../core/test/support/gateway.js";
 import { jpeg } from "../support/media.js";

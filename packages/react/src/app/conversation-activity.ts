@@ -1,5 +1,7 @@
-import type { ChatState, ChatStore, Client } from "@sluice/core";
-import { isLocked, scoped, withLock } from "@sluice/core/internal";
+import type { Client } from "@sluice/core";
+import { scoped } from "@sluice/core/internal";
+import type { ChatState, ChatStore } from "@sluice/stores";
+import { isLocked, withLock } from "@sluice/stores/internal";
 import { chats } from "../chats.js";
 
 /**

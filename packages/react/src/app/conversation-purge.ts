@@ -1,5 +1,7 @@
-import type { ChatStore, Client, RecordStorage } from "@sluice/core";
-import { createRecordWriter, reportStorageFailure } from "@sluice/core/internal";
+import type { Client, RecordStorage } from "@sluice/core";
+import { reportStorageFailure } from "@sluice/core/internal";
+import type { ChatStore } from "@sluice/stores";
+import { createRecordWriter } from "@sluice/stores/internal";
 import type { ConversationRecords } from "./conversation-records.js";
 
 /** Parts that the deletion of conversations needs. */

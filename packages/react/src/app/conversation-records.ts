@@ -1,5 +1,6 @@
 import type { Client, RecordStorage } from "@sluice/core";
-import { createRecordWriter, reportStorageFailure } from "@sluice/core/internal";
+import { reportStorageFailure } from "@sluice/core/internal";
+import { createRecordWriter } from "@sluice/stores/internal";
 import type { ConversationRecord } from "./conversation-record.js";
 
 /** Collection of the records of all conversations. */

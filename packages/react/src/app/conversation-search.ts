@@ -1,4 +1,5 @@
-import type { ChatStore, RecordStorage } from "@sluice/core";
+import type { RecordStorage } from "@sluice/core";
+import type { ChatStore } from "@sluice/stores";
 import type { Conversation } from "./conversation-record.js";
 
 /** A conversation that was found. */

@@ -1,13 +1,7 @@
-import type { ChatState, Client, RecordStorage, Store } from "@sluice/core";
-import { memoryStorage } from "@sluice/core";
-import {
-  createStore,
-  onForget,
-  randomWords,
-  readWhenPossible,
-  reportStorageFailure,
-  storageOf,
-} from "@sluice/core/internal";
+import type { Client, RecordStorage, Store } from "@sluice/core";
+import { createStore, randomWords, reportStorageFailure } from "@sluice/core/internal";
+import { type ChatState, memoryStorage } from "@sluice/stores";
+import { onForget, readWhenPossible, storageOf } from "@sluice/stores/internal";
 import { createConversationActivity } from "./conversation-activity.js";
 import { type ConversationListState, createListing } from "./conversation-listing.js";
 import { createConversationNews } from "./conversation-news.js";

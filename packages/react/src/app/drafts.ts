@@ -1,12 +1,7 @@
-import { type Client, type RecordStorage, type Store, webStorage } from "@sluice/core";
-import {
-  createRecordWriter,
-  createStore,
-  onForget,
-  readWhenPossible,
-  reportStorageFailure,
-  storageOf,
-} from "@sluice/core/internal";
+import type { Client, RecordStorage, Store } from "@sluice/core";
+import { createStore, reportStorageFailure } from "@sluice/core/internal";
+import { webStorage } from "@sluice/stores";
+import { createRecordWriter, onForget, readWhenPossible, storageOf } from "@sluice/stores/internal";
 
 /** Snapshot of a draft. */
 export interface DraftState<Value> {

@@ -1,5 +1,6 @@
-import { chatModelOf, onForget } from "@sluice/core/internal";
+import { chatModelOf } from "@sluice/core/internal";
 import { type ChatModel, chatModels } from "@sluice/core/schemas";
+import { onForget } from "@sluice/stores/internal";
 import { type ChangeEvent, type ClipboardEvent, type DragEvent, useEffect, useMemo, useState } from "react";
 import { useClientIfAny } from "../provider.js";
 import { useLatest } from "../use-latest.js";

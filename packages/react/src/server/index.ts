@@ -1,14 +1,2 @@
-"use client";
-export {
-  GatewayProvider,
-  getHookStores,
-  useAsset,
-  useChatMessage,
-  useChatStatus,
-  useChatStream,
-  useClient,
-  useImages,
-  useStore,
-  useVideoTask,
-  useVideoTasks,
-} from "../index.js";
+export * from "@sluice/stores";
+export * from "./hooks.js";

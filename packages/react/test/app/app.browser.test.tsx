@@ -1,4 +1,4 @@
-import { createClient, indexedDBStorage } from "@sluice/core";
+import { createClient } from "@sluice/core";
 import { GatewayProvider, type UseChatStreamResult, useChatStream } from "@sluice/react";
 import {
   type UseAttachmentsResult,
@@ -7,9 +7,10 @@ import {
   useConversations,
   useDraft,
 } from "@sluice/react/app";
+import { indexedDBStorage } from "@sluice/stores";
 import { createRoot, type Root } from "react-dom/client";
 import { afterEach, expect, test } from "vitest";
-import { textAnswer } from "../../../core/test/support/chat.js";
+import { textAnswer } from "../../../core/test/support/answers.js";
 import { openBody, streamAnswer } from "../../../core/test/support/gateway.js";
 
 /* Tests of features that only a browser has: IndexedDB and its channel, Web Locks, a canvas, and previews. */

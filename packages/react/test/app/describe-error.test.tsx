@@ -4,8 +4,6 @@ import {
   AssetFailedError,
   ConfigurationError,
   ConnectionError,
-  createChatStore,
-  memoryStorage,
   type Outcome,
   ResponseError,
   StreamError,
@@ -15,9 +13,10 @@ import {
   ValidationError,
 } from "@sluice/core";
 import { describeError, type ErrorKind, errorWords } from "@sluice/react/app";
+import { createChatStore, memoryStorage } from "@sluice/stores";
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { until } from "../../../core/test/support/chat.js";
 import { clientOf } from "../../../core/test/support/gateway.js";
+import { until } from "../../../stores/test/support/chat.js";
 
 afterEach(() => vi.unstubAllGlobals());
 

@@ -1,4 +1,4 @@
-import { type Client, createClient, indexedDBStorage, type RecordStorage } from "@sluice/core";
+import { type Client, createClient, type RecordStorage } from "@sluice/core";
 import { createEmulator } from "@sluice/emulator";
 import {
   GatewayProvider,
@@ -9,6 +9,7 @@ import {
   useVideoTasks,
 } from "@sluice/react";
 import { useAttachments, useConversations, useDraft } from "@sluice/react/app";
+import { indexedDBStorage, signOut } from "@sluice/stores";
 import { useLayoutEffect } from "react";
 import { createRoot, type Root } from "react-dom/client";
 import { afterEach, expect, test, vi } from "vitest";
@@ -226,7 +227,7 @@ test("A user who signs out leaves nothing on the page and nothing in the browser
   await happens(() => Object.keys(localStorage).length > 0);
   const turn = page.chat.send("Tell me more [[stall]]");
 
-  expect(await ann.forget()).toEqual([]);
+  expect(await signOut(ann)).toEqual({ unsent: 0, errors: [] });
   expect((await turn).outcome).toBe("stopped");
   await happens(() => page.chat.messages.length === 0 && page.attachments.attachments.length === 0);
   expect(shownOf(page)).toEqual(nothing);

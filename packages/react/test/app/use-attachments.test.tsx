@@ -1,5 +1,6 @@
 import { GatewayProvider } from "@sluice/react";
 import { type UseAttachmentsOptions, type UseAttachmentsResult, useAttachments } from "@sluice/react/app";
+import { signOut } from "@sluice/stores";
 import { act, cleanup, createEvent, fireEvent, render, screen, waitFor } from "@testing-library/react";
 import * as React from "react";
 import { StrictMode } from "react";
@@ -343,7 +344,7 @@ test("Attachments are gone with all that their client forgets, and another clien
   expect(names()).toEqual([]);
   rerender(page(one));
   expect(names()).toEqual(["reef.png"]);
-  await act(() => one.forget());
+  await act(() => signOut(one));
   expect([names(), open.size]).toEqual([[], 0]);
 });
 

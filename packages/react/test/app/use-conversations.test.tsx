@@ -1,5 +1,5 @@
 import { locks } from "node:worker_threads";
-import { memoryStorage, type RecordStorage } from "@sluice/core";
+import type { RecordStorage } from "@sluice/core";
 import { GatewayProvider, useChatStream } from "@sluice/react";
 import {
   type UseConversationsOptions,
@@ -7,11 +7,12 @@ import {
   useConversationSearch,
   useConversations,
 } from "@sluice/react/app";
+import { memoryStorage, signOut } from "@sluice/stores";
 import { act, configure, render, waitFor } from "@testing-library/react";
 import { Fragment, StrictMode } from "react";
 import { renderToString } from "react-dom/server";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
-import { textAnswer } from "../../../core/test/support/chat.js";
+import { textAnswer } from "../../../core/test/support/answers.js";
 import {
   clientOf,
   frame,
@@ -708,7 +709,7 @@ test("A list is empty after its client has forgotten everything", async () => {
   const page = await opened({ storage: memoryStorage() });
   create(page, "Sky");
   await shows(page, ["Sky: ready"]);
-  await act(() => page.client.forget());
+  await act(() => signOut(page.client));
   expect(page.rows()).toEqual([]);
 });
 
@@ -954,7 +955,7 @@ test("The list is restoring until its storage was read, and what is forgotten me
   const page = tab({ storage: { ...storage, read } });
   await waitFor(() => expect(held.length).toBeGreaterThan(0));
   expect([page.list().isRestoring, page.rows()]).toEqual([true, []]);
-  await act(() => page.client.forget());
+  await act(() => signOut(page.client));
   await act(async () => {
     for (const release of held) release();
     await settled();

@@ -1,6 +1,7 @@
-import { memoryStorage, type RecordStorage } from "@sluice/core";
+import type { RecordStorage } from "@sluice/core";
 import { GatewayProvider } from "@sluice/react";
 import { useDraft } from "@sluice/react/app";
+import { memoryStorage, signOut } from "@sluice/stores";
 import { act, fireEvent, render, screen, waitFor } from "@testing-library/react";
 import { StrictMode } from "react";
 import { renderToString } from "react-dom/server";
@@ -123,7 +124,7 @@ test("a draft is forgotten with all that its client forgets", async () => {
   show();
   await rest();
   type("Why is");
-  await act(() => client.forget());
+  await act(() => signOut(client));
   expect([field().value, localStorage.length]).toEqual(["", 0]);
 });
 

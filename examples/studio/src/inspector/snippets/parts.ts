@@ -1,5 +1,5 @@
-import type { ChatTarget } from "@sluice/core";
 import { chatModels } from "@sluice/core/schemas";
+import type { ChatTarget } from "@sluice/react";
 import type { Work } from "../feed.js";
 
 /** Server of the requests, as the code names it. */

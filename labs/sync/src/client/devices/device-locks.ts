@@ -1,4 +1,5 @@
-import { type KeptThread, QUEUED, unlessAborted, type WorkLocks, within } from "@sluice/core/internal";
+import { unlessAborted, within } from "@sluice/core/internal";
+import { type KeptThread, QUEUED, type WorkLocks } from "@sluice/stores/internal";
 import type { DeviceLock, DeviceLocks } from "./device-lock.js";
 
 /** Shortest and longest time after which a lock is asked for again, should no news of it come, in milliseconds. */

@@ -1,16 +1,13 @@
-import type { OtherDevices } from "@sluice/core/internal";
+import { after, requestOnce, type SharedDevices, streamPath } from "@sluice/core/internal";
 import {
-  after,
   isInFlight,
   type KeptThread,
+  type OtherDevices,
   QUEUED,
   report,
-  requestOnce,
-  type SharedDevices,
   stoppedElsewhere,
-  streamPath,
   type WorkLocks,
-} from "@sluice/core/internal";
+} from "@sluice/stores/internal";
 import type { DeviceLocks } from "./device-lock.js";
 import { createDeviceLocks } from "./device-locks.js";
 

@@ -1,11 +1,5 @@
-import {
-  createListeners,
-  isLocked,
-  reportStorageFailure,
-  type SyncStatus,
-  scoped,
-  withLock,
-} from "@sluice/core/internal";
+import { createListeners, reportStorageFailure, type SyncStatus, scoped } from "@sluice/core/internal";
+import { isLocked, withLock } from "@sluice/stores/internal";
 import type { DeviceLock } from "../devices/device-lock.js";
 import type { ServerRecord } from "./answers.js";
 import { createGate, readCollection } from "./first-read.js";

@@ -3,12 +3,12 @@ import {
   after,
   createListeners,
   idle,
-  isWithin,
   randomWords,
   reportStorageFailure,
   type SharedDevices,
   scoped,
 } from "@sluice/core/internal";
+import { isWithin } from "@sluice/stores/internal";
 import type { DeviceLock } from "../devices/device-lock.js";
 import { type Collection, createCollection } from "./collection.js";
 import { joinRecords } from "./join.js";

@@ -1,5 +1,6 @@
 import type { RecordStorage } from "@sluice/core";
-import { isolate, recordsOf, textsOf } from "@sluice/core/internal";
+import { isolate } from "@sluice/core/internal";
+import { recordsOf, textsOf } from "@sluice/stores/internal";
 
 type Records = ReadonlyMap<string, unknown>;
 export type Listener = (changes: Records) => void;

@@ -1,4 +1,5 @@
-import { isRecord, isSame, type JoinedRecord, joinMessages, nodeOf } from "@sluice/core/internal";
+import { isRecord, isSame } from "@sluice/core/internal";
+import { type JoinedRecord, joinMessages, nodeOf } from "@sluice/stores/internal";
 import { CONVERSATIONS } from "./place.js";
 
 /**

@@ -1,5 +1,6 @@
 import type { Client, RecordStorage } from "@sluice/core";
-import { hasLocks, isRecord, parseJSON, scoped, withLock } from "@sluice/core/internal";
+import { isRecord, parseJSON, scoped } from "@sluice/core/internal";
+import { hasLocks, withLock } from "@sluice/stores/internal";
 import { CONVERSATIONS, outboxNameOf } from "./place.js";
 
 /** A change that the server does not have yet. */

@@ -1,5 +1,6 @@
 import type { RecordStorage } from "@sluice/core";
-import { createListeners, isSame, recordsOf, textsOf } from "@sluice/core/internal";
+import { createListeners, isSame } from "@sluice/core/internal";
+import { recordsOf, textsOf } from "@sluice/stores/internal";
 import type { ServerRecord } from "./answers.js";
 import { type Borrowed, createBorrowed } from "./borrowed.js";
 import { type CopyPart, createCopy, type Listener } from "./copy.js";

@@ -1,5 +1,7 @@
-import { type Client, memoryStorage, type RecordStorage, type StorageLock } from "@sluice/core";
-import { assertClient, openIndexedDBStorage, type SharedDevices, scoped } from "@sluice/core/internal";
+import type { Client, RecordStorage, StorageLock } from "@sluice/core";
+import { assertClient, type SharedDevices, scoped } from "@sluice/core/internal";
+import { memoryStorage } from "@sluice/stores";
+import { openIndexedDBStorage } from "@sluice/stores/internal";
 import type { DeviceLocks } from "../devices/device-lock.js";
 import { createOtherDevices } from "../devices/devices.js";
 import { type Collections, createCollections, type RecordRefusal } from "./collections.js";
@@ -38,7 +40,7 @@ export interface RemoteStorage extends RecordStorage, Pick<SharedDevices, "statu
  * two tabs: messages by their results, conversations by their fields and revision. In these collections `null` removes a record, as
  * `undefined` does.
  *
- * `client.forget()` forgets the local copy, with what was not sent yet, and deletes nothing on the server. Removing a
+ * `signOut` forgets the local copy, with what was not sent yet, and deletes nothing on the server. Removing a
  * conversation with `useConversations` deletes it there, too.
  *
  * @param client the client of the chats: its address, headers and `scope`

@@ -1,5 +1,6 @@
 import type { Client } from "@sluice/core";
-import { addressOf, withFreeLock } from "@sluice/core/internal";
+import { addressOf } from "@sluice/core/internal";
+import { withFreeLock } from "@sluice/stores/internal";
 
 /** Streams of all tabs of a browser to one host over HTTP/1.1: of its six connections, two are left for requests. */
 const MOST_STREAMS = 4;

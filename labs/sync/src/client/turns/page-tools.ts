@@ -1,13 +1,7 @@
-import type { ChatTool, ThreadMessage, ThreadToolCall } from "@sluice/core";
-import {
-  type Chat,
-  checkedInput,
-  describeThrown,
-  inputOf,
-  lastMessage,
-  openSpan,
-  unlessAborted,
-} from "@sluice/core/internal";
+import type { ChatTool } from "@sluice/core";
+import { describeThrown, openSpan, unlessAborted } from "@sluice/core/internal";
+import type { ThreadMessage, ThreadToolCall } from "@sluice/stores";
+import { type Chat, checkedInput, inputOf, lastMessage } from "@sluice/stores/internal";
 import { claim } from "./server-requests.js";
 
 // loaded with the first turn of a chat that runs on the server

@@ -1,6 +1,5 @@
 import { isGatewayError } from "@sluice/core";
 import {
-  type Chat,
   connectionError,
   errorOf,
   isRecord,
@@ -8,8 +7,8 @@ import {
   parseJSON,
   randomId,
   requestOnce,
-  storageOf,
 } from "@sluice/core/internal";
+import { type Chat, storageOf } from "@sluice/stores/internal";
 
 // loaded with the first turn of a chat that runs on the server
 

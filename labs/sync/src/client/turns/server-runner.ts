@@ -1,6 +1,6 @@
-import type { ChatStore, ThreadTurn, TurnRunner } from "@sluice/core";
+import { asError } from "@sluice/core/internal";
+import type { ChatStore, ThreadTurn, TurnRunner } from "@sluice/stores";
 import {
-  asError,
   type Chat,
   lastMessage,
   notSent,
@@ -9,7 +9,7 @@ import {
   type ReadOptions,
   stopped,
   stopSignalOf,
-} from "@sluice/core/internal";
+} from "@sluice/stores/internal";
 
 /** Makes the verbs that hand turns over. Their code is loaded with the first one. */
 function serverVerbsOf(chat: Chat, read: ReadOptions, verbs: ChatStore): Partial<ChatStore> {

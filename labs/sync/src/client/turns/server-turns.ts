@@ -1,21 +1,20 @@
-import { ConfigurationError, type ThreadMessage, type ThreadTurn } from "@sluice/core";
+import { ConfigurationError } from "@sluice/core";
+import { asError, onAbort, openSpan } from "@sluice/core/internal";
+import type { ThreadMessage, ThreadTurn } from "@sluice/stores";
 import {
   addQuestion,
   addVersion,
   answersAround,
-  asError,
   BUSY,
   type Chat,
   isServing,
   lastMessage,
   notSent,
-  onAbort,
-  openSpan,
   type Place,
   type QueuedMessage,
   type ReadOptions,
   stopSignalOf,
-} from "@sluice/core/internal";
+} from "@sluice/stores/internal";
 import { claim, isUnknown, sendTurn, stopTurn } from "./server-requests.js";
 import { answerFor, endOf } from "./turn-answers.js";
 import { noteTurn, turnIdBelow } from "./turn-ids.js";

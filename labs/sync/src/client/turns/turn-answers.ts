@@ -1,5 +1,5 @@
-import type { ThreadMessage, ThreadTurn } from "@sluice/core";
-import { answersAround, isBetweenSteps, isOpen, isPending, type Thread } from "@sluice/core/internal";
+import type { ThreadMessage, ThreadTurn } from "@sluice/stores";
+import { answersAround, isBetweenSteps, isOpen, isPending, type Thread } from "@sluice/stores/internal";
 
 // loaded with the first turn of a chat that runs on the server
 

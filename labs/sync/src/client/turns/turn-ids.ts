@@ -1,4 +1,5 @@
-import { answersAround, idOf, OWN, randomId, type Thread } from "@sluice/core/internal";
+import { idOf, OWN, randomId } from "@sluice/core/internal";
+import { answersAround, type Thread } from "@sluice/stores/internal";
 
 // loaded with the first turn of a chat that runs on the server
 

@@ -1,4 +1,4 @@
-import type { ThreadTurn } from "@sluice/core";
+import type { ThreadTurn } from "@sluice/stores";
 import type { EndedRun } from "./options.js";
 
 /** The end of a turn, before it is reported. */

@@ -1,5 +1,6 @@
-import type { ChatRequestMessage, ChatTarget, ChatTool, Client } from "@sluice/core";
+import type { ChatRequestMessage, ChatTool, Client } from "@sluice/core";
 import type { FollowUp } from "@sluice/durable";
+import type { ChatTarget } from "@sluice/stores";
 import type { GatewayProxy, OnJobEvent, User } from "@sluice/worker-proxy";
 import type { EndedTurn } from "./ended-turn.js";
 

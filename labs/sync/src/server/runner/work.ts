@@ -1,10 +1,5 @@
-import {
-  type ChatStore,
-  type ChatStoreOptions,
-  type ChatTool,
-  createChatStore,
-  type ThreadTurn,
-} from "@sluice/core";
+import type { ChatTool } from "@sluice/core";
+import { type ChatStore, type ChatStoreOptions, createChatStore, type ThreadTurn } from "@sluice/stores";
 import { endOf, endOfFull, endOfTurn, LOST_ANSWER, type TurnEnd } from "./end.js";
 import { type Hide, hidingTool } from "./hiding.js";
 import type { RunContext, RunnerSetup } from "./options.js";

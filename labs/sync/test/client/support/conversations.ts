@@ -1,5 +1,6 @@
-import { type ClientEvent, memoryStorage } from "@sluice/core";
+import type { ClientEvent } from "@sluice/core";
 import { uploads } from "@sluice/media";
+import { memoryStorage } from "@sluice/stores";
 import { remoteStorage } from "@sluice/sync";
 import { clientOf, stoppedClock } from "../../../../../packages/core/test/support/gateway.js";
 import "../../../../../packages/media/test/support/loaded.js";

@@ -1,9 +1,9 @@
 import { createClient } from "@sluice/core";
-import { GatewayProvider } from "@sluice/react";
+import { GatewayProvider, signOut } from "@sluice/react";
 import { useState } from "react";
 import { Button } from "@/components/sluice/button";
 import { Rooms } from "./rooms/rooms";
-import { headersOf, type Session, signOut } from "./session/session";
+import { endSession, headersOf, type Session } from "./session/session";
 import { SignIn } from "./session/sign-in";
 
 /** The whole app: its rooms, for a user who is signed in. */
@@ -18,8 +18,8 @@ function SignedIn({ session }: { session: Session }) {
   );
 
   async function leave() {
-    await client.forget();
-    signOut();
+    await signOut(client);
+    endSession();
     location.reload();
   }
 

@@ -2,6 +2,7 @@
 
 import * as core from "@sluice/core";
 import * as media from "@sluice/media";
+import * as stores from "@sluice/stores";
 import { useEffect } from "react";
 import { runBehaviours } from "../../behaviours/index.js";
 import { runHooks } from "../../hooks.js";
@@ -19,7 +20,7 @@ async function run() {
   if (isRun) return;
   isRun = true;
   const { gatewayURL, reportURL } = Object.fromEntries(new URLSearchParams(location.search));
-  const world = { core, media, mediabunny, baseURL: "/api", gatewayURL };
+  const world = { core, stores, media, mediabunny, baseURL: "/api", gatewayURL };
   const report = [...(await runBehaviours(world)), ...(await runHooks(world))];
   await fetch(reportURL, { method: "POST", mode: "no-cors", body: JSON.stringify(report) });
 }

@@ -1,0 +1,92 @@
+import { parseJSON } from "../transport/error-response.js";
+import type { ChatRequestMessage, ToolCall } from "./protocol/message-schema.js";
+
+/** Result that is sent for a tool call without a result. */
+const NO_RESULT = "the call was cancelled before it had a result";
+
+/**
+ * Repairs a history so that a gateway accepts it.
+ *
+ * - Each tool call is followed by its result; a call without one gets a result that says "cancelled".
+ * - A result without its call, and a second result of one call, are removed.
+ * - Arguments that are not JSON become `{}` where the call has a result; a call that was cut off is removed.
+ * - An answer without any content is removed.
+ * - A call without a name is removed.
+ * - Ids of calls become text. A call without an id, and a second call with the same id, get a new id.
+ *
+ * @param messages the history; it is not changed, and valid messages are returned as they are
+ * @example
+ * ```ts
+ * const messages = repairHistory([...saved, { role: "user", content: "Go on" }]);
+ * const turn = await completeChat(client, { model: "alpha-v4.1-flash", messages });
+ * ```
+ */
+export function repairHistory(messages: readonly ChatRequestMessage[]): ChatRequestMessage[] {
+  const entries: { message: ChatRequestMessage; results: Results }[] = [];
+  const lastCaller = new Map<string, Results>();
+  for (const message of messages) {
+    if (message.role === "tool") {
+      const expected = lastCaller.get(String(message.tool_call_id));
+      expected?.get(String(message.tool_call_id))?.push(message);
+      continue;
+    }
+    const results: Results = new Map();
+    for (const { id } of message.tool_calls ?? []) {
+      results.set(String(id), []);
+      lastCaller.set(String(id), results);
+    }
+    entries.push({ message, results });
+  }
+  return entries.flatMap(({ message, results }) =>
+    message.role === "assistant" ? soundAnswer(message, results) : [message],
+  );
+}
+
+/** Results of the calls of one answer, by id. Two calls with the same id take them in order. */
+type Results = Map<string, ToolMessage[]>;
+type ToolMessage = Extract<ChatRequestMessage, { role: "tool" }>;
+
+function soundAnswer(message: ChatRequestMessage, results: Results): ChatRequestMessage[] {
+  const { tool_calls: given, ...rest } = message;
+  const calls = given ?? [];
+  const ids = new Set<string>();
+  const sound: { call: ToolCall; result: ToolMessage }[] = [];
+  for (const [place, call] of calls.entries()) {
+    const result = results.get(String(call.id))?.shift();
+    if (call.function.name === "" || (!result && !hasJSON(call))) continue;
+    // an answer that broke off may have had no id yet
+    const given = String(call.id);
+    const id = given === "" || ids.has(given) ? `${given || "call"}-${place}` : given;
+    ids.add(id);
+    sound.push({
+      call: soundCall(call, id),
+      result: result?.tool_call_id === id ? result : toolMessage(id, result?.content ?? errorText(NO_RESULT)),
+    });
+  }
+  if (sound.length === 0 && !message.content?.length) return [];
+  const isSound = sound.length === calls.length && sound.every(({ call }, place) => call === calls[place]);
+  const tool_calls = sound.map(({ call }) => call);
+  const answer = isSound ? message : sound.length > 0 ? { ...message, tool_calls } : rest;
+  return [answer, ...sound.map(({ result }) => result)];
+}
+
+/** Replaces empty arguments by `{}`: a model may write none, and the gateway needs JSON. */
+function soundCall(call: ToolCall, id: string): ToolCall {
+  const { name, arguments: text } = call.function;
+  if (text.trim() === "" || !hasJSON(call)) return { ...call, id, function: { name, arguments: "{}" } };
+  return call.id === id ? call : { ...call, id };
+}
+
+function hasJSON({ function: { arguments: text } }: ToolCall): boolean {
+  return text.trim() === "" || parseJSON(text) !== undefined;
+}
+
+/** Makes the message with the result of a call. */
+export function toolMessage(id: string, content: ToolMessage["content"]): ToolMessage {
+  return { role: "tool", tool_call_id: id, content };
+}
+
+/** Writes an error as the result of a call. */
+export function errorText(error: string): string {
+  return JSON.stringify({ error });
+}

@@ -1,1 +1,0 @@
-export { fileStorage } from "../node/file-storage.js";

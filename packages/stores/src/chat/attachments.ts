@@ -1,0 +1,51 @@
+import { ValidationError } from "@sluice/core";
+import { chatModelOf, isImageURL } from "@sluice/core/internal";
+import { chatModels } from "@sluice/core/schemas";
+
+/** An image in a message: a file, or an http(s) or data URL. */
+export type ImageInput = Blob | URL | string;
+
+const accepted: readonly (string | undefined)[] = ["image/jpeg", "image/png", "image/gif", "image/webp"];
+
+/**
+ * Makes the URLs of image parts; a file becomes a data URL. The bytes of a file decide its type, not its name.
+ *
+ * @throws {ValidationError} if the model accepts no images, or not this one
+ */
+export async function imageURLs(
+  images: readonly ImageInput[],
+  model: string,
+  signal: AbortSignal,
+): Promise<string[]> {
+  if (!Array.isArray(images)) refuse("images", "must be a list of files or URLs");
+  if (chatModelOf(model)?.imageInput === false) {
+    const others = Object.keys(chatModels).filter((name) => chatModelOf(name)?.imageInput);
+    refuse("images", `${model} sees no images; ${others.join(", ")} does`);
+  }
+  return Promise.all(
+    images.map((image, index) => {
+      const path = `images.${index}`;
+      if (typeof image === "object" && !(image instanceof URL)) return dataURLOf(image, path, signal);
+      const url = String(image);
+      return isImageURL(url)
+        ? url
+        : refuse(path, "must be an http(s) URL, or a data URL of a JPEG, PNG, GIF or WebP");
+    }),
+  );
+}
+
+async function dataURLOf(blob: Blob, path: string, signal: AbortSignal): Promise<string> {
+  // loaded with the first file: most chats have none
+  const { signedType, toDataURI } = await import("../files/data-uri-later.js");
+  const type = await signedType(blob, signal);
+  if (type === undefined || !accepted.includes(type))
+    refuse(
+      path,
+      `must be a JPEG, PNG, GIF or WebP image; its bytes are ${type ?? "of no kind that we know"}`,
+    );
+  return toDataURI(blob, { signal, type });
+}
+
+function refuse(path: string, message: string): never {
+  throw new ValidationError([{ path, message, rule: "chat.images" }]);
+}

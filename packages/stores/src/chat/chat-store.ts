@@ -1,0 +1,97 @@
+import type { Store } from "@sluice/core";
+import type { ImageInput } from "./attachments.js";
+import type { InitialMessage } from "./initial-messages.js";
+import type { ThreadNode, ThreadTurn } from "./message.js";
+import type { ChatStoreOptions } from "./options.js";
+import type { ChatState } from "./state.js";
+
+/** Attachments of a message. */
+export interface SendOptions {
+  /** Images of the message, for models that see images: files, http(s) URLs or data URLs. */
+  readonly images?: readonly ImageInput[];
+}
+
+/**
+ * Store of a chat: a thread of messages with branches, and the turn in flight. Its promises never reject. Each resolves
+ * to the turn when the turn has ended, or waits for the user or the app.
+ */
+export interface ChatStore<Output = unknown> extends Store<ChatState<Output>> {
+  /**
+   * Appends a message of the user and requests an answer. Tool calls that still wait are cancelled. A message
+   * without text and images is `not-sent` and not added.
+   */
+  send(content: string, options?: SendOptions): Promise<ThreadTurn>;
+  /**
+   * Ends the turn in flight. The text so far stays, open tool calls are cancelled, and the queued messages of
+   * this page are given back: their turns are `not-sent`. Queued messages of an earlier page stay in `queued`. A
+   * turn that waits for the storage or another tab is `not-sent`. Where devices share the storage, one that was cut off
+   * may give back a message that another one still sends.
+   */
+  stop(): void;
+  /**
+   * Sends the first message of `queued` now; the others follow as usual. Tool calls that still wait are cancelled.
+   * While an answer is in flight, and with nothing to send, the turn is `not-sent`.
+   */
+  sendQueued(): Promise<ThreadTurn>;
+  /** Drops one message of `queued`, by its index. Its turn is `not-sent`. */
+  dequeue(index: number): void;
+  /**
+   * Repeats the request whose answer failed or was stopped; results of tools are kept. An answer that a proxy still
+   * keeps is read to its end instead, and nothing is requested. After `step-limit` it continues, with `maxSteps`
+   * more answers. With nothing to retry the turn is `not-sent`, and the chat stays as it is.
+   */
+  retry(): Promise<ThreadTurn>;
+  /**
+   * Requests another version of an answer, by default of the whole last turn. The old version stays as a
+   * branch.
+   */
+  regenerate(messageId?: string): Promise<ThreadTurn>;
+  /** Adds another version of a user's message and requests an answer. The old version stays as a branch. */
+  edit(messageId: string, content: string, options?: SendOptions): Promise<ThreadTurn>;
+  /** Returns the ids of all versions of a message, oldest first. */
+  branches(messageId: string): readonly string[];
+  /**
+   * Returns the messages of all branches. Each comes directly after the one before it, or after all that follows its
+   * older versions: parents stand before children, and the versions of a message in the order of `branches`. An entry
+   * stays the same object while its message and its place do, and the array while all its entries do. An answer in
+   * flight is as in `getSnapshot()`.
+   *
+   * @example
+   * ```ts
+   * const versionsOf = (chat: ChatStore, messageId: string) =>
+   *   chat.getThread().filter(({ id }) => chat.branches(messageId).includes(id));
+   * ```
+   */
+  getThread(): readonly ThreadNode[];
+  /** Shows the branch that a message is on. */
+  switchBranch(messageId: string): void;
+  /** Allows a tool call to run. A second call changes nothing. */
+  approve(toolCallId: string): Promise<ThreadTurn>;
+  /** Refuses a tool call. The model gets `reason`. */
+  deny(toolCallId: string, reason?: string): Promise<ThreadTurn>;
+  /**
+   * Adds the result of a tool call that waits for it. The order does not matter, and a second result changes
+   * nothing. The chat continues when all results are there.
+   */
+  addToolResult(toolCallId: string, output: unknown): Promise<ThreadTurn>;
+  /**
+   * Stops the turn in flight and replaces the whole thread. Ids may be left out.
+   *
+   * @throws {ValidationError} for a message that cannot be read; it names the index and the field
+   */
+  setMessages(messages: readonly InitialMessage[]): void;
+  /** Stops the turn in flight and removes all messages. */
+  reset(): void;
+  /**
+   * Stops the turn in flight and closes the storage until the chat is used again. A turn that a server runs goes on there,
+   * and its promise resolves with the outcome `interrupted`.
+   */
+  close(): void;
+  /**
+   * Returns the same chat with other options, for another component that shows it. Turns that `send`,
+   * `retry`, `regenerate` and `edit` start use the options of the object that they were called on. `approve`,
+   * `deny` and `addToolResult` continue a turn with the options that it began with. `id`, `initialMessages`,
+   * `throttleMs` and `storage` stay those of the first chat.
+   */
+  withOptions(options: ChatStoreOptions<Output> | (() => ChatStoreOptions<Output>)): ChatStore<Output>;
+}

@@ -1,0 +1,194 @@
+import {
+  type ChatMessage,
+  type ChatRequest,
+  type ChatTiming,
+  type ChatUsage,
+  type Client,
+  isGatewayError,
+  type RequestOptions,
+  type StandardSchema,
+  StreamError,
+  type UncheckedRequest,
+} from "@sluice/core";
+import {
+  asError,
+  emptyMessage,
+  keepsKey,
+  openStream,
+  type ToolCall,
+  yieldToHost,
+} from "@sluice/core/internal";
+import { createGrowingJSON, type GrowingJSON, loadJSONReader } from "./growing-json.js";
+import { type ThreadMessage, type ThreadToolCall, withCallsClosed } from "./message.js";
+
+/** An answer that is still streaming, as a message. */
+export interface Answer {
+  /** The message so far; the same object until it grows. */
+  readonly message: ThreadMessage;
+  /** True until the first text, thinking or tool call. */
+  readonly isWaiting: boolean;
+  /** Reads to the end of the answer, and calls `onDelta` after each delta. */
+  read(onDelta: () => void): Promise<ThreadMessage>;
+  /** Ends the request; returns the message so far. */
+  stop(): ThreadMessage;
+}
+
+/** Time of reading deltas before the host may render, in milliseconds: half a frame. */
+const SLICE_MS = 8;
+
+/**
+ * Sends a request and builds the draft of its answer. With a `schema`, the text is read as JSON. Without a request, the
+ * draft is an answer that the proxy has kept since the tab was closed. It is read again from its start.
+ */
+export function createAnswer(
+  client: Client,
+  { streamId, ...draft }: ThreadMessage,
+  request: ChatRequest | UncheckedRequest | undefined,
+  { schema, ...options }: RequestOptions & { schema?: StandardSchema | undefined },
+): Answer {
+  const { clock } = client;
+  const { idempotencyKey } = draft;
+  const newer = "params: unchecked({ … })";
+  const stream = openStream(client, { ...options, idempotencyKey }, { request, streamId, newer });
+  const argumentReaders: GrowingJSON[] = [];
+  const shownCalls = new WeakMap<ToolCall, ThreadToolCall>();
+  const objectReader = schema && createObjectReader();
+  let textRead = 0;
+  let isWhole = false;
+  let usage: ChatUsage | undefined;
+  let shown: { of: unknown; streamId: string | undefined; message: ThreadMessage } | undefined;
+
+  return {
+    get message() {
+      const { snapshot: of, streamId } = stream;
+      if (shown?.of !== of || shown.streamId !== streamId)
+        shown = { of, streamId, message: { ...messageSoFar(), ...(streamId && { streamId }) } };
+      return shown.message;
+    },
+    get isWaiting() {
+      return stream.snapshot === emptyMessage;
+    },
+    read,
+    stop() {
+      // from here on, the snapshot has deltas of this read that are not shown yet
+      stream.abort();
+      objectReader?.push(stream.snapshot.content.slice(textRead));
+      return ended({ outcome: "stopped" }, stream.timing);
+    },
+  };
+
+  async function read(onDelta: () => void): Promise<ThreadMessage> {
+    let sliceEnd = clock.now() + SLICE_MS;
+    try {
+      for await (const delta of stream) {
+        if (delta.type === "usage") usage = delta.usage;
+        else if (delta.type === "tool-call-start") argumentReaders[delta.index] = createGrowingJSON();
+        else if (delta.type === "tool-call-delta") argumentReaders[delta.index]?.push(delta.arguments);
+        else if (delta.type === "text-delta") {
+          textRead += delta.text.length;
+          objectReader?.push(delta.text);
+        }
+        onDelta();
+        if (clock.now() < sliceEnd) continue;
+        await yieldToHost();
+        sliceEnd = clock.now() + SLICE_MS;
+      }
+      const { outcome, timing, finishReason } = await stream.result();
+      // where this can't be loaded, the answer counts as kept: `retry` reads it again and pays nothing
+      const reader = schema && outcome === "complete" && (await import("./structured-output.js"));
+      isWhole = true;
+      if (outcome === "error") throw endedByGateway(finishReason, stream.snapshot);
+      if (objectReader) await loadJSONReader();
+      const message = ended({ outcome }, timing);
+      return reader ? await reader.withObject(message, schema) : message;
+    } catch (cause) {
+      return ended(
+        request || stream.streamId || saysWhy(cause) ? endOf(cause) : { outcome: "interrupted" },
+        stream.timing,
+        cause,
+      );
+    }
+  }
+
+  /** @param cause error of the stream, which decides if the request keeps its key for `retry` */
+  function ended(
+    end: Pick<ThreadMessage, "outcome" | "error">,
+    timing: ChatTiming,
+    cause?: unknown,
+  ): ThreadMessage {
+    const { idempotencyKey, ...known } = messageSoFar();
+    const key = idempotencyKey && keepsKey(cause) ? { idempotencyKey } : {};
+    // the rest may still be there: `retry` asks for it before it requests another answer
+    const rest = !isWhole && stream.streamId ? { streamId: stream.streamId } : {};
+    const message = { ...known, ...key, ...rest, ...end, ...(usage && { usage }), timing };
+    return end.outcome === "tool-calls"
+      ? message
+      : withCallsClosed(message, "the answer ended before the call was whole");
+  }
+
+  function messageSoFar(): ThreadMessage {
+    const { content, reasoning_content: reasoning, tool_calls: calls } = stream.snapshot;
+    // the text shown before stays until it has been read again
+    if (content.length + (reasoning?.length ?? 0) < draft.content.length + (draft.reasoning?.length ?? 0))
+      return draft;
+    return {
+      ...draft,
+      role: "assistant",
+      content,
+      ...(reasoning !== undefined && { reasoning }),
+      ...(calls && { toolCalls: calls.map(shownCall) }),
+      ...(objectReader?.value !== undefined && { object: objectReader.value }),
+    };
+  }
+
+  function shownCall(call: ToolCall, index: number): ThreadToolCall {
+    const known = shownCalls.get(call);
+    if (known) return known;
+    const { name, arguments: text } = call.function;
+    const input = argumentReaders[index]?.value;
+    const fresh: ThreadToolCall = { id: call.id, name, arguments: text, input, state: "streaming" };
+    if (input !== undefined) shownCalls.set(call, fresh);
+    return fresh;
+  }
+}
+
+/** Outcome of an answer that is read again: its own outcome, or `interrupted` if the proxy no longer has it. */
+function saysWhy(cause: unknown): boolean {
+  return (
+    isGatewayError(cause) &&
+    cause.name === "StreamError" &&
+    cause.apiCode !== undefined &&
+    cause.apiCode !== "stream_interrupted"
+  );
+}
+
+/** Makes the error of an answer that failed by its `finish_reason`, or that announced tool calls and made none. */
+function endedByGateway(finishReason: string | null, partial: ChatMessage): StreamError<ChatMessage> {
+  const text = `the answer failed (finish_reason ${finishReason}); ask again`;
+  return new StreamError(text, { reason: "server-error", partial, apiCode: finishReason ?? undefined });
+}
+
+function endOf(cause: unknown): Pick<ThreadMessage, "outcome" | "error"> {
+  const error = asError(cause);
+  if (!isGatewayError(error))
+    return error.name === "AbortError" ? { outcome: "stopped" } : { outcome: "error", error };
+  const isCut = error.name === "StreamError" && error.reason === "truncated";
+  return { outcome: isCut ? "truncated" : "error", error };
+}
+
+/** Finds the JSON in a text. It begins at the first bracket, because models write words around it. */
+function createObjectReader(): { push: (text: string) => void; readonly value: unknown } {
+  const reader = createGrowingJSON();
+  let begun = false;
+  return {
+    push(text) {
+      const start = begun ? 0 : text.search(/[{[]/);
+      if (start === -1) return;
+      begun = true;
+      reader.push(text.slice(start));
+    },
+    get value() {
+      return reader.value;
+    },
+  };
+}

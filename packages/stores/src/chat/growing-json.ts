@@ -1,0 +1,44 @@
+import type { PartialJSON } from "@sluice/core/partial-json";
+
+/** JSON text that is still arriving. */
+export interface GrowingJSON {
+  push(text: string): void;
+  /** Value of the text so far; undefined before the value begins, or before the reader is loaded. */
+  readonly value: unknown;
+}
+
+type Create = typeof import("@sluice/core/partial-json").createPartialJSON;
+let create: Create | undefined;
+let loading: Promise<void> | undefined;
+
+/** Loads the reader of partial JSON, which most chats never need. If that fails, JSON is read once it is whole. */
+export function loadJSONReader(): Promise<void> {
+  loading ??= import("./parser-later.js").then(
+    ({ createPartialJSON }) => {
+      create = createPartialJSON;
+    },
+    () => {
+      loading = undefined;
+    },
+  );
+  return loading;
+}
+
+/** Creates an empty document. */
+export function createGrowingJSON(): GrowingJSON {
+  let unread = "";
+  let reader: PartialJSON | undefined;
+  void loadJSONReader();
+  return {
+    push(text) {
+      unread += text;
+    },
+    get value() {
+      reader ??= create?.();
+      if (!reader) return undefined;
+      reader.push(unread);
+      unread = "";
+      return reader.value;
+    },
+  };
+}

@@ -1,0 +1,243 @@
+import { type Client, ConfigurationError } from "@sluice/core";
+import { createStore, noteMistake, noteModel, noteOptions, randomId, readerOf } from "@sluice/core/internal";
+import type { ChatModel } from "@sluice/core/schemas";
+import { onForget } from "../storage/in-use.js";
+import { type CallChange, reactToCall } from "./call-reactions.js";
+import type { Chat, ReadOptions } from "./chat.js";
+import type { ChatStore } from "./chat-store.js";
+import { threadMessagesOf } from "./initial-messages.js";
+import {
+  answersAround,
+  assertContent,
+  type FindPlace,
+  placeOfRetry,
+  placeOfVersion,
+} from "./insertion-point.js";
+import { type ThreadMessage, type ThreadToolCall, type ThreadTurn, withOutput } from "./message.js";
+import { createThread } from "./message-tree.js";
+import { notSent, unlessRefused } from "./not-sent.js";
+import type { AnyModelOptions, ChatOptionsFor, ChatStoreOptions } from "./options.js";
+import type { ThreadKeeper } from "./persistence/keeper.js";
+import type { KeptThread } from "./persistence/parts.js";
+import { createQueue, type QueuedMessage } from "./queue.js";
+import type { OpenTurnRunner } from "./runner.js";
+import { lastMessage, refresh } from "./shown.js";
+import { snapshotOf } from "./snapshot.js";
+import { addAll, forget, givenBack, replaceAll, stop } from "./stop.js";
+import { createStorageSession } from "./storage-session.js";
+import { createThreadList } from "./thread-list.js";
+import { stopTurn } from "./turn/end.js";
+import { BUSY, questionOf, sendQueued, startIfFree, startTurn } from "./turns.js";
+
+/**
+ * Creates the store of a chat. Nothing is sent before `send`.
+ *
+ * @param options the options, or a function that returns them and is called at each use, so that none is stale
+ * @throws {ConfigurationError} for `storage` without `id`
+ * @example
+ * ```ts
+ * const chat = createChatStore(client, { model: "delta-5.3" });
+ * chat.subscribe(() => render(chat.getSnapshot().messages));
+ * const { outcome } = await chat.send("Hello");
+ * ```
+ */
+export function createChatStore<Output = unknown, const Model extends string = ChatModel | (string & {})>(
+  client: Client,
+  options: ChatOptionsFor<Model, Output> | (() => ChatStoreOptions<Output> | AnyModelOptions<Output>),
+): ChatStore<Output> {
+  noteOptions("createChatStore or useChatStream", options, client);
+  const own = readerOf(options as ChatStoreOptions | (() => ChatStoreOptions));
+  return verbsOf(createChat(client, own), own) as ChatStore<Output>;
+}
+
+function createChat(client: Client, own: ReadOptions): Chat {
+  const { id, initialMessages = [], storage: records, throttleMs = 50, runner } = own();
+  if (records && id === undefined)
+    throw new ConfigurationError("id: a chat with `storage` needs an `id` to be found again");
+  if (runner && !records)
+    throw new ConfigurationError(
+      "runner: a chat whose turns run elsewhere needs a `storage` that shows them",
+    );
+  const storage = createStorageSession(
+    client,
+    records,
+    (from) => loadKeeper(chat, { storage: from, collection: `chat/${id}`, initial }),
+    () => chat.store.flush(),
+    () => forget(chat),
+  );
+  const thread = createThread((messageId, message) => {
+    storage.keeper?.changed(messageId, message);
+    // a queued message that is in the thread leaves the queue with the same write
+    queue.prune();
+  });
+  const queue = createQueue<ReadOptions>(
+    (messageId) => thread.node(messageId) !== undefined,
+    (key) => storage.keeper?.changed(key),
+  );
+  addAll(thread, threadMessagesOf(initialMessages, "initialMessages"));
+  const initial = thread.ids();
+  // until the storage is read, new messages follow those that are read later
+  if (records) thread.origin = `/${randomId()}`;
+  const state: Omit<Chat, "store"> = {
+    client,
+    id,
+    thread,
+    queue,
+    storage,
+    own,
+    runner: runner as OpenTurnRunner | undefined,
+    getThread: createThreadList(thread),
+  };
+  const chat: Chat = Object.assign(state, {
+    store: createStore(() => snapshotOf(state), {
+      throttleMs,
+      clock: client.clock,
+      client,
+      onUse: () => onForget(client, () => forget(chat)),
+    }),
+  });
+  return chat;
+}
+
+/** Loads the code that keeps a thread in a storage. */
+async function loadKeeper(
+  chat: Chat,
+  place: Pick<KeptThread, "storage" | "collection" | "initial">,
+): Promise<ThreadKeeper> {
+  chat.runner?.prepare();
+  const { createKeeper } = await import("./persistence.js");
+  return createKeeper({
+    ...chat,
+    ...place,
+    isRunning: () => chat.run !== undefined,
+    onMerge: () => showMerged(chat),
+    resume: (left) => resumeLeft(chat, left),
+  });
+}
+
+/** Makes the verbs of a chat, for a caller with its own options. */
+function verbsOf(chat: Chat, read: ReadOptions): ChatStore {
+  const { client, thread, queue, storage, store } = chat;
+  const startWhenReady = (find: FindPlace, message?: QueuedMessage) =>
+    storage.whenReady(() => startIfFree(chat, read, find, message));
+  const sendWhenReady = (message: QueuedMessage) => startWhenReady(questionOf(chat, read, message), message);
+  const react = (toolCallId: string, state: ThreadToolCall["state"], change: CallChange) =>
+    reactToCall(chat, read, toolCallId, state, change);
+  /** Notes the error of a call that changed nothing: no state shows it. A user who presses a key twice makes no mistake. */
+  const noted = (turn: Promise<ThreadTurn>) => {
+    turn.then(
+      ({ error }) => error?.message !== BUSY && noteMistake(error, client),
+      () => {},
+    );
+    return turn;
+  };
+  const verbs: ChatStore = {
+    getSnapshot: store.getSnapshot,
+    subscribe(listener) {
+      void storage.whenRestored(() => {});
+      const forgetModel = noteModel(client, chat.id, read);
+      const unsubscribe = store.subscribe(listener);
+      return () => {
+        forgetModel();
+        unsubscribe();
+      };
+    },
+    send(content, options = {}) {
+      noteOptions("a message", options, client);
+      const { images = [] } = options;
+      // checked before it is queued, and before it stops an answer
+      return noted(
+        unlessRefused(
+          () => assertContent(content, images),
+          () => sendWhenReady({ content, images }),
+        ),
+      );
+    },
+    stop() {
+      const last = lastMessage(chat);
+      if (last && !chat.run) storage.keeper?.stopElsewhere?.(last.id);
+      stop(chat);
+    },
+    sendQueued: () =>
+      storage.whenReady(() => {
+        const [first] = queue.sendable(true);
+        if (first && !chat.run) return sendQueued(chat, first);
+        return notSent(new ConfigurationError(chat.run ? BUSY : "there is no queued message"));
+      }),
+    retry: () => storage.whenReady(() => retry(chat, read)),
+    dequeue(index) {
+      queue.drop(index, givenBack(chat));
+      store.flush();
+    },
+    regenerate: (messageId) => noted(startWhenReady(() => placeOfVersion(thread, messageId))),
+    edit: (messageId, content, { images } = {}) =>
+      noted(sendWhenReady({ content, images, versionOf: messageId })),
+    branches(messageId) {
+      const message = thread.node(messageId)?.message;
+      return message ? (message.branches ?? [messageId]) : [];
+    },
+    getThread: chat.getThread,
+    switchBranch(messageId) {
+      thread.choose(messageId);
+      storage.keeper?.changed(messageId);
+      refresh(chat);
+    },
+    approve: (toolCallId) => react(toolCallId, "needs-approval", (call) => ({ ...call, state: "running" })),
+    deny: (toolCallId, error = "the user did not allow the call") =>
+      react(toolCallId, "needs-approval", (call) => ({ ...call, state: "denied", error })),
+    addToolResult: (toolCallId, output) =>
+      react(toolCallId, "needs-result", (call) => withOutput(call, output)),
+    setMessages(messages) {
+      const given = threadMessagesOf(messages, "messages");
+      void storage.whenRestored(() => replaceAll(chat, given));
+    },
+    reset: () => void storage.whenRestored(() => replaceAll(chat, [])),
+    close() {
+      if (storage.phase !== "none")
+        queue.close(new DOMException("The chat was closed; its messages stay queued", "AbortError"));
+      stop(chat, storage.keeper?.stopElsewhere !== undefined);
+      chat.closing?.abort(new DOMException("The chat was closed; its server goes on", "AbortError"));
+      chat.closing = undefined;
+      storage.close();
+    },
+    withOptions: (options) => verbsOf(chat, readerOf(options)),
+  };
+  return { ...verbs, ...chat.runner?.createVerbs(chat, read, verbs) };
+}
+
+/** Repeats the last request, unless another tab does so first. */
+function retry(chat: Chat, read: ReadOptions): Promise<ThreadTurn> {
+  const { thread, storage } = chat;
+  const last = lastMessage(chat);
+  const start = () =>
+    startIfFree(chat, read, () => placeOfRetry(thread, last && thread.node(last.id)?.message));
+  if (!last || chat.run) return start();
+  const known = answersAround(thread, last).length;
+  return storage.withLockOf(last.id, () =>
+    answersAround(thread, last).length > known
+      ? notSent(new ConfigurationError("another tab went on"))
+      : start(),
+  );
+}
+
+/** Shows what another tab has changed. */
+function showMerged(chat: Chat): void {
+  const { thread, run } = chat;
+  // another tab cleared the chat
+  const worked = thread.node(run?.workedOn);
+  // or stopped the answer, on another device
+  if (run?.workedOn !== undefined && (!worked || worked.isStopped)) stopTurn(run);
+  refresh(chat);
+  chat.runner?.onMerge(chat);
+}
+
+/** Continues an answer, or its tools, that a closed tab has left; undefined where that is not possible now. */
+function resumeLeft(chat: Chat, left: ThreadMessage): Promise<ThreadTurn> | undefined {
+  const { thread, run, own } = chat;
+  if (run || lastMessage(chat)?.id !== left.id) return undefined;
+  const added = [left.id];
+  const isUnderWay = left.outcome === undefined;
+  return isUnderWay
+    ? startTurn(chat, () => ({ below: thread.parentOf(left.id), added }), own, { left })
+    : startTurn(chat, () => ({ below: left.id, added }), own, { message: left.id });
+}

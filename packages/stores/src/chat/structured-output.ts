@@ -1,0 +1,71 @@
+import { type Client, ConfigurationError, ResponseError, type StandardSchema } from "@sluice/core";
+import {
+  chatModelOf,
+  checkBySchema,
+  describeThrown,
+  issuesText,
+  jsonSchemaOf,
+  parseJSON,
+} from "@sluice/core/internal";
+import type { ThreadMessage } from "./message.js";
+
+/* Loaded where a chat has a schema for its responses. */
+
+/** Parts of a request whose answer has to fit a schema. */
+interface JSONParts {
+  /** The schema, for the system message; undefined if it has no JSON Schema. */
+  readonly instructions: string | undefined;
+  /** JSON mode of the model, if it has one. */
+  readonly mode: object | undefined;
+}
+
+/** Writes what a request for JSON adds. Warns if the schema has no JSON Schema. */
+export async function jsonPartsOf(
+  client: Client,
+  model: string,
+  schema: StandardSchema,
+  jsonSchema?: object,
+): Promise<JSONParts> {
+  // otherwise the answer would be paid before it could not be checked
+  if (!schema["~standard"])
+    throw new ConfigurationError(
+      "schema: give a schema of valibot, zod or another library that follows Standard Schema; a JSON Schema checks nothing",
+    );
+  return {
+    instructions: await instructionsOf(client, schema, jsonSchema),
+    mode: chatModelOf(model)?.jsonMode ? { response_format: { type: "json_object" } } : undefined,
+  };
+}
+
+async function instructionsOf(
+  client: Client,
+  schema: StandardSchema,
+  jsonSchema: object | undefined,
+): Promise<string | undefined> {
+  try {
+    const written = JSON.stringify(jsonSchema ?? (await jsonSchemaOf(schema, "schema")));
+    return `Answer with JSON only, without any other text. The JSON must fit this JSON Schema:\n${written}`;
+  } catch (error) {
+    const message = `${describeThrown(error)}; the prompt has to ask for the JSON`;
+    client.warn({ path: "schema", message, rule: "chat.schema" });
+    return undefined;
+  }
+}
+
+/** Reads the value of a whole answer. One that does not fit the schema becomes an error. */
+export async function withObject(message: ThreadMessage, schema: StandardSchema): Promise<ThreadMessage> {
+  const { content } = message;
+  const end = Math.max(content.lastIndexOf("}"), content.lastIndexOf("]")) + 1;
+  const value = parseJSON(content.slice(Math.max(content.search(/[{[]/), 0), end));
+  const checked =
+    value === undefined
+      ? { issues: [{ path: "", message: "the answer is no JSON" }] }
+      : await checkBySchema(schema, value);
+  if (!checked.issues) return { ...message, object: checked.value };
+  const fields = { path: checked.issues[0]?.path ?? "", body: content };
+  return {
+    ...message,
+    outcome: "error",
+    error: new ResponseError(`the answer does not fit the schema: ${issuesText(checked.issues)}`, fields),
+  };
+}

@@ -1,0 +1,53 @@
+import type { Client } from "@sluice/core";
+import { uploaderOf } from "@sluice/core/internal";
+
+/* Loaded where a request has files. */
+
+/** Returns a copy of a request with `replace` applied to each file. */
+function mapFiles(value: unknown, replace: (file: Blob) => string): unknown {
+  if (value instanceof Blob) return replace(value);
+  if (Array.isArray(value)) return value.map((item) => mapFiles(item, replace));
+  if (typeof value !== "object" || value === null) return value;
+  const fields = Object.entries(value).map(([name, item]) => [name, mapFiles(item, replace)]);
+  // spread first: the mark of `unchecked` is no field with a name
+  return { ...value, ...Object.fromEntries(fields) };
+}
+
+/** Address that stands for a file while a request is checked. */
+const PLACE = "https://file.invalid/";
+
+/** Returns a request with an address in the place of each file, to check it before anything is uploaded. */
+export const withPlaces = <Request>(request: Request): Request => mapFiles(request, () => PLACE) as Request;
+
+/**
+ * Uploads the files of a request one after the other, and returns the request with their addresses. Each file is stored
+ * once, also where it is used twice.
+ *
+ * @param onProgress called with the share of all bytes that are stored, from 0 to 1
+ * @throws {ConfigurationError} if the client has no uploader
+ * @throws the errors of the uploader
+ */
+export async function uploadFiles<Request>(
+  client: Client,
+  request: Request,
+  signal: AbortSignal,
+  onProgress: (share: number) => void,
+): Promise<Request> {
+  const uploader = uploaderOf(client);
+  const files = new Map<Blob, string>();
+  mapFiles(request, (file) => {
+    files.set(file, "");
+    return "";
+  });
+  const total = [...files.keys()].reduce((sum, { size }) => sum + size, 0);
+  let done = 0;
+  for (const file of files.keys()) {
+    const { url } = await uploader.upload(client, file, {
+      signal,
+      onProgress: ({ loadedBytes }) => onProgress((done + loadedBytes) / total),
+    });
+    done += file.size;
+    files.set(file, url);
+  }
+  return mapFiles(request, (file) => files.get(file) as string) as Request;
+}

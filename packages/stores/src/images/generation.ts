@@ -1,0 +1,127 @@
+import {
+  type Client,
+  generateImages,
+  isGatewayError,
+  type Outcome,
+  type RequestOptions,
+  unchecked,
+} from "@sluice/core";
+import { asError, assertAccepted, openSpan, trackOutcome, uploaderOf } from "@sluice/core/internal";
+import { checkImageRequest } from "@sluice/core/schemas";
+import { hasFiles } from "../files/request-files.js";
+import type { ImageRequestOf, SettledImages } from "./state.js";
+
+/** A request in flight. */
+export interface Run<Model extends string> {
+  /** The result. Never rejects. */
+  readonly settled: Promise<SettledImages<Model>>;
+  /** Ends the request at once, without `onEnd`. `why` becomes part of the error. */
+  readonly stop: (why: string) => SettledImages<Model>;
+  /** Returns the request as it was sent, with the addresses of its files; undefined before. */
+  readonly sent: () => ImageRequestOf<Model> | undefined;
+}
+
+/**
+ * Sends a request that {@link refusalOf} has accepted, its files first. `onEnd` is called when it ends by result,
+ * `onUpload` with the share of the files that is stored.
+ *
+ * @param ready the request as an earlier run has sent it
+ */
+export function createRun<Model extends string>(
+  client: Client,
+  variables: ImageRequestOf<Model>,
+  { signal: caller, ...options }: RequestOptions,
+  onEnd: (settled: SettledImages<Model>) => void,
+  onUpload: (share: number | undefined) => void,
+  ready?: ImageRequestOf<Model>,
+): Run<Model> {
+  const { signal, abort, end } = openSpan(client.clock, caller, Number.POSITIVE_INFINITY, () => undefined);
+  let outcome: Outcome = "not-sent";
+  let isStopped = false;
+  let sent: ImageRequestOf<Model> | undefined;
+  let resolve!: (settled: SettledImages<Model>) => void;
+  const settled = new Promise<SettledImages<Model>>((resolveSettled) => {
+    resolve = resolveSettled;
+  });
+  // the outcome so far is needed as soon as the request is stopped
+  const tracked = trackOutcome(client, (soFar) => {
+    outcome = soFar;
+  });
+  const generate = (request: ImageRequestOf<Model>) => {
+    sent = request;
+    return generateImages(tracked, unchecked(request), { ...options, signal });
+  };
+  const generated = !ready && hasFiles(variables) ? uploaded().then(generate) : generate(ready ?? variables);
+  generated.then(
+    (data) => ended({ status: "success", data, variables }),
+    (cause) => ended(failureOf(cause, outcome, variables)),
+  );
+
+  return {
+    settled,
+    sent: () => sent,
+    stop(why) {
+      const stopped = failureOf(abortError(why, outcome), outcome, variables);
+      isStopped = true;
+      resolve(stopped);
+      abort(stopped.error);
+      return stopped;
+    },
+  };
+
+  async function uploaded(): Promise<ImageRequestOf<Model>> {
+    const { uploadFiles, withPlaces } = await import("../files/in-request.js");
+    assertAccepted(withPlaces(variables), checkImageRequest, client.warn, UNCHECKED);
+    const ready = await uploadFiles(client, variables, signal, (share) => {
+      if (!isStopped) onUpload(share);
+    });
+    if (!isStopped) onUpload(undefined);
+    return ready;
+  }
+
+  function ended(result: SettledImages<Model>): void {
+    end();
+    if (isStopped) return;
+    resolve(result);
+    onEnd(result);
+  }
+}
+
+const UNCHECKED = "generate(unchecked({ … }))";
+
+/**
+ * Makes the result of a request that breaks a rule and is not sent; undefined for a valid one, and for one with files,
+ * which is checked before they are uploaded.
+ */
+export function refusalOf<Model extends string>(
+  client: Client,
+  variables: ImageRequestOf<Model>,
+): SettledImages<Model> | undefined {
+  try {
+    if (hasFiles(variables)) {
+      uploaderOf(client);
+      return undefined;
+    }
+    assertAccepted(variables, checkImageRequest, client.warn, UNCHECKED);
+    return undefined;
+  } catch (error) {
+    return failureOf(error, "not-sent", variables);
+  }
+}
+
+/** Makes the result of a request that failed. The error's own outcome has priority over `outcome`. */
+export function failureOf<Model extends string>(
+  cause: unknown,
+  outcome: Outcome,
+  variables: ImageRequestOf<Model>,
+): SettledImages<Model> {
+  const error = asError(cause);
+  const known = isGatewayError(error) ? error.outcome : undefined;
+  return { status: "error", error, outcome: known ?? outcome, variables };
+}
+
+function abortError(why: string, outcome: Outcome): DOMException {
+  const bill =
+    outcome === "unknown" ? "the gateway may have it, and may bill it" : "the gateway did not take it up";
+  return new DOMException(`The request was ${why}: ${bill}`, "AbortError");
+}

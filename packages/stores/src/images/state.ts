@@ -1,0 +1,59 @@
+import type { ImageRequest, ImageResult, Outcome, UncheckedRequest } from "@sluice/core";
+import type { ImageModel } from "@sluice/core/schemas";
+
+/** Request of a model. For an unknown model, a request that `unchecked` has marked. */
+export type ImageRequestOf<Model extends string> = Model extends ImageModel
+  ? Extract<ImageRequest, { readonly model: Model }>
+  : UncheckedRequest & {
+      /** Id of the model. */
+      readonly model: Model;
+    };
+
+/** Result of a request for images. */
+export type SettledImages<Model extends string = ImageModel> =
+  | {
+      /** An answer came. Single images may still have failed: see the `error` of each. */
+      readonly status: "success";
+      /** The images. */
+      readonly data: ImageResult;
+      /** Absent: an answer came. */
+      readonly error?: undefined;
+      /** Absent: an answer came. */
+      readonly outcome?: undefined;
+      /** The request, with `model` and `params`. */
+      readonly variables: ImageRequestOf<Model>;
+    }
+  | {
+      /** No answer came, or the request was stopped. */
+      readonly status: "error";
+      /** Absent: no answer came. */
+      readonly data?: undefined;
+      /** Error of this library, or an `AbortError` for a stopped request. */
+      readonly error: Error;
+      /** Outcome of the request. `"unknown"`: it may be billed. */
+      readonly outcome: Outcome;
+      /** The request, with `model` and `params`. */
+      readonly variables: ImageRequestOf<Model>;
+    };
+
+/** State of an image store, in the terms of TanStack Query. */
+export interface ImageState<Model extends string = ImageModel> {
+  /** `success`: an answer came. `error`: no answer came, or the request was stopped. */
+  readonly status: "idle" | "pending" | "success" | "error";
+  /** Last answer. It stays while the next request is in flight, and if that request fails. */
+  readonly data: ImageResult | undefined;
+  /** Number of images in `data` that failed. */
+  readonly failures: number;
+  /** Error of the last request: an error of this library, or an `AbortError` for a stopped request. */
+  readonly error: Error | undefined;
+  /** Outcome of the failed request. `"unknown"`: it may be billed. */
+  readonly outcome: Outcome | undefined;
+  /**
+   * Last request, with `model` and `params`, and with its files where it had some. `generate(variables)` sends it again.
+   */
+  readonly variables: ImageRequestOf<Model> | undefined;
+  /** Share of the request's files that is stored, from 0 to 1; undefined while none is uploaded. */
+  readonly uploadProgress: number | undefined;
+  /** Time of the last request; Unix milliseconds. */
+  readonly submittedAt: number | undefined;
+}

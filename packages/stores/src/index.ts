@@ -1,0 +1,39 @@
+// Chat
+
+export type { ImageInput } from "./chat/attachments.js";
+export type { ChatStore, SendOptions } from "./chat/chat-store.js";
+export type { InitialMessage } from "./chat/initial-messages.js";
+export type {
+  MessageOutcome,
+  ThreadMessage,
+  ThreadNode,
+  ThreadToolCall,
+  ThreadTurn,
+  ToolCallState,
+} from "./chat/message.js";
+export type { ChatOptionsFor, ChatStoreOptions, ChatTarget } from "./chat/options.js";
+export type { TurnRunner } from "./chat/runner.js";
+export type { ChatState, ChatStatus, PendingAction } from "./chat/state.js";
+export { createChatStore } from "./chat/store.js";
+
+// Tasks and images
+
+export type { AssetCreateOptions, AssetState, AssetStoreOptions } from "./assets/store.js";
+export { type AssetStore, createAssetStore } from "./assets/store.js";
+export type { ImageStoreOptions } from "./images/options.js";
+export type { ImageRequestOf, ImageState, SettledImages } from "./images/state.js";
+export { createImageStore, type ImageStore } from "./images/store.js";
+export { createVideoTaskList, listVideoTasks, type VideoTaskList } from "./videos/list.js";
+export type {
+  VideoTaskCreateOptions,
+  VideoTaskListOptions,
+  VideoTaskStoreOptions,
+} from "./videos/options.js";
+export type { VideoTaskEntry, VideoTaskState } from "./videos/state.js";
+export { createVideoTaskStore, type VideoTaskStore } from "./videos/store.js";
+
+// Storages
+
+export { memoryStorage } from "./storage/memory.js";
+export { signOut } from "./storage/sign-out.js";
+export { indexedDBStorage, webStorage } from "./storage/storages.js";

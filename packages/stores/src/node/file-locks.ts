@@ -1,0 +1,86 @@
+import { hostname } from "node:os";
+import process from "node:process";
+import { randomId } from "@sluice/core/internal";
+import type { Journal, Line } from "./journal.js";
+
+/** Time between two signs of life of a process that holds a lock, in milliseconds. */
+const ALIVE_MS = 10_000;
+/** Time without a sign after which a process counts as dead, also where its number is in use. */
+const DEAD_MS = 60_000;
+
+/** Holder of a lock, as the journal names it. */
+interface Holder {
+  readonly token: string;
+  readonly pid: number;
+  readonly host: string;
+}
+
+/** Tokens of the locks that this process holds, in all its storages. */
+const own = new Set<string>();
+
+/**
+ * Creates the locks of a journal. Their lines are in the journal itself: all processes read the same lines in the same
+ * order, so that they agree on the holder. A line that a process writes after it has lost its lock is no longer applied.
+ */
+export function createFileLocks(journal: Journal, catchUp: () => Promise<void>) {
+  const holders = new Map<string, Holder>();
+  return { apply, take, isHeld };
+
+  function isHeld(name: string, token: string): boolean {
+    return holders.get(name)?.token === token;
+  }
+
+  /** Reads a line about a lock. Returns true for a line whose records count. */
+  function apply({ lock, by, take: taker, after, free }: Line): boolean {
+    if (typeof lock !== "string") return true;
+    const holder = holders.get(lock);
+    if (typeof by === "string") return holder?.token === by;
+    // of several that take over at once, the first line counts
+    if (taker && (holder?.token ?? null) === after) holders.set(lock, taker as Holder);
+    if (typeof free === "string" && holder?.token === free) holders.delete(lock);
+    return false;
+  }
+
+  /** Takes a lock; undefined while another process has it. */
+  async function take(name: string) {
+    await catchUp();
+    const holder = holders.get(name);
+    if (holder && (await isAlive(holder))) return undefined;
+    const token = randomId();
+    const taker: Holder = { token, pid: process.pid, host: hostname() };
+    own.add(token);
+    await journal.append({ lock: name, take: taker, after: holder?.token ?? null });
+    await catchUp();
+    if (!isHeld(name, token)) {
+      own.delete(token);
+      return undefined;
+    }
+    const timer = setInterval(() => void journal.touch().catch(() => {}), ALIVE_MS);
+    // the lock alone keeps no process alive
+    timer.unref?.();
+    return { token, release };
+
+    async function release(): Promise<void> {
+      clearInterval(timer);
+      own.delete(token);
+      await journal.append({ lock: name, free: token }).catch(() => {});
+    }
+  }
+
+  async function isAlive({ token, pid, host }: Holder): Promise<boolean> {
+    if (host === hostname()) {
+      if (pid === process.pid) return own.has(token);
+      if (!isRunning(pid)) return false;
+    }
+    return Date.now() - (await journal.changedAt()) < DEAD_MS;
+  }
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    // it belongs to another user
+    return (error as { readonly code?: string }).code === "EPERM";
+  }
+}

@@ -1,0 +1,42 @@
+import type { Client, RequestOptions } from "@sluice/core";
+import { endsUnlessSent, isSame, keepsKey, randomId } from "@sluice/core/internal";
+import type { Creating } from "./task-state.js";
+
+/** The two steps of a creation. */
+export interface Steps<Asked, Request, Handle, Sending> {
+  /** Makes the request, for example from a file. */
+  readonly requestOf: (asked: Asked, creating: Creating<Sending>) => Promise<Request>;
+  /** Progress that is shown while the request is in flight. */
+  readonly sending: Sending;
+  readonly send: (client: Client, request: Request, options: RequestOptions) => Promise<Handle>;
+}
+
+/**
+ * Makes the creation of a store that keeps no entries. A request that the store forgets ends, unless the gateway may
+ * have it. If nobody knows how a request ended, the same one again has its key and its bytes.
+ */
+export function sendOnce<Asked, Request, Handle, const Sending>(
+  client: Client,
+  { requestOf, sending, send }: Steps<Asked, Request, Handle, Sending>,
+): (asked: Asked, options: RequestOptions | undefined, creating: Creating<Sending>) => Promise<Handle> {
+  let lost: { readonly asked: Asked; readonly request: Request; readonly idempotencyKey: string } | undefined;
+  return async (asked, options, creating) => {
+    const call = endsUnlessSent(client, creating.signal, options?.signal);
+    creating.isReported = () => !call.isCancelled();
+    const repeated = lost && isSame(lost.asked, asked) ? lost : undefined;
+    const idempotencyKey = repeated?.idempotencyKey ?? randomId();
+    let request = repeated?.request;
+    if (repeated) lost = undefined;
+    try {
+      request ??= await requestOf(asked, creating);
+      creating.signal.throwIfAborted();
+      creating.advance(sending);
+      return await send(call.client, request, { ...options, signal: call.signal, idempotencyKey });
+    } catch (error) {
+      if (request && keepsKey(error, call.outcome())) lost = { asked, request, idempotencyKey };
+      throw error;
+    } finally {
+      call.end();
+    }
+  };
+}

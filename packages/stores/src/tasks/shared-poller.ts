@@ -1,0 +1,246 @@
+import type { Absence, Clock, PollEvent } from "@sluice/core";
+import { after, asError, createStore, pagePresence, reportLimit } from "@sluice/core/internal";
+import { openTabChannel, type TabChannel } from "../tabs/channel.js";
+import { withLock } from "../tabs/locks.js";
+import { startInTurn } from "./pace.js";
+import { unwatched, type Watch, type WatchPlan, type WatchState } from "./watch-plan.js";
+
+/** Messages between tabs: an update, a request for one (`hello`), or a request to poll now (`poll`). */
+type Message<Snapshot> =
+  | {
+      readonly type: "update";
+      readonly snapshot: Snapshot | undefined;
+      readonly nextPollAt: number | undefined;
+    }
+  | { readonly type: "hello" | "poll" };
+
+/**
+ * Time in milliseconds that a watch continues without subscribers, for StrictMode and remounts. The leader keeps the
+ * lock for the same time after the final snapshot.
+ */
+const LINGER_MS = 1000;
+/** Time in milliseconds after which a page that is offline tries again: the browser may be wrong. */
+const AGAIN_MS = 60_000;
+
+/**
+ * Phase of a watch.
+ *
+ * - `idle`: it has no subscribers, or is about to begin
+ * - `paused`: the page is hidden or offline
+ * - `following`: it waits for the lock; the tab that holds it polls
+ * - `leading`: it holds the lock, and polls for all tabs
+ * - `settled`: nothing is left to poll
+ */
+type Phase = "idle" | "paused" | "following" | "leading" | "settled";
+
+/** Creates a watch. It polls nothing before the first subscriber. */
+export function createWatch<Snapshot>(plan: WatchPlan<Snapshot>): Watch<Snapshot> {
+  const { client, merge, isFinal } = plan;
+  const { clock } = client;
+  let phase: Phase = "idle";
+  /** Aborted when the phase ends; `following` and `leading` have the same one. */
+  let ending = new AbortController();
+  let state: WatchState<Snapshot> = { ...unwatched, ...plan.known };
+  /** Open connections, from the first subscriber until some time after the last. */
+  let use: { readonly channel: TabChannel<Message<Snapshot>>; readonly stopPresence: () => void } | undefined;
+  /** True if the last poll reached no server. Every change of the page is a reason to try again. */
+  let isCutOff = false;
+  const { presence = pagePresence(() => isCutOff) } = plan;
+  const store = createStore(() => state, { clock, onUse: lingering(clock, open, close) });
+
+  /** Begins each phase but `leading`, which continues `following`. `signal` aborts when the phase ends. */
+  const begin: Record<Exclude<Phase, "leading">, (signal: AbortSignal) => void> = {
+    idle() {},
+    settled(signal) {
+      after(clock, dueInMs(plan, state), signal, tryAgain);
+      set(resting);
+    },
+    paused(signal) {
+      if (isCutOff) after(clock, AGAIN_MS, signal, tryAgain);
+      set({ fetchStatus: "paused", pauseReason: pauseReason(), nextPollAt: undefined });
+    },
+    following(signal) {
+      set({ fetchStatus: "idle", pauseReason: undefined });
+      void follow(signal);
+    },
+  };
+
+  return { getSnapshot: store.getSnapshot, subscribe: store.subscribe, refetch, take };
+
+  function refetch(): void {
+    if (phase === "following") return use?.channel.post({ type: "poll" });
+    transition("idle");
+    set({ error: undefined });
+    tryAgain();
+  }
+
+  function take(snapshot: Snapshot): void {
+    const before = state.snapshot;
+    adopt(snapshot, {});
+    if (state.snapshot !== before) reconsider();
+  }
+
+  function open(): void {
+    plan.onUse(true);
+    const onRefusal = (error: unknown) => reportLimit(client, "broadcast-channel", error);
+    const channel = openTabChannel(plan.name, receive, onRefusal);
+    use = { channel, stopPresence: presence.subscribe(tryAgain) };
+    channel.post({ type: "hello" });
+    tryAgain();
+  }
+
+  function close(): void {
+    use?.stopPresence();
+    use?.channel.close();
+    use = undefined;
+    transition("idle");
+    plan.onUse(false);
+    set(resting);
+  }
+
+  function tryAgain(): void {
+    isCutOff = false;
+    reconsider();
+  }
+
+  /** Changes to the phase that the state and the page require. */
+  function reconsider(): void {
+    const isSettled = hasSettled(plan, state);
+    const next = !use ? "idle" : isSettled ? "settled" : pauseReason() ? "paused" : "following";
+    const goesOn = next === "following" && (phase === "following" || phase === "leading");
+    if (!goesOn) transition(next);
+  }
+
+  function pauseReason(): Absence | undefined {
+    const { absence } = presence;
+    return absence === "hidden" && plan.inBackground() ? undefined : absence;
+  }
+
+  /** Ends all that the present phase has begun, and begins the next one. */
+  function transition(next: Phase): void {
+    phase = next;
+    // the lock was requested with the signal of `following`
+    if (next === "leading") return;
+    ending.abort();
+    ending = new AbortController();
+    begin[next](ending.signal);
+  }
+
+  async function follow(signal: AbortSignal): Promise<void> {
+    let error: Error | undefined;
+    try {
+      await withLock(client, plan.name, signal, async () => {
+        signal.throwIfAborted();
+        transition("leading");
+        const snapshots = () => plan.poll(onPoll, signal, state.snapshot);
+        await lead(clock, signal, snapshots, (snapshot) => {
+          adopt(snapshot, { fetchStatus: "idle", failure: undefined });
+          postUpdate();
+        });
+      });
+    } catch (cause) {
+      if (signal.aborted) return;
+      error = asError(cause);
+    }
+    transition("idle");
+    set({ ...resting, failure: undefined, error });
+    reconsider();
+  }
+
+  function onPoll(event: PollEvent): void {
+    if (event.type === "poll") return set({ fetchStatus: "fetching", nextPollAt: undefined });
+    set({ fetchStatus: "idle", nextPollAt: Date.now() + event.ms, failure: event.failure });
+    postUpdate();
+    isCutOff = event.failure?.name === "ConnectionError";
+    reconsider();
+  }
+
+  function receive(message: Message<Snapshot>): void {
+    if (message.type === "update") {
+      const { snapshot, nextPollAt } = message;
+      if (snapshot !== undefined) adopt(snapshot, { nextPollAt });
+      reconsider();
+    } else if (phase === "leading") {
+      if (message.type === "hello") postUpdate();
+      if (message.type === "poll") refetch();
+    }
+  }
+
+  function postUpdate(): void {
+    use?.channel.post({ type: "update", snapshot: state.snapshot, nextPollAt: state.nextPollAt });
+  }
+
+  function adopt(answer: Snapshot, more: Partial<WatchState<Snapshot>>): void {
+    const snapshot = merge(state.snapshot, answer);
+    // another tab has seen the end of a task, which this one asked for in vain
+    set({ ...more, snapshot, ...(isFinal(snapshot) && { error: undefined, failure: undefined }) });
+  }
+
+  function set(changes: Partial<WatchState<Snapshot>>): void {
+    const names = Object.keys(changes) as (keyof WatchState<Snapshot>)[];
+    if (names.every((key) => Object.is(state[key], changes[key]))) return;
+    state = { ...state, ...changes };
+    plan.onChange?.(state);
+    store.flush();
+  }
+}
+
+/** Makes an `onUse` that opens at the first use, and closes some time after the last, unless another one follows. */
+function lingering(clock: Clock, open: () => void, close: () => void): () => () => void {
+  let isOpen = false;
+  let leaving = new AbortController();
+  return () => {
+    leaving.abort();
+    if (!isOpen) {
+      isOpen = true;
+      open();
+    }
+    return () => {
+      leaving = new AbortController();
+      after(clock, LINGER_MS, leaving.signal, () => {
+        isOpen = false;
+        close();
+      });
+    };
+  };
+}
+
+/** Polls in turn with the other tasks of the page, until a snapshot is final and all tabs have it. */
+async function lead<Snapshot>(
+  clock: Clock,
+  signal: AbortSignal,
+  snapshots: () => AsyncIterable<Snapshot>,
+  onSnapshot: (snapshot: Snapshot) => void,
+): Promise<void> {
+  const end = await startInTurn(clock, signal);
+  try {
+    for await (const snapshot of snapshots()) {
+      signal.throwIfAborted();
+      onSnapshot(snapshot);
+    }
+  } finally {
+    end();
+  }
+  // sent before the lock is released: the next leader then has nothing left to poll
+  await clock.sleep(LINGER_MS, signal);
+}
+
+/** Returns true if nothing is left to poll. */
+function hasSettled<Snapshot>(
+  { isFinal }: WatchPlan<Snapshot>,
+  { snapshot, error }: WatchState<Snapshot>,
+): boolean {
+  return error !== undefined || (snapshot !== undefined && isFinal(snapshot));
+}
+
+/** Milliseconds until a final snapshot is to be polled again. */
+function dueInMs<Snapshot>(
+  { dueAt }: WatchPlan<Snapshot>,
+  { snapshot, error }: WatchState<Snapshot>,
+): number {
+  if (error || snapshot === undefined || !dueAt) return Number.POSITIVE_INFINITY;
+  return dueAt(snapshot) - Date.now();
+}
+
+/** Fields of a watch that does not poll, and has no reason to. */
+const resting = { fetchStatus: "idle", pauseReason: undefined, nextPollAt: undefined } as const;

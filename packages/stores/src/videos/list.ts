@@ -1,0 +1,91 @@
+import type { Client, Store } from "@sluice/core";
+import { after, createStore, noteOptions } from "@sluice/core/internal";
+import { videoTaskLedgerOf } from "./entries.js";
+import type { VideoTaskListOptions, VideoTaskStoreOptions } from "./options.js";
+import { isSettled, renewalAt } from "./renewal.js";
+import type { VideoTaskEntry } from "./state.js";
+
+/** The list of video tasks: all that were submitted and not removed, newest first. */
+export interface VideoTaskList extends Store<readonly VideoTaskEntry[]> {
+  /** Removes a task from the list. The task continues at the gateway. */
+  remove(key: string): void;
+}
+
+/**
+ * Creates the list of a client's video tasks. Unfinished tasks are polled while the list has subscribers.
+ *
+ * @example
+ * ```ts
+ * const list = createVideoTaskList(client, { storage: indexedDBStorage() });
+ * list.subscribe(() => render(list.getSnapshot()));
+ * ```
+ */
+export function createVideoTaskList(client: Client, options: VideoTaskListOptions = {}): VideoTaskList {
+  noteOptions("createVideoTaskList or useVideoTasks", options, client);
+  const ledger = videoTaskLedgerOf(client, options);
+  const settings = () => options;
+  const watching = new Map<string, () => void>();
+  /** The wait until the next link expires. */
+  let waking = new AbortController();
+  const store = createStore(ledger.getSnapshot, {
+    clock: client.clock,
+    onUse() {
+      const stopLedger = ledger.subscribe(watchUnfinished);
+      void ledger.restore();
+      watchUnfinished();
+      return () => {
+        stopLedger();
+        waking.abort();
+        for (const leave of watching.values()) leave();
+        watching.clear();
+      };
+    },
+  });
+  return { getSnapshot: store.getSnapshot, subscribe: store.subscribe, remove: ledger.remove };
+
+  function watchUnfinished(): void {
+    watchAll();
+    store.flush();
+    waking.abort();
+    waking = new AbortController();
+    const now = Date.now();
+    const lives = ledger.getSnapshot().map(({ task }) => renewalAt(task) - now);
+    after(client.clock, Math.min(...lives.filter((ms) => ms > 0)), waking.signal, watchUnfinished);
+  }
+
+  function watchAll(): void {
+    const open = ledger.getSnapshot().filter(({ task }) => !isSettled(task));
+    const unfinished = new Map(open.flatMap(({ handle }) => (handle ? [[handle.id, handle] as const] : [])));
+    for (const [id, leave] of watching) {
+      if (unfinished.has(id)) continue;
+      leave();
+      watching.delete(id);
+    }
+    for (const [id, handle] of unfinished)
+      if (!watching.has(id))
+        watching.set(
+          id,
+          ledger.watch(handle, settings).subscribe(() => {}),
+        );
+  }
+}
+
+/**
+ * Reads all video tasks of a storage, newest first, without a request to the gateway. Links that have expired are renewed
+ * by the proxy where it keeps copies.
+ *
+ * @example
+ * ```ts run
+ * const entries = await listVideoTasks(client, { storage: memoryStorage() });
+ * console.log(entries.map(({ label, state }) => `${label}: ${state}`));
+ * ```
+ */
+export async function listVideoTasks(
+  client: Client,
+  options: Pick<VideoTaskStoreOptions, "storage">,
+): Promise<readonly VideoTaskEntry[]> {
+  const ledger = videoTaskLedgerOf(client, options);
+  await ledger.restore();
+  await ledger.renew();
+  return ledger.getSnapshot();
+}

@@ -1,0 +1,564 @@
+import { type AssetFailedError, type ClientOptions, type Presence, watchAsset } from "@sluice/core";
+import { type AssetStoreOptions, createAssetStore } from "@sluice/stores";
+import { afterEach, describe, expect, test } from "vitest";
+import {
+  clientOf,
+  eventLoopTurn,
+  listenersOn,
+  settled,
+  shows,
+  stoppedClock,
+} from "../../core/test/support/gateway.js";
+
+const PNG = Uint8Array.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 1, 2, 3]);
+const dataURI = `data:image/png;base64,${btoa(String.fromCharCode(...PNG))}`;
+const file = () => new File([PNG], "hero.png", { type: "image/png" });
+const present: Presence = { absence: undefined, subscribe: () => () => {} };
+const leaves: (() => void)[] = [];
+afterEach(() => {
+  for (const leave of leaves.splice(0)) leave();
+});
+
+/** An asset store on a gateway whose lookups say `statuses`, the last one for ever. */
+function storeOf(
+  statuses: readonly string[],
+  {
+    create = () => Response.json({ Id: "a-1" }),
+    ...options
+  }: AssetStoreOptions & { create?: () => Response | Promise<Response> } = {},
+) {
+  const clock = stoppedClock();
+  const lookups: unknown[] = [];
+  const { client, requests } = clientOf(
+    (sent) => {
+      if (sent.url.endsWith("CreateAsset")) return create();
+      lookups.push(sent);
+      return Response.json({ Id: "a-1", Status: statuses[Math.min(lookups.length, statuses.length) - 1] });
+    },
+    {
+      clock,
+      random: () => 0.5,
+      baseURL: `https://gateway-${Math.random()}.test`,
+      assetLookup: (id, request) => request("/gamma/asset/GetAsset", { Id: id }),
+    },
+  );
+  const store = createAssetStore(client, { groupId: "group-1", presence: present, ...options });
+  leaves.push(store.subscribe(() => {}));
+  const creates = () => requests.filter(({ url }) => url.endsWith("CreateAsset"));
+  return { client, clock, store, creates, lookups };
+}
+
+describe("an asset", () => {
+  test("an asset without a lookup is not read, uploaded or billed", async () => {
+    const { client, requests } = clientOf(() => Response.json({ Id: "a-1" }));
+    const errors: Error[] = [];
+    const prepared: Blob[] = [];
+    const store = createAssetStore(client, {
+      groupId: "group-1",
+      onError: (error) => errors.push(error),
+      prepare: (given) => {
+        prepared.push(given);
+        return given;
+      },
+    });
+    const { status, error } = await store.create(file());
+    await settled();
+    expect([status, errors, prepared, requests]).toEqual(["error", [error], [], []]);
+    expect(error).toMatchObject({
+      name: "ConfigurationError",
+      message: expect.stringContaining("assetLookup"),
+    });
+  });
+
+  test("a lookup that the proxy does not serve ends at once with an error that names the fix", async () => {
+    const clock = stoppedClock();
+    const { client } = clientOf(
+      ({ url }) =>
+        url.endsWith("CreateAsset")
+          ? Response.json({ Id: "a-1" })
+          : Response.json(
+              { error: { message: "there is nothing at this path", code: "not_found" } },
+              { status: 404, headers: { "x-sluice-source": "proxy" } },
+            ),
+      { clock, assetLookup: (id, request) => request("/gamma/asset/GetAsset", { Id: id }) },
+    );
+    const store = createAssetStore(client, { groupId: "group-1", presence: present });
+    leaves.push(store.subscribe(() => {}));
+    await store.create(file());
+    await shows(store, ({ status }) => status === "error");
+    expect(store.getSnapshot()).toMatchObject({
+      handle: { id: "a-1" },
+      error: { status: 404, message: expect.stringContaining("set its `assetLookup`") },
+    });
+  });
+
+  test("create reads, sends and prepares the asset, and gives its uri once requests may use it", async () => {
+    const done: string[] = [];
+    const { store, clock, creates } = storeOf(["Processing", "Active"], {
+      onSuccess: ({ uri }) => done.push(uri),
+    });
+    const phases: unknown[] = [];
+    store.subscribe(() => {
+      const { phase, progress } = store.getSnapshot();
+      if (phases.at(-1) !== `${phase} ${progress}`) phases.push(`${phase} ${progress}`);
+    });
+    const registered = store.create(file());
+    expect(store.getSnapshot()).toMatchObject({ status: "pending", phase: "reading", uri: undefined });
+    expect(await registered).toMatchObject({ status: "pending", phase: "preparing", handle: { id: "a-1" } });
+    await shows(store, ({ nextPollAt }) => nextPollAt !== undefined);
+    expect(store.getSnapshot()).toMatchObject({ asset: { rawStatus: "Processing" }, uri: undefined });
+    await clock.advance(3000);
+    await shows(store, ({ status }) => status === "success");
+    expect(store.getSnapshot()).toMatchObject({
+      uri: "asset://a-1",
+      phase: undefined,
+      data: { state: "active" },
+    });
+    await settled();
+    expect(done).toEqual(["asset://a-1"]);
+    expect(phases).toEqual([
+      "reading undefined",
+      "reading 1",
+      "sending undefined",
+      "preparing undefined",
+      "undefined undefined",
+    ]);
+    expect(creates()).toHaveLength(1);
+    expect(await creates()[0]?.json()).toEqual({
+      model: "gamma-asset",
+      GroupId: "group-1",
+      Name: "hero.png",
+      AssetType: "Image",
+      URL: dataURI,
+    });
+  });
+
+  test("a double click registers the asset once", async () => {
+    const { store, creates } = storeOf(["Processing"]);
+    const clicks = [store.create(file()), store.create(file())];
+    expect(clicks[0]).toBe(clicks[1]);
+    await Promise.all(clicks);
+    await store.create(file());
+    expect(creates()).toHaveLength(1);
+  });
+
+  test("a second create is refused with whenBusy reject, and the store does not change", async () => {
+    const { store, creates } = storeOf(["Processing"], { whenBusy: "reject" });
+    const first = store.create(file());
+    expect(await store.create(file())).toMatchObject({
+      status: "error",
+      error: { name: "ConfigurationError", message: expect.stringContaining("nothing was sent") },
+    });
+    expect(store.getSnapshot()).toMatchObject({ status: "pending", error: undefined });
+    await first;
+    expect(creates()).toHaveLength(1);
+  });
+
+  test("create accepts a URL, a name and a group", async () => {
+    const { store, creates } = storeOf(["Active"]);
+    await store.create("https://files.test/pictures/reef.png?size=2");
+    store.reset();
+    await store.create(new URL("https://files.test/reef.png"), { name: "Reef", groupId: "group-2" });
+    expect(await creates()[0]?.json()).toMatchObject({ Name: "reef.png", GroupId: "group-1" });
+    expect(await creates()[1]?.json()).toMatchObject({
+      Name: "Reef",
+      GroupId: "group-2",
+      URL: "https://files.test/reef.png",
+    });
+  });
+
+  test.each([
+    ["URL", {}, new Blob(["text"], { type: "text/plain" })],
+    ["URL", {}, "https://"],
+    ["GroupId", { groupId: "" }, "https://files.test/reef.png"],
+  ])("a broken rule is refused at %s, and nothing is sent", async (path, options, source) => {
+    const errors: Error[] = [];
+    const { store, creates } = storeOf(["Active"], { ...options, onError: (error) => errors.push(error) });
+    const progress: unknown[] = [];
+    store.subscribe(() => progress.push(store.getSnapshot().progress));
+    const state = await store.create(source);
+    // nor is the file read before
+    expect(progress.every((seen) => seen === undefined)).toBe(true);
+    expect(state).toMatchObject({ status: "error", error: { name: "ValidationError", issues: [{ path }] } });
+    await settled();
+    expect(errors).toEqual([state.error]);
+    expect(creates()).toHaveLength(0);
+  });
+
+  test("prepare changes the file before it is sent, and a form is sent on request", async () => {
+    const prepared = new Blob([PNG], { type: "image/png" });
+    const { store, creates } = storeOf(["Active"], {
+      prepare: () => prepared,
+      request: { upload: "multipart" },
+    });
+    await store.create(file());
+    const form = await (creates()[0] as Request).formData();
+    expect(form.get("Name")).toBe("hero.png");
+    expect((form.get("URL") as File).size).toBe(PNG.length);
+  });
+
+  test("a failed asset shows its error, and another one can be registered", async () => {
+    const errors: Error[] = [];
+    const { store, creates } = storeOf(["Failed", "Active"], { onError: (error) => errors.push(error) });
+    await store.create(file());
+    await shows(store, ({ status }) => status === "error");
+    const { asset, error } = store.getSnapshot();
+    expect(asset).toMatchObject({ id: "a-1", state: "failed", raw: { Status: "Failed" } });
+    expect(error).toMatchObject({
+      name: "AssetFailedError",
+      message: expect.stringContaining("(Failed)"),
+      handle: { id: "a-1", uri: "asset://a-1" },
+    });
+    expect((error as AssetFailedError).asset).toBe(asset);
+    expect(store.getSnapshot().error).toBe(error);
+    await settled();
+    expect(errors).toEqual([error]);
+    await store.create(file());
+    expect(creates()).toHaveLength(2);
+  });
+
+  test("an asset that may have been registered shows its outcome, and is not sent again", async () => {
+    const { store, creates } = storeOf(["Active"], {
+      create: () => Promise.reject(new TypeError("fetch failed", { cause: { code: "ECONNRESET" } })),
+    });
+    expect(await store.create(file())).toMatchObject({ status: "error", error: { outcome: "unknown" } });
+    expect(creates()).toHaveLength(1);
+  });
+
+  test("reset before the request is sent sends nothing", async () => {
+    const reported: unknown[] = [];
+    const { store, creates } = storeOf(["Active"], { onError: (error) => reported.push(error) });
+    const registered = store.create(file());
+    store.reset();
+    expect(await registered).toMatchObject({ status: "idle" });
+    await settled();
+    expect([creates().length, reported]).toEqual([0, []]);
+    expect(store.getSnapshot()).toMatchObject({ status: "idle", phase: undefined });
+  });
+
+  test("onSuccess is called once for an attached asset, however many stores show it", async () => {
+    const reported: string[] = [];
+    const { client, clock } = storeOf(["Processing", "Active"]);
+    const tellers = ["a", "b"].map((name) => {
+      const onSuccess = ({ uri }: { uri: string }) => reported.push(`${name} ${uri}`);
+      return createAssetStore(client, { presence: present, onSuccess });
+    });
+    // the first has nobody to tell
+    const stores = [createAssetStore(client, { presence: present }), ...tellers];
+    for (const store of stores) {
+      leaves.push(store.subscribe(() => {}));
+      store.attach("a-1");
+    }
+    await Promise.all(stores.map((store) => shows(store, ({ nextPollAt }) => nextPollAt !== undefined)));
+    await clock.advance(3000);
+    await Promise.all(stores.map((store) => shows(store, ({ status }) => status === "success")));
+    await settled();
+    expect(reported).toEqual(["a asset://a-1"]);
+  });
+
+  test("onError is called once for each failed lookup, by one of the stores that show the asset", async () => {
+    const reported: string[] = [];
+    const { client } = clientOf(() => Response.json({ error: { message: "no" } }, { status: 403 }), {
+      baseURL: `https://gateway-${Math.random()}.test`,
+      assetLookup: (id, request) => request("/gamma/asset/GetAsset", { Id: id }),
+    });
+    const stores = ["a", "b"].map((name) =>
+      createAssetStore(client, {
+        presence: present,
+        onError: (error) => reported.push(`${name} ${error.name}`),
+      }),
+    );
+    for (const store of stores) {
+      leaves.push(store.subscribe(() => {}));
+      store.attach("a-1");
+    }
+    for (const times of [1, 2]) {
+      await Promise.all(stores.map((store) => shows(store, ({ status }) => status === "error")));
+      await settled();
+      expect(reported).toEqual(Array.from({ length: times }, () => "a APIError"));
+      stores[1]?.refetch();
+    }
+  });
+
+  test("attach watches an asset by its id", async () => {
+    const { store, creates } = storeOf(["Active"]);
+    store.attach("a-1");
+    await shows(store, ({ status }) => status === "success");
+    expect(store.getSnapshot().uri).toBe("asset://a-1");
+    expect(creates()).toHaveLength(0);
+  });
+
+  test("watchAsset yields a snapshot for each change, and ends when the asset is active", async () => {
+    const { client, clock } = storeOf(["Processing", "Processing", "Active"]);
+    const seen: string[] = [];
+    const watching = (async () => {
+      for await (const { rawStatus } of watchAsset(client, "a-1")) seen.push(rawStatus);
+    })();
+    await clock.advanceUntil(watching, 3000);
+    expect(seen).toEqual(["Processing", "Active"]);
+  });
+
+  test("callbacks get the state of the store, after a success and after a failure", async () => {
+    const reported: unknown[] = [];
+    const { store } = storeOf(["Active"], {
+      onSuccess: (asset, state) => reported.push(state.status, state.uri === asset.uri, state.data === asset),
+    });
+    await store.create(file());
+    await shows(store, ({ status }) => status === "success");
+    const refused = storeOf([], {
+      create: () => Response.json({}, { status: 400 }),
+      onError: (error, state) => reported.push(state.status, state.error === error),
+    });
+    await refused.store.create(file());
+    await settled();
+    expect(reported).toEqual(["success", true, true, "error", true]);
+  });
+
+  test("detach stops polling and keeps the state, until refetch", async () => {
+    const { store, clock, lookups } = storeOf(["Processing", "Active"]);
+    store.attach("a-1");
+    await shows(store, ({ nextPollAt }) => nextPollAt !== undefined);
+    store.detach();
+    await clock.advance(60_000);
+    expect(lookups).toHaveLength(1);
+    expect(store.getSnapshot()).toMatchObject({
+      status: "pending",
+      fetchStatus: "idle",
+      handle: { id: "a-1" },
+    });
+    store.refetch();
+    await shows(store, ({ status }) => status === "success");
+  });
+
+  test("an asset that was seen before outlasts a minute of 404s", async () => {
+    const clock = stoppedClock();
+    let lookup = () => Response.json({ Status: "Processing" });
+    const { client } = clientOf(() => lookup(), {
+      clock,
+      random: () => 0.5,
+      baseURL: `https://gateway-${Math.random()}.test`,
+      assetLookup: (id, request) => request("/gamma/asset/GetAsset", { Id: id }),
+    });
+    const store = createAssetStore(client, { presence: present });
+    leaves.push(store.subscribe(() => {}));
+    store.attach("a-1");
+    await shows(store, ({ nextPollAt }) => nextPollAt !== undefined);
+    store.detach();
+    await clock.advance(1000);
+    lookup = () => Response.json({ error: { message: "no such asset" } }, { status: 404 });
+    store.refetch();
+    await shows(store, ({ failure }) => failure !== undefined);
+    for (let polls = 0; polls < 20; polls += 1) {
+      await clock.advance(3000);
+      await settled();
+    }
+    expect(store.getSnapshot()).toMatchObject({ status: "pending", failure: { status: 404 } });
+    lookup = () => Response.json({ Status: "Active" });
+    await clock.advanceUntil(
+      shows(store, ({ status }) => status === "success"),
+      3000,
+    );
+  });
+
+  test("intervalMs sets the time between polls, and is read each time", async () => {
+    let fastMs = 60_000;
+    const { store, clock, lookups } = storeOf(["Processing", "Processing", "Active"], {
+      intervalMs: (asset) => (asset ? fastMs : 1),
+    });
+    store.attach("a-1");
+    await shows(store, ({ nextPollAt }) => nextPollAt !== undefined);
+    await eventLoopTurn();
+    await clock.advance(59_999);
+    expect(lookups).toHaveLength(1);
+    fastMs = 500;
+    await clock.advance(1);
+    await eventLoopTurn();
+    expect(lookups).toHaveLength(2);
+    await clock.advance(500);
+    await shows(store, ({ status }) => status === "success");
+  });
+
+  test("a client without a lookup gets an error that names the option", async () => {
+    const { client } = clientOf(() => Response.json({ Id: "a-1" }), { baseURL: "https://no-lookup.test" });
+    const store = createAssetStore(client, { presence: present });
+    leaves.push(store.subscribe(() => {}));
+    store.attach("a-1");
+    await shows(store, ({ status }) => status === "error");
+    expect(store.getSnapshot().error?.message).toContain("assetLookup");
+  });
+});
+
+describe("reset while an asset is being sent", () => {
+  /** A store whose create is answered when the test says; what it tells. */
+  function sending(options: AssetStoreOptions & { onEvent?: ClientOptions["onEvent"] } = {}) {
+    const reported: string[] = [];
+    const answers: ((answer: Response | Promise<Response>) => void)[] = [];
+    const arrivals: (() => void)[] = [];
+    const signals: AbortSignal[] = [];
+    const clock = stoppedClock();
+    const { client, requests } = clientOf(
+      ({ signal, url }) => {
+        // a lost answer makes the client ask for the offers of the proxy
+        if (url.endsWith("/health")) return new Response(null, { status: 404 });
+        signals.push(signal);
+        arrivals.shift()?.();
+        return new Promise<Response>((resolve) => answers.push(resolve));
+      },
+      {
+        clock,
+        random: () => 0.5,
+        baseURL: `https://gateway-${Math.random()}.test`,
+        assetLookup: () => Promise.resolve({ Status: "Active" }),
+        ...(options.onEvent && { onEvent: options.onEvent }),
+      },
+    );
+    const store = createAssetStore(client, {
+      groupId: "group-1",
+      presence: present,
+      onCreate: ({ uri }) => reported.push(`registered ${uri}`),
+      onSuccess: ({ uri }) => reported.push(`success ${uri}`),
+      onError: (error) => reported.push(`${error.name} ${(error as { outcome?: string }).outcome}`),
+      ...options,
+    });
+    leaves.push(store.subscribe(() => {}));
+    const arrived = () => new Promise<void>((resolve) => arrivals.push(resolve));
+    const answer = (answered: Response | Promise<Response>) => answers.shift()?.(answered);
+    return { store, reported, requests, signals, clock, arrived, answer };
+  }
+
+  const broken = () => Promise.reject(new TypeError("fetch failed", { cause: { code: "ECONNRESET" } }));
+
+  test("does not stop the registration: onCreate gets the handle, and the state does not show it", async () => {
+    const { store, reported, signals, arrived, answer } = sending();
+    const arrival = arrived();
+    const registered = store.create(file());
+    await arrival;
+    store.reset();
+    expect(signals[0]?.aborted).toBe(false);
+    answer(Response.json({ Id: "a-1" }));
+    expect(await registered).toMatchObject({ status: "idle", handle: undefined });
+    await settled();
+    expect([reported, store.getSnapshot().status]).toEqual([["registered asset://a-1"], "idle"]);
+  });
+
+  test.each([
+    ["unknown", broken],
+    ["refused", () => Response.json({ error: { message: "no" } }, { status: 400 })],
+  ] as const)(
+    "reports a failure with the outcome %s, and the state does not show it",
+    async (outcome, fail) => {
+      const { store, reported, requests, arrived, answer } = sending();
+      const arrival = arrived();
+      const registered = store.create(file());
+      await arrival;
+      store.reset();
+      answer(fail());
+      expect(await registered).toMatchObject({ status: "idle", error: undefined });
+      await settled();
+      expect(reported).toEqual([expect.stringContaining(outcome)]);
+      expect(requests.filter(({ method }) => method === "POST")).toHaveLength(1);
+    },
+  );
+
+  test("does not write into the next registration", async () => {
+    const { store, reported, arrived, answer } = sending();
+    const arrival = arrived();
+    const first = store.create(file());
+    await arrival;
+    store.reset();
+    const next = arrived();
+    const second = store.create("https://files.test/reef.png");
+    await next;
+    answer(broken());
+    expect(await first).toMatchObject({ status: "pending", phase: "sending", error: undefined });
+    expect(store.create(file())).toBe(second);
+    answer(Response.json({ Id: "a-2" }));
+    expect(await second).toMatchObject({ handle: { id: "a-2" } });
+    await shows(store, ({ status }) => status === "success");
+    await settled();
+    expect(reported).toEqual([
+      expect.stringContaining("unknown"),
+      "registered asset://a-2",
+      "success asset://a-2",
+    ]);
+  });
+
+  test("does not send a refused request again, and reports nothing: nothing is billed", async () => {
+    let onRetry: () => void = () => {};
+    const retried = new Promise<void>((resolve) => {
+      onRetry = resolve;
+    });
+    const { store, reported, requests, clock, arrived, answer } = sending({
+      onEvent: ({ type }) => type === "retry" && onRetry(),
+    });
+    const arrival = arrived();
+    const registered = store.create(file());
+    await arrival;
+    const refusal = Response.json({ error: { message: "slow down" } }, { status: 429 });
+    answer(refusal.clone());
+    await retried;
+    store.reset();
+    expect(await registered).toMatchObject({ status: "idle" });
+    await clock.advance(60_000);
+    // the same where the refusal comes after the reset
+    const second = arrived();
+    const again = store.create(file());
+    await second;
+    store.reset();
+    answer(refusal);
+    expect(await again).toMatchObject({ status: "idle" });
+    await clock.advance(60_000);
+    expect([requests.length, reported]).toEqual([2, []]);
+  });
+
+  test("sends and reports nothing before the file is prepared", async () => {
+    const signals: AbortSignal[] = [];
+    const ends: ((file: Blob) => void)[] = [];
+    const { store, reported, requests } = sending({
+      request: { upload: "multipart" },
+      prepare: (_, signal) => {
+        signals.push(signal);
+        return new Promise<Blob>((resolve) => ends.push(resolve));
+      },
+    });
+    const registered = store.create(file());
+    await settled();
+    store.reset();
+    expect(signals[0]?.aborted).toBe(true);
+    const next = store.create(file());
+    await settled();
+    ends[0]?.(file());
+    await registered;
+    expect(store.getSnapshot()).toMatchObject({ status: "pending", phase: "reading" });
+    ends[1]?.(file());
+    store.reset();
+    await next;
+    await settled();
+    expect([requests.length, reported, store.getSnapshot().status]).toEqual([0, [], "idle"]);
+  });
+
+  test("a registered asset leaves no listener on the caller's signal", async () => {
+    const { signal } = new AbortController();
+    const listeners = listenersOn(signal);
+    const { store, arrived, answer } = sending({ request: { signal } });
+    const arrival = arrived();
+    const registered = store.create(file());
+    await arrival;
+    answer(Response.json({ Id: "a-1" }));
+    await registered;
+    expect([...listeners]).toEqual([]);
+  });
+
+  test("the caller's signal aborts the request, and the asset may be registered", async () => {
+    const caller = new AbortController();
+    const { store, reported, signals, arrived } = sending({ request: { signal: caller.signal } });
+    const arrival = arrived();
+    const registered = store.create(file());
+    await arrival;
+    caller.abort();
+    expect(signals[0]?.aborted).toBe(true);
+    expect(await registered).toMatchObject({ status: "error", error: { name: "AbortError" } });
+    await settled();
+    expect(reported).toEqual([expect.stringContaining("AbortError")]);
+  });
+});

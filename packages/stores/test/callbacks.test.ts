@@ -1,0 +1,157 @@
+import { waitForVideoTask } from "@sluice/core";
+import { type ChatStoreOptions, createChatStore, createImageStore, memoryStorage } from "@sluice/stores";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { textAnswer } from "../../core/test/support/answers.js";
+import { clientOf, DONE, frame, settled, streamAnswer } from "../../core/test/support/gateway.js";
+
+const uncaught: unknown[] = [];
+
+beforeEach(() => {
+  uncaught.length = 0;
+  const { queueMicrotask } = globalThis;
+  vi.stubGlobal("queueMicrotask", (task: () => void) =>
+    queueMicrotask(() => {
+      try {
+        task();
+      } catch (error) {
+        uncaught.push((error as Error).message);
+      }
+    }),
+  );
+});
+afterEach(() => vi.unstubAllGlobals());
+
+/** A function of an app that throws `message` whenever it is called. */
+function mistake(message: string): () => never {
+  return () => {
+    throw new Error(message);
+  };
+}
+
+function chatOf(answer: string, options: Partial<ChatStoreOptions> = {}) {
+  const { client, requests } = clientOf(() => streamAnswer(answer));
+  const chat = createChatStore(client, { model: "delta-5.3", ...options } as ChatStoreOptions);
+  return { chat, requests };
+}
+
+test.each([0, 50])(
+  "a subscriber that throws does not end the answer or stop other subscribers, throttleMs %d",
+  async (throttleMs) => {
+    const { chat, requests } = chatOf(
+      frame({ content: "Hel" }) + frame({ content: "lo" }) + frame({}, "stop") + DONE,
+      { throttleMs },
+    );
+    let seen = "";
+    chat.subscribe(mistake("in render"));
+    chat.subscribe(() => {
+      seen = chat.getSnapshot().messages.at(-1)?.content ?? "";
+    });
+    expect(await chat.send("Hello?")).toMatchObject({
+      outcome: "complete",
+      messages: [{}, { content: "Hello" }],
+    });
+    expect(chat.getSnapshot()).toMatchObject({ status: "ready", error: undefined });
+    expect(seen).toBe("Hello");
+    expect(requests).toHaveLength(1);
+    await settled();
+    expect(new Set(uncaught)).toEqual(new Set(["in render"]));
+  },
+);
+
+test("an onError that throws does not stop onFinish", async () => {
+  const finished: unknown[] = [];
+  const { chat } = chatOf(frame({ content: "Hel" }), {
+    onError: mistake("in onError"),
+    onFinish: ({ outcome }) => finished.push(outcome),
+  });
+  expect(await chat.send("Hello?")).toMatchObject({ outcome: "truncated" });
+  await settled();
+  expect(finished).toEqual(["truncated"]);
+  expect(uncaught).toEqual(["in onError"]);
+});
+
+test("options that throw end the turn as not-sent", async () => {
+  const { client, requests } = clientOf(() => streamAnswer(textAnswer("Hello")));
+  let isBroken = false;
+  const chat = createChatStore(client, () => {
+    if (isBroken) throw new Error("in options");
+    return { model: "delta-5.3" };
+  });
+  isBroken = true;
+  expect(await chat.send("Hello?")).toMatchObject({ outcome: "not-sent", error: { message: "in options" } });
+  expect(requests).toHaveLength(0);
+});
+
+test("an onPoll that throws does not end the watch", async () => {
+  const { client } = clientOf(() =>
+    Response.json({
+      code: "success",
+      message: "",
+      data: { status: "SUCCESS", result_url: "https://cdn.test/v" },
+    }),
+  );
+  const task = await waitForVideoTask(client, "t-1", { onPoll: mistake("in onPoll") });
+  expect(task).toMatchObject({ state: "succeeded" });
+  await settled();
+  expect(uncaught).toEqual(["in onPoll"]);
+});
+
+test("a subscriber that subscribes another one leads to its call from the next change on", () => {
+  const { chat } = chatOf("");
+  let changes = 0;
+  const followedFrom: number[] = [];
+  chat.subscribe(() => {
+    changes += 1;
+    if (changes === 1) chat.subscribe(() => followedFrom.push(changes));
+  });
+  chat.setMessages([]);
+  chat.setMessages([]);
+  expect(followedFrom[0]).toBe(2);
+});
+
+test("a subscriber of an image store that throws does not stop the others", async () => {
+  const { client } = clientOf(() =>
+    Response.json({ model: "m", created: 1, data: [{ url: "https://cdn.test/1.png", size: "2048x2048" }] }),
+  );
+  const images = createImageStore(client, { model: "gamma-image-5-0-260128" });
+  const seen: string[] = [];
+  images.subscribe(mistake("in render"));
+  images.subscribe(() => seen.push(images.getSnapshot().status));
+  expect(await images.generate({ prompt: "A reef" })).toMatchObject({ status: "success" });
+  expect(seen).toEqual(["pending", "success"]);
+});
+
+test("a watcher of a memory storage that throws does not stop the others", async () => {
+  const storage = memoryStorage();
+  const seen: unknown[] = [];
+  storage.watch("notes", mistake("in watch"));
+  storage.watch("notes", (changes) => seen.push(...changes));
+  await storage.write("notes", new Map([["a", 1]]));
+  await settled();
+  expect(seen).toEqual([["a", 1]]);
+  expect(uncaught).toEqual(["in watch"]);
+});
+
+test.each(["tool_calls", "function_call"])(
+  "finish_reason %s without a call sends no further request",
+  async (reason) => {
+    const { chat, requests } = chatOf(frame({ content: "Hello" }) + frame({}, reason) + DONE);
+    await chat.send("Hello?");
+    expect(requests).toHaveLength(1);
+    expect(chat.getSnapshot().messages).toMatchObject([{ role: "user" }, { content: "Hello" }]);
+  },
+);
+
+test.each([
+  ["error", "Hel"],
+  ["tool_calls", ""],
+])("an answer that ends with finish_reason %s is shown as failed, with its text", async (reason, text) => {
+  const failed: Error[] = [];
+  const onError = (error: Error) => failed.push(error);
+  const { chat } = chatOf(frame({ content: text }) + frame({}, reason) + DONE, { onError });
+  const turn = await chat.send("Hello?");
+  const error = { name: "StreamError", reason: "server-error", apiCode: reason, partial: { content: text } };
+  expect(turn).toMatchObject({ outcome: "error", error });
+  expect(chat.getSnapshot()).toMatchObject({ status: "error", error: turn.error });
+  expect(failed).toEqual([turn.error]);
+});

@@ -1,0 +1,271 @@
+import { defineTool } from "@sluice/core";
+import { createChatStore, type ThreadMessage } from "@sluice/stores";
+import { describe, expect, test } from "vitest";
+import { callAnswer, textAnswer } from "../../core/test/support/answers.js";
+import { clientOf, frame, settled, streamAnswer } from "../../core/test/support/gateway.js";
+import { chatOf, hasCall, liveChat, until } from "./support/chat.js";
+
+const answers = ["first", "second", "third", "fourth"].map(textAnswer);
+
+function texts(messages: readonly ThreadMessage[]): string[] {
+  return messages.map(({ content }) => content);
+}
+
+describe("branches of a chat", () => {
+  test("regenerate makes a second version and keeps the first, and select shows either", async () => {
+    const { chat, sent } = chatOf(answers);
+    await chat.send("Hello");
+    const [question, first] = chat.getSnapshot().messages as [ThreadMessage, ThreadMessage];
+    expect(first).not.toHaveProperty("branches");
+    await chat.regenerate();
+    const second = chat.getSnapshot().messages[1] as ThreadMessage;
+    expect(texts(chat.getSnapshot().messages)).toEqual(["Hello", "second"]);
+    expect(second.branches).toEqual([first.id, second.id]);
+    expect(chat.branches(first.id)).toEqual([first.id, second.id]);
+    expect(chat.branches(question.id)).toEqual([question.id]);
+    chat.switchBranch(first.id);
+    expect(texts(chat.getSnapshot().messages)).toEqual(["Hello", "first"]);
+    expect(chat.getSnapshot().messages[0]).toBe(question);
+    await chat.send("Go on");
+    expect((await sent(2))?.map(({ content }) => content)).toEqual(["Hello", "first", "Go on"]);
+    chat.switchBranch(second.id);
+    expect(texts(chat.getSnapshot().messages)).toEqual(["Hello", "second"]);
+    chat.switchBranch(first.id);
+    expect(texts(chat.getSnapshot().messages)).toEqual(["Hello", "first", "Go on", "third"]);
+  });
+
+  test("edit adds another version of the question, and sends it without the old answer", async () => {
+    const { chat, sent } = chatOf(answers);
+    await chat.send("Hello");
+    await chat.send("And now?");
+    const [first] = chat.getSnapshot().messages as [ThreadMessage];
+    expect(await chat.edit(first.id, "Good day")).toMatchObject({ outcome: "complete" });
+    expect(await sent(2)).toEqual([{ role: "user", content: "Good day" }]);
+    expect(texts(chat.getSnapshot().messages)).toEqual(["Good day", "third"]);
+    chat.switchBranch(first.id);
+    expect(texts(chat.getSnapshot().messages)).toEqual(["Hello", "first", "And now?", "second"]);
+  });
+
+  test("regenerate in the middle sends only the messages before the answer", async () => {
+    const { chat, sent } = chatOf(answers);
+    await chat.send("Hello");
+    await chat.send("And now?");
+    await chat.regenerate(chat.getSnapshot().messages[1]?.id);
+    expect(await sent(2)).toEqual([{ role: "user", content: "Hello" }]);
+    expect(texts(chat.getSnapshot().messages)).toEqual(["Hello", "third"]);
+  });
+
+  test.each([
+    ["edit", (chat: ReturnType<typeof chatOf>["chat"]) => chat.edit("nobody", "text")],
+    ["regenerate", (chat: ReturnType<typeof chatOf>["chat"]) => chat.regenerate("nobody")],
+    ["regenerate without a question", (chat: ReturnType<typeof chatOf>["chat"]) => chat.regenerate()],
+    ["retry of nothing", (chat: ReturnType<typeof chatOf>["chat"]) => chat.retry()],
+  ])("%s reports the problem, and sends nothing", async (_, act) => {
+    const { chat, requests } = chatOf(answers);
+    const turn = await act(chat);
+    expect(turn).toMatchObject({ messages: [], outcome: "not-sent", error: { name: "ConfigurationError" } });
+    expect(requests).toHaveLength(0);
+  });
+
+  test("the text of a failed answer stays as a branch when it is retried", async () => {
+    const { chat } = chatOf([frame({ content: "Hal" }), textAnswer("Whole")]);
+    expect(await chat.send("Hello")).toMatchObject({ outcome: "truncated" });
+    const cut = chat.getSnapshot().messages[1] as ThreadMessage;
+    await chat.retry();
+    const whole = chat.getSnapshot().messages[1] as ThreadMessage;
+    expect(whole).toMatchObject({ content: "Whole", outcome: "complete", branches: [cut.id, whole.id] });
+    chat.switchBranch(cut.id);
+    expect(chat.getSnapshot().messages[1]).toMatchObject({ content: "Hal", outcome: "truncated" });
+  });
+
+  test("an answer that never began leaves no branch after a retry", async () => {
+    const { client } = clientOf((_, nth) =>
+      nth === 1 ? new Response("no", { status: 400 }) : streamAnswer(textAnswer("Hi")),
+    );
+    const chat = createChatStore(client, { model: "delta-5.3" });
+    expect(await chat.send("Hello")).toMatchObject({ outcome: "error" });
+    await chat.retry();
+    expect(texts(chat.getSnapshot().messages)).toEqual(["Hello", "Hi"]);
+    expect(chat.getSnapshot().messages[1]).not.toHaveProperty("branches");
+  });
+
+  test("a new version is shown, also if another one was chosen before", async () => {
+    const { chat } = chatOf(answers);
+    await chat.send("Hello");
+    const first = chat.getSnapshot().messages[1] as ThreadMessage;
+    await chat.regenerate();
+    chat.switchBranch(first.id);
+    await chat.regenerate();
+    expect(texts(chat.getSnapshot().messages)).toEqual(["Hello", "third"]);
+    expect(chat.branches(first.id)).toHaveLength(3);
+  });
+
+  test("tools continue in the branch that called them, also while another branch is shown", async () => {
+    let finish: (text: string) => void = () => {};
+    const slow = defineTool({
+      name: "slow",
+      parameters: { type: "object" },
+      execute: () =>
+        new Promise<string>((resolve) => {
+          finish = resolve;
+        }),
+    });
+    const { chat, sent } = chatOf(
+      [textAnswer("first"), callAnswer({ a: ["slow", "{}"] }), textAnswer("second")],
+      {
+        tools: [slow],
+      },
+    );
+    await chat.send("Hello");
+    const first = chat.getSnapshot().messages[1] as ThreadMessage;
+    const turn = chat.regenerate();
+    await until(chat, hasCall("running"));
+    await settled();
+    chat.switchBranch(first.id);
+    finish("done");
+    await turn;
+    expect((await sent(2))?.map(({ role }) => role)).toEqual(["user", "assistant", "tool"]);
+    expect(texts(chat.getSnapshot().messages)).toEqual(["Hello", "first"]);
+  });
+
+  test("another branch can be shown while an answer streams", async () => {
+    const { chat, clock, connections } = liveChat();
+    const [one, two] = connections;
+    const first = chat.send("Hello");
+    one?.send(textAnswer("first"));
+    one?.end();
+    await first;
+    const firstAnswer = chat.getSnapshot().messages[1] as ThreadMessage;
+    const second = chat.regenerate();
+    await two?.wanted();
+    two?.send(frame({ content: "sec" }));
+    await two?.wanted();
+    await clock.advance(50);
+    chat.switchBranch(firstAnswer.id);
+    expect(texts(chat.getSnapshot().messages)).toEqual(["Hello", "first"]);
+    two?.send(textAnswer("ond"));
+    two?.end();
+    const turn = await second;
+    expect(turn.messages).toMatchObject([{ content: "second", outcome: "complete" }]);
+    expect(texts(chat.getSnapshot().messages)).toEqual(["Hello", "first"]);
+    chat.switchBranch(turn.messages[0]?.id ?? "");
+    expect(texts(chat.getSnapshot().messages)).toEqual(["Hello", "second"]);
+  });
+
+  test("setMessages replaces the thread, and the next question follows it", async () => {
+    const { chat, sent } = chatOf(answers);
+    await chat.send("Hello");
+    chat.setMessages([
+      { id: "s", role: "system", content: "Be brief." },
+      { id: "u", role: "user", content: "Hi" },
+    ]);
+    expect(texts(chat.getSnapshot().messages)).toEqual(["Be brief.", "Hi"]);
+    expect(await chat.retry()).toMatchObject({ outcome: "complete", messages: [{ content: "second" }] });
+    expect(await sent(1)).toEqual([
+      { role: "system", content: "Be brief." },
+      { role: "user", content: "Hi" },
+    ]);
+  });
+});
+
+describe("a message during an answer", () => {
+  test('is queued with "queue", shown as queued, and sent after the answer, in order', async () => {
+    const { chat, connections, requests } = liveChat({ whenBusy: "queue" });
+    const turns = ["one", "two", "three"].map((text) => chat.send(text));
+    expect(chat.getSnapshot().queued).toEqual(["two", "three"]);
+    expect(await chat.regenerate()).toMatchObject({ outcome: "not-sent" });
+    for (const connection of connections.slice(0, 3)) {
+      connection.send(textAnswer("answer"));
+      connection.end();
+    }
+    expect(await Promise.all(turns)).toMatchObject(turns.map(() => ({ outcome: "complete" })));
+    expect(texts(chat.getSnapshot().messages)).toEqual(["one", "answer", "two", "answer", "three", "answer"]);
+    expect(chat.getSnapshot().queued).toEqual([]);
+    expect((await (requests[2] as Request).json()).messages).toHaveLength(5);
+  });
+
+  test("is not sent after stop if it was queued", async () => {
+    const { chat, requests } = liveChat({ whenBusy: "queue" });
+    const turns = [chat.send("one"), chat.send("two")];
+    await settled();
+    chat.stop();
+    expect(await Promise.all(turns)).toMatchObject([
+      { outcome: "stopped" },
+      { outcome: "not-sent", error: { name: "AbortError" } },
+    ]);
+    expect(chat.getSnapshot()).toMatchObject({ status: "ready", queued: [] });
+    expect(requests).toHaveLength(1);
+  });
+
+  test("A queued message can be dropped, and the others are sent", async () => {
+    const { chat, connections } = liveChat({ whenBusy: "queue" });
+    const turns = ["one", "two", "three"].map((text) => chat.send(text));
+    chat.dequeue(0);
+    expect(chat.getSnapshot().queued).toEqual(["three"]);
+    for (const connection of connections.slice(0, 2)) {
+      connection.send(textAnswer("answer"));
+      connection.end();
+    }
+    expect(await Promise.all(turns)).toMatchObject([
+      { outcome: "complete" },
+      { outcome: "not-sent", error: { name: "AbortError" } },
+      { outcome: "complete" },
+    ]);
+    expect(texts(chat.getSnapshot().messages)).toEqual(["one", "answer", "three", "answer"]);
+  });
+
+  test('replaces the answer with "replace": its text stays, and the new answer gets none of it', async () => {
+    const { chat, clock, connections } = liveChat({ whenBusy: "replace" });
+    const [one, two] = connections;
+    const first = chat.send("one");
+    await one?.wanted();
+    one?.send(frame({ content: "old" }));
+    await one?.wanted();
+    const second = chat.send("two");
+    expect(await first).toMatchObject({ outcome: "stopped" });
+    await two?.wanted();
+    two?.send(frame({ content: "new" }));
+    await two?.wanted();
+    await clock.advance(50);
+    expect(one?.cancelled).toBe(true);
+    two?.send(textAnswer("er"));
+    two?.end();
+    await second;
+    expect(texts(chat.getSnapshot().messages)).toEqual(["one", "old", "two", "newer"]);
+  });
+
+  test("replaces the answer also if the app sends one more message from onFinish", async () => {
+    const { client } = clientOf(() => streamAnswer(new ReadableStream()));
+    let sendAgain = true;
+    const chat = createChatStore(client, () => ({
+      model: "delta-5.3" as const,
+      whenBusy: "replace" as const,
+      onFinish: () => {
+        if (sendAgain) void chat.send("three");
+        sendAgain = false;
+      },
+    }));
+    void chat.send("one");
+    await settled();
+    void chat.send("two");
+    await settled();
+    expect(texts(chat.getSnapshot().messages).filter(Boolean)).toEqual(["one", "two", "three"]);
+    chat.stop();
+  });
+
+  test("is accepted from onFinish: the chat is ready then", async () => {
+    const { client, requests } = clientOf(() => streamAnswer(textAnswer("Hi")));
+    let sendAgain = true;
+    const chat = createChatStore(client, () => ({
+      model: "delta-5.3" as const,
+      onFinish: () => {
+        if (sendAgain) void chat.send("again");
+        sendAgain = false;
+      },
+    }));
+    await chat.send("Hello");
+    await settled();
+    expect(requests).toHaveLength(2);
+    expect(chat.getSnapshot().messages).toHaveLength(4);
+  });
+});

@@ -1,0 +1,131 @@
+import { createChatStore, type InitialMessage } from "@sluice/stores";
+import { describe, expect, test } from "vitest";
+import { textAnswer } from "../../core/test/support/answers.js";
+import { clientOf, frame, settled } from "../../core/test/support/gateway.js";
+import { chatOf, liveChat } from "./support/chat.js";
+
+const hello = textAnswer("Hello");
+const given: readonly InitialMessage[] = [
+  { role: "user", content: "Hi" },
+  { role: "assistant", content: "How can I help?" },
+];
+
+describe("initial messages of a chat", () => {
+  test.each(["initialMessages", "setMessages"])("Messages without ids get ids: %s", async (way) => {
+    const { chat, sent } = chatOf([hello], way === "initialMessages" ? { initialMessages: given } : {});
+    if (way === "setMessages") chat.setMessages(given);
+    const { messages } = chat.getSnapshot();
+    expect(messages).toMatchObject([
+      { role: "user", content: "Hi" },
+      { role: "assistant", content: "How can I help?", outcome: "complete" },
+    ]);
+    expect(new Set(messages.map(({ id }) => id)).size).toBe(2);
+    await chat.send("Tell me");
+    expect(await sent(0)).toMatchObject([...given, { role: "user", content: "Tell me" }]);
+  });
+
+  test("keep the ids that they have", () => {
+    const { chat } = chatOf([hello], { initialMessages: [{ id: "u-1", role: "user", content: "Hi" }] });
+    expect(chat.getSnapshot().messages).toEqual([{ id: "u-1", role: "user", content: "Hi" }]);
+  });
+
+  test.each([
+    ["1.role", { role: "developer", content: "Hi" }, /system, user, assistant; got "developer"/],
+    ["1.content", { role: "user", parts: [{ type: "text", text: "Hi" }] }, /`parts`/],
+    ["1.content", { role: "user", content: [{ type: "text", text: "Hi" }] }, /text/],
+    ["1.id", { id: 7, role: "user", content: "Hi" }, /text/],
+    ["1.id", { id: "u-1", role: "user", content: "Hi" }, /earlier message/],
+    ["1.toolCalls", { role: "assistant", content: "", toolCalls: [null] }, /calls/],
+    ["1.images", { role: "user", content: "", images: [{}] }, /URLs/],
+    ["1", "Hi", /\{ role, content \}/],
+  ])("that cannot be read are refused, and the error names %s", (path, message, said) => {
+    const messages = [{ id: "u-1", role: "user", content: "Hi" }, message] as InitialMessage[];
+    const { client } = clientOf(() => new Response());
+    const make = () => createChatStore(client, { model: "delta-5.3", initialMessages: messages });
+    expect(make).toThrow(said);
+    expect(make).toThrow(`initialMessages.${path}:`);
+    const { chat } = chatOf([hello], { initialMessages: given });
+    const before = chat.getSnapshot().messages;
+    expect(() => chat.setMessages(messages)).toThrow(`messages.${path}:`);
+    expect(chat.getSnapshot().messages).toBe(before);
+  });
+});
+
+describe("a message without text and images", () => {
+  test.each(["", " \n\t"])("is not sent and not added: %j", async (text) => {
+    const { chat, requests } = chatOf([hello]);
+    const refused = {
+      messages: [],
+      outcome: "not-sent",
+      error: { name: "ValidationError", issues: [{ path: "content" }] },
+    };
+    expect(await chat.send(text)).toMatchObject(refused);
+    expect(chat.getSnapshot()).toMatchObject({ messages: [], status: "ready", error: undefined });
+    await chat.send("Hi");
+    const [{ id } = { id: "" }] = chat.getSnapshot().messages;
+    expect(await chat.edit(id, text)).toMatchObject(refused);
+    expect(chat.branches(id)).toEqual([id]);
+    expect(requests).toHaveLength(1);
+  });
+
+  test.each(["queue", "replace"] as const)(
+    "does not wait for the answer in flight and does not end it: whenBusy %s",
+    async (whenBusy) => {
+      const { chat, connections } = liveChat({ whenBusy });
+      const turn = chat.send("Hi");
+      expect(await chat.send(" ")).toMatchObject({ outcome: "not-sent" });
+      expect(chat.getSnapshot().queued).toEqual([]);
+      connections[0]?.send(hello);
+      connections[0]?.end();
+      expect(await turn).toMatchObject({ outcome: "complete" });
+    },
+  );
+
+  test("A message with an image and no text is sent", async () => {
+    const { chat, requests } = chatOf([hello]);
+    const images = ["https://files.test/a.png"];
+    expect(await chat.send("", { images })).toMatchObject({ outcome: "complete" });
+    expect(requests).toHaveLength(1);
+  });
+});
+
+describe("a verb that has nothing to do", () => {
+  test("reports this in its turn, and does not change the chat", async () => {
+    const finished: unknown[] = [];
+    const { chat } = chatOf([hello], { onFinish: ({ outcome }) => finished.push(outcome) });
+    await chat.send("Hi");
+    for (const turn of [
+      await chat.retry(),
+      await chat.regenerate("nothing"),
+      await chat.edit("nothing", "Hi"),
+    ])
+      expect(turn).toMatchObject({
+        messages: [],
+        outcome: "not-sent",
+        error: { name: "ConfigurationError" },
+      });
+    expect(chat.getSnapshot()).toMatchObject({ status: "ready", error: undefined });
+    await settled();
+    expect(finished).toEqual(["complete"]);
+  });
+
+  test("keeps the error of the last turn", async () => {
+    const { chat } = chatOf([frame({ content: "Hel" })]);
+    await chat.send("Hi");
+    await chat.edit("nothing", "Hi");
+    expect(chat.getSnapshot()).toMatchObject({ status: "error", error: { reason: "truncated" } });
+  });
+
+  test("does not stop queued messages", async () => {
+    const { chat, connections } = liveChat({ whenBusy: "queue" });
+    const first = chat.send("one");
+    const [{ id } = { id: "" }] = chat.getSnapshot().messages;
+    const turns = [chat.edit("nothing", "two"), chat.edit(id, "three")];
+    for (const connection of connections) {
+      connection.send(hello);
+      connection.end();
+    }
+    expect((await first).outcome).toBe("complete");
+    expect((await Promise.all(turns)).map(({ outcome }) => outcome)).toEqual(["not-sent", "complete"]);
+  });
+});

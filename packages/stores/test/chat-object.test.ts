@@ -1,0 +1,173 @@
+import { createChatStore } from "@sluice/stores";
+import * as v from "valibot";
+import { describe, expect, expectTypeOf, test } from "vitest";
+import { onlyChecks, textAnswer } from "../../core/test/support/answers.js";
+import { clientOf, frame, streamAnswer } from "../../core/test/support/gateway.js";
+import { chatOf, liveChat } from "./support/chat.js";
+
+const recipe = v.object({ title: v.string(), steps: v.pipe(v.array(v.string()), v.minLength(1)) });
+
+describe("a chat with a schema", () => {
+  test("sends JSON mode, and returns the answer as a checked value", async () => {
+    const { chat, requests } = chatOf([textAnswer('{"title":"Tea","steps":["boil"]}')], { schema: recipe });
+    expect(await chat.send("A recipe as JSON")).toMatchObject({
+      outcome: "complete",
+      messages: [{}, { object: { title: "Tea", steps: ["boil"] } }],
+    });
+    expect(chat.getSnapshot().object).toEqual({ title: "Tea", steps: ["boil"] });
+    expect(await requests[0]?.json()).toMatchObject({ response_format: { type: "json_object" } });
+  });
+
+  test("sends the JSON Schema to the model after the instructions, for each request", async () => {
+    const { chat, sent } = chatOf([textAnswer('{"title":"Tea","steps":["boil"]}')], {
+      model: "delta-5.3",
+      instructions: "Be brief.",
+      schema: recipe,
+    } as object);
+    await chat.send("A recipe for tea");
+    const [{ role, content } = {}, ...others] = (await sent(0)) ?? [];
+    expect(role).toBe("system");
+    expect(content).toMatch(/^Be brief\.\n\nAnswer with JSON only/);
+    expect(JSON.parse(String(content).slice(String(content).indexOf("{")))).toMatchObject({
+      type: "object",
+      properties: { title: { type: "string" }, steps: { type: "array", minItems: 1 } },
+      required: ["title", "steps"],
+    });
+    expect(others).toEqual([{ role: "user", content: "A recipe for tea" }]);
+    expect(chat.getSnapshot().messages.map(({ role }) => role)).toEqual(["user", "assistant"]);
+  });
+
+  test("warns about a schema without a JSON Schema, and sends only the prompt", async () => {
+    const warnings: unknown[] = [];
+    const { client, requests } = clientOf(() => streamAnswer(textAnswer('{"at":"2026-01-01"}')), {
+      onEvent: (event) => event.type === "warning" && warnings.push(event.issue),
+    });
+    const chat = createChatStore(client, {
+      model: "alpha-v4.1-flash",
+      schema: v.object({ at: v.custom<string>((at) => typeof at === "string") }),
+    });
+    expect(await chat.send("When? Answer in JSON")).toMatchObject({ outcome: "complete" });
+    expect(warnings).toMatchObject([{ path: "schema", rule: "chat.schema" }]);
+    expect(await requests[0]?.json()).toMatchObject({
+      messages: [{ role: "user" }],
+      response_format: { type: "json_object" },
+    });
+  });
+
+  test("sends the JSON Schema beside a schema that has none, and checks the answers with the schema", async () => {
+    const warnings: unknown[] = [];
+    const answers = ['{"title":"Tea"}', '{"title":7}'];
+    const { client, requests } = clientOf((_, nth) => streamAnswer(textAnswer(answers[nth - 1] ?? "")), {
+      onEvent: (event) => event.type === "warning" && warnings.push(event.issue),
+    });
+    const jsonSchema = { type: "object", properties: { title: { type: "string" } } };
+    const schema = onlyChecks((value) => typeof Object(value).title === "string");
+    const chat = createChatStore(client, { model: "alpha-v4.1-flash", schema, jsonSchema });
+    expect(await chat.send("A recipe")).toMatchObject({ messages: [{}, { object: { title: "Tea" } }] });
+    expect(await chat.send("Another")).toMatchObject({
+      outcome: "error",
+      error: { message: expect.stringContaining("does not fit") },
+    });
+    expect(warnings).toEqual([]);
+    expect(await requests[0]?.json()).toMatchObject({
+      messages: [{ role: "system", content: expect.stringContaining(JSON.stringify(jsonSchema)) }, {}],
+    });
+  });
+
+  test("warns about a schema of a library that has no JSON Schema, and names the way out", async () => {
+    const warnings: unknown[] = [];
+    const { client } = clientOf(() => streamAnswer(textAnswer("{}")), {
+      onEvent: (event) => event.type === "warning" && warnings.push(event.issue),
+    });
+    const schema = onlyChecks(() => true);
+    await createChatStore(client, { model: "alpha-v4.1-flash", schema }).send("Answer in JSON");
+    expect(warnings).toMatchObject([{ path: "schema", message: expect.stringContaining("`jsonSchema`") }]);
+  });
+
+  test("fails with the error that its schema throws", async () => {
+    const schema = v.custom(() => {
+      throw new TypeError("the list of titles can't be read");
+    });
+    const { chat } = chatOf([textAnswer('{"title":"Tea"}')], { schema });
+    expect(await chat.send("A recipe as JSON")).toMatchObject({
+      outcome: "error",
+      error: { name: "TypeError", message: "the list of titles can't be read" },
+    });
+  });
+
+  test("shows a partial value while it streams, and unchanged parts keep their identity", async () => {
+    const { chat, clock, connections } = liveChat({ schema: recipe });
+    const [connection] = connections;
+    void chat.send("A recipe as JSON");
+    const seen: unknown[] = [];
+    await connection?.wanted();
+    for (const content of ['Here:\n{"title":"Te', 'a","steps":["boil"', ',"po']) {
+      connection?.send(frame({ content }));
+      await connection?.wanted();
+      await clock.advance(50);
+      seen.push(chat.getSnapshot().object);
+    }
+    expect(seen).toEqual([
+      { title: "Te" },
+      { title: "Tea", steps: ["boil"] },
+      { title: "Tea", steps: ["boil", "po"] },
+    ]);
+    chat.stop();
+  });
+
+  test("reads JSON out of the text of models without a JSON mode", async () => {
+    const { chat, requests } = chatOf(
+      [textAnswer('Sure:\n```json\n{"title":"Tea","steps":["boil"]}\n```\nEnjoy!')],
+      {
+        model: "delta-5.3",
+        schema: recipe,
+      } as object,
+    );
+    expect(await chat.send("A recipe as JSON")).toMatchObject({ outcome: "complete" });
+    expect(chat.getSnapshot().object).toEqual({ title: "Tea", steps: ["boil"] });
+    expect(await requests[0]?.json()).not.toHaveProperty("response_format");
+  });
+
+  test("keeps the value of the text so far after stop", async () => {
+    const { chat, connections } = liveChat({ schema: recipe, throttleMs: 0 });
+    const unsubscribe = chat.subscribe(() => {
+      if (!chat.getSnapshot().object) return;
+      unsubscribe();
+      chat.stop();
+    });
+    const turn = chat.send("A recipe as JSON");
+    await connections[0]?.wanted();
+    connections[0]?.send(frame({ content: '{"title":"Te' }) + frame({ content: 'a","steps":["bo' }));
+    await turn;
+    expect(chat.getSnapshot().object).toEqual({ title: "Tea", steps: ["bo"] });
+  });
+
+  test.each([
+    ["does not fit", '{"title":"Tea","steps":[]}', "steps"],
+    ["is no JSON", "I'd rather not.", ""],
+    ["stops in the middle of its JSON", '{"title":"Tea","st', ""],
+  ])("reports an answer that %s, and keeps its text", async (_, text, path) => {
+    const { chat } = chatOf([textAnswer(text)], { schema: recipe });
+    expect(await chat.send("A recipe as JSON")).toMatchObject({
+      outcome: "error",
+      error: { name: "ResponseError", path, body: text },
+      messages: [{}, { content: text, outcome: "error" }],
+    });
+    expect(chat.getSnapshot().status).toBe("error");
+  });
+
+  test("keeps a partial value without an error if the answer was cut", async () => {
+    const cut = frame({ content: '{"title":"Tea","st' }) + frame({}, "length");
+    const { chat } = chatOf([cut], { schema: recipe });
+    expect(await chat.send("A recipe as JSON")).toMatchObject({ outcome: "length" });
+    expect(chat.getSnapshot()).toMatchObject({ status: "ready", object: { title: "Tea" } });
+  });
+
+  test("types the object by the schema, with every part optional", () => {
+    const { client } = clientOf(() => streamAnswer(""));
+    const chat = createChatStore(client, { model: "alpha-v4.1-flash", schema: recipe });
+    expectTypeOf(chat.getSnapshot().object).toEqualTypeOf<
+      { readonly title?: string; readonly steps?: readonly string[] } | undefined
+    >();
+  });
+});

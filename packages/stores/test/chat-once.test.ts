@@ -1,0 +1,207 @@
+import { type ClientOptions, defineTool, type RecordStorage } from "@sluice/core";
+import { type ChatStoreOptions, createChatStore, memoryStorage, type ThreadMessage } from "@sluice/stores";
+import { describe, expect, test } from "vitest";
+import { callAnswer, textAnswer } from "../../core/test/support/answers.js";
+import { clientOf, settled, stoppedClock, streamAnswer } from "../../core/test/support/gateway.js";
+
+/** A chat over a storage that takes no record before the test says so. */
+function opened(options: Partial<ClientOptions> = {}) {
+  const clock = stoppedClock();
+  const memory = memoryStorage();
+  let release: () => void = () => {};
+  const released = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  const write: typeof memory.write = (...given) => released.then(() => memory.write(...given));
+  const storedWhenSent: unknown[] = [];
+  const answer = async () => {
+    storedWhenSent.push(await keysIn());
+    return streamAnswer(textAnswer("Hi"));
+  };
+  const { client, requests } = clientOf(answer, { clock, ...options });
+  const chat = createChatStore(client, { id: "a", model: "delta-5.3", storage: { ...memory, write } });
+  const keysIn = async () =>
+    [...(await memory.read("chat/a")).values()].flatMap(
+      (record) => (record as { message?: { idempotencyKey?: string } }).message?.idempotencyKey ?? [],
+    );
+  return { chat, clock, requests, release: () => release(), keysIn, storedWhenSent };
+}
+
+const keyOf = (request: Request | undefined) => request?.headers.get("idempotency-key");
+
+test("The request of an answer leaves after its key is written, so that a kill at any line leaves the key", async () => {
+  const { chat, requests, release, keysIn, storedWhenSent } = opened();
+  const turn = chat.send("Hello");
+  await settled();
+  expect(requests).toHaveLength(0);
+  release();
+  expect((await turn).outcome).toBe("complete");
+  expect(storedWhenSent).toEqual([[keyOf(requests[0])]]);
+  await settled();
+  expect(await keysIn()).toEqual([]);
+});
+
+test("A storage that takes nothing delays an answer by half a second, and no more", async () => {
+  const { chat, clock, requests } = opened();
+  const turn = chat.send("Hello");
+  await clock.advance(499);
+  expect(requests).toHaveLength(0);
+  await clock.advance(1);
+  expect(requests).toHaveLength(1);
+  expect((await turn).outcome).toBe("complete");
+});
+
+test("An answer that is stopped while its key is written is never sent", async () => {
+  const { chat, requests, release } = opened();
+  const turn = chat.send("Hello");
+  await settled();
+  chat.stop();
+  release();
+  expect((await turn).outcome).toBe("stopped");
+  await settled();
+  expect(requests).toHaveLength(0);
+});
+
+test("A client with the gateway's key waits for no storage, and keeps no key", async () => {
+  const { chat, requests } = opened({ apiKey: "sk-gateway" });
+  expect((await chat.send("Hello")).messages.at(-1)).not.toHaveProperty("idempotencyKey");
+  expect(requests.map(keyOf)).toEqual([null]);
+});
+
+test.each(["a\nb", "", 7, null, "k".repeat(256)])(
+  "A stored key that no header can have is left out: %j",
+  async (idempotencyKey) => {
+    const { client, requests } = clientOf(() => streamAnswer(textAnswer("Hi")));
+    const storage = memoryStorage();
+    const message = { role: "assistant", content: "", outcome: "interrupted", idempotencyKey };
+    await storage.write("chat/a", new Map([["m-1", { message, parent: null, revision: 1 }]]));
+    const chat = createChatStore(client, { id: "a", model: "delta-5.3", storage, instructions: "Be brief" });
+    const turn = await chat.retry();
+    expect([turn.outcome, keyOf(requests[0])]).toEqual(["complete", expect.stringMatching(/^[\d-]{7,}$/)]);
+  },
+);
+
+describe("The key of an answer", () => {
+  /** Chats of devices that do not see each other: each has its own copy of what one of them has stored. */
+  function devices(answer: (nth: number) => Response, options: Partial<ChatStoreOptions> = {}) {
+    let count = 0;
+    const { client, requests } = clientOf(() => answer(count++));
+    const open = (storage: RecordStorage | undefined, own: Partial<ChatStoreOptions> = {}) =>
+      createChatStore(client, {
+        id: "a",
+        model: "alpha-v4.1-flash",
+        ...(storage && { storage }),
+        ...options,
+        ...own,
+      } as ChatStoreOptions);
+    const copyOf = async (storage: RecordStorage, isCopied: (record: unknown) => boolean = () => true) => {
+      const copy = memoryStorage();
+      const records = [...(await storage.read("chat/a"))].filter(([, record]) => isCopied(record));
+      await copy.write("chat/a", new Map(records));
+      return copy;
+    };
+    return { open, copyOf, keys: () => requests.map(keyOf) };
+  }
+
+  const fails = () => Response.json({ error: { message: "broken" } }, { status: 400 });
+  const says = () => streamAnswer(textAnswer("Hi"));
+  const isQuestion = (record: unknown) => (record as { message?: ThreadMessage }).message?.role === "user";
+
+  test("is the same where two devices retry a failed answer, and another one than that of the answer", async () => {
+    const { open, copyOf, keys } = devices((nth) => (nth === 0 ? fails() : says()));
+    const storage = memoryStorage();
+    const one = open(storage);
+    await one.send("Hello");
+    await settled();
+    const other = open(await copyOf(storage));
+    expect([(await one.retry()).outcome, (await other.retry()).outcome]).toEqual(["complete", "complete"]);
+    const [first, second, third] = keys();
+    expect(second).toMatch(/^\d+(-\d+){3}$/);
+    expect(third).toBe(second);
+    expect(second).not.toBe(first);
+  });
+
+  test("is that of the first request where a device retries a question whose answer it does not see", async () => {
+    const { open, copyOf, keys } = devices(says);
+    const storage = memoryStorage();
+    await open(storage).send("Hello");
+    await settled();
+    expect((await open(await copyOf(storage, isQuestion)).retry()).outcome).toBe("complete");
+    expect(new Set(keys()).size).toBe(1);
+  });
+
+  test("is the same for each step of a turn that two devices take, and differs from step to step", async () => {
+    const look = defineTool({ name: "look", parameters: { type: "object" }, execute: () => "seen" });
+    const calls = () => streamAnswer(callAnswer({ "c-1": ["look", "{}"] }));
+    const { open, copyOf, keys } = devices((nth) => (nth % 2 === 0 ? calls() : says()), { tools: [look] });
+    const storage = memoryStorage();
+    await open(storage).send("Hello");
+    await settled();
+    expect((await open(await copyOf(storage, isQuestion)).retry()).outcome).toBe("complete");
+    const [first, second, ...repeated] = keys();
+    expect(repeated).toEqual([first, second]);
+    expect(second).not.toBe(first);
+  });
+
+  test("is a new one by regenerate, for other options, and for a chat without storage", async () => {
+    const { open, copyOf, keys } = devices(says);
+    const storage = memoryStorage();
+    const chat = open(storage);
+    await chat.send("Hello");
+    await settled();
+    const question = await copyOf(storage, isQuestion);
+    await chat.regenerate();
+    await chat.regenerate();
+    await open(question, { params: { temperature: 0.5 } }).retry();
+    const unstored = [open(undefined), open(undefined)];
+    for (const each of unstored) await each.send("Hello");
+    expect(new Set(keys()).size).toBe(6);
+  });
+
+  test("is a new one where the app has taken an answer away, and asks again", async () => {
+    const { open, keys } = devices(says);
+    const chat = open(memoryStorage());
+    const { messages } = await chat.send("Hello");
+    chat.setMessages(messages.slice(0, 1));
+    await chat.retry();
+    expect(new Set(keys()).size).toBe(2);
+  });
+
+  test("is a new one also where the app has taken the answer away before a reload, and one on all devices", async () => {
+    const { open, copyOf, keys } = devices(says);
+    const storage = memoryStorage();
+    const chat = open(storage);
+    const tab = open(storage);
+    const leave = tab.subscribe(() => {});
+    const { messages } = await chat.send("Hello");
+    await expect.poll(() => tab.getSnapshot().messages).toHaveLength(2);
+    chat.setMessages(messages.slice(0, 1));
+    await expect.poll(() => tab.getSnapshot().messages).toHaveLength(1);
+    await settled();
+    const all = [open(await copyOf(storage)), open(await copyOf(storage)), tab];
+    for (const device of all) expect((await device.retry()).outcome).toBe("complete");
+    leave();
+    const [first, second, ...others] = keys();
+    expect(second).not.toBe(first);
+    expect(others).toEqual([second, second]);
+  });
+
+  test("is the same where nothing was sent before", async () => {
+    const client = { isOffline: true };
+    const { open, copyOf, keys } = devices(says, {
+      prepareMessages: (messages) => {
+        if (client.isOffline) throw new Error("offline");
+        return messages;
+      },
+    });
+    const storage = memoryStorage();
+    const chat = open(storage);
+    expect((await chat.send("Hello")).outcome).toBe("not-sent");
+    await settled();
+    const copy = await copyOf(storage);
+    client.isOffline = false;
+    await chat.retry();
+    await open(copy).retry();
+    expect(new Set(keys()).size).toBe(1);
+  });
+});

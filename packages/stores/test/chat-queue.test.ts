@@ -1,0 +1,465 @@
+import { defineTool, type RecordStorage } from "@sluice/core";
+import { type ChatStoreOptions, createChatStore, type ImageInput, memoryStorage } from "@sluice/stores";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { callAnswer, textAnswer } from "../../core/test/support/answers.js";
+import {
+  bytesOfBase64,
+  clientOf,
+  DONE,
+  eventLoopTurn,
+  frame,
+  settled,
+  streamAnswer,
+  turnsUntil,
+} from "../../core/test/support/gateway.js";
+import { chatOf, liveChat, until } from "./support/chat.js";
+import { shown } from "./support/tabs.js";
+
+const model = "alpha-v4.1-flash";
+const whenBusy = "queue" as const;
+const guarded = defineTool({
+  name: "pay",
+  parameters: { type: "object" },
+  needsApproval: true,
+  execute: () => "paid",
+});
+const pays = callAnswer({ a: ["pay", "{}"] });
+const hello = textAnswer("Hello");
+
+/** A chat with a queue over answers that come at once. */
+function queueOf(answers: readonly (string | (() => Response))[], options: Partial<ChatStoreOptions> = {}) {
+  const { client, requests } = clientOf(
+    (_, nth) => {
+      const answer = answers[nth - 1] ?? hello;
+      return typeof answer === "string" ? streamAnswer(answer) : answer();
+    },
+    { retry: { limit: 0 } },
+  );
+  const chat = createChatStore(client, { model, whenBusy, ...options } as ChatStoreOptions);
+  const texts = () =>
+    chat.getSnapshot().messages.flatMap(({ role, content }) => (role === "user" ? content : []));
+  return { chat, requests, texts };
+}
+
+/** Number of requests whose question is `text`. */
+async function sent(text: string, tabs: readonly { requests: readonly Request[] }[]): Promise<number> {
+  const requests = tabs.flatMap((tab) => tab.requests.map((request) => request.clone().json()));
+  return (await Promise.all(requests)).filter(({ messages }) => messages.at(-1).content === text).length;
+}
+
+const refusal = () => Response.json({ error: { message: "who?" } }, { status: 401 });
+
+describe("the queue of a chat", () => {
+  test("A queued message waits while a call waits for the user, who sees both", async () => {
+    const { chat, requests, texts } = queueOf([pays, hello], { tools: [guarded] });
+    const first = chat.send("Pay Bob");
+    const thanks = chat.send("Thanks");
+    expect(await first).toMatchObject({ outcome: "tool-calls" });
+    await settled();
+    expect(chat.getSnapshot()).toMatchObject({
+      status: "requires-action",
+      pendingActions: [{ toolCallId: "a" }],
+      queued: ["Thanks"],
+    });
+    expect(requests).toHaveLength(1);
+    expect(await chat.approve("a")).toMatchObject({ outcome: "complete" });
+    expect(await thanks).toMatchObject({ outcome: "complete" });
+    expect(texts()).toEqual(["Pay Bob", "Thanks"]);
+    expect(chat.getSnapshot()).toMatchObject({ queued: [], status: "ready" });
+  });
+
+  test.each<[string, (string | (() => Response))[]]>([
+    ["status 401", [refusal]],
+    ["status 429", [() => new Response("", { status: 429, headers: { "retry-after": "86400" } })]],
+    ["a cut", [frame({ content: "Hel" })]],
+    ["no capacity", [frame({ content: "Hel" }) + frame({}, "insufficient_system_resource") + DONE]],
+    ["the limit of steps", [callAnswer({ a: ["none", "{}"] })]],
+  ])("Queued messages stay after %s, and follow the retry that succeeds", async (_, answers) => {
+    const { chat, requests, texts } = queueOf(answers, { maxSteps: 1 });
+    const turns = ["one", "two", "three"].map((text) => chat.send(text));
+    await turns[0];
+    await settled();
+    expect(requests).toHaveLength(1);
+    expect(texts()).toEqual(["one"]);
+    expect(chat.getSnapshot().queued).toEqual(["two", "three"]);
+    expect(await chat.retry()).toMatchObject({ outcome: "complete" });
+    expect((await Promise.all(turns.slice(1))).map(({ outcome }) => outcome)).toEqual([
+      "complete",
+      "complete",
+    ]);
+    expect(texts()).toEqual(["one", "two", "three"]);
+    expect(requests).toHaveLength(4);
+  });
+
+  test("sendQueued() sends the first queued message after an error, and the others follow", async () => {
+    const { chat, texts } = queueOf([refusal]);
+    const turns = ["one", "two", "three"].map((text) => chat.send(text));
+    await turns[0];
+    expect(await chat.sendQueued()).toMatchObject({
+      outcome: "complete",
+      messages: [{ content: "two" }, {}],
+    });
+    await Promise.all(turns);
+    expect(texts()).toEqual(["one", "two", "three"]);
+    expect(await chat.sendQueued()).toMatchObject({
+      outcome: "not-sent",
+      error: { name: "ConfigurationError" },
+    });
+  });
+
+  test("sendQueued() sends nothing while an answer is in flight", async () => {
+    const { chat, requests } = liveChat({ whenBusy });
+    void chat.send("one");
+    void chat.send("two");
+    expect(await chat.sendQueued()).toMatchObject({ outcome: "not-sent" });
+    await settled();
+    expect(requests).toHaveLength(1);
+    expect(chat.getSnapshot().queued).toEqual(["two"]);
+    chat.stop();
+  });
+
+  test("A message that is sent while others are held goes first, and they follow it", async () => {
+    const { chat, texts } = queueOf([refusal]);
+    const turns = [chat.send("one"), chat.send("two")];
+    await turns[0];
+    expect(await chat.send("three")).toMatchObject({ outcome: "complete" });
+    await turns[1];
+    expect(texts()).toEqual(["one", "three", "two"]);
+  });
+
+  test("A queued message that can't be added is given back, and those behind it are sent", async () => {
+    const { chat, texts } = queueOf([hello], { model: "gamma-chat-1-6-251015" });
+    const picture = new Blob(["no picture"]);
+    const turns = [chat.send("one"), chat.send("two", { images: [picture] }), chat.send("three")];
+    expect(await Promise.all(turns)).toMatchObject([
+      { outcome: "complete" },
+      { outcome: "not-sent", messages: [], error: { name: "ValidationError" } },
+      { outcome: "complete" },
+    ]);
+    expect(texts()).toEqual(["one", "three"]);
+    expect(chat.getSnapshot().queued).toEqual([]);
+  });
+});
+
+describe("the queue of a stored chat", () => {
+  const bytes = "R0lGODlhAQABAAAAACw=";
+  const image = `data:image/gif;base64,${bytes}`;
+
+  /** A storage that a page left while its first answer came and others waited. */
+  async function left(...queued: (readonly [string, (readonly ImageInput[])?])[]) {
+    const storage = memoryStorage();
+    const id = `queue-${Math.random()}`;
+    const first = await shown(storage, { id, whenBusy });
+    const turns = [
+      first.chat.send("one"),
+      ...queued.map(([text, images = []]) => first.chat.send(text, { images })),
+    ];
+    await settled();
+    first.chat.close();
+    await settled();
+    // files are read meanwhile
+    const isQueued = (key: string, record: unknown) => key.startsWith("/queued/") && record !== undefined;
+    const countOf = async () =>
+      [...(await storage.read(`chat/${id}`))].filter((entry) => isQueued(...entry)).length;
+    await turnsUntil(async () => (await countOf()) === queued.length);
+    return { storage, id, turns: await Promise.all(turns) };
+  }
+
+  test("Queued messages are there after a reload, in order, and nothing is sent by itself", async () => {
+    const { storage, id, turns } = await left(["two"], ["three"], ["four"]);
+    expect(turns.slice(1)).toMatchObject(turns.slice(1).map(() => ({ outcome: "not-sent", messages: [] })));
+    const later = await shown(storage, { id, whenBusy });
+    await settled();
+    expect(later.chat.getSnapshot().queued).toEqual(["two", "three", "four"]);
+    expect(later.requests).toHaveLength(0);
+  });
+
+  test("A restored queue follows the next answer that is whole, with its images, and leaves no record", async () => {
+    const { storage, id } = await left(
+      ["two", [new Blob([new Uint8Array(bytesOfBase64(bytes))])]],
+      ["three"],
+    );
+    const later = await shown(storage, { id, whenBusy });
+    await settled();
+    const retried = later.chat.retry();
+    for (const nth of [0, 1, 2]) later.answer(nth, hello);
+    expect(await retried).toMatchObject({ outcome: "complete" });
+    await until(
+      later.chat,
+      ({ messages }) => messages.filter(({ content }) => content === "Hello").length === 3,
+    );
+    expect(later.chat.getSnapshot().messages.map(({ content }) => content)).toEqual([
+      "one",
+      "Hello",
+      "two",
+      "Hello",
+      "three",
+      "Hello",
+    ]);
+    expect(later.chat.getSnapshot().messages[2]?.images).toEqual([image]);
+    await settled();
+    expect([...(await storage.read(`chat/${id}`)).keys()].filter((key) => key.startsWith("/queued"))).toEqual(
+      [],
+    );
+    expect((await shown(storage, { id, whenBusy })).chat.getSnapshot().queued).toEqual([]);
+  });
+
+  test("Without Web Locks the user sends a restored queue, as another tab may have the same messages", async () => {
+    vi.stubGlobal("navigator", undefined);
+    onTestFinished(() => void vi.unstubAllGlobals());
+    const { storage, id } = await left(["two"], ["three"]);
+    const later = await shown(storage, { id, whenBusy });
+    await settled();
+    const retried = later.chat.retry();
+    for (const nth of [0, 1, 2]) later.answer(nth, hello);
+    expect(await retried).toMatchObject({ outcome: "complete" });
+    await settled();
+    expect(later.chat.getSnapshot().queued).toEqual(["two", "three"]);
+    expect(await later.chat.sendQueued()).toMatchObject({ outcome: "complete" });
+    expect(await later.chat.sendQueued()).toMatchObject({ outcome: "complete" });
+    expect(later.chat.getSnapshot().queued).toEqual([]);
+  });
+
+  test("A queued message with a file stays in the queue of a page that goes on", async () => {
+    const storage = memoryStorage();
+    const { chat, connections } = await shown(storage, { id: `queue-${Math.random()}`, whenBusy });
+    void chat.send("one");
+    const next = chat.send("two", { images: [new Blob([new Uint8Array(bytesOfBase64(bytes))])] });
+    for (let turn = 0; turn < 20; turn += 1) await eventLoopTurn();
+    expect(chat.getSnapshot().queued).toEqual(["two"]);
+    for (const { send, end } of connections.slice(0, 2)) {
+      send(hello);
+      end();
+    }
+    expect(await next).toMatchObject({ outcome: "complete", messages: [{ images: [image] }, {}] });
+  });
+
+  test("sendQueued() sends a restored message, and stop() leaves it in the queue", async () => {
+    const { storage, id } = await left(["two"], ["three"]);
+    const later = await shown(storage, { id, whenBusy });
+    await settled();
+    later.chat.stop();
+    expect(later.chat.getSnapshot().queued).toEqual(["two", "three"]);
+    const turn = later.chat.sendQueued();
+    later.answer(0, hello);
+    expect(await turn).toMatchObject({ outcome: "complete", messages: [{ content: "two" }, {}] });
+    later.chat.close();
+  });
+
+  test("A restored message that was removed or can't be added is no obstacle", async () => {
+    const { storage, id } = await left(["two", [image]], ["three"]);
+    const later = await shown(storage, { id, whenBusy, model: "gamma-chat-1-6-251015" });
+    await settled();
+    expect(await later.chat.sendQueued()).toMatchObject({
+      outcome: "not-sent",
+      error: { name: "ValidationError" },
+    });
+    await settled();
+    // it has no caller that could take it back
+    expect(later.chat.getSnapshot().queued).toContain("two");
+    later.chat.dequeue(0);
+    later.chat.reset();
+    expect(later.chat.getSnapshot().queued).toEqual([]);
+    await settled();
+    expect((await storage.read(`chat/${id}`)).size).toBeLessThan(2);
+  });
+
+  test("A page that crashes between any two writes sends a queued message once", async () => {
+    const { storage, id } = await left(["two"]);
+    const records = await storage.read(`chat/${id}`);
+    const [key = ""] = [...records.keys()].filter((key) => key.startsWith("/queued/"));
+    const messageId = key.slice("/queued/".length);
+    // the message is in the thread, and its record is still in the queue
+    const message = { id: messageId, role: "user", content: "two", createdAt: Date.now() };
+    await storage.write(`chat/${id}`, new Map([[messageId, { message, parent: null, revision: 0 }]]));
+    const { chat } = await shown(storage, { id, whenBusy });
+    expect(chat.getSnapshot().queued).toEqual([]);
+    await settled();
+    expect((await storage.read(`chat/${id}`)).has(key)).toBe(false);
+  });
+
+  test("Records that no chat has written are left out", async () => {
+    const storage = memoryStorage();
+    const odd = [
+      null,
+      5,
+      "x",
+      [],
+      {},
+      { content: 5 },
+      { content: " " },
+      { content: "", images: ["javascript:0"] },
+    ];
+    await storage.write("chat/a", new Map(odd.map((record, nth) => [`/queued/${nth}`, record])));
+    await storage.write(
+      "chat/a",
+      new Map([["/queued/good", { content: "good", images: [5], queuedAt: "x" }]]),
+    );
+    const { chat } = await shown(storage, { whenBusy });
+    expect(chat.getSnapshot().queued).toEqual(["good"]);
+  });
+
+  test("Messages that two tabs have queued in the same millisecond have one order, whichever comes first", async () => {
+    const queuedAt = 1000;
+    const messages = ["one", "two", "three"].map(
+      (content) => [`/queued/${content}`, { content, queuedAt }] as const,
+    );
+    const orders = [messages, messages.toReversed()].map(async (records) => {
+      const storage = memoryStorage();
+      await storage.write("chat/a", new Map(records));
+      const { chat } = await shown(storage, { whenBusy });
+      return chat.getSnapshot().queued;
+    });
+    const [first, second] = await Promise.all(orders);
+    expect(first).toHaveLength(3);
+    expect(second).toEqual(first);
+  });
+});
+
+describe("the queue of a chat in several tabs", () => {
+  async function twoTabs() {
+    const storage = memoryStorage();
+    const id = `queue-${Math.random()}`;
+    const [left, right] = await Promise.all([1, 2].map(() => shown(storage, { id, whenBusy })));
+    return { storage, id, left: left as NonNullable<typeof left>, right: right as NonNullable<typeof right> };
+  }
+  test("All tabs show a queued message, and only the tab that queued it sends it", async () => {
+    const { left, right } = await twoTabs();
+    const turns = [left.chat.send("one"), left.chat.send("two")];
+    await settled();
+    expect(right.chat.getSnapshot().queued).toEqual(["two"]);
+    expect(await right.chat.sendQueued()).toMatchObject({ outcome: "not-sent" });
+    left.answer(0, hello);
+    left.answer(1, hello);
+    await Promise.all(turns);
+    await settled();
+    expect(await sent("two", [left, right])).toBe(1);
+    expect(right.chat.getSnapshot().queued).toEqual([]);
+  });
+
+  test("A message that another tab drops is not sent, and its turn says so", async () => {
+    const { left, right } = await twoTabs();
+    const turns = [left.chat.send("one"), left.chat.send("two")];
+    await settled();
+    right.chat.dequeue(0);
+    await settled();
+    expect(left.chat.getSnapshot().queued).toEqual([]);
+    left.answer(0, hello);
+    expect(await Promise.all(turns)).toMatchObject([
+      { outcome: "complete" },
+      { outcome: "not-sent", error: { message: expect.stringContaining("another tab") } },
+    ]);
+  });
+
+  test("One of the other tabs sends a queued message when its tab was closed, and no two do", async () => {
+    const { storage, id, left, right } = await twoTabs();
+    const third = await shown(storage, { id, whenBusy });
+    const one = left.chat.send("one");
+    void left.chat.send("two");
+    await settled();
+    left.chat.close();
+    await one;
+    await settled();
+    for (const tab of [right, third]) {
+      expect(tab.chat.getSnapshot().queued).toEqual(["two"]);
+      for (const nth of [0, 1, 2]) tab.answer(nth, hello);
+    }
+    await Promise.all([right.chat.sendQueued(), third.chat.sendQueued()]);
+    await settled();
+    expect(await sent("two", [left, right, third])).toBe(1);
+    expect(third.chat.getSnapshot().queued).toEqual([]);
+  });
+});
+
+describe("a queue whose storage is full", () => {
+  /** A storage that takes nothing from the tabs that use `full`, while `disk.isFull`. */
+  function fullStorage() {
+    const storage = memoryStorage();
+    const disk = { isFull: false };
+    const full: RecordStorage = {
+      ...storage,
+      async write(...given) {
+        if (disk.isFull) throw new DOMException("there is no room left", "QuotaExceededError");
+        return storage.write(...given);
+      },
+    };
+    return { storage, id: `queue-${Math.random()}`, full, disk };
+  }
+
+  /** Two tabs with a queued message of the first one. */
+  async function twoTabs() {
+    const { storage, id, full, disk } = fullStorage();
+    const left = await shown(full, { id, whenBusy });
+    const right = await shown(storage, { id, whenBusy });
+    const turns = [left.chat.send("one"), left.chat.send("two")];
+    await settled();
+    expect(right.chat.getSnapshot().queued).toEqual(["two"]);
+    return { storage, id, disk, left, right, turns };
+  }
+
+  /** Lets the second tab answer a question, after which it sends what is its own in the queue. */
+  async function askElsewhere({ chat, answer }: Awaited<ReturnType<typeof shown>>) {
+    const turn = chat.send("three");
+    await settled();
+    answer(0, hello);
+    expect(await turn).toMatchObject({ outcome: "complete" });
+    await settled();
+  }
+
+  test("A message that was stopped is not sent by another tab, and leaves the queue when there is room", async () => {
+    const { storage, id, disk, left, right, turns } = await twoTabs();
+    disk.isFull = true;
+    left.chat.stop();
+    expect(await turns[1]).toMatchObject({ outcome: "not-sent" });
+    await settled();
+    await askElsewhere(right);
+    expect([await sent("two", [left, right]), right.chat.getSnapshot().queued]).toEqual([0, ["two"]]);
+    disk.isFull = false;
+    await left.clock.advance(60_000);
+    await settled();
+    expect(right.chat.getSnapshot().queued).toEqual([]);
+    expect([...(await storage.read(`chat/${id}`)).keys()].join()).not.toContain("/queued/");
+    expect(await sent("two", [left, right])).toBe(0);
+  });
+
+  test("A message that was sent is not sent once more by another tab", async () => {
+    const { disk, left, right, turns } = await twoTabs();
+    disk.isFull = true;
+    left.answer(0, hello);
+    await turns[0];
+    await settled();
+    left.answer(1, hello);
+    expect(await turns[1]).toMatchObject({ outcome: "complete" });
+    await settled();
+    await askElsewhere(right);
+    expect(await sent("two", [left, right])).toBe(1);
+  });
+
+  test("A message of a closed tab is sent by one of two others, though the storage does not take its removal", async () => {
+    const { storage, id, full, disk } = fullStorage();
+    const first = await shown(storage, { id, whenBusy });
+    // the tabs ask for the lock in this order
+    const [left, right] = [await shown(full, { id, whenBusy }), await shown(storage, { id, whenBusy })];
+    void first.chat.send("one");
+    void first.chat.send("two");
+    await settled();
+    first.chat.close();
+    await settled();
+    disk.isFull = true;
+    const turn = left.chat.sendQueued();
+    await settled();
+    left.answer(0, hello);
+    expect(await turn).toMatchObject({ outcome: "complete" });
+    await settled();
+    await askElsewhere(right);
+    expect(await sent("two", [first, left, right])).toBe(1);
+  });
+});
+
+test("A queue without a storage ends with close(), and its turns say so", async () => {
+  const { chat } = chatOf([hello], { whenBusy });
+  const turns = [chat.send("one"), chat.send("two")];
+  chat.close();
+  expect((await Promise.all(turns)).map(({ outcome }) => outcome)).toEqual(["stopped", "not-sent"]);
+  expect(chat.getSnapshot().queued).toEqual([]);
+});

@@ -1,0 +1,867 @@
+import { defineTool, type RecordStorage, StreamError, streamChat, TimeoutError } from "@sluice/core";
+import { type ChatStoreOptions, createChatStore, memoryStorage, type ThreadMessage } from "@sluice/stores";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { callAnswer, textAnswer } from "../../core/test/support/answers.js";
+import {
+  clientOf,
+  DONE,
+  eventLoopTurn,
+  frame,
+  openBody,
+  question,
+  rejectionOf,
+  stoppedClock,
+  streamAnswer,
+  turnsUntil,
+} from "../../core/test/support/gateway.js";
+import { type Ending, errorEvent, keptAnswer, numbered } from "../../core/test/support/kept.js";
+import { until } from "./support/chat.js";
+import {
+  all,
+  answer,
+  behind,
+  bytesOf,
+  expectWholeAfterCuts,
+  short,
+  streaming,
+  whole,
+} from "./support/kept-answers.js";
+
+const gone = () =>
+  Response.json(
+    { error: { message: "no such stream", code: "not_found" } },
+    { status: 404, headers: { "x-sluice-source": "proxy" } },
+  );
+
+describe("an answer that the proxy keeps", () => {
+  test.each<Ending>(["end", "drop", "upstream_cut"])("continues after a cut by: %s", async (ending) => {
+    const { stream, attempts } = streaming([behind(3, ending)]);
+    const expected = await whole();
+    expect(await all(stream)).toEqual(expected.deltas);
+    expect(await stream.result()).toMatchObject(expected.turn);
+    expect(attempts()).toEqual(["POST", "GET after 3"]);
+  });
+
+  test("is whole after a cut at every ninth byte and another at any byte, and requested once", () =>
+    expectWholeAfterCuts(9));
+
+  test("continues through any number of cuts, as long as each connection brings something", async () => {
+    // each connection gives one more event
+    const one = bytesOf([frame({ content: "a" })]) + 40;
+    const { stream, attempts } = streaming(
+      Array.from({ length: 7 }, () => ({ bytes: one, ending: "drop" as const })),
+      {},
+      [...Array.from("abcdefg", (content) => frame({ content })), frame({}, "stop"), DONE],
+    );
+    expect((await stream.result()).message.content).toBe("abcdefg");
+    expect(attempts().length).toBeGreaterThan(4);
+  });
+
+  test("is read from the start if it was cut before the first event", async () => {
+    const { stream, attempts } = streaming([{ bytes: 5, ending: "drop" }]);
+    expect(await all(stream)).toEqual((await whole()).deltas);
+    expect(attempts()).toEqual(["POST", "GET"]);
+  });
+
+  test("continues after a silence", async () => {
+    const clock = stoppedClock();
+    const { stream, attempts } = streaming([behind(2, "silence")], { clock });
+    const turn = stream.result();
+    await resting();
+    await clock.advance(60_000);
+    expect((await turn).message).toEqual((await whole()).turn.message);
+    expect(attempts()).toEqual(["POST", "GET after 2"]);
+  });
+
+  /** Each connection gives some events, and then a heartbeat in every half minute. */
+  function beating(parts: readonly (readonly string[])[]) {
+    const clock = stoppedClock();
+    const connections = parts.map(() => openBody());
+    const { client, requests } = clientOf(
+      (_, nth) => {
+        const response = streamAnswer((connections[nth - 1] ?? openBody()).body);
+        response.headers.set("x-stream-id", "s-1");
+        return response;
+      },
+      { clock, random: () => 0, onEvent: () => {} },
+    );
+    const turn = streamChat(client, question).result();
+    turn.catch(() => {});
+    let before = 0;
+    const passHalfMinutes = async (count: number, beat = ": keep-alive\n\n") => {
+      for (let half = 0; half < count; half += 1) {
+        await resting();
+        await clock.advance(30_000);
+        for (const { body, send, cancelled } of connections) if (body.locked && !cancelled) send(beat);
+      }
+    };
+    const connect = async (nth: number) => {
+      await connections[nth]?.wanted();
+      const part = parts[nth] ?? [];
+      if (part.length > 0) connections[nth]?.send(numbered([...answer.slice(0, before), ...part], before));
+      before += part.length;
+    };
+    return { clock, connections, requests, turn, connect, passHalfMinutes };
+  }
+
+  test("continues after a stall behind heartbeats", async () => {
+    const { requests, turn, connect, passHalfMinutes } = beating([answer.slice(0, 2), answer.slice(2)]);
+    await connect(0);
+    await passHalfMinutes(2);
+    await connect(1);
+    expect((await turn).message).toEqual((await whole()).turn.message);
+    expect(requests.map(({ method }) => method)).toEqual(["POST", "GET"]);
+  });
+
+  test("is resumed after five minutes without content, not after one", async () => {
+    const { requests, turn, connect, passHalfMinutes } = beating([[], answer]);
+    await connect(0);
+    await passHalfMinutes(9);
+    expect(requests).toHaveLength(1);
+    await passHalfMinutes(1);
+    await connect(1);
+    expect((await turn).message).toEqual((await whole()).turn.message);
+    expect(requests.map(({ method }) => method)).toEqual(["POST", "GET"]);
+  });
+
+  test("ends as a timeout if every connection stalls after empty deltas", async () => {
+    const { requests, turn, connect, passHalfMinutes } = beating([answer.slice(0, 3), [], [], [], []]);
+    await connect(0);
+    await passHalfMinutes(14, short({}));
+    expect(await rejectionOf(turn)).toMatchObject({
+      name: "TimeoutError",
+      phase: "chunk",
+      partial: { content: "Gr\u00fc\u00df Gott" },
+    });
+    expect(requests.map(({ method }) => method)).toEqual(["POST", ...Array.from({ length: 5 }, () => "GET")]);
+  });
+
+  test("is whole once its end has come, even if the connection then breaks", async () => {
+    const { stream, attempts } = streaming([behind(7, "drop")]);
+    expect((await stream.result()).finishReason).toBe("tool_calls");
+    expect(attempts()).toEqual(["POST"]);
+  });
+
+  test("leaves no connection and no timer from before a cut", async () => {
+    const clock = stoppedClock();
+    const broken = openBody();
+    const { client } = clientOf(
+      ({ method }) => {
+        const response = streamAnswer(method === "POST" ? broken.body : numbered(answer, 2));
+        response.headers.set("x-stream-id", "s-1");
+        return response;
+      },
+      { clock },
+    );
+    const turn = streamChat(client, question).result();
+    await broken.wanted();
+    broken.send(numbered(answer.slice(0, 2)) + errorEvent("upstream_cut").trimStart());
+    expect((await turn).message).toEqual((await whole()).turn.message);
+    expect(broken.cancelled).toBe(true);
+    await clock.advance(1000);
+    expect(clock.sleeping()).toBe(0);
+  });
+
+  test("is resumed with the headers of the request", async () => {
+    const { client, requests } = keptAnswer(answer, [behind(2)], {
+      apiKey: "secret-key",
+      dangerouslyAllowBrowser: true,
+      credentials: "include",
+    });
+    await streamChat(client, question, { headers: { "x-tenant": "t" } }).result();
+    const [, get] = requests;
+    expect(get?.url).toBe("https://gateway.test/v1/chat/streams/s-1");
+    expect(get?.headers.get("authorization")).toBe("Bearer secret-key");
+    expect(get?.headers.get("x-tenant")).toBe("t");
+  });
+});
+
+describe("an answer that cannot be resumed", () => {
+  const partial = { content: "Gr\u00fc\u00df Gott" };
+
+  test.each([
+    ["404", gone],
+    ["204", () => new Response(null, { status: 204 })],
+  ])("is truncated, as without a proxy that keeps it: %s", async (_, refused) => {
+    const { stream, attempts } = streaming([behind(3, "drop"), refused()]);
+    const error = await rejectionOf(stream.result());
+    expect(error).toBeInstanceOf(StreamError);
+    expect(error).toMatchObject({ reason: "truncated", partial });
+    expect((error as Error).cause).toMatchObject({ message: "terminated" });
+    expect(attempts()).toEqual(["POST", "GET after 3"]);
+    expect(stream.streamId).toBeUndefined();
+  });
+
+  test.each<[string, () => TypeError | Response]>([
+    ["the network", () => new TypeError("failed to fetch")],
+    ["the proxy", () => new Response(null, { status: 503 })],
+  ])("is waited for while %s is away, for half a minute", async (_, away) => {
+    const tries = (count: number) => Array.from({ length: count }, () => away());
+    const clock = stoppedClock();
+    const short = streaming([behind(3, "drop"), ...tries(4)], { clock });
+    const long = streaming([behind(3, "drop"), ...tries(5)], { clock });
+    const [back, lost] = [short.stream.result(), rejectionOf(long.stream.result())];
+    for (let second = 0; second < 32; second += 1) {
+      await resting();
+      await clock.advance(1000);
+    }
+    await resting();
+    expect((await back).outcome).toBe("tool-calls");
+    expect(short.attempts()).toEqual(["POST", ...Array.from({ length: 5 }, () => "GET after 3")]);
+    expect(await lost).toMatchObject({ name: "StreamError", reason: "truncated", partial });
+    expect(long.attempts()).toHaveLength(6);
+    expect(clock.sleeping()).toBe(0);
+  });
+
+  test("ends as a timeout after a silence, with the text so far", async () => {
+    const clock = stoppedClock();
+    const { stream } = streaming([behind(3, "silence"), gone()], { clock });
+    const error = rejectionOf(stream.result());
+    await resting();
+    await clock.advance(60_000);
+    await resting();
+    expect(await error).toBeInstanceOf(TimeoutError);
+    expect(await error).toMatchObject({ phase: "chunk", partial });
+  });
+
+  /** An answer that is cut, and whose rest gets no headers. */
+  function unheard(timeouts: object) {
+    const clock = stoppedClock();
+    const { client, requests } = clientOf(
+      ({ method }) => {
+        if (method === "GET") return new Promise(() => {});
+        const response = streamAnswer(numbered(answer.slice(0, 3)));
+        response.headers.set("x-stream-id", "s-1");
+        return response;
+      },
+      { clock },
+    );
+    return { clock, requests, stream: streamChat(client, question, { timeouts }) };
+  }
+
+  test("has the text so far if the whole time ends", async () => {
+    const { clock, requests, stream } = unheard({ totalMs: 30_000 });
+    const error = rejectionOf(stream.result());
+    await reached(requests, 2);
+    await clock.advance(30_000);
+    expect(await error).toMatchObject({ name: "TimeoutError", phase: "total", partial });
+    expect(clock.sleeping()).toBe(0);
+  });
+
+  test("A rest without headers is requested again, and has the text so far at last", async () => {
+    const { clock, requests, stream } = unheard({ headersMs: 20_000 });
+    const error = await clock.advanceUntil(rejectionOf(stream.result()), 5000);
+    expect(error).toMatchObject({
+      reason: "truncated",
+      partial,
+      cause: { name: "TimeoutError", phase: "headers" },
+    });
+    expect(requests.map(({ method }) => method)).toEqual(["POST", "GET", "GET", "GET", "GET", "GET"]);
+    expect([clock.sleeping(), stream.streamId]).toEqual([0, "s-1"]);
+  });
+
+  test("is truncated if it is cut after a silence that ended", async () => {
+    const clock = stoppedClock();
+    const { stream } = streaming([behind(2, "silence"), { bytes: 150, ending: "drop" }, gone()], { clock });
+    const error = rejectionOf(stream.result());
+    await resting();
+    await clock.advance(60_000);
+    await resting();
+    expect(await error).toMatchObject({ reason: "truncated" });
+  });
+
+  test("ends after five connections without a chunk, each later than the last", async () => {
+    const clock = stoppedClock();
+    const nothing = Array.from({ length: 6 }, () => ({ bytes: 0, ending: "end" }) as const);
+    const { stream, attempts, requests } = streaming([behind(3), ...nothing], { clock, random: () => 1 });
+    const error = rejectionOf(stream.result());
+    await reached(requests, 2);
+    let count = 2;
+    for (const ms of [2000, 4000, 8000, 16_000]) {
+      expect(attempts()).toHaveLength(count);
+      await resting();
+      await clock.advance(ms - 1);
+      await resting();
+      expect(attempts()).toHaveLength(count);
+      await clock.advance(1);
+      await resting();
+      count += 1;
+    }
+    expect(await error).toMatchObject({ reason: "truncated", partial });
+    expect(attempts()).toEqual(["POST", ...Array.from({ length: 5 }, () => "GET after 3")]);
+  });
+
+  test.each(["upstream_cut", "stream_interrupted"])("ends as it did at the proxy: %s", async (code) => {
+    const broken = [...answer.slice(0, 3), errorEvent(code).trimStart()];
+    for (const cuts of [[], [behind(2)]]) {
+      const { stream, attempts } = streaming(cuts, {}, broken);
+      expect(await rejectionOf(stream.result())).toMatchObject({
+        reason: "truncated",
+        apiCode: code,
+        partial,
+      });
+      expect(attempts().length).toBe(
+        code === "upstream_cut" || cuts.length > 0 ? 2 + (cuts.length && code === "upstream_cut" ? 1 : 0) : 1,
+      );
+    }
+  });
+
+  test.each(["../../v1/models", "a b", "", "x".repeat(129)])("has an invalid id: %j", async (id) => {
+    const { client, requests } = clientOf(() => {
+      const response = streamAnswer(answer[0] as string);
+      response.headers.set("x-stream-id", id);
+      return response;
+    });
+    expect(await rejectionOf(streamChat(client, question).result())).toMatchObject({ reason: "truncated" });
+    expect(requests).toHaveLength(1);
+  });
+
+  test("has no id: it is requested once, and is truncated", async () => {
+    const { client, requests } = clientOf(() => streamAnswer(numbered(answer.slice(0, 2))));
+    const stream = streamChat(client, question);
+    expect(await rejectionOf(stream.result())).toMatchObject({ reason: "truncated" });
+    stream.abort();
+    expect(requests).toHaveLength(1);
+  });
+
+  test("is not resumed after a frame that is not JSON", async () => {
+    const { stream, attempts } = streaming([], {}, [answer[0] as string, "data: {no\n\n"]);
+    expect(await rejectionOf(stream.result())).toMatchObject({ reason: "malformed" });
+    expect(attempts()).toEqual(["POST"]);
+  });
+});
+
+describe("stopping an answer that the proxy keeps", () => {
+  const open = [{ ...behind(2), ending: "silence" }] as const;
+
+  test.each<[string, (stream: ReturnType<typeof streamChat>, caller: AbortController) => void]>([
+    ["abort()", (stream) => stream.abort()],
+    ["the caller's signal", (_, caller) => caller.abort()],
+  ])("stops it there too, by %s", async (_, stop) => {
+    const { client, requests, attempts } = keptAnswer(answer, open, {
+      apiKey: "secret-key",
+      dangerouslyAllowBrowser: true,
+      credentials: "include",
+    });
+    const caller = new AbortController();
+    const stream = streamChat(client, question, { signal: caller.signal, headers: { "x-tenant": "t" } });
+    const result = rejectionOf(stream.result());
+    await resting();
+    stop(stream, caller);
+    expect(await result).toMatchObject({ name: "AbortError" });
+    await reached(requests, 2);
+    expect(attempts()).toEqual(["POST", "DELETE"]);
+    const last = requests.at(-1);
+    expect(last?.url).toBe("https://gateway.test/v1/chat/streams/s-1");
+    expect(last?.headers.get("authorization")).toBe("Bearer secret-key");
+    expect(last?.headers.get("x-tenant")).toBe("t");
+    // some runtimes know neither
+    const { credentials, keepalive } = new Request("https://gateway.test", {
+      credentials: "include",
+      keepalive: true,
+    });
+    expect(last).toMatchObject({ ...(credentials && { credentials }), ...(keepalive && { keepalive }) });
+  });
+
+  test("sends the stop to the configured address only", async () => {
+    const { stream, requests } = streaming(open);
+    for await (const _ of stream) break;
+    await reached(requests, 2);
+    expect(requests.map(({ redirect }) => redirect)).toEqual(["manual", "manual"]);
+  });
+
+  test("stops it at the proxy when the loop is left", async () => {
+    const { stream, requests, attempts } = streaming(open);
+    for await (const _ of stream) break;
+    await reached(requests, 2);
+    expect(attempts()).toEqual(["POST", "DELETE"]);
+  });
+
+  test("does not keep the connection of the stop open", async () => {
+    const proxy = keptAnswer(answer, open).client;
+    const stopped = openBody();
+    const { client } = clientOf((request) =>
+      request.method === "DELETE" ? new Response(stopped.body) : proxy.fetch(request),
+    );
+    for await (const _ of streamChat(client, question)) break;
+    await expect.poll(() => stopped.cancelled).toBe(true);
+  });
+
+  test("stops it at the proxy while it is being resumed", async () => {
+    const clock = stoppedClock();
+    const nothing = { bytes: 0, ending: "end" } as const;
+    const { stream, requests, attempts } = streaming([behind(2), nothing], { clock, random: () => 1 });
+    const result = rejectionOf(stream.result());
+    await reached(requests, 2);
+    stream.abort();
+    expect(await result).toMatchObject({ name: "AbortError" });
+    await reached(requests, 3);
+    await clock.advance(10_000);
+    expect(attempts()).toEqual(["POST", "GET after 2", "DELETE"]);
+  });
+
+  test("reports nothing if the proxy cannot be reached", async () => {
+    const { client } = clientOf((request) => {
+      if (request.method === "DELETE") throw new TypeError("failed to fetch");
+      const response = streamAnswer(new ReadableStream());
+      response.headers.set("x-stream-id", "s-1");
+      return response;
+    });
+    const stream = streamChat(client, question);
+    const result = rejectionOf(stream.result());
+    await resting();
+    stream.abort();
+    expect(await result).toMatchObject({ name: "AbortError" });
+    await resting();
+  });
+
+  test("stops nothing after the end", async () => {
+    const { stream, attempts } = streaming([]);
+    await stream.result();
+    stream.abort();
+    await resting();
+    expect(attempts()).toEqual(["POST"]);
+  });
+});
+
+/** A page that shows a chat kept in `storage`, behind a proxy that keeps its answers. */
+function page(
+  storage: RecordStorage,
+  events: readonly string[],
+  cuts: Parameters<typeof keptAnswer>[1],
+  options: Partial<ChatStoreOptions> = {},
+) {
+  const clock = stoppedClock();
+  const proxy = keptAnswer(events, cuts, { clock, retry: { limit: 0 } });
+  const open = { id: "a", model: "alpha-v4.1-flash", storage, ...options } as ChatStoreOptions;
+  const chat = createChatStore(proxy.client, open);
+  const last = () => chat.getSnapshot().messages.at(-1) as ThreadMessage;
+  const ended = () => until(chat, ({ messages }) => messages.at(-1)?.outcome !== undefined);
+  return { ...proxy, chat, clock, last, ended };
+}
+
+/** Records that a closed page left behind, in a storage that no tab uses. */
+async function leftBy(
+  storage: RecordStorage,
+  change: (message: ThreadMessage) => object = (message) => message,
+) {
+  const id = `left-${Math.random()}`;
+  const copy = memoryStorage();
+  const records = new Map(await storage.read("chat/a"));
+  for (const [key, record] of records) {
+    if (typeof record !== "object" || record === null) continue;
+    const node = record as { message: ThreadMessage };
+    if (node.message.role === "assistant") records.set(key, { ...node, message: change(node.message) });
+  }
+  await copy.write(`chat/${id}`, records);
+  return { storage: copy, id };
+}
+
+/** A page that is left in the middle of an answer, two events of which have come. */
+async function leftInTheMiddle(events: readonly string[], change?: (message: ThreadMessage) => object) {
+  const storage = memoryStorage();
+  const cut = new TextEncoder().encode(numbered(events.slice(0, 2))).length;
+  const before = page(storage, events, [{ bytes: cut, ending: "silence" }]);
+  before.chat.subscribe(() => {});
+  void before.chat.send("Hello");
+  await resting();
+  await before.clock.advance(1000);
+  await before.clock.advance(1000);
+  expect(before.last()?.content).toBe("one two ");
+  return leftBy(storage, change);
+}
+
+const counted = [...["one ", "two ", "three"].map((content) => frame({ content })), frame({}, "stop"), DONE];
+
+describe("a chat behind a proxy that keeps its answers", () => {
+  test("continues after a cut without a trace of it", async () => {
+    const { chat, last, attempts } = page(memoryStorage(), counted, [{ bytes: 300, ending: "drop" }]);
+    const { outcome } = await chat.send("Hello");
+    expect(outcome).toBe("complete");
+    expect(last()).toMatchObject({ content: "one two three", outcome: "complete" });
+    expect(last()).not.toHaveProperty("streamId");
+    expect(attempts()[0]).toBe("POST");
+    expect(
+      attempts()
+        .slice(1)
+        .every((one) => one.startsWith("GET")),
+    ).toBe(true);
+  });
+
+  test("stores the id of a kept answer while the answer is in flight", async () => {
+    const left = await leftInTheMiddle(counted);
+    const records = [...(await left.storage.read(`chat/${left.id}`)).values()] as {
+      message?: ThreadMessage;
+    }[];
+    expect(records.find(({ message }) => message?.role === "assistant")?.message).toMatchObject({
+      content: "one two ",
+      streamId: "s-1",
+    });
+  });
+
+  test("stores the id of a kept answer with its first words: the page may be killed", async () => {
+    const storage = memoryStorage();
+    const cut = new TextEncoder().encode(numbered(counted.slice(0, 1))).length;
+    const { chat, clock, last } = page(storage, counted, [{ bytes: cut, ending: "silence" }]);
+    chat.subscribe(() => {});
+    void chat.send("Hello");
+    await resting();
+    await clock.advance(50);
+    await resting();
+    expect(last().content).toBe("one ");
+    expect(JSON.stringify([...(await storage.read("chat/a")).values()])).toContain('"streamId":"s-1"');
+  });
+
+  test("interrupts an answer when its tab is closed, without Web Locks: two tabs could continue it", async () => {
+    vi.stubGlobal("navigator", undefined);
+    onTestFinished(() => void vi.unstubAllGlobals());
+    const left = await leftInTheMiddle(counted);
+    const after = page(left.storage, counted, [], left);
+    after.chat.subscribe(() => {});
+    await after.ended();
+    expect(after.last()).toMatchObject({ content: "one two ", outcome: "interrupted" });
+    expect(after.attempts()).toEqual([]);
+  });
+});
+
+describe("a reloaded chat", () => {
+  test("continues an answer of a closed tab, without another request to the model", async () => {
+    const left = await leftInTheMiddle(counted);
+    const after = page(left.storage, counted, [], left);
+    const texts: string[] = [];
+    after.chat.subscribe(() => texts.push(after.last()?.content));
+    await after.ended();
+    expect(after.last()).toMatchObject({ content: "one two three", outcome: "complete" });
+    expect(after.last()).not.toHaveProperty("streamId");
+    expect(after.chat.getSnapshot()).toMatchObject({ status: "ready", error: undefined });
+    expect(after.attempts()).toEqual(["GET"]);
+    // what was shown never shrinks while it comes again
+    expect(texts.every((text) => text === undefined || text.startsWith("one two "))).toBe(true);
+    await resting();
+    expect(JSON.stringify([...(await left.storage.read(`chat/${left.id}`)).values()])).not.toContain(
+      "streamId",
+    );
+    const third = page(left.storage, counted, [], left);
+    third.chat.subscribe(() => {});
+    await third.ended();
+    expect(third.attempts()).toEqual([]);
+  });
+
+  test("shows the answer as in flight while it comes", async () => {
+    const left = await leftInTheMiddle(counted);
+    const after = page(left.storage, counted, [{ bytes: 400, ending: "silence" }], left);
+    after.chat.subscribe(() => {});
+    await reached(after.requests, 1);
+    await after.clock.advance(100);
+    expect(after.chat.getSnapshot().status).toBe("streaming");
+    expect(after.last()).toMatchObject({ content: "one two " });
+    expect(after.last().outcome).toBeUndefined();
+  });
+
+  test("shows the earlier thinking until it has come again", async () => {
+    const left = await leftInTheMiddle(counted, (message) => ({
+      ...message,
+      content: "",
+      reasoning: "Hm, hm",
+    }));
+    const thinking = [frame({ reasoning_content: "Hm, " }), frame({ reasoning_content: "hm" }), ...counted];
+    const bytes = new TextEncoder().encode(numbered(thinking.slice(0, 1))).length;
+    const after = page(left.storage, thinking, [{ bytes, ending: "silence" }], left);
+    after.chat.subscribe(() => {});
+    await resting();
+    await after.clock.advance(100);
+    expect(after.chat.getSnapshot().status).toBe("streaming");
+    expect(after.last()).toMatchObject({ content: "", reasoning: "Hm, hm" });
+  });
+
+  test("stores the id of a kept answer before its first text", async () => {
+    const storage = memoryStorage();
+    const { chat, clock, last } = page(storage, counted, [{ bytes: 0, ending: "silence" }]);
+    void chat.send("Hello");
+    await resting();
+    // whatever makes the chat look again; in a page, to be left is enough
+    chat.switchBranch(last().id);
+    await clock.advance(1000);
+    await resting();
+    expect(JSON.stringify([...(await storage.read("chat/a")).values()])).toContain('"streamId":"s-1"');
+  });
+
+  test("continues after another cut behind the last event of this read", async () => {
+    const left = await leftInTheMiddle(counted);
+    const bytes = new TextEncoder().encode(numbered(counted.slice(0, 1))).length;
+    const after = page(left.storage, counted, [{ bytes, ending: "end" }], left);
+    after.chat.subscribe(() => {});
+    await after.ended();
+    expect(after.last()).toMatchObject({ content: "one two three", outcome: "complete" });
+    expect(after.attempts()).toEqual(["GET", "GET after 1"]);
+  });
+
+  test("shows an answer that the proxy no longer has as interrupted", async () => {
+    const left = await leftInTheMiddle(counted);
+    const after = page(left.storage, counted, [gone()], left);
+    after.chat.subscribe(() => {});
+    await after.ended();
+    expect(after.last()).toMatchObject({ content: "one two ", outcome: "interrupted" });
+    expect(after.last()).not.toHaveProperty("error");
+    expect(after.last()).not.toHaveProperty("streamId");
+    expect(after.attempts()).toEqual(["GET"]);
+  });
+
+  test("shows an answer that was interrupted at the proxy, with the longer text", async () => {
+    const left = await leftInTheMiddle(counted);
+    const lost = [counted[0] as string, errorEvent("stream_interrupted").trimStart()];
+    const after = page(left.storage, lost, [], left);
+    after.chat.subscribe(() => {});
+    await after.ended();
+    expect(after.last()).toMatchObject({ content: "one two ", outcome: "interrupted" });
+    expect(after.attempts()).toEqual(["GET"]);
+  });
+
+  test("shows the error of the answer", async () => {
+    const left = await leftInTheMiddle(counted);
+    const failed = [...counted.slice(0, 3), errorEvent("upstream_idle").trimStart()];
+    const after = page(left.storage, failed, [], left);
+    after.chat.subscribe(() => {});
+    await after.ended();
+    expect(after.last()).toMatchObject({ content: "one two three", outcome: "error" });
+    expect(after.last().error).toMatchObject({ apiCode: "upstream_idle" });
+  });
+
+  test("runs the tools of the rest of an answer once, and sends their results", async () => {
+    const calls = [counted[0], counted[1], callAnswer({ c1: ["add", '{"a":1}'] })] as string[];
+    const split = calls.flatMap((text) => text.split(/(?<=\n\n)/));
+    const left = await leftInTheMiddle(split);
+    let runs = 0;
+    const add = defineTool({
+      name: "add",
+      description: "adds",
+      parameters: { type: "object" },
+      execute: () => {
+        runs += 1;
+        return 3;
+      },
+    });
+    const proxy = clientOf((request) => {
+      if (request.method === "GET") return streamAnswer(numbered(split));
+      return streamAnswer(textAnswer("three"));
+    });
+    const options = { model: "alpha-v4.1-flash", tools: [add], ...left } as unknown as ChatStoreOptions;
+    const chat = createChatStore(proxy.client, options);
+    chat.subscribe(() => {});
+    await until(chat, ({ messages, status }) => status === "ready" && messages.at(-1)?.content === "three");
+    expect(proxy.requests.map(({ method }) => method)).toEqual(["GET", "POST"]);
+    expect(runs).toBe(1);
+    expect(chat.getSnapshot().messages.map(({ outcome }) => outcome)).toEqual([
+      undefined,
+      "tool-calls",
+      "complete",
+    ]);
+  });
+
+  test("stops the answer at the proxy by stop()", async () => {
+    const left = await leftInTheMiddle(counted);
+    const after = page(left.storage, counted, [{ bytes: 0, ending: "silence" }], left);
+    after.chat.subscribe(() => {});
+    await reached(after.requests, 1);
+    await resting();
+    after.chat.stop();
+    expect(after.last()).toMatchObject({ content: "one two ", outcome: "stopped" });
+    await reached(after.requests, 2);
+    expect(after.attempts()).toEqual(["GET", "DELETE"]);
+  });
+
+  test.each([
+    ["no id", { streamId: 7 }],
+    ["another path", { streamId: "../models" }],
+  ])("requests nothing if the storage has %s", async (_, change) => {
+    const left = await leftInTheMiddle(counted, (message) => ({ ...message, ...change }));
+    const after = page(left.storage, counted, [], left);
+    after.chat.subscribe(() => {});
+    await after.ended();
+    expect(after.last()).toMatchObject({ content: "one two ", outcome: "interrupted" });
+    expect(after.attempts()).toEqual([]);
+  });
+
+  test("does not resume an answer that is not the last one shown", async () => {
+    const left = await leftInTheMiddle(counted);
+    const chat = `chat/${left.id}`;
+    const records = await left.storage.read(chat);
+    const [answerId] = [...records].find(([, record]) => JSON.stringify(record)?.includes("s-1")) ?? [];
+    await left.storage.write(
+      chat,
+      new Map<string, unknown>([
+        [
+          "later",
+          {
+            message: { id: "later", role: "user", content: "And?", createdAt: 1 },
+            parent: answerId,
+            revision: 0,
+          },
+        ],
+        ["/leaf", "later"],
+      ]),
+    );
+    const after = page(left.storage, counted, [], left);
+    after.chat.subscribe(() => {});
+    await until(after.chat, ({ messages }) => messages.at(-2)?.outcome !== undefined);
+    expect(after.chat.getSnapshot().messages.at(-2)).toMatchObject({
+      content: "one two ",
+      outcome: "interrupted",
+    });
+    expect(after.chat.getSnapshot().messages.at(-2)).not.toHaveProperty("streamId");
+    expect(after.attempts()).toEqual([]);
+  });
+
+  test("resumes nothing after close", async () => {
+    const left = await leftInTheMiddle(counted);
+    let reads = 0;
+    let goOn: () => void = () => {};
+    const again = new Promise<void>((resolve) => {
+      goOn = resolve;
+    });
+    const storage: RecordStorage = {
+      ...left.storage,
+      async read(collection) {
+        reads += 1;
+        if (reads > 1) await again;
+        return left.storage.read(collection);
+      },
+    };
+    const after = page(storage, counted, [], { id: left.id });
+    after.chat.subscribe(() => {});
+    await turnsUntil(() => reads === 2);
+    after.chat.close();
+    goOn();
+    await resting();
+    expect(after.attempts()).toEqual([]);
+  });
+
+  test("continues the answer in one of two tabs", async () => {
+    const left = await leftInTheMiddle(counted);
+    const pages = [page(left.storage, counted, [], left), page(left.storage, counted, [], left)];
+    for (const { chat } of pages) chat.subscribe(() => {});
+    for (const { ended, last } of pages) {
+      await ended();
+      expect(last()).toMatchObject({ content: "one two three", outcome: "complete" });
+    }
+    expect(pages.flatMap(({ attempts }) => attempts())).toEqual(["GET"]);
+  });
+
+  test("continues the answer in one of two tabs, also with a slow storage", async () => {
+    const left = await leftInTheMiddle(counted);
+    const storage: RecordStorage = {
+      ...left.storage,
+      write: async (...change) => {
+        await resting();
+        await left.storage.write(...change);
+      },
+    };
+    const pages = [page(storage, counted, [], left), page(storage, counted, [], left)];
+    for (const { chat } of pages) chat.subscribe(() => {});
+    for (const { ended } of pages) await ended();
+    await resting();
+    expect(pages.flatMap(({ attempts }) => attempts())).toEqual(["GET"]);
+  });
+});
+
+/** Waits for `count` requests. A part of the library that is loaded on demand takes some time of the real clock. */
+async function reached(requests: readonly Request[], count: number): Promise<void> {
+  await turnsUntil(() => requests.length >= count);
+}
+
+/** Until nothing moves any more but by a clock; loading takes turns of the host's own. */
+async function resting(): Promise<void> {
+  for (let nth = 0; nth < 10; nth += 1) await eventLoopTurn();
+}
+
+describe("A chat whose kept answer can't be had for a while", () => {
+  const refused = (status: number) => () =>
+    Response.json({ error: { message: "sign in", code: "expired" } }, { status });
+
+  /** A chat whose first answer is cut behind two events, and meets `refusals`. The rest is there for the next requests. */
+  function cut(refusals: readonly (() => Response | Error)[], storage = memoryStorage()) {
+    const given = [
+      { bytes: new TextEncoder().encode(numbered(counted.slice(0, 2))).length, ending: "drop" as const },
+      ...refusals.map((make) => make()),
+    ];
+    const { chat, clock, attempts, last } = page(storage, counted, given);
+    const after = (turn: Promise<unknown>) => clock.advanceUntil(turn, 1000);
+    return { chat, after, attempts, last, storage };
+  }
+
+  test.each([401, 403, 503])(
+    "After %i it keeps the id, says why, and its retry pays nothing",
+    async (status) => {
+      const { chat, after, attempts, last, storage } = cut(
+        Array.from({ length: status < 500 ? 2 : 5 }, () => refused(status)),
+      );
+      await after(chat.send("Hello"));
+      expect(last()).toMatchObject({
+        outcome: "truncated",
+        content: "one two ",
+        streamId: "s-1",
+        error: { name: "StreamError", cause: { status } },
+      });
+      const { id } = last();
+      const turn = await after(chat.retry());
+      expect(turn).toMatchObject({ outcome: "complete", messages: [{ id, content: "one two three" }] });
+      expect(last()).toMatchObject({ id, outcome: "complete", content: "one two three" });
+      expect([last().streamId, last().error]).toEqual([undefined, undefined]);
+      expect(attempts().filter((each) => each === "POST")).toHaveLength(1);
+      const stored = JSON.stringify([...(await storage.read("chat/a")).values()]);
+      expect(stored).not.toContain("s-1");
+    },
+  );
+
+  test("The id is in the record, and a reload and its retry pay nothing", async () => {
+    const before = cut([refused(401), refused(401)]);
+    await before.after(before.chat.send("Hello"));
+    before.chat.close();
+    const { chat, clock, attempts, last } = page(before.storage, counted, []);
+    expect(await clock.advanceUntil(chat.retry(), 1000)).toMatchObject({ outcome: "complete" });
+    expect(last()).toMatchObject({ outcome: "complete", content: "one two three" });
+    expect(attempts()).toEqual(["GET"]);
+  });
+
+  test("A retry that is refused again keeps the text and the id, and the next one pays nothing", async () => {
+    const { chat, after, attempts, last } = cut(Array.from({ length: 4 }, () => refused(401)));
+    await after(chat.send("Hello"));
+    expect(await after(chat.retry())).toMatchObject({
+      outcome: "truncated",
+      error: { cause: { status: 401 } },
+    });
+    expect(last()).toMatchObject({ outcome: "truncated", content: "one two ", streamId: "s-1" });
+    expect(await after(chat.retry())).toMatchObject({ outcome: "complete" });
+    expect(attempts().filter((each) => each === "POST")).toHaveLength(1);
+  });
+
+  test("A retry requests another answer where the proxy has lost the first", async () => {
+    const { chat, after, attempts, last } = cut([refused(401), refused(401), gone]);
+    await after(chat.send("Hello"));
+    const { id } = last();
+    const turn = await after(chat.retry());
+    expect(turn).toMatchObject({ outcome: "complete", messages: [{ content: "one two three" }] });
+    expect(last().id).not.toBe(id);
+    expect(chat.branches(id)).toEqual([id, last().id]);
+    expect(attempts()).toEqual(["POST", "GET after 2", "GET after 2", "GET", "POST"]);
+  });
+
+  test("A retry of an answer that ended with an error at the proxy requests another one", async () => {
+    const { chat, after, attempts } = cut([gone]);
+    await after(chat.send("Hello"));
+    expect(await after(chat.retry())).toMatchObject({ outcome: "complete" });
+    expect(attempts()).toEqual(["POST", "GET after 2", "POST"]);
+  });
+
+  test("stop() during such a retry keeps the text, and stops the answer at the proxy", async () => {
+    const { chat, after, attempts, last } = cut([refused(401), refused(401), refused(503)]);
+    await after(chat.send("Hello"));
+    const turn = chat.retry();
+    await resting();
+    chat.stop();
+    expect(await turn).toMatchObject({ outcome: "stopped" });
+    expect(last()).toMatchObject({ outcome: "stopped", content: "one two " });
+    expect(last().streamId).toBeUndefined();
+    await expect.poll(() => attempts().at(-1)).toBe("DELETE");
+  });
+});

@@ -1,0 +1,307 @@
+import { type ClientEvent, defineTool, type RecordStorage } from "@sluice/core";
+import { type ChatStore, type ChatStoreOptions, createChatStore, memoryStorage } from "@sluice/stores";
+import { describe, expect, test } from "vitest";
+import { callAnswer, textAnswer } from "../../core/test/support/answers.js";
+import { clientOf, frame, settled, streamAnswer } from "../../core/test/support/gateway.js";
+import { chatOf } from "./support/chat.js";
+import { shown } from "./support/tabs.js";
+
+const model = "alpha-v4.1-flash";
+
+/** Kinds of failures, each with the outcome of a turn that fails in its first step and in a later one. */
+const failures = {
+  "a connection that is refused": ["not-sent", "interrupted"],
+  "headers that throw": ["not-sent", "interrupted"],
+  "a key that throws": ["not-sent", "interrupted"],
+  "a prompt that throws": ["not-sent", "interrupted"],
+  "a tool that can't be written": ["not-sent", "interrupted"],
+  "status 401": ["error", "error"],
+  "status 429 with a long wait": ["error", "error"],
+  "status 500": ["error", "error"],
+  "a connection that is lost": ["error", "error"],
+  "a cut": ["truncated", "truncated"],
+} as const;
+type Failure = keyof typeof failures;
+
+/** A chat that answers in `steps` answers, with a call in each but the last, and fails once in one of them. */
+function failingChat(failure: Failure | undefined, at: number, storage?: RecordStorage) {
+  let answered = 0;
+  let isOver = failure === undefined;
+  const ran: string[] = [];
+  const errors: Error[] = [];
+  const fails = (kind: Failure) => {
+    if (isOver || failure !== kind || answered !== at - 1) return false;
+    isOver = true;
+    return true;
+  };
+  const failIf = (kind: Failure) => {
+    if (fails(kind)) throw new Error("no session");
+  };
+  const { client, requests } = clientOf(answer, {
+    retry: { limit: 0 },
+    dangerouslyAllowBrowser: true,
+    apiKey: () => {
+      failIf("a key that throws");
+      return "key-of-a-test";
+    },
+    headers: () => {
+      failIf("headers that throw");
+      return {};
+    },
+  });
+  const look = defineTool({
+    name: "look",
+    parameters: { type: "object" },
+    execute: (_, { toolCallId }) => {
+      ran.push(toolCallId);
+      return `seen ${toolCallId}`;
+    },
+  });
+  const tools = [
+    {
+      ...look,
+      definition: async () => {
+        failIf("a tool that can't be written");
+        return look.definition();
+      },
+    },
+  ];
+  const chat = createChatStore(client, {
+    model,
+    id: "a",
+    tools,
+    instructions() {
+      failIf("a prompt that throws");
+      return "Look well.";
+    },
+    onError: (error: Error) => errors.push(error),
+    ...(storage && { storage }),
+  } as ChatStoreOptions);
+  return { chat, ran, requests, errors };
+
+  function answer(): Response {
+    if (fails("a connection that is refused"))
+      throw new TypeError("fetch failed", { cause: { code: "ECONNREFUSED" } });
+    if (fails("a connection that is lost")) throw new TypeError("fetch failed");
+    if (fails("status 401")) return Response.json({ error: { message: "who?" } }, { status: 401 });
+    if (fails("status 429 with a long wait"))
+      return Response.json(
+        { error: { message: "later" } },
+        { status: 429, headers: { "retry-after": "86400" } },
+      );
+    if (fails("status 500")) return Response.json({ error: { message: "broken" } }, { status: 500 });
+    if (fails("a cut")) return streamAnswer(frame({ content: "Well, " }));
+    answered += 1;
+    return streamAnswer(
+      answered < 3
+        ? callAnswer({ [`call-${answered}`]: ["look", "{}"] }, { content: `Step ${answered}. ` })
+        : textAnswer("All seen."),
+    );
+  }
+}
+
+/** Texts and results of a thread that answered its question in three steps. */
+const whole = [
+  "Look",
+  "Step 1. ",
+  "call-1 done seen call-1",
+  "Step 2. ",
+  "call-2 done seen call-2",
+  "All seen.",
+];
+
+function wordsOf(chat: ChatStore): string[] {
+  return chat
+    .getSnapshot()
+    .messages.flatMap(({ content, toolCalls = [] }) => [
+      content,
+      ...toolCalls.map(({ id, state, output }) => `${id} ${state} ${output}`),
+    ])
+    .filter(Boolean);
+}
+
+const table = (Object.keys(failures) as Failure[]).flatMap((failure) =>
+  [1, 2, 3].map((step) => [failure, step] as const),
+);
+
+describe("a turn of several steps", () => {
+  test.each(table)(
+    "A turn with %s in step %i keeps what came before, and retry() goes on",
+    async (...row) => {
+      const [failure, step] = row;
+      const { chat, ran, requests, errors } = failingChat(failure, step);
+      const turn = await chat.send("Look");
+      const isFirst = step === 1;
+      expect(turn.outcome).toBe(failures[failure][isFirst ? 0 : 1]);
+      // all that the steps before have given is in the thread and in the turn
+      const before = whole.slice(0, 2 * step - 1);
+      const cut = failure === "a cut" ? ["Well, "] : [];
+      expect(wordsOf(chat)).toEqual([...before, ...cut]);
+      const kept = turn.messages.filter(({ outcome }) => outcome === "tool-calls");
+      expect(kept.map(({ content }) => content)).toEqual(before.filter((text) => text.startsWith("Step")));
+      expect(ran).toHaveLength(step - 1);
+
+      await settled();
+      expect(errors).toEqual([turn.error]);
+      expect(chat.getSnapshot()).toMatchObject({ status: "error", error: turn.error });
+      const { outcome, message } = turn.error as Error & { outcome?: string };
+      if (!isFirst) {
+        expect(outcome).toBe("unknown");
+        expect(message).not.toMatch(/nothing was sent/i);
+      } else if (turn.outcome === "not-sent") expect(["not-sent", undefined]).toContain(outcome);
+
+      const sent = requests.length;
+      expect(await chat.retry()).toMatchObject({ outcome: "complete" });
+      expect(wordsOf(chat)).toEqual(whole);
+      expect(requests.length - sent).toBe(4 - step);
+      expect(ran).toEqual(["call-1", "call-2"]);
+      expect(chat.getSnapshot()).toMatchObject({ status: "ready", error: undefined });
+    },
+  );
+
+  test("A failed step keeps its error beside the answer before it, also after a reload and until a retry", async () => {
+    const storage = memoryStorage();
+    const { chat } = failingChat("a connection that is refused", 2, storage);
+    const { error } = await chat.send("Look");
+    expect(chat.getSnapshot().messages.at(-1)?.error).toBe(error);
+    await settled();
+    const { chat: later } = await shown(storage);
+    expect(later.getSnapshot().messages).toMatchObject([
+      { content: "Look" },
+      {
+        content: "Step 1. ",
+        outcome: "tool-calls",
+        error: { name: "ConnectionError", message: error?.message },
+      },
+    ]);
+    await chat.retry();
+    expect(chat.getSnapshot().messages.some(({ error }) => error)).toBe(false);
+  });
+
+  test("A storage that fails changes nothing in a turn of several steps", async () => {
+    const storage = memoryStorage();
+    const broken = { ...storage, write: () => Promise.reject(new Error("full")) };
+    const { chat, ran } = failingChat(undefined, 0, broken);
+    expect(await chat.send("Look")).toMatchObject({ outcome: "complete" });
+    expect(wordsOf(chat)).toEqual(whole);
+    expect(ran).toHaveLength(2);
+  });
+
+  test("An error keeps its class, its fields and the error of its request", async () => {
+    const { chat } = failingChat("status 401", 2);
+    const { error } = await chat.send("Look");
+    expect(error).toMatchObject({
+      name: "APIError",
+      status: 401,
+      outcome: "unknown",
+      message: expect.stringMatching(/kept.*billed.*who\?/),
+      cause: { name: "APIError", outcome: "refused" },
+    });
+    expect(error).toBeInstanceOf(Error);
+  });
+
+  test("An approved call and a request that is not sent after it end as interrupted", async () => {
+    let nth = 0;
+    const ran: string[] = [];
+    const { client } = clientOf(
+      () => {
+        nth += 1;
+        if (nth === 2) throw new TypeError("fetch failed", { cause: { code: "ECONNREFUSED" } });
+        return streamAnswer(nth === 1 ? callAnswer({ a: ["pay", "{}"] }) : textAnswer("Paid."));
+      },
+      { retry: { limit: 0 } },
+    );
+    const pay = defineTool({
+      name: "pay",
+      parameters: { type: "object" },
+      needsApproval: true,
+      execute: () => void ran.push("pay"),
+    });
+    const chat = createChatStore(client, { model, tools: [pay] });
+    await chat.send("Pay");
+    expect(await chat.approve("a")).toMatchObject({ outcome: "interrupted", error: { outcome: "unknown" } });
+    expect(await chat.retry()).toMatchObject({ outcome: "complete" });
+    expect(ran).toEqual(["pay"]);
+  });
+
+  test("Options that throw while calls are checked or run fail these calls, and the words stay", async () => {
+    let isBroken = false;
+    const { client } = clientOf((_, nth) => {
+      isBroken = nth === 1;
+      return streamAnswer(
+        nth === 1 ? callAnswer({ a: ["look", "{}"] }, { content: "Well, " }) : textAnswer("Ok."),
+      );
+    });
+    const chat = createChatStore(client, () => {
+      if (isBroken) throw new Error("in options");
+      return { model };
+    });
+    // the options are read again for the callbacks
+    chat.subscribe(() => {
+      if (chat.getSnapshot().status === "error") isBroken = false;
+    });
+    expect(await chat.send("Look")).toMatchObject({
+      outcome: "interrupted",
+      error: { message: expect.stringMatching(/in options/) },
+      messages: [{}, { content: "Well, ", toolCalls: [{ state: "failed" }] }],
+    });
+    expect(await chat.retry()).toMatchObject({ outcome: "complete" });
+  });
+});
+
+describe("the limit of steps", () => {
+  const look = defineTool({ name: "look", parameters: { type: "object" }, execute: () => "nothing" });
+  const looks = callAnswer({ a: ["look", "{}"] });
+
+  test("The limit is an outcome of the turn and its answer, and an event", async () => {
+    const events: ClientEvent[] = [];
+    const { client, requests } = clientOf(() => streamAnswer(looks), {
+      onEvent: (event) => events.push(event),
+    });
+    const chat = createChatStore(client, { model, tools: [look], maxSteps: 3 });
+    const turn = await chat.send("Look");
+    expect(turn).toMatchObject({ outcome: "step-limit" });
+    expect(turn.error).toBeUndefined();
+    expect(turn.messages.map(({ outcome }) => outcome)).toEqual([
+      undefined,
+      "tool-calls",
+      "tool-calls",
+      "step-limit",
+    ]);
+    expect(chat.getSnapshot()).toMatchObject({ status: "ready", error: undefined });
+    expect(events.filter(({ type }) => type === "warning")).toMatchObject([
+      { issue: { path: "maxSteps", rule: "chat.max-steps", message: expect.stringContaining("3 answers") } },
+    ]);
+    await settled();
+    expect(requests).toHaveLength(3);
+  });
+
+  test("The limit is 8 steps by default, and retry() after it allows as many again, not more", async () => {
+    const { chat, requests } = chatOf([looks], { tools: [look] });
+    expect(await chat.send("Look")).toMatchObject({ outcome: "step-limit" });
+    expect(requests).toHaveLength(8);
+    expect(await chat.retry()).toMatchObject({ outcome: "step-limit" });
+    expect(requests).toHaveLength(16);
+  });
+
+  test("The limit is known after a reload, and retry() goes on with the results", async () => {
+    const storage = memoryStorage();
+    const { chat } = chatOf([looks], { tools: [look], maxSteps: 2, id: "a", storage });
+    await chat.send("Look");
+    await settled();
+    const later = await shown(storage, { tools: [look] });
+    expect(later.chat.getSnapshot().messages.at(-1)).toMatchObject({ outcome: "step-limit" });
+    const turn = later.chat.retry();
+    later.answer(0, textAnswer("Nothing."));
+    expect(await turn).toMatchObject({ outcome: "complete" });
+    const { messages } = await (later.requests[0] as Request).json();
+    expect(messages.map(({ role }: { role: string }) => role)).toEqual([
+      "user",
+      "assistant",
+      "tool",
+      "assistant",
+      "tool",
+    ]);
+    expect(later.chat.getSnapshot().messages.map(({ outcome }) => outcome)).not.toContain("step-limit");
+  });
+});

@@ -1,0 +1,33 @@
+import type { RecordStorage } from "@sluice/core";
+import { memoryStorage } from "@sluice/stores";
+import { expect, test } from "vitest";
+import { settled } from "../../core/test/support/gateway.js";
+import { shown } from "./support/tabs.js";
+
+test("a chat reads 10,000 messages in one call, and writes them in two", async () => {
+  const kept = memoryStorage();
+  const calls: string[] = [];
+  const storage: RecordStorage = {
+    ...kept,
+    read(collection) {
+      calls.push("read");
+      return kept.read(collection);
+    },
+    write(collection, records) {
+      calls.push("write");
+      return kept.write(collection, records);
+    },
+  };
+  const initialMessages = Array.from({ length: 10_000 }, (_, index) => ({
+    id: `m${index}`,
+    role: index % 2 ? ("assistant" as const) : ("user" as const),
+    content: `${index}`,
+  }));
+  const first = await shown(storage, { initialMessages });
+  first.chat.setMessages(initialMessages);
+  await settled();
+  const second = await shown(storage);
+  expect(second.texts()).toHaveLength(10_000);
+  expect(second.texts()).toEqual(first.texts());
+  expect(calls).toEqual(["read", "write", "read"]);
+});

@@ -1,0 +1,708 @@
+import { ConfigurationError, defineTool, type RecordStorage } from "@sluice/core";
+import { type ChatStore, createChatStore, memoryStorage, type ThreadMessage } from "@sluice/stores";
+import * as v from "valibot";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { callAnswer, textAnswer } from "../../core/test/support/answers.js";
+import { clientOf, frame, settled, streamAnswer } from "../../core/test/support/gateway.js";
+import { hasCall, until } from "./support/chat.js";
+import { page, shown } from "./support/tabs.js";
+
+/** Records that a closed page left behind, in a storage that no tab uses. */
+async function leftBy(storage: RecordStorage): Promise<{ storage: RecordStorage; id: string }> {
+  const id = `left-${Math.random()}`;
+  const copy = memoryStorage();
+  await copy.write(`chat/${id}`, await storage.read("chat/a"));
+  return { storage: copy, id };
+}
+
+describe("a chat with a storage", () => {
+  test("shows the same thread after a reload, with its branches", async () => {
+    const storage = memoryStorage();
+    const first = page(storage);
+    const turn = first.chat.send("Hello");
+    await settled();
+    first.answer(0, textAnswer("one"));
+    await turn;
+    const again = first.chat.regenerate();
+    first.answer(1, textAnswer("two"));
+    await again;
+    first.chat.switchBranch(first.chat.getSnapshot().messages[1]?.branches?.[0] ?? "");
+    first.answer(2, textAnswer("three"));
+    await first.chat.send("And?");
+    await settled();
+    expect(first.texts()).toEqual(["Hello", "one", "And?", "three"]);
+
+    const second = await shown(storage);
+    expect(second.chat.getSnapshot()).toEqual(first.chat.getSnapshot());
+    second.chat.switchBranch(second.chat.getSnapshot().messages[1]?.branches?.[1] ?? "");
+    expect(second.texts()).toEqual(["Hello", "two"]);
+    await settled();
+    expect((await shown(storage)).texts()).toEqual(["Hello", "two"]);
+  });
+
+  test("works with an app's own storage whose watch returns no function, and reports it", async () => {
+    const memory = memoryStorage();
+    const storage: RecordStorage = {
+      read: (collection) => memory.read(collection),
+      write: (collection, changes) => memory.write(collection, changes),
+      watch: (async () => {}) as never,
+    };
+    const { chat, events, answer } = page(storage);
+    await until(chat, ({ isRestoring }) => !isRestoring);
+    const turn = chat.send("Hello");
+    await settled();
+    answer(0, textAnswer("Hi"));
+    expect(await turn).toMatchObject({ outcome: "complete" });
+    chat.close();
+    const problem = { message: "storage.watch() must return a function that ends the watching" };
+    expect(events.filter(({ type }) => type === "storage-failure")).toContainEqual(
+      expect.objectContaining({ error: expect.objectContaining(problem) }),
+    );
+    expect((await memory.read("chat/a")).size).toBeGreaterThan(0);
+  });
+
+  test("restores before it sends a message", async () => {
+    const storage = memoryStorage();
+    const first = page(storage);
+    const turn = first.chat.send("Hello");
+    await settled();
+    first.answer(0, textAnswer("Hi"));
+    await turn;
+    const second = page(storage);
+    expect(second.chat.getSnapshot()).toMatchObject({ isRestoring: true, messages: [] });
+    const next = second.chat.send("Go on");
+    expect(second.chat.getSnapshot().messages).toEqual([]);
+    await until(second.chat, ({ isRestoring }) => !isRestoring);
+    expect(second.chat.getSnapshot().isRestoring).toBe(false);
+    second.answer(0, textAnswer("Yes"));
+    await next;
+    expect(second.texts()).toEqual(["Hello", "Hi", "Go on", "Yes"]);
+    expect((await (second.requests[0] as Request).json()).messages).toHaveLength(3);
+  });
+
+  test("shows an answer as interrupted after a reload during it, and retries it", async () => {
+    const storage = memoryStorage();
+    const first = page(storage);
+    void first.chat.send("Hello");
+    const [connection] = first.connections;
+    await connection?.wanted();
+    connection?.send(frame({ content: "Half an ans" }));
+    await connection?.wanted();
+    await first.clock.advance(1100);
+
+    const { storage: kept, id } = await leftBy(storage);
+    const second = await shown(kept, { id });
+    expect(second.chat.getSnapshot()).toMatchObject({
+      status: "ready",
+      messages: [{ content: "Hello" }, { content: "Half an ans", outcome: "interrupted" }],
+    });
+    const turn = second.chat.retry();
+    second.answer(0, textAnswer("A whole answer"));
+    await turn;
+    expect(second.texts()).toEqual(["Hello", "A whole answer"]);
+    expect(second.chat.getSnapshot().messages[1]?.branches).toHaveLength(2);
+  });
+
+  test("sends cancelled results for tools that a reload ended, and keeps a call that waits for approval", async () => {
+    const storage = memoryStorage();
+    const tools = [
+      defineTool({ name: "slow", parameters: {}, execute: () => new Promise(() => {}) }),
+      defineTool({ name: "guarded", parameters: {}, needsApproval: true, execute: () => "ran" }),
+    ];
+    const first = page(storage, { tools });
+    void first.chat.send("Go");
+    await settled();
+    first.answer(0, callAnswer({ a: ["slow", "{}"], b: ["guarded", "{}"] }));
+    await until(first.chat, hasCall("running"));
+    await settled();
+
+    const { storage: kept, id } = await leftBy(storage);
+    const second = await shown(kept, { id, tools });
+    expect(second.chat.getSnapshot()).toMatchObject({
+      status: "requires-action",
+      pendingActions: [{ kind: "approval", toolCallId: "b" }],
+      messages: [{}, { toolCalls: [{ state: "cancelled" }, { state: "needs-approval" }] }],
+    });
+    const turn = second.chat.approve("b");
+    await settled();
+    second.answer(0, textAnswer("Done"));
+    expect(await turn).toMatchObject({ outcome: "complete" });
+    expect((await (second.requests[0] as Request).json()).messages.slice(2)).toEqual([
+      { role: "tool", tool_call_id: "a", content: expect.stringContaining("page") },
+      { role: "tool", tool_call_id: "b", content: "ran" },
+    ]);
+  });
+
+  test("shows finished turns of another tab, and loses none", async () => {
+    const storage = memoryStorage();
+    const [left, right] = [await shown(storage), await shown(storage)];
+    const first = left.chat.send("Hello");
+    await settled();
+    expect(right.texts()[0]).toBe("Hello");
+    left.answer(0, textAnswer("Hi"));
+    await first;
+    await settled();
+    expect(right.texts()).toEqual(["Hello", "Hi"]);
+    expect(right.chat.getSnapshot().status).toBe("ready");
+
+    const both = [left.chat.send("from the left"), right.chat.send("from the right")];
+    await settled();
+    left.answer(1, textAnswer("to the left"));
+    right.answer(0, textAnswer("to the right"));
+    await Promise.all(both);
+    await settled();
+    expect(left.texts()).toEqual(["Hello", "Hi", "from the left", "to the left"]);
+    expect(right.texts()).toEqual(["Hello", "Hi", "from the right", "to the right"]);
+    const versions = left.chat.getSnapshot().messages[2]?.branches ?? [];
+    expect(versions).toHaveLength(2);
+    const reloaded = await shown(storage);
+    for (const [index, side] of ["left", "right"].entries()) {
+      reloaded.chat.switchBranch(reloaded.chat.getSnapshot().messages[2]?.branches?.[index] ?? "");
+      expect(reloaded.texts()[2]).toMatch(/from the (left|right)/);
+      expect(side).toBeTruthy();
+    }
+  });
+
+  test("shows the results of tool calls of another tab", async () => {
+    const storage = memoryStorage();
+    const tools = [
+      defineTool({ name: "guarded", parameters: {}, needsApproval: true, execute: () => "ran" }),
+    ];
+    const [left, right] = [await shown(storage, { tools }), await shown(storage, { tools })];
+    const turn = left.chat.send("Go");
+    left.answer(0, callAnswer({ a: ["guarded", "{}"] }));
+    await turn;
+    await until(right.chat, hasCall("needs-approval"));
+    const end = left.chat.approve("a");
+    left.answer(1, textAnswer("Done"));
+    await end;
+    await until(right.chat, ({ messages }) => messages.at(-1)?.content === "Done");
+    expect(hasCall("done")(right.chat.getSnapshot())).toBe(true);
+  });
+
+  test("ignores an older copy that comes late", async () => {
+    const storage = memoryStorage();
+    const late: (() => void)[] = [];
+    const slow: RecordStorage = {
+      ...storage,
+      watch: (collection, listener) =>
+        storage.watch(collection, (changes) => void late.push(() => listener(changes))),
+    };
+    const tools = [defineTool({ name: "asked", parameters: {} })];
+    const { chat, answer } = await shown(slow, { tools });
+    const turn = chat.send("Go");
+    answer(0, callAnswer({ a: ["asked", "{}"], b: ["asked", "{}"] }));
+    await turn;
+    await settled();
+    await chat.addToolResult("a", 1);
+    for (const tell of late) tell();
+    expect(chat.getSnapshot().pendingActions).toMatchObject([{ toolCallId: "b" }]);
+  });
+
+  test("shows another version if the shown one was removed", async () => {
+    const storage = memoryStorage();
+    const { chat, answer, texts } = await shown(storage);
+    for (const [nth, text] of ["one", "two"].entries()) {
+      const turn = nth === 0 ? chat.send("Hello") : chat.regenerate();
+      answer(nth, textAnswer(text));
+      await turn;
+    }
+    await settled();
+    await storage.write("chat/a", new Map([[chat.getSnapshot().messages[1]?.id ?? "", undefined]]));
+    await settled();
+    expect(texts()).toEqual(["Hello", "one"]);
+    expect(chat.getSnapshot().messages[1]).not.toHaveProperty("branches");
+  });
+
+  test("orders versions by age, in any order of the records", async () => {
+    const storage = memoryStorage();
+    const kept = (id: string, createdAt: number) =>
+      [id, { message: { id, role: "user", content: id, createdAt }, parent: null, revision: 0 }] as const;
+    await storage.write("chat/a", new Map([kept("young", 2), kept("old", 1)]));
+    const { chat } = await shown(storage);
+    expect(chat.getSnapshot().messages).toMatchObject([{ id: "young", branches: ["old", "young"] }]);
+  });
+
+  test("loses no turn if one tab retries a failed answer and another sends a question", async () => {
+    const storage = memoryStorage();
+    const [left, right] = [await shown(storage), await shown(storage)];
+    const failed = left.chat.send("Hello");
+    left.connections[0]?.drop();
+    await failed;
+    await settled();
+    const turns = [left.chat.retry(), right.chat.send("And?")];
+    await settled();
+    left.answer(1, textAnswer("Hi"));
+    right.answer(0, textAnswer("Yes"));
+    expect(await Promise.all(turns)).toMatchObject([{ outcome: "complete" }, { outcome: "complete" }]);
+    await settled();
+    expect(left.texts()).toEqual(["Hello", "Hi"]);
+    expect(right.texts()).toEqual(["Hello", "", "And?", "Yes"]);
+    const reloaded = await shown(storage);
+    const ends = [left, right].map(({ chat }) => chat.getSnapshot().messages.at(-1) as ThreadMessage);
+    for (const { chat, texts } of [left, right, reloaded])
+      for (const { id, content } of ends) {
+        chat.switchBranch(id);
+        expect(texts().at(-1)).toBe(content);
+      }
+  });
+
+  test("shows messages after a removed one, in order of age", async () => {
+    const ids = ["a", "b", "c", "d", "e", "f"];
+    const records = ids.map((id, index) => {
+      const role = index % 2 ? { role: "assistant", outcome: "complete" } : { role: "user" };
+      const message = { id, content: id, createdAt: index, ...role };
+      return [id, { message, parent: ids[index - 1] ?? null, revision: 0 }] as const;
+    });
+    for (const lost of ids) {
+      const kept = memoryStorage();
+      await kept.write("chat/a", new Map(records.filter(([id]) => id !== lost).reverse()));
+      const { texts, answer, chat } = await shown(kept);
+      const left = ids.filter((id) => id !== lost);
+      expect(texts()).toEqual(left);
+      const turn = chat.send("g");
+      answer(0, textAnswer("h"));
+      await turn;
+      await settled();
+      expect((await shown(kept)).texts()).toEqual([...left, "g", "h"]);
+    }
+    // the message that was missed arrives: what follows it goes back to its place
+    const late = memoryStorage();
+    const { texts } = await shown(late);
+    for (const [id, record] of [...records].reverse()) await late.write("chat/a", new Map([[id, record]]));
+    await settled();
+    expect(texts()).toEqual(ids);
+  });
+
+  test("shows an answer of another tab as it grows, and as interrupted only after that tab is closed", async () => {
+    const storage = memoryStorage();
+    const left = await shown(storage, { id: "live" });
+    const turn = left.chat.send("Hello");
+    const [connection] = left.connections;
+    await connection?.wanted();
+    connection?.send(frame({ content: "Half" }));
+    await connection?.wanted();
+    await left.clock.advance(1100);
+    const right = await shown(storage, { id: "live" });
+    expect(right.chat.getSnapshot().messages[1]).toMatchObject({ content: "Half" });
+    expect(right.chat.getSnapshot().messages[1]).not.toHaveProperty("outcome");
+    connection?.send(frame({ content: " an" }));
+    await connection?.wanted();
+    await left.clock.advance(1100);
+    await until(right.chat, ({ messages }) => messages[1]?.content === "Half an");
+    left.answer(0, textAnswer(" answer"));
+    await turn;
+    await until(right.chat, ({ messages }) => messages[1]?.outcome === "complete");
+    expect(right.texts()).toEqual(["Hello", "Half an answer"]);
+  });
+
+  test("shows an answer as interrupted as soon as its tab is closed", async () => {
+    const id = `gone-${Math.random()}`;
+    const storage = memoryStorage();
+    let leave: () => void = () => {};
+    const here = new Promise<void>((resolve) => {
+      leave = resolve;
+    });
+    void navigator.locks.request(`sluice/chat/${id}/2`, { mode: "shared" }, () => here);
+    const kept = (message: object, parent: string | null) => ({ message, parent, revision: 1 });
+    await storage.write(
+      `chat/${id}`,
+      new Map([
+        ["1", kept({ id: "1", role: "user", content: "Hello" }, null)],
+        ["2", kept({ id: "2", role: "assistant", content: "Half" }, "1")],
+      ]),
+    );
+    const { chat } = await shown(storage, { id });
+    await until(chat, ({ messages }) => messages.length === 2);
+    expect(chat.getSnapshot().messages[1]).not.toHaveProperty("outcome");
+    leave();
+    await until(chat, ({ messages }) => messages[1]?.outcome === "interrupted");
+  });
+
+  test("keeps the error of a failed answer", async () => {
+    const storage = memoryStorage();
+    const first = page(storage);
+    const turn = first.chat.send("Hello");
+    await settled();
+    first.answer(0, frame({ content: "Ha" }));
+    const { error } = await turn;
+    await settled();
+    const second = await shown(storage);
+    expect(second.chat.getSnapshot().messages[1]).toMatchObject({ content: "Ha", outcome: "truncated" });
+    expect(second.chat.getSnapshot().messages[1]?.error).toMatchObject({
+      name: error?.name,
+      message: error?.message,
+      reason: "truncated",
+    });
+  });
+
+  test("prefers stored messages to initial ones", async () => {
+    const storage = memoryStorage();
+    const initialMessages = [{ id: "w", role: "assistant", content: "Welcome" }] as const;
+    const first = await shown(storage, { initialMessages });
+    expect(first.texts()).toEqual(["Welcome"]);
+    const turn = first.chat.send("Hello");
+    first.answer(0, textAnswer("Hi"));
+    await turn;
+    await settled();
+    const second = await shown(storage, {
+      initialMessages: [{ id: "x", role: "assistant", content: "Good day" }],
+    });
+    expect(second.texts()).toEqual(["Welcome", "Hello", "Hi"]);
+    expect(second.chat.getSnapshot().messages[0]).not.toHaveProperty("branches");
+  });
+
+  test("prefers a single stored message to initial ones", async () => {
+    const storage = memoryStorage();
+    const message = { role: "assistant", content: "Welcome" };
+    await storage.write("chat/a", new Map([["w", { message, parent: null, revision: 0 }]]));
+    const initialMessages = [{ id: "x", role: "assistant", content: "Good day" }] as const;
+    expect((await shown(storage, { initialMessages })).texts()).toEqual(["Welcome"]);
+  });
+
+  test("stays empty after reset and a reload", async () => {
+    const storage = memoryStorage();
+    const first = await shown(storage);
+    const turn = first.chat.send("Hello");
+    first.answer(0, textAnswer("Hi"));
+    await turn;
+    first.chat.reset();
+    await settled();
+    expect((await shown(storage)).texts()).toEqual([]);
+  });
+
+  test("continues without a storage that fails, and emits an event", async () => {
+    const broken: RecordStorage = {
+      read: () => Promise.reject(new Error("no access")),
+      write: () => Promise.reject(new DOMException("full", "QuotaExceededError")),
+      watch: () => () => {},
+    };
+    const { chat, answer, events } = await shown(broken);
+    expect(chat.getSnapshot().isRestoring).toBe(false);
+    const turn = chat.send("Hello");
+    answer(0, textAnswer("Hi"));
+    expect(await turn).toMatchObject({ outcome: "complete" });
+    const failures = () =>
+      events.flatMap((event) => (event.type === "storage-failure" ? [String(event.error)] : []));
+    await expect.poll(() => failures()).toContainEqual(expect.stringContaining("full"));
+    expect(failures()).toContainEqual(expect.stringContaining("no access"));
+  });
+
+  test("writes records that had no room with the next change", async () => {
+    const storage = memoryStorage();
+    let isFull = true;
+    const small: RecordStorage = {
+      ...storage,
+      write: (collection, changes) =>
+        isFull ? Promise.reject(new Error("full")) : storage.write(collection, changes),
+    };
+    const { chat, answer } = await shown(small);
+    const turn = chat.send("Hello");
+    await settled();
+    isFull = false;
+    answer(0, textAnswer("Hi"));
+    await turn;
+    await settled();
+    expect((await shown(storage)).texts()).toEqual(["Hello", "Hi"]);
+  });
+
+  test("does not write a message that another tab removed", async () => {
+    const storage = memoryStorage();
+    const [left, right] = [await shown(storage), await shown(storage)];
+    const turn = left.chat.send("Hello");
+    left.answer(0, textAnswer("Hi"));
+    await turn;
+    await settled();
+    const writes: unknown[] = [];
+    storage.watch("chat/a", (changes) => writes.push(changes));
+    left.chat.reset();
+    await settled();
+    expect(right.texts()).toEqual([]);
+    expect(writes).toHaveLength(1);
+  });
+
+  test("leaves out records that are not messages, and reads fields of another type as absent", async () => {
+    const storage = memoryStorage();
+    const kept = (id: string, message: object, parent: unknown) =>
+      [id, { message: { id, ...message }, parent, revision: 0 }] as const;
+    await storage.write(
+      "chat/a",
+      new Map<string, unknown>([
+        kept("1", { role: "user", content: "Hello" }, null),
+        ["2", "text"],
+        ["3", null],
+        kept("4", { role: "robot", content: "" }, "1"),
+        kept("5", { role: "user", content: 6 }, "1"),
+        kept("6", { id: 6, role: "assistant", content: {}, toolCalls: {}, outcome: [], usage: 7 }, "1"),
+        kept("7", { role: "user", content: "a circle", images: ["x", null] }, "8"),
+        kept("8", { role: "user", content: "a circle" }, "7"),
+        ["/leaf", "8"],
+      ]),
+    );
+    const { texts, chat } = await shown(storage);
+    expect(texts()).toEqual(["Hello", "", "a circle", "a circle"]);
+    expect(chat.getSnapshot().messages[1]).toEqual({
+      id: "6",
+      role: "assistant",
+      content: "",
+      outcome: "interrupted",
+    });
+  });
+
+  test("shows messages whose stored parent is no id, each behind the older ones", async () => {
+    const storage = memoryStorage();
+    const kept = (id: string, createdAt: number, parent: unknown) =>
+      [id, { message: { role: "user", content: id, createdAt }, parent, revision: 0 }] as const;
+    const records = [
+      kept("one", 1, null),
+      kept("two", 2, undefined),
+      kept("three", 3, 7),
+      kept("four", 4, 7),
+    ];
+    await storage.write("chat/a", new Map(records));
+    expect((await shown(storage)).texts()).toEqual(["one", "two", "three", "four"]);
+  });
+
+  test.each([
+    ["[null]", [null]],
+    ["[{}]", [{}]],
+    ["numeric ids", [{ id: 7, name: "weather", arguments: 5, state: "dancing", error: {} }]],
+    ["an output alone", [{ id: "c", name: "weather", arguments: "{", state: "done", output: null }]],
+    ["text", "weather"],
+  ])("shows a message whose tool calls are %s, and sends the next one", async (_, toolCalls) => {
+    const storage = memoryStorage();
+    const messages = ["Hello", "calls", "And?"].map((content, index) => {
+      const id = `m${index}`;
+      const call = index === 1 && { role: "assistant", outcome: "tool-calls", toolCalls };
+      const message = { id, role: "user", content, createdAt: index, ...call };
+      return [id, { message, parent: index ? `m${index - 1}` : null, revision: 1 }] as const;
+    });
+    await storage.write("chat/a", new Map(messages));
+    const { chat, texts, answer } = await shown(storage);
+    expect(texts()).toEqual(["Hello", "calls", "And?"]);
+    const turn = chat.send("More");
+    answer(0, textAnswer("Yes"));
+    expect(await turn).toMatchObject({ outcome: "complete" });
+  });
+
+  test("writes an answer in flight once a second, not for each delta", async () => {
+    const storage = memoryStorage();
+    const writes: ReadonlyMap<string, unknown>[] = [];
+    const counting: RecordStorage = {
+      ...storage,
+      write: (collection, changes) => {
+        writes.push(changes);
+        return storage.write(collection, changes);
+      },
+    };
+    const { chat, clock, connections } = await shown(counting);
+    void chat.send("Hello");
+    const [connection] = connections;
+    await connection?.wanted();
+    const before = writes.length;
+    for (let time = 0; time < 3000; time += 50) {
+      connection?.send(frame({ content: "." }));
+      await connection?.wanted();
+      await clock.advance(50);
+    }
+    expect(writes.length - before).toBeLessThanOrEqual(4);
+    expect(writes.length - before).toBeGreaterThanOrEqual(2);
+    // the answer and where the thread ends, not what was written before
+    expect(writes.at(-1)?.size).toBe(2);
+    chat.stop();
+  });
+
+  describe("when the page is closed (with events of the test's own)", () => {
+    async function textsAfterClose(
+      storage: RecordStorage,
+      opened: RecordStorage,
+    ): Promise<readonly string[]> {
+      onTestFinished(() => void vi.unstubAllGlobals());
+      const window = new EventTarget();
+      vi.stubGlobal("addEventListener", window.addEventListener.bind(window));
+      vi.stubGlobal("removeEventListener", window.removeEventListener.bind(window));
+      const { chat, clock, connections } = await shown(opened);
+      void chat.send("Hello");
+      const connection = connections[0] as (typeof connections)[number];
+      // a storage that hangs delays the request
+      await clock.advanceUntil(connection.wanted(), 100);
+      connection.send(frame({ content: "Half an ans" }));
+      await connection.wanted();
+      await settled();
+      window.dispatchEvent(new Event("pagehide"));
+      await settled();
+      const texts = (await shown(storage)).texts();
+      chat.stop();
+      return texts;
+    }
+
+    test("writes pending changes", async () => {
+      const storage = memoryStorage();
+      expect(await textsAfterClose(storage, storage)).toEqual(["Hello", "Half an ans"]);
+    });
+
+    test("writes pending changes while an earlier write is in flight", async () => {
+      const storage = memoryStorage();
+      const endless: RecordStorage = {
+        ...storage,
+        async write(collection, changes) {
+          await storage.write(collection, changes);
+          await new Promise(() => {});
+        },
+      };
+      expect(await textsAfterClose(storage, endless)).toEqual(["Hello", "Half an ans"]);
+    });
+  });
+
+  test("releases the storage on close, and opens it again at the next use", async () => {
+    const storage = memoryStorage();
+    let watchers = 0;
+    const counting: RecordStorage = {
+      ...storage,
+      watch: (collection, listener) => {
+        watchers += 1;
+        const stop = storage.watch(collection, listener);
+        return () => {
+          watchers -= 1;
+          stop();
+        };
+      },
+    };
+    const { chat, answer } = await shown(counting);
+    // its messages, and the notice of a tab that forgets all
+    expect(watchers).toBe(2);
+    chat.close();
+    expect(watchers).toBe(0);
+    const turn = chat.send("Hello");
+    answer(0, textAnswer("Hi"));
+    await turn;
+    await settled();
+    expect(watchers).toBe(2);
+    expect((await shown(storage)).texts()).toEqual(["Hello", "Hi"]);
+  });
+
+  test("reports a message that cannot be written once, with its id, and writes all others", async () => {
+    const storage = memoryStorage();
+    const small: RecordStorage = {
+      ...storage,
+      async write(collection, changes) {
+        if (JSON.stringify([...changes]).length > 2000) throw new DOMException("full", "QuotaExceededError");
+        await storage.write(collection, changes);
+      },
+    };
+    const big = v.pipe(
+      v.object({}),
+      v.transform(() => 2n ** 64n),
+    );
+    const { chat, answer, events, texts } = await shown(small, { schema: big });
+    const ask = async (nth: number, text: string, answered: string) => {
+      const turn = chat.send(text);
+      await settled();
+      answer(nth, answered);
+      await turn;
+      await settled();
+    };
+    await ask(0, "one", textAnswer("{}"));
+    await ask(1, "x".repeat(3000), textAnswer("full"));
+    await ask(2, "three", textAnswer("Hi"));
+    const lost = chat.getSnapshot().messages.slice(1, 3);
+    const failures = events.filter((event) => event.type === "storage-failure");
+    expect(failures.map(({ messageId }) => messageId)).toEqual(lost.map(({ id }) => id));
+    // of the answer there is an earlier copy, of the question none
+    expect(texts()[1]).toBe("{}");
+    expect((await shown(storage)).texts()).toEqual(["one", "", "full", "three", "Hi"]);
+  });
+
+  test.each<[string, (chat: ChatStore) => void]>([
+    ["stop()", (chat) => chat.stop()],
+    ["close()", (chat) => chat.close()],
+  ])("sends nothing after %s while it is read", async (_, end) => {
+    const { storage, release } = heldStorage();
+    const { chat, requests } = page(storage);
+    const turns = [chat.send("Hello"), chat.retry(), chat.regenerate(), chat.approve("a")];
+    end(chat);
+    for (const turn of turns)
+      expect(await turn).toMatchObject({ outcome: "not-sent", error: { name: "AbortError" } });
+    release();
+    await until(chat, ({ isRestoring }) => !isRestoring);
+    await settled();
+    expect(requests).toHaveLength(0);
+    expect(chat.getSnapshot()).toMatchObject({ messages: [], status: "ready" });
+  });
+
+  test("stops waiting for the storage after 3 s, and merges its late answer: the old thread first", async () => {
+    const { storage, release } = heldStorage();
+    const first = page(storage.inner);
+    const sending = first.chat.send("Hello");
+    await settled();
+    first.answer(0, textAnswer("Hi"));
+    await sending;
+    await settled();
+    const initialMessages = [{ role: "assistant", content: "Welcome" }] as const;
+    const second = page(storage, { initialMessages });
+    const turn = second.chat.send("Go on");
+    await settled();
+    await second.clock.advance(2999);
+    expect(second.chat.getSnapshot().isRestoring).toBe(true);
+    await second.clock.advance(1);
+    expect(second.chat.getSnapshot().isRestoring).toBe(false);
+    second.answer(0, textAnswer("Yes"));
+    await turn;
+    expect(second.texts()).toEqual(["Welcome", "Go on", "Yes"]);
+    expect(second.events.filter(({ type }) => type === "storage-failure")).toMatchObject([
+      { error: { message: expect.stringContaining("3000 ms") } },
+    ]);
+    release();
+    await until(second.chat, ({ messages }) => messages.length === 4);
+    expect(second.texts()).toEqual(["Hello", "Hi", "Go on", "Yes"]);
+    await settled();
+    expect((await shown(storage.inner)).texts()).toEqual(["Hello", "Hi", "Go on", "Yes"]);
+  });
+
+  test("reads a storage that failed once again; after two failures, as soon as it works", async () => {
+    const inner = memoryStorage();
+    const first = page(inner);
+    const sending = first.chat.send("Hello");
+    await settled();
+    first.answer(0, textAnswer("Hi"));
+    await sending;
+    await settled();
+    let failing = 1;
+    const storage: RecordStorage = {
+      ...inner,
+      read: (collection) =>
+        failing-- > 0 ? Promise.reject(new Error("connection lost")) : inner.read(collection),
+    };
+    const second = await shown(storage);
+    expect(second.texts()).toEqual(["Hello", "Hi"]);
+    expect(second.events).toEqual([]);
+    failing = 2;
+    const third = await shown(storage);
+    expect(third.events).toMatchObject([{ type: "storage-failure", error: { message: "connection lost" } }]);
+    const turn = third.chat.send("Go on");
+    await settled();
+    third.answer(0, textAnswer("Yes"));
+    await turn;
+    await settled();
+    expect(third.texts()).toEqual(["Hello", "Hi", "Go on", "Yes"]);
+    expect((await shown(inner)).texts()).toEqual(["Hello", "Hi", "Go on", "Yes"]);
+  });
+
+  test("needs an id for its storage", () => {
+    const { client } = clientOf(() => streamAnswer(""));
+    expect(() => createChatStore(client, { model: "delta-5.3", storage: memoryStorage() })).toThrow(
+      ConfigurationError,
+    );
+  });
+});
+
+/** A storage that answers no read before it is released; \`inner\` is the same at once. */
+function heldStorage() {
+  const inner = memoryStorage();
+  let release: () => void = () => {};
+  const released = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  const read = (collection: string) => released.then(() => inner.read(collection));
+  return { storage: { ...inner, read, inner }, release: () => release() };
+}

@@ -1,0 +1,689 @@
+import { defineTool, type RecordStorage } from "@sluice/core";
+import { type ChatStore, memoryStorage, type ThreadMessage } from "@sluice/stores";
+import { afterEach, describe, expect, test, vi } from "vitest";
+import { callAnswer, textAnswer } from "../../core/test/support/answers.js";
+import { frame, settled } from "../../core/test/support/gateway.js";
+import { hasCall, until } from "./support/chat.js";
+import { page, shown } from "./support/tabs.js";
+
+afterEach(() => vi.unstubAllGlobals());
+
+const place = { parameters: { type: "object" } };
+const asked = defineTool({ name: "asked", ...place });
+
+/** Answers each pending action in every tab, as the effect of an app does for a client tool. */
+function answersAll({ chat }: { chat: ChatStore }): void {
+  chat.subscribe(() => {
+    for (const { toolCallId } of chat.getSnapshot().pendingActions)
+      void chat.addToolResult(toolCallId, "yes");
+  });
+}
+
+const posts = (tabs: readonly { requests: readonly Request[] }[]) =>
+  tabs.reduce((sum, { requests }) => sum + requests.length, 0);
+
+/** Holds the lock of a message, as a tab that works on it. */
+function workOn(id: string, messageId: string): () => void {
+  let leave: () => void = () => {};
+  const here = new Promise<void>((resolve) => {
+    leave = resolve;
+  });
+  void navigator.locks.request(`sluice/chat/${id}/${messageId}`, { mode: "shared" }, () => here);
+  return () => leave();
+}
+
+async function keep(storage: RecordStorage, id: string, messages: readonly object[]): Promise<void> {
+  const records = messages.map((message, index) => {
+    const key = String(index + 1);
+    return [
+      key,
+      {
+        message: { id: key, createdAt: index, ...message },
+        parent: index ? String(index) : null,
+        revision: 1,
+      },
+    ] as const;
+  });
+  await storage.write(`chat/${id}`, new Map(records));
+}
+
+const question = { role: "user", content: "Go" };
+const calling = (calls: Readonly<Record<string, string>>) => ({
+  role: "assistant",
+  content: "",
+  outcome: "tool-calls",
+  toolCalls: Object.entries(calls).map(([id, state]) => ({
+    id,
+    name: "asked",
+    arguments: "{}",
+    input: {},
+    state,
+  })),
+});
+
+describe("a chat in several tabs", () => {
+  test("sends what the other tab has sent and got, and no older thread", async () => {
+    const id = `tabs-${Math.random()}`;
+    const storage = memoryStorage();
+    const tabs = await Promise.all([1, 2].map(() => shown(storage, { id })));
+    const [left, right] = tabs as [(typeof tabs)[0], (typeof tabs)[0]];
+    const turn = left.chat.send("Go");
+    left.answer(0, textAnswer("Gone"));
+    await turn;
+    await until(right.chat, ({ messages }) => messages.at(-1)?.content === "Gone");
+    right.answer(0, textAnswer("Here"));
+    await right.chat.send("And now?");
+    const { messages } = (await right.requests[0]?.json()) as { messages: { content: string }[] };
+    expect(messages.map(({ content }) => content)).toEqual(["Go", "Gone", "And now?"]);
+    await until(left.chat, ({ messages }) => messages.length === 4);
+    expect(left.texts()).toEqual(["Go", "Gone", "And now?", "Here"]);
+  });
+
+  test("accepts the result of a client tool once, however many tabs give it", async () => {
+    const id = `tabs-${Math.random()}`;
+    const storage = memoryStorage();
+    const tabs = await Promise.all([1, 2, 3].map(() => shown(storage, { id, tools: [asked] })));
+    for (const tab of tabs) answersAll(tab);
+    const [first] = tabs as [(typeof tabs)[0]];
+    void first.chat.send("Go");
+    first.answer(0, callAnswer({ a: ["asked", "{}"] }));
+    first.answer(1, textAnswer("Done"));
+    for (const { answer } of tabs.slice(1)) answer(0, textAnswer("Done"));
+    for (const { chat } of tabs) await until(chat, ({ messages }) => messages.at(-1)?.content === "Done");
+    await settled();
+    expect(posts(tabs)).toBe(2);
+    for (const { chat, texts } of tabs) {
+      expect(texts()).toEqual(["Go", "", "Done"]);
+      expect(chat.getSnapshot()).toMatchObject({ status: "ready", pendingActions: [] });
+    }
+  });
+
+  test("runs a call once if two tabs approve it", async () => {
+    const id = `tabs-${Math.random()}`;
+    const storage = memoryStorage();
+    let runs = 0;
+    const guarded = defineTool({ name: "guarded", ...place, needsApproval: true, execute: () => ++runs });
+    const tabs = await Promise.all([1, 2].map(() => shown(storage, { id, tools: [guarded] })));
+    const [left, right] = tabs as [(typeof tabs)[0], (typeof tabs)[0]];
+    const turn = left.chat.send("Go");
+    left.answer(0, callAnswer({ a: ["guarded", "{}"] }));
+    await turn;
+    await until(right.chat, hasCall("needs-approval"));
+    const approved = [right.chat.approve("a"), left.chat.approve("a")];
+    right.answer(0, textAnswer("Done"));
+    left.answer(1, textAnswer("Done"));
+    await Promise.all(approved);
+    expect(runs).toBe(1);
+    expect(posts(tabs)).toBe(2);
+    expect(left.texts()).toEqual(right.texts());
+  });
+
+  test("A second result of one call is refused while another call still waits, and nothing is sent", async () => {
+    const id = `tabs-${Math.random()}`;
+    const storage = memoryStorage();
+    await keep(storage, id, [question, calling({ a: "needs-result", b: "needs-result" })]);
+    const tabs = await Promise.all([1, 2].map(() => shown(storage, { id, tools: [asked] })));
+    const turns = await Promise.all(tabs.map(({ chat }, nth) => chat.addToolResult("a", nth)));
+    expect(turns.map(({ outcome }) => outcome).sort()).toEqual(["not-sent", "tool-calls"]);
+    await settled();
+    expect(posts(tabs)).toBe(0);
+    for (const { chat } of tabs)
+      expect(chat.getSnapshot()).toMatchObject({
+        status: "requires-action",
+        pendingActions: [{ toolCallId: "b" }],
+      });
+  });
+
+  test.each<[string, Partial<Parameters<typeof defineTool>[0]>]>([
+    ["an approval", { needsApproval: true, execute: () => "ran" }],
+    ["a result", {}],
+  ])(
+    "A call that would wait for %s is closed in all tabs where another tab has gone on",
+    async (_, options) => {
+      const id = `tabs-${Math.random()}`;
+      const storage = memoryStorage();
+      const tool = defineTool({ name: "asked", ...place, ...options });
+      const tabs = await Promise.all([1, 2].map(() => shown(storage, { id, tools: [tool] })));
+      const [left, right] = tabs as [(typeof tabs)[0], (typeof tabs)[0]];
+      const turn = left.chat.send("Go");
+      await left.connections[0]?.wanted();
+      left.connections[0]?.send(frame({ content: "Well" }));
+      await settled();
+      await left.clock.advance(1100);
+      await until(right.chat, ({ messages }) => messages.at(-1)?.content === "Well");
+      const next = right.chat.send("Something else");
+      await settled();
+      left.answer(0, callAnswer({ a: ["asked", "{}"] }));
+      right.answer(0, textAnswer("Yes"));
+      expect(await turn).toMatchObject({ outcome: "tool-calls" });
+      await next;
+      await settled();
+      for (const { chat } of [...tabs, await shown(storage, { id, tools: [tool] })]) {
+        expect(chat.getSnapshot()).toMatchObject({ status: "ready", pendingActions: [] });
+        expect(chat.getSnapshot().messages.at(-1)?.content).toBe("Yes");
+        expect(chat.getSnapshot().messages[1]).toMatchObject({
+          toolCalls: [{ state: "cancelled", error: "the user went on without the call" }],
+        });
+      }
+    },
+  );
+
+  test("A call that was left open in the middle of a stored thread is closed, and a call at its end waits", async () => {
+    const id = `tabs-${Math.random()}`;
+    const storage = memoryStorage();
+    await keep(storage, id, [
+      question,
+      calling({ a: "needs-approval", b: "done" }),
+      { role: "user", content: "And?" },
+      calling({ c: "needs-result" }),
+    ]);
+    const { chat } = await shown(storage, { id, tools: [asked] });
+    const { messages, pendingActions } = chat.getSnapshot();
+    expect(messages[1]).toMatchObject({ toolCalls: [{ state: "cancelled" }, { state: "done" }] });
+    expect(pendingActions).toMatchObject([{ toolCallId: "c" }]);
+  });
+
+  test("stops waiting for the turn of another tab when it is closed, and reports nothing", async () => {
+    const id = `tabs-${Math.random()}`;
+    const storage = memoryStorage();
+    const leave = workOn(id, "2");
+    await keep(storage, id, [question, calling({ a: "running" })]);
+    const tab = await shown(storage, { id, tools: [asked] });
+    await settled();
+    tab.chat.close();
+    await settled();
+    leave();
+    await settled();
+    expect(tab.events).toEqual([]);
+  });
+
+  test("keeps the identity of messages that are read again and have not changed", async () => {
+    const storage = memoryStorage();
+    const tab = await shown(storage, { id: `tabs-${Math.random()}`, tools: [asked] });
+    const turn = tab.chat.send("Go");
+    tab.answer(0, callAnswer({ a: ["asked", "{}"] }));
+    await turn;
+    const [sent] = tab.chat.getSnapshot().messages;
+    const next = tab.chat.addToolResult("a", "yes");
+    tab.answer(1, textAnswer("Done"));
+    await next;
+    expect(tab.chat.getSnapshot().messages[0]).toBe(sent);
+  });
+
+  test("retries a failed answer once if two tabs retry it", async () => {
+    const id = `tabs-${Math.random()}`;
+    const storage = memoryStorage();
+    const tabs = await Promise.all([1, 2].map(() => shown(storage, { id })));
+    const [left, right] = tabs as [(typeof tabs)[0], (typeof tabs)[0]];
+    const failed = left.chat.send("Hello");
+    left.connections[0]?.drop();
+    await failed;
+    await settled();
+    const turns = [left.chat.retry(), right.chat.retry()];
+    left.answer(1, textAnswer("Hi"));
+    right.answer(0, textAnswer("Hi"));
+    expect((await Promise.all(turns)).map(({ outcome }) => outcome).sort()).toEqual(["complete", "not-sent"]);
+    expect(posts(tabs)).toBe(2);
+    for (const { texts } of tabs) expect(texts()).toEqual(["Hello", "Hi"]);
+  });
+
+  test("A retry that waits for another tab sends nothing once that tab has gone on from the answer", async () => {
+    const id = `tabs-${Math.random()}`;
+    const storage = memoryStorage();
+    const quick = defineTool({ name: "quick", ...place, execute: () => "done" });
+    const tabs = await Promise.all([1, 2, 3].map(() => shown(storage, { id, tools: [quick] })));
+    const [first, ...others] = tabs as [(typeof tabs)[0], ...typeof tabs];
+    const turn = first.chat.send("Go");
+    for (const { chat } of others) await until(chat, ({ messages }) => messages.length === 2);
+    const retried = others.map(({ chat }) => chat.retry());
+    first.answer(0, callAnswer({ a: ["quick", "{}"] }));
+    first.answer(1, textAnswer("Done"));
+    for (const { answer } of others) answer(0, textAnswer("Done again"));
+    expect(await turn).toMatchObject({ outcome: "complete" });
+    for (const { outcome } of await Promise.all(retried)) expect(outcome).toBe("not-sent");
+    expect(posts(tabs)).toBe(2);
+    for (const { texts } of tabs) expect(texts()).toEqual(["Go", "", "Done"]);
+  });
+
+  test.each(["/queued/q", "/leaf"])(
+    "A record %s that is damaged into an answer is no message",
+    async (key) => {
+      const id = `tabs-${Math.random()}`;
+      const storage = memoryStorage();
+      await keep(storage, id, [question, { role: "assistant", content: "Done", outcome: "complete" }]);
+      const leave = workOn(id, key);
+      await storage.write(`chat/${id}`, new Map([[key, { message: { role: "assistant" } }]]));
+      const tab = await shown(storage, { id });
+      await storage.write(`chat/${id}`, new Map([[key, { message: { role: "assistant" } }]]));
+      await settled();
+      expect(tab.texts()).toEqual(["Go", "Done"]);
+      expect(tab.chat.branches("2")).toEqual(["2"]);
+      leave();
+    },
+  );
+
+  test("cancels a running call as soon as its tab is closed, and keeps a call that waits", async () => {
+    const id = `tabs-${Math.random()}`;
+    const storage = memoryStorage();
+    const leave = workOn(id, "2");
+    await keep(storage, id, [question, calling({ a: "running", b: "needs-result" })]);
+    const tab = await shown(storage, { id, tools: [asked] });
+    expect(hasCall("running", "a")(tab.chat.getSnapshot())).toBe(true);
+    leave();
+    await until(tab.chat, hasCall("cancelled", "a"));
+    expect(tab.chat.getSnapshot().pendingActions).toMatchObject([{ toolCallId: "b" }]);
+    const turn = tab.chat.addToolResult("b", "yes");
+    tab.answer(0, textAnswer("Done"));
+    expect(await turn).toMatchObject({ outcome: "complete" });
+    expect((await shown(storage, { id })).texts()).toEqual(["Go", "", "Done"]);
+  });
+
+  test("continues in another tab if the tab with the result was closed before it continued", async () => {
+    const id = `tabs-${Math.random()}`;
+    const storage = memoryStorage();
+    await keep(storage, id, [question, calling({ a: "needs-result" })]);
+    const tab = await shown(storage, { id, tools: [asked] });
+    const leave = workOn(id, "2");
+    await settled();
+    const turn = tab.chat.addToolResult("a", "mine");
+    await settled();
+    expect(tab.requests).toHaveLength(0);
+    const done = calling({ a: "done" });
+    const toolCalls = done.toolCalls.map((call) => ({ ...call, output: "theirs" }));
+    const message = { id: "2", createdAt: 1, ...done, toolCalls };
+    await storage.write(`chat/${id}`, new Map([["2", { message, parent: "1", revision: 2 }]]));
+    leave();
+    tab.answer(0, textAnswer("Done"));
+    expect(await turn).toMatchObject({ outcome: "complete" });
+    const sent = await (tab.requests[0] as Request).json();
+    expect(sent.messages.at(-1)).toMatchObject({ role: "tool", content: "theirs" });
+  });
+
+  /** The storages of two tabs over one, with what the first passes on. */
+  function passingStorages() {
+    const kept = memoryStorage();
+    let receive: (changes: ReadonlyMap<string, unknown>) => void = () => {};
+    const passed: ReadonlyMap<string, unknown>[] = [];
+    const writes: ReadonlyMap<string, unknown>[] = [];
+    const left: RecordStorage = {
+      ...kept,
+      write(collection, changes) {
+        writes.push(changes);
+        return kept.write(collection, changes);
+      },
+      pass(_, changes) {
+        passed.push(structuredClone(changes));
+        receive(structuredClone(changes));
+      },
+    };
+    const right: RecordStorage = {
+      ...kept,
+      watch(collection, listener) {
+        // the client listens for a tab that forgets all, too
+        if (collection.startsWith("chat/")) receive = listener;
+        return kept.watch(collection, listener);
+      },
+    };
+    return { left, right, passed, writes, deliver: (...given: typeof passed) => given.forEach(receive) };
+  }
+
+  test("shows the text of an answer in flight in the other tabs before it is written", async () => {
+    const id = `tabs-${Math.random()}`;
+    const storages = passingStorages();
+    const [left, right] = [await shown(storages.left, { id }), await shown(storages.right, { id })];
+    void left.chat.send("Hello");
+    const [connection] = left.connections;
+    await connection?.wanted();
+    await until(right.chat, ({ messages }) => messages.length === 2);
+    const written = storages.writes.length;
+    for (const [piece, text] of [
+      ["One", "One"],
+      [", two", "One, two"],
+    ] as const) {
+      connection?.send(frame({ content: piece }));
+      await connection?.wanted();
+      await left.clock.advance(150);
+      expect(right.texts()).toEqual(["Hello", text]);
+    }
+    expect(storages.writes).toHaveLength(written);
+    left.chat.stop();
+    await until(right.chat, ({ messages }) => messages.at(-1)?.outcome === "stopped");
+    expect(right.texts()).toEqual(left.texts());
+  });
+
+  test("ignores text of an answer that arrives late, and never writes the answer of another tab", async () => {
+    const id = `tabs-${Math.random()}`;
+    const storages = passingStorages();
+    const rightWrites: unknown[] = [];
+    const right = await shown(
+      {
+        ...storages.right,
+        async write(_, changes) {
+          rightWrites.push(changes);
+        },
+      },
+      { id },
+    );
+    const left = await shown(storages.left, { id });
+    void left.chat.send("Hello");
+    const [connection] = left.connections;
+    await connection?.wanted();
+    for (const text of ["One", ", two"]) {
+      connection?.send(frame({ content: text }));
+      await connection?.wanted();
+      await left.clock.advance(150);
+    }
+    storages.deliver(...storages.passed.slice(0, 1));
+    expect(right.texts()).toEqual(["Hello", "One, two"]);
+    await right.clock.advance(5000);
+    expect(rightWrites).toEqual([]);
+    left.chat.stop();
+    await until(right.chat, ({ messages }) => messages.at(-1)?.outcome === "stopped");
+    storages.deliver(...storages.passed);
+    expect(right.chat.getSnapshot().messages.at(-1)).toMatchObject({
+      content: "One, two",
+      outcome: "stopped",
+    });
+  });
+
+  test("ends an answer in flight if another tab resets the chat", async () => {
+    const id = `tabs-${Math.random()}`;
+    const storage = memoryStorage();
+    const [left, right] = [await shown(storage, { id }), await shown(storage, { id })];
+    const turn = left.chat.send("Hello");
+    const [connection] = left.connections;
+    await connection?.wanted();
+    connection?.send(frame({ content: "Half" }));
+    await connection?.wanted();
+    await left.clock.advance(1100);
+    await until(right.chat, ({ messages }) => messages.length === 2);
+    right.chat.reset();
+    expect(await turn).toMatchObject({ outcome: "stopped" });
+    expect(connection?.cancelled).toBe(true);
+    await settled();
+    for (const { texts } of [left, right, await shown(storage, { id })]) expect(texts()).toEqual([]);
+  });
+
+  /** A storage of another tab, which learns of the changes only when `deliver` is called. */
+  function lateStorage(kept: RecordStorage) {
+    let notices: (() => void)[] | undefined;
+    const late: RecordStorage = {
+      ...kept,
+      watch: (collection, listener) =>
+        kept.watch(collection, (changes) => {
+          if (notices) notices.push(() => listener(changes));
+          else listener(changes);
+        }),
+    };
+    const hold = () => {
+      notices = [];
+    };
+    const deliver = (most = Number.POSITIVE_INFINITY) => {
+      for (const notice of notices?.slice(0, most) ?? []) notice();
+      notices = undefined;
+    };
+    return { late, hold, deliver };
+  }
+
+  test("an answer that its tab removes stays removed where another tab learns of it after the lock is free", async () => {
+    const id = `tabs-${Math.random()}`;
+    const storage = memoryStorage();
+    const { late, hold, deliver } = lateStorage(storage);
+    const [left, right] = [await shown(storage, { id }), await shown(late, { id })];
+    void left.chat.send("Hello");
+    const [connection] = left.connections;
+    await connection?.wanted();
+    connection?.send(frame({ content: "Half" }));
+    await connection?.wanted();
+    await left.clock.advance(1100);
+    await until(right.chat, ({ messages }) => messages.at(-1)?.content === "Half");
+    hold();
+    left.chat.reset();
+    await settled();
+    deliver();
+    await settled();
+    expect((await storage.read(`chat/${id}`)).size).toBe(0);
+    for (const { texts } of [left, right, await shown(storage, { id })]) expect(texts()).toEqual([]);
+  });
+
+  test("a message that another tab removes stays removed where an earlier change to it is still being written", async () => {
+    const id = `tabs-${Math.random()}`;
+    const storage = memoryStorage();
+    await keep(storage, id, [question, calling({ a: "needs-result" })]);
+    let release = () => {};
+    const released = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const slow: RecordStorage = {
+      ...storage,
+      async write(collection, changes) {
+        if (changes.has("2")) await released;
+        return storage.write(collection, changes);
+      },
+    };
+    const [left, right] = [await shown(storage, { id }), await shown(slow, { id })];
+    right.chat.stop();
+    await settled();
+    left.chat.reset();
+    await settled();
+    expect(right.texts()).toEqual([]);
+    release();
+    await settled();
+    expect((await storage.read(`chat/${id}`)).size).toBe(0);
+  });
+
+  test("an answer that another tab removes stays removed where its own tab writes it before it knows", async () => {
+    const id = `tabs-${Math.random()}`;
+    const storage = memoryStorage();
+    const { late, hold, deliver } = lateStorage(storage);
+    const [left, right] = [await shown(storage, { id }), await shown(late, { id })];
+    void right.chat.send("Hello");
+    const [connection] = right.connections;
+    await connection?.wanted();
+    await until(left.chat, ({ messages }) => messages.length === 2);
+    hold();
+    left.chat.reset();
+    await settled();
+    // it would remove the late write, too
+    left.chat.close();
+    connection?.send(frame({ content: "Half" }));
+    await connection?.wanted();
+    await right.clock.advance(1100);
+    expect((await storage.read(`chat/${id}`)).size).toBeGreaterThan(0);
+    // the others are of its own writes
+    deliver(1);
+    await settled();
+    expect([...(await storage.read(`chat/${id}`)).keys()]).not.toContainEqual(expect.stringMatching(/^[^/]/));
+    expect(right.texts()).toEqual([]);
+  });
+
+  test("A message that a tab removes before it is closed stays removed where another tab writes it and learns of it later", async () => {
+    const id = `tabs-${Math.random()}`;
+    const storage = memoryStorage();
+    await keep(storage, id, [question, calling({ a: "needs-result" })]);
+    const { late, hold, deliver } = lateStorage(storage);
+    const [left, right] = [await shown(storage, { id }), await shown(late, { id })];
+    hold();
+    left.chat.reset();
+    await settled();
+    left.chat.close();
+    right.chat.stop();
+    await settled();
+    expect((await storage.read(`chat/${id}`)).has("2")).toBe(true);
+    deliver(1);
+    await settled();
+    expect([...(await storage.read(`chat/${id}`)).keys()]).not.toContainEqual(expect.stringMatching(/^[^/]/));
+    for (const { texts } of [right, await shown(storage, { id })]) expect(texts()).toEqual([]);
+  });
+
+  test("A message that was removed stays removed where the last write of a closed tab arrives after that", async () => {
+    const id = `tabs-${Math.random()}`;
+    const storage = memoryStorage();
+    await keep(storage, id, [question, { role: "assistant", content: "Half" }]);
+    const { chat, texts } = await shown(storage, { id });
+    chat.reset();
+    await settled();
+    // a far storage takes it late, and the tab that sent it is gone
+    await keep(storage, id, [question, { role: "assistant", content: "Half and half" }]);
+    await settled();
+    expect((await storage.read(`chat/${id}`)).size).toBe(0);
+    expect(texts()).toEqual([]);
+  });
+
+  test("an answer stays whose tab could pass it and not store it, once that tab is closed", async () => {
+    const id = `tabs-${Math.random()}`;
+    const storages = passingStorages();
+    const full = {
+      ...storages.left,
+      write: () => Promise.reject(new DOMException("full", "QuotaExceededError")),
+    };
+    const [left, right] = [await shown(full, { id }), await shown(storages.right, { id })];
+    void left.chat.send("Hello");
+    const [connection] = left.connections;
+    await connection?.wanted();
+    connection?.send(frame({ content: "Half" }));
+    await connection?.wanted();
+    await left.clock.advance(150);
+    await until(right.chat, ({ messages }) => messages.at(-1)?.content === "Half");
+    left.chat.close();
+    await until(right.chat, ({ messages }) => messages.at(-1)?.outcome === "interrupted");
+    expect(right.texts().at(-1)).toBe("Half");
+  });
+
+  test("A complete answer stays complete where another tab stores that it still reads it, and is not read again", async () => {
+    const id = `tabs-${Math.random()}`;
+    const storage = memoryStorage();
+    const tab = await shown(storage, { id });
+    void tab.chat.send("Hello");
+    tab.answer(0, textAnswer("Good day"));
+    await until(tab.chat, ({ status }) => status === "ready");
+    await settled();
+    const records = await storage.read(`chat/${id}`);
+    const stored = [...records] as [string, { message: ThreadMessage }][];
+    const [key, record] = stored.filter(([, { message }]) => message?.content === "Good day")[0] ?? [];
+    const { outcome: _, ...message } = { ...record?.message };
+    const underWay = { ...record, message: { ...message, content: "Good", streamId: "s-1" }, revision: 99 };
+    await storage.write(`chat/${id}`, new Map([[String(key), underWay]]));
+    await settled();
+    expect(tab.chat.getSnapshot().messages.at(-1)).toMatchObject({
+      content: "Good day",
+      outcome: "complete",
+    });
+    expect(posts([tab])).toBe(1);
+  });
+
+  test("ends a turn whose tools run if another tab resets the chat", async () => {
+    const id = `tabs-${Math.random()}`;
+    const storage = memoryStorage();
+    const slow = defineTool({ name: "slow", ...place, execute: () => new Promise(() => {}) });
+    const [left, right] = [await shown(storage, { id, tools: [slow] }), await shown(storage, { id })];
+    const turn = left.chat.send("Go");
+    left.answer(0, callAnswer({ a: ["slow", "{}"] }));
+    await until(right.chat, hasCall("running"));
+    right.chat.reset();
+    expect(await turn).toMatchObject({ outcome: "stopped" });
+    await settled();
+    for (const { texts } of [left, right, await shown(storage, { id })]) expect(texts()).toEqual([]);
+    expect(posts([left, right])).toBe(1);
+  });
+
+  test("merges changes of two tabs to the calls of one message", async () => {
+    const id = `tabs-${Math.random()}`;
+    const storage = memoryStorage();
+    await keep(storage, id, [question, calling({ a: "needs-result", b: "needs-result" })]);
+    const tabs = await Promise.all([1, 2].map(() => shown(storage, { id, tools: [asked] })));
+    const [left, right] = tabs as [(typeof tabs)[0], (typeof tabs)[0]];
+    const turns = [left.chat.addToolResult("a", "one"), right.chat.addToolResult("b", "two")];
+    for (const { connections } of tabs) {
+      connections[0]?.send(textAnswer("Done"));
+      connections[0]?.end();
+    }
+    await Promise.all(turns);
+    for (const { chat } of tabs) await until(chat, ({ messages }) => messages.at(-1)?.content === "Done");
+    expect(posts(tabs)).toBe(1);
+    expect(left.chat.getSnapshot().messages).toEqual(right.chat.getSnapshot().messages);
+  });
+});
+
+test("the lock of a first turn is requested before other tabs can read that the turn is in flight", async () => {
+  const order: string[] = [];
+  const aWhile = async () => {
+    for (let nth = 0; nth < 4; nth += 1) await settled();
+  };
+  vi.stubGlobal("navigator", {
+    locks: {
+      query: async () => {
+        await aWhile();
+        return { held: [], pending: [] };
+      },
+      request: async (_: string, __: object, act: () => Promise<unknown>) => {
+        order.push("lock");
+        await act();
+      },
+    },
+  });
+  const storage = memoryStorage();
+  // as a database: other tabs read nothing before it is written
+  const write: RecordStorage["write"] = async (collection, records) => {
+    await settled();
+    if (JSON.stringify([...records.values()]).includes("assistant")) order.push("write");
+    return storage.write(collection, records);
+  };
+  const { chat } = await shown({ ...storage, write });
+  await aWhile();
+  void chat.send("Go");
+  await until(chat, ({ messages }) => messages.length === 2);
+  await aWhile();
+  // the question and the draft with its key, before the request is sent
+  expect(order).toEqual(["lock", "write"]);
+  chat.close();
+});
+
+test("works in each tab separately if locks are refused, reports this once, and loses nothing", async () => {
+  const refused = () => Promise.reject(new DOMException("access is denied", "SecurityError"));
+  vi.stubGlobal("navigator", { locks: { request: refused, query: refused } });
+  const storage = memoryStorage();
+  const tabs = await Promise.all([1, 2].map(() => shown(storage, { tools: [asked] })));
+  const [left, right] = tabs as [(typeof tabs)[0], (typeof tabs)[0]];
+  const turn = left.chat.send("Go");
+  left.answer(0, callAnswer({ a: ["asked", "{}"] }));
+  await turn;
+  await settled();
+  const turns = [left.chat.addToolResult("a", 1), right.chat.addToolResult("a", 1)];
+  left.answer(1, textAnswer("left"));
+  right.answer(0, textAnswer("right"));
+  for (const { outcome } of await Promise.all(turns)) expect(outcome).toBe("complete");
+  await settled();
+  expect(left.chat.getSnapshot().messages.at(-1)?.branches).toHaveLength(2);
+  for (const { events } of tabs)
+    expect(events.filter(({ type }) => type === "platform-limit")).toMatchObject([{ feature: "web-locks" }]);
+});
+
+test("shows an answer of another tab when it is whole, if tabs can't see each other's locks", async () => {
+  vi.stubGlobal("navigator", undefined);
+  const storage = memoryStorage();
+  const [left, right] = [await shown(storage), await shown(storage)];
+  const seen = new Set<string>();
+  right.chat.subscribe(() => {
+    for (const { role, outcome } of right.chat.getSnapshot().messages) seen.add(`${role} ${outcome}`);
+  });
+  const turn = left.chat.send("Go");
+  const [connection] = left.connections;
+  await connection?.wanted();
+  connection?.send(frame({ content: "Half" }));
+  await connection?.wanted();
+  await left.clock.advance(1100);
+  await until(right.chat, ({ messages }) => messages.length > 0);
+  left.answer(0, textAnswer(" an answer"));
+  await turn;
+  await until(right.chat, ({ messages }) => messages.at(-1)?.content === "Half an answer");
+  expect([...seen]).toEqual(["user undefined", "assistant complete"]);
+});
+
+test("a chat that is closed at once reads nothing", async () => {
+  const tab = page(memoryStorage());
+  tab.chat.subscribe(() => {});
+  tab.chat.close();
+  await settled();
+  expect(tab.events).toEqual([]);
+});

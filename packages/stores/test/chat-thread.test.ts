@@ -1,0 +1,123 @@
+import { createChatStore, memoryStorage, type ThreadMessage, type ThreadNode } from "@sluice/stores";
+import { expect, test } from "vitest";
+import { textAnswer } from "../../core/test/support/answers.js";
+import { clientOf, frame, streamAnswer } from "../../core/test/support/gateway.js";
+import { chatOf, liveChat, until } from "./support/chat.js";
+
+const answers = ["first", "second", "third", "fourth", "fifth"].map(textAnswer);
+
+/** The thread as texts, each behind that of its parent. */
+function placesIn(nodes: readonly ThreadNode[]): string[] {
+  const contents = new Map(nodes.map(({ id, message }) => [id, message.content]));
+  return nodes.map(({ parentId, message }) =>
+    parentId === undefined ? message.content : `${contents.get(parentId)} > ${message.content}`,
+  );
+}
+
+async function branched() {
+  const opened = chatOf(answers);
+  const { chat } = opened;
+  await chat.send("Hello");
+  const [question, answer] = chat.getSnapshot().messages as [ThreadMessage, ThreadMessage];
+  await chat.send("Go on");
+  await chat.regenerate(answer.id);
+  await chat.edit(question.id, "Good day");
+  return { ...opened, question, answer };
+}
+
+test("getThread lists all branches, each message with what follows it before its next version", async () => {
+  const { chat, question } = await branched();
+  expect(placesIn(chat.getThread())).toEqual([
+    "Hello",
+    "Hello > first",
+    "first > Go on",
+    "Go on > second",
+    "Hello > third",
+    "Good day",
+    "Good day > fourth",
+  ]);
+  const { branches } = chat.getThread()[0]?.message ?? {};
+  expect(chat.getThread().filter(({ parentId }) => parentId === undefined)).toMatchObject(
+    branches?.map((id) => ({ id })) ?? [],
+  );
+  expect(chat.getThread()[0]?.id).toBe(question.id);
+});
+
+test("getThread has the shown messages as the same objects, whichever branch is shown", async () => {
+  const { chat, answer } = await branched();
+  for (const shown of [undefined, answer.id]) {
+    if (shown) chat.switchBranch(shown);
+    const listed = chat.getThread().map(({ message }) => message);
+    for (const message of chat.getSnapshot().messages) expect(listed).toContain(message);
+  }
+});
+
+test("getThread lists answers to compare by the question before them", async () => {
+  const { chat, question } = await branched();
+  const versions = chat.getThread().filter(({ parentId }) => parentId === question.id);
+  expect(versions.map(({ message }) => message.content)).toEqual(["first", "third"]);
+});
+
+test("getThread returns the same array until a message changes, and the same entries for all others", async () => {
+  const { chat, question, answer } = await branched();
+  const before = chat.getThread();
+  expect(chat.getThread()).toBe(before);
+  chat.switchBranch(answer.id);
+  expect(chat.getThread()).toBe(before);
+  expect(chat.withOptions({ model: "delta-5.3" }).getThread()).toBe(before);
+  await chat.send("More");
+  const after = chat.getThread();
+  expect(after).toHaveLength(before.length + 2);
+  for (const node of before) expect(after).toContain(node);
+  await chat.regenerate(chat.getSnapshot().messages.at(-1)?.id);
+  expect(chat.getThread().find(({ id }) => id === question.id)).toBe(before[0]);
+});
+
+test("getThread has an answer in flight as it is shown", async () => {
+  const { chat, connections } = liveChat({ throttleMs: 0 });
+  const turn = chat.send("Hello");
+  connections[0]?.send(frame({ content: "Gr" }));
+  await until(chat, ({ messages }) => messages.at(-1)?.content === "Gr");
+  expect(chat.getThread().at(-1)?.message).toBe(chat.getSnapshot().messages.at(-1));
+  expect(chat.getThread().at(-1)?.message.content).toBe("Gr");
+  chat.stop();
+  await turn;
+});
+
+test("getThread leaves out an answer that never began and was asked for again, as branches does", async () => {
+  const { client } = clientOf((_, nth) =>
+    nth === 0 ? Response.json({}, { status: 400 }) : streamAnswer(textAnswer("whole")),
+  );
+  const chat = createChatStore(client, { model: "delta-5.3" });
+  await chat.send("Hello");
+  await chat.retry();
+  expect(placesIn(chat.getThread())).toEqual(["Hello", "Hello > whole"]);
+});
+
+test("getThread has hidden branches after a reload, and none after reset", async () => {
+  const storage = memoryStorage();
+  const { client } = clientOf((_, nth) => streamAnswer(answers[nth - 1] ?? ""));
+  const options = { id: "a", model: "delta-5.3", storage } as const;
+  const before = createChatStore(client, options);
+  await before.send("Hello");
+  await before.regenerate();
+  before.close();
+  const chat = createChatStore(client, options);
+  chat.subscribe(() => {});
+  expect(chat.getThread()).toEqual([]);
+  await expect.poll(() => chat.getSnapshot().isRestoring).toBe(false);
+  expect(placesIn(chat.getThread())).toEqual(["Hello", "Hello > first", "Hello > second"]);
+  chat.reset();
+  await expect.poll(() => chat.getThread()).toEqual([]);
+});
+
+test("getThread lists a thread of 20,000 messages in a row", () => {
+  const { client } = clientOf(() => streamAnswer(""));
+  const initialMessages = Array.from({ length: 20_000 }, (_, nth) => ({
+    role: nth % 2 ? ("assistant" as const) : ("user" as const),
+    content: String(nth),
+  }));
+  const nodes = createChatStore(client, { model: "delta-5.3", initialMessages }).getThread();
+  expect(nodes).toHaveLength(20_000);
+  expect(nodes.every(({ parentId }, nth) => parentId === nodes[nth - 1]?.id)).toBe(true);
+});

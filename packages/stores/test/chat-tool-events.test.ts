@@ -1,0 +1,206 @@
+import { type ClientEvent, defineTool } from "@sluice/core";
+import { type ChatStoreOptions, createChatStore } from "@sluice/stores";
+import * as v from "valibot";
+import { describe, expect, test } from "vitest";
+import { callAnswer, textAnswer } from "../../core/test/support/answers.js";
+import { clientOf, DONE, frame, settled, streamAnswer } from "../../core/test/support/gateway.js";
+import { chatOf, hasCall, until } from "./support/chat.js";
+
+type ToolEvent = Extract<ClientEvent, { readonly toolCallId: string }>;
+
+/** Occurs in the arguments and in the outputs of the tools, and may be in no event. */
+const canary = "canary-51c0";
+const asks = (name: string, text = `{"city":"${canary}"}`) => callAnswer({ "call-1": [name, text] });
+const city = v.object({ city: v.pipe(v.string(), v.maxLength(20)) });
+
+/** A chat whose gateway answers with one call and then with a text, and the events of its tools. */
+function toolChat(answer: string, tools: NonNullable<ChatStoreOptions["tools"]>, id?: string) {
+  const all = chatOf([answer, textAnswer("Warm.")], { tools, ...(id && { id }) });
+  const events: ClientEvent[] = [];
+  all.client.events.subscribe((event) => events.push(event));
+  const runs = () => events.filter((event): event is ToolEvent => "toolCallId" in event);
+  return { ...all, events, runs };
+}
+
+describe("the events of a tool", () => {
+  test("tell its run in a chat between the answer and the next request, without arguments and output", async () => {
+    const weather = defineTool({
+      name: "weather",
+      parameters: city,
+      execute: async (input) => {
+        await clock.advance(250);
+        return { of: input.city, text: canary };
+      },
+    });
+    const { chat, clock, events, runs } = toolChat(asks("weather"), [weather], "trip");
+    await chat.send("How warm?");
+    const messageId = chat.getSnapshot().messages[1]?.id;
+    const run = { name: "weather", toolCallId: "call-1", chatId: "trip", messageId };
+    expect(runs()).toEqual([
+      { type: "tool-start", ...run },
+      { type: "tool-end", ...run, ms: 250, outcome: "done" },
+    ]);
+    const types = events.map(({ type }) => type);
+    expect(types.indexOf("tool-start")).toBe(types.indexOf("end") + 1);
+    expect(types.lastIndexOf("request")).toBe(types.indexOf("tool-end") + 1);
+    // the call that asked for the tool is that of the same message
+    expect(events[0]).toMatchObject({ type: "request", messageId });
+    expect(JSON.stringify(events)).not.toContain(canary);
+  });
+
+  test("and all others of a chat have no text, header or key: what is sent, what is answered, what is thought", async () => {
+    const key = `sk-${canary}-0123456789`;
+    const events: ClientEvent[] = [];
+    const answers = [
+      callAnswer({ a: ["note", `{"text":"${canary}"}`] }, { content: canary, reasoning_content: canary }),
+      frame({ content: canary }, "stop", { note: canary, system_fingerprint: canary }) + DONE,
+    ];
+    const { client } = clientOf((_, nth) => streamAnswer(answers[nth - 1] ?? ""), {
+      apiKey: key,
+      dangerouslyAllowBrowser: true,
+      headers: { "x-note": canary },
+      onEvent: (event) => events.push(event),
+    });
+    const note = defineTool({ name: "note", parameters: {}, execute: () => canary });
+    const chat = createChatStore(client, {
+      model: "alpha-v4.1-flash",
+      id: "trip",
+      instructions: canary,
+      tools: [note],
+      request: { headers: { "x-other": canary } },
+    });
+    await chat.send(canary);
+    expect(events.filter(({ type }) => type === "end" || type === "tool-end")).toMatchObject([
+      { outcome: "tool-calls", finishReason: "tool_calls" },
+      { outcome: "done" },
+      { outcome: "complete", finishReason: "stop" },
+    ]);
+    expect(JSON.stringify(events)).not.toContain(canary);
+  });
+
+  test("have the error that `execute` throws, unchanged", async () => {
+    const error = new TypeError("no such city");
+    const throws = defineTool({ name: "weather", parameters: city, execute: () => Promise.reject(error) });
+    const { chat, runs } = toolChat(asks("weather"), [throws]);
+    await chat.send("How warm?");
+    expect(runs()).toMatchObject([{ type: "tool-start" }, { type: "tool-end", outcome: "failed" }]);
+    expect(runs()[1]).toHaveProperty("error", error);
+    expect(runs()[0]?.chatId).toBeUndefined();
+  });
+
+  test.each([
+    ["do not fit the schema", `{"city":"${canary.repeat(3)}"}`],
+    ["are of another type", `["${canary}"]`],
+    ["are no JSON", `{"city":"${canary}`],
+  ])("come together where the arguments %s, which they do not quote", async (_, text) => {
+    const ran: unknown[] = [];
+    const weather = defineTool({ name: "weather", parameters: city, execute: (input) => ran.push(input) });
+    const { chat, runs, events } = toolChat(asks("weather", text), [weather]);
+    await chat.send("How warm?");
+    expect(runs()).toMatchObject([
+      { type: "tool-start", toolCallId: "call-1" },
+      { type: "tool-end", ms: 0, outcome: "invalid-arguments", error: { message: expect.any(String) } },
+    ]);
+    expect(ran).toEqual([]);
+    const texts = events.map((event) => JSON.stringify(event) + String("error" in event && event.error));
+    expect(texts.join()).not.toContain(canary);
+  });
+
+  test("tell an output that has no JSON as a failure, and do not quote it", async () => {
+    const output: Record<string, unknown> = {};
+    output[canary] = output;
+    const loops = defineTool({ name: "loops", parameters: {}, execute: () => output });
+    const { chat, runs } = toolChat(asks("loops", "{}"), [loops]);
+    await chat.send("Loop");
+    expect(runs()[1]).toMatchObject({ type: "tool-end", outcome: "failed" });
+    expect(String((runs()[1] as { error?: Error }).error)).not.toContain(canary);
+  });
+
+  test("tell a stop at once, also where `execute` goes on and ends later", async () => {
+    let finish = (_: string): void => {};
+    const slow = defineTool({
+      name: "slow",
+      parameters: {},
+      execute: () => new Promise<string>((resolve) => (finish = resolve)),
+    });
+    const { chat, runs } = toolChat(asks("slow", "{}"), [slow]);
+    const turn = chat.send("Wait");
+    await until(chat, hasCall("running"));
+    await settled();
+    chat.stop();
+    await turn;
+    await settled();
+    finish("late");
+    await settled();
+    expect(runs().map((event) => [event.type, "outcome" in event && event.outcome])).toEqual([
+      ["tool-start", false],
+      ["tool-end", "cancelled"],
+    ]);
+  });
+
+  test("do not begin, and nothing runs, where the chat is stopped while the arguments are checked", async () => {
+    let check = (): void => {};
+    let checks = 0;
+    const ran: unknown[] = [];
+    const parameters = v.pipeAsync(
+      v.object({}),
+      v.checkAsync(() => {
+        checks += 1;
+        // the second check is that of the run
+        return checks === 1 ? true : new Promise<boolean>((resolve) => (check = () => resolve(true)));
+      }),
+    );
+    const tool = defineTool({
+      name: "slow",
+      parameters: parameters as never,
+      jsonSchema: { type: "object" },
+      execute: (input) => ran.push(input),
+    });
+    const { chat, runs } = toolChat(asks("slow", "{}"), [tool]);
+    const turn = chat.send("Wait");
+    await until(chat, hasCall("running"));
+    await settled();
+    chat.stop();
+    await turn;
+    check();
+    await settled();
+    expect(runs()).toEqual([]);
+    expect(ran).toEqual([]);
+    expect(checks).toBe(2);
+  });
+
+  test("tell the end of a tool's time", async () => {
+    const silent = defineTool({
+      name: "silent",
+      parameters: {},
+      timeoutMs: 1000,
+      execute: () => new Promise<never>(() => {}),
+    });
+    const { chat, clock, runs } = toolChat(asks("silent", "{}"), [silent]);
+    const turn = chat.send("Wait");
+    await until(chat, hasCall("running"));
+    await settled();
+    await clock.advance(1000);
+    await turn;
+    expect(runs()).toMatchObject([
+      { type: "tool-start" },
+      { type: "tool-end", ms: 1000, outcome: "timeout", error: { message: expect.stringContaining("1000") } },
+    ]);
+  });
+
+  test("come for each run of a tool that waited for the user, and for none that the app answers", async () => {
+    const pay = defineTool({ name: "pay", parameters: {}, needsApproval: true, execute: () => "paid" });
+    const ask = defineTool({ name: "ask", parameters: {} });
+    const { chat, runs } = toolChat(callAnswer({ a: ["pay", "{}"], b: ["ask", "{}"], c: ["none", "{}"] }), [
+      pay,
+      ask,
+    ]);
+    await chat.send("Pay");
+    expect(runs()).toEqual([]);
+    await Promise.all([chat.approve("a"), chat.addToolResult("b", "yes")]);
+    expect(runs()).toMatchObject([
+      { type: "tool-start", name: "pay", toolCallId: "a" },
+      { type: "tool-end", name: "pay", toolCallId: "a", outcome: "done" },
+    ]);
+  });
+});

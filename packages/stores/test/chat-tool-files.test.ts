@@ -1,0 +1,169 @@
+import { defineTool } from "@sluice/core";
+import { createChatStore, memoryStorage, type ThreadMessage } from "@sluice/stores";
+import { describe, expect, test } from "vitest";
+import { callAnswer, textAnswer } from "../../core/test/support/answers.js";
+import { clientOf, settled, streamAnswer } from "../../core/test/support/gateway.js";
+import { chatOf, hasCall, until } from "./support/chat.js";
+
+type Context = Parameters<NonNullable<ReturnType<typeof defineTool>["execute"]>>[1];
+
+const answers = [callAnswer({ a: ["draw", "{}"] }), textAnswer("Here it is.")];
+const image = { type: "image/png", url: "https://files.test/a.png" };
+const film = { type: "video/mp4", url: "https://files.test/a.mp4" };
+
+function draw(execute: (context: Context) => unknown) {
+  return defineTool({
+    name: "draw",
+    parameters: { type: "object" },
+    execute: (_, context) => execute(context),
+  });
+}
+
+const answerOf = (messages: readonly ThreadMessage[]) => messages.find(({ toolCalls }) => toolCalls);
+
+describe("a tool", () => {
+  test("shows images and files beside the answer that calls it, once each, and the model gets neither", async () => {
+    const tool = draw(({ show }) => {
+      for (const file of [image, film, image, film]) show(file);
+      return "drawn";
+    });
+    const { chat, sent } = chatOf(answers, { tools: [tool] });
+    const turn = await chat.send("Draw");
+    expect(turn.outcome).toBe("complete");
+    expect(answerOf(turn.messages)).toMatchObject({ images: [image.url], files: [film] });
+    expect(turn.messages.at(-1)).not.toHaveProperty("images");
+    await chat.send("Again");
+    for (const nth of [1, 2]) expect(JSON.stringify(await sent(nth))).not.toContain("files.test");
+  });
+
+  test("shows a file and its progress while it runs", async () => {
+    let finish: (output: string) => void = () => {};
+    const tool = draw(({ progress, show }) => {
+      progress(0.4);
+      show(image);
+      return new Promise((resolve) => {
+        finish = resolve;
+      });
+    });
+    const { chat } = chatOf(answers, { tools: [tool], throttleMs: 0 });
+    const turn = chat.send("Draw");
+    await until(chat, hasCall("running"));
+    await until(chat, ({ messages }) => answerOf(messages)?.images !== undefined);
+    expect(answerOf(chat.getSnapshot().messages)?.toolCalls).toMatchObject([{ progress: 0.4 }]);
+    finish("drawn");
+    expect(answerOf((await turn).messages)?.toolCalls?.[0]).not.toHaveProperty("progress");
+  });
+
+  test.each([
+    ["a script", { type: "text/html", url: "javascript:alert(1)" }],
+    ["a page as data", { type: "text/html", url: "data:text/html,<p>" }],
+    ["no type", { type: "", url: "https://files.test/a.png" }],
+    ["nothing", undefined],
+  ])("fails if it shows %s", async (_, file) => {
+    const { chat } = chatOf(answers, { tools: [draw(({ show }) => show(file as typeof image))] });
+    const turn = await chat.send("Draw");
+    expect(answerOf(turn.messages)?.toolCalls).toMatchObject([
+      { state: "failed", error: expect.stringContaining("show()") },
+    ]);
+    expect(answerOf(turn.messages)).not.toHaveProperty("files");
+  });
+
+  test("keeps nothing that has no JSON", async () => {
+    const { chat } = chatOf(answers, { tools: [draw(({ keep }) => keep(1n))] });
+    const turn = await chat.send("Draw");
+    expect(answerOf(turn.messages)?.toolCalls).toMatchObject([
+      { state: "failed", error: expect.stringContaining("keep()") },
+    ]);
+  });
+
+  test("leaves what it has kept with a call that was stopped, and drops it with a result", async () => {
+    let begin: () => void = () => {};
+    const begun = new Promise<void>((resolve) => {
+      begin = resolve;
+    });
+    const tool = draw(async ({ keep, signal }) => {
+      await keep({ task: 7 });
+      begin();
+      await new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+    });
+    const { chat } = chatOf(answers, { tools: [tool] });
+    const turn = chat.send("Draw");
+    await begun;
+    chat.stop();
+    await turn;
+    expect(answerOf(chat.getSnapshot().messages)?.toolCalls).toMatchObject([
+      { state: "cancelled", kept: { task: 7 } },
+    ]);
+    const { chat: other } = chatOf(answers, {
+      tools: [draw(({ keep }) => keep(1).then(() => "drawn"))],
+    });
+    const call = answerOf((await other.send("Draw")).messages)?.toolCalls?.[0];
+    expect(call).toMatchObject({ state: "done", output: "drawn" });
+    expect(call).not.toHaveProperty("kept");
+  });
+
+  test("leaves what it has kept with a call whose time is over", async () => {
+    const tool = defineTool({
+      name: "draw",
+      parameters: { type: "object" },
+      timeoutMs: 5000,
+      execute: (_, { keep }) => keep({ task: 7 }).then(() => new Promise<string>(() => {})),
+    });
+    const { chat, clock } = chatOf(answers, { tools: [tool] });
+    const turn = await clock.advanceUntil(chat.send("Draw"), 1000);
+    expect(answerOf(turn.messages)?.toolCalls).toMatchObject([{ state: "failed", kept: { task: 7 } }]);
+  });
+
+  test("changes nothing after its call has ended", async () => {
+    let late: Context | undefined;
+    const tool = draw((context) => {
+      late = context;
+      return "drawn";
+    });
+    const { chat } = chatOf(answers, { tools: [tool] });
+    await chat.send("Draw");
+    const before = chat.getSnapshot().messages;
+    late?.show(image);
+    late?.progress(1);
+    await late?.keep(1);
+    expect(chat.getSnapshot().messages).toEqual(before);
+  });
+});
+
+describe("files of an answer", () => {
+  test("survive a reload, and those of another type are read as absent", async () => {
+    const storage = memoryStorage();
+    const { client } = clientOf((_, nth) => streamAnswer(answers[nth - 1] ?? ""));
+    const tool = draw(({ show }) => {
+      show(image);
+      show(film);
+      return "drawn";
+    });
+    const options = { id: "a", model: "alpha-v4.1-flash", storage, tools: [tool] } as const;
+    const before = createChatStore(client, options);
+    await before.send("Draw");
+    before.close();
+    await settled();
+    const records = await storage.read("chat/a");
+    const [id, record] = [...records].find(([, value]) => JSON.stringify(value).includes("files.test")) ?? [];
+    const odd = structuredClone(record) as { message: { files: unknown[]; toolCalls: object[] } };
+    odd.message.files.push("a", { type: "text/html", url: "javascript:alert(1)" }, { url: film.url }, null);
+    await storage.write("chat/a", new Map([[String(id), odd]]));
+    const after = createChatStore(client, options);
+    after.subscribe(() => {});
+    await expect.poll(() => after.getSnapshot().isRestoring).toBe(false);
+    expect(answerOf(after.getSnapshot().messages)).toMatchObject({ images: [image.url], files: [film] });
+    expect(answerOf(after.getSnapshot().messages)?.files).toHaveLength(1);
+  });
+
+  test("are checked in the messages of an app", () => {
+    const { client } = clientOf(() => streamAnswer(""));
+    const files = [{ type: "text/html", url: "javascript:alert(1)" }];
+    expect(() =>
+      createChatStore(client, {
+        model: "delta-5.3",
+        initialMessages: [{ role: "assistant", content: "", files }],
+      }),
+    ).toThrow(/initialMessages\.0\.files/);
+  });
+});

@@ -1,0 +1,608 @@
+import {
+  type Client,
+  type ClientEvent,
+  type ClientOptions,
+  completeChat,
+  createAsset,
+  createClient,
+  createVideoTask,
+  generateImages,
+  getAsset,
+  getEpsilonTask,
+  getVideoTask,
+  type RequestIdentity,
+  requestEpsilon,
+  streamChat,
+} from "@sluice/core";
+import { createChatStore } from "@sluice/stores";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { requestOnce } from "../../core/src/transport/request-once.js";
+import {
+  clientOf,
+  DONE,
+  frame,
+  openBody,
+  question,
+  rejectionOf,
+  stoppedClock,
+  streamAnswer,
+} from "../../core/test/support/gateway.js";
+
+type CallEvent = Extract<ClientEvent, { readonly kind: unknown }>;
+type EndEvent = Extract<CallEvent, { readonly type: "end" }>;
+
+const key = "sk-live-0123456789abcdef";
+const usage = { prompt_tokens: 3, completion_tokens: 5, total_tokens: 8 };
+const completion = {
+  id: "c-1",
+  model: "delta-5.3",
+  choices: [{ index: 0, message: { role: "assistant", content: "Blue." }, finish_reason: "stop" }],
+  usage,
+};
+const refusal = (status: number, headers: Record<string, string> = {}) =>
+  Response.json({ error: { message: `refused with ${status}` } }, { status, headers });
+
+/** A client whose gateway is `answer`, and the events of its calls. */
+function recorded(answer: Parameters<typeof clientOf>[0], options: Partial<ClientOptions> = {}) {
+  const events: CallEvent[] = [];
+  const { client, requests } = clientOf(answer, {
+    ...options,
+    onEvent: (event) => {
+      if ("kind" in event) events.push(event);
+    },
+  });
+  return {
+    client,
+    requests,
+    events,
+    ends: () => events.filter((event): event is EndEvent => event.type === "end"),
+  };
+}
+
+const typesOf = (events: readonly ClientEvent[]) => events.map(({ type }) => type);
+
+describe("the events of a call", () => {
+  test("show a stream from its first attempt to its end, without its content and the key", async () => {
+    const clock = stoppedClock();
+    const { client, events } = recorded(
+      (_, nth) =>
+        nth === 1
+          ? refusal(429, { "retry-after": "0", "x-request-id": "r-1" })
+          : streamAnswer(frame({ content: "Hi" }, "stop", { usage }) + DONE),
+      { apiKey: key, dangerouslyAllowBrowser: true, clock },
+    );
+    await streamChat(client, question).result();
+    const { callId } = events[0] as CallEvent;
+    const call = { callId, kind: "chat", model: "delta-5.3", path: "/v1/chat/completions" };
+    expect(events).toMatchObject([
+      { ...call, type: "request", attempt: 1 },
+      { ...call, type: "response", attempt: 1, status: 429, ms: 0, requestId: "r-1" },
+      { ...call, type: "retry", attempt: 1, delayMs: 0, error: { status: 429 } },
+      { ...call, type: "request", attempt: 2 },
+      { ...call, type: "response", attempt: 2, status: 200, ms: 0 },
+      { ...call, type: "first-chunk", ms: 0 },
+      { ...call, type: "end", outcome: "complete", ms: 0, usage, timing: { firstTokenMs: 0, totalMs: 0 } },
+    ]);
+    expect(events).toHaveLength(7);
+    expect(callId).not.toBe("");
+    for (const secret of [key, "sky", "Hi"]) expect(JSON.stringify(events)).not.toContain(secret);
+  });
+
+  test("Two parallel calls have different callIds: a timeline of each", async () => {
+    const clock = stoppedClock();
+    const chat = openBody();
+    let answerImage = (_: Response): void => {};
+    const { client, events } = recorded(
+      (request) =>
+        request.url.endsWith("/v1/images/generations")
+          ? new Promise<Response>((resolve) => {
+              answerImage = resolve;
+            })
+          : streamAnswer(chat.body),
+      { clock },
+    );
+    // the times of a call begin with the call
+    await clock.advance(7000);
+    const streamed = streamChat(client, question).result();
+    const image = generateImages(client, { model: "gamma-image-5-0-260128", prompt: "A reef" });
+    await chat.wanted();
+    await clock.advance(1000);
+    chat.send(frame({ content: "Hi" }));
+    await chat.wanted();
+    await clock.advance(500);
+    answerImage(Response.json({ data: [{ url: "https://cdn.test/1.png" }], usage: { generated_images: 1 } }));
+    await image;
+    chat.send(frame({}, "stop") + DONE);
+    await streamed;
+
+    const callIds = [...new Set(events.map(({ callId }) => callId))];
+    const lines = callIds.map((callId) => events.filter((event) => event.callId === callId));
+    expect(lines.map(([first]) => first?.kind).sort()).toEqual(["chat", "image"]);
+    const lineOf = (kind: string) => lines.find(([first]) => first?.kind === kind) ?? [];
+    expect(typesOf(lineOf("chat"))).toEqual(["request", "response", "first-chunk", "end"]);
+    expect(lineOf("chat").slice(2)).toMatchObject([
+      { ms: 1000 },
+      { outcome: "complete", ms: 1500, timing: { firstTokenMs: 1000, totalMs: 1500 } },
+    ]);
+    expect(typesOf(lineOf("image"))).toEqual(["request", "response", "end"]);
+    expect(lineOf("image")[1]).toMatchObject({ ms: 1500 });
+    expect(lineOf("image")[2]).toMatchObject({
+      model: "gamma-image-5-0-260128",
+      outcome: "success",
+      ms: 1500,
+      usage: { generated_images: 1 },
+    });
+    expect(typesOf(events).lastIndexOf("end")).toBe(events.length - 1);
+  });
+
+  describe("end with", () => {
+    const secret = "canary-7f3a";
+    /** Counts, and texts that a gateway may send beside them: no text is in an event. */
+    const wide = {
+      prompt_tokens: 3,
+      completion_tokens: 5,
+      total_tokens: 8,
+      prompt_cache_hit_tokens: 2,
+      prompt_cache_miss_tokens: 1,
+      prompt_tokens_details: { cached_tokens: 2, note: secret, parts: [{ text: secret }] },
+      completion_tokens_details: { reasoning_tokens: 4 },
+      comment: secret,
+    };
+    const counted = {
+      prompt_tokens: 3,
+      completion_tokens: 5,
+      total_tokens: 8,
+      prompt_cache_hit_tokens: 2,
+      prompt_cache_miss_tokens: 1,
+      prompt_tokens_details: { cached_tokens: 2 },
+      completion_tokens_details: { reasoning_tokens: 4 },
+    };
+    const facts = { responseId: "chat-1", responseModel: "delta-5.3-0901", finishReason: "stop" };
+    const model = facts.responseModel;
+
+    test("the ids, the finish_reason and all counts of a chat answer, streamed or whole, and no text", async () => {
+      const streamed = recorded(() =>
+        streamAnswer(frame({ content: secret }, "stop", { model, usage: wide }) + DONE),
+      );
+      await streamChat(streamed.client, question).result();
+      const whole = recorded(() => Response.json({ ...completion, id: "chat-1", model, usage: wide }));
+      await completeChat(whole.client, question);
+      for (const { ends, events } of [streamed, whole]) {
+        expect(ends()).toMatchObject([{ outcome: "complete", ...facts }]);
+        expect(ends()[0]?.usage).toEqual(counted);
+        expect(JSON.stringify(events)).not.toContain(secret);
+      }
+    });
+
+    test("what had come of an answer that broke off or was stopped", async () => {
+      const head = frame({ content: "Hel" }, null, { model, usage: wide });
+      const cut = recorded(() => streamAnswer(head));
+      await rejectionOf(streamChat(cut.client, question).result());
+      const body = openBody();
+      const stopped = recorded(() => streamAnswer(body.body));
+      const stream = streamChat(stopped.client, question);
+      const failed = rejectionOf(stream.result());
+      await body.wanted();
+      body.send(head);
+      await body.wanted();
+      stream.abort();
+      await failed;
+      const known = { responseId: "chat-1", responseModel: model, usage: counted };
+      expect(cut.ends()).toMatchObject([{ outcome: "truncated", ...known }]);
+      expect(stopped.ends()).toMatchObject([{ outcome: "stopped", ...known }]);
+      for (const { ends } of [cut, stopped]) {
+        expect(ends()[0]?.finishReason).toBeUndefined();
+        expect(ends()[0]?.timing).toBeUndefined();
+      }
+    });
+
+    test("no id, model or reason where the answer has none, and none that is long or has the key", async () => {
+      const bare = recorded(() => Response.json({ choices: completion.choices }));
+      await completeChat(bare.client, question);
+      expect(bare.ends()).toMatchObject([{ outcome: "complete", finishReason: "stop" }]);
+      expect(bare.ends()[0]?.responseId).toBeUndefined();
+      expect(bare.ends()[0]?.responseModel).toBeUndefined();
+      expect(bare.ends()[0]?.usage).toBeUndefined();
+
+      const odd = { ...completion, id: `${"x".repeat(190)}${key}`, model: key };
+      const echoed = recorded(() => Response.json(odd), { apiKey: key, dangerouslyAllowBrowser: true });
+      await completeChat(echoed.client, question);
+      expect(echoed.ends()[0]?.responseModel).toBe("[redacted]");
+      expect(echoed.ends()[0]?.responseId).toHaveLength(200);
+      expect(JSON.stringify(echoed.events)).not.toContain(key.slice(0, 9));
+    });
+
+    test("the model of an image request", async () => {
+      const { client, ends } = recorded(() =>
+        Response.json({ model: "gamma-image-5-0", data: [], usage: { generated_images: 0, note: secret } }),
+      );
+      await generateImages(client, { model: "gamma-image-5-0-260128", prompt: "A reef" });
+      expect(ends()).toMatchObject([{ responseModel: "gamma-image-5-0", outcome: "success" }]);
+      expect(ends()[0]?.usage).toEqual({ generated_images: 0 });
+    });
+  });
+
+  describe("of a chat", () => {
+    const place = { chatId: "trip", messageId: expect.any(String) };
+
+    test("name the chat and the answer at each step: attempts, retries, the end", async () => {
+      const { client, events } = recorded(
+        (_, nth) =>
+          nth === 1
+            ? refusal(429, { "retry-after": "0" })
+            : streamAnswer(frame({ content: "Hi" }, "stop") + DONE),
+        { clock: stoppedClock() },
+      );
+      const chat = createChatStore(client, { model: "delta-5.3", id: "trip" });
+      await chat.send("Hello");
+      expect(typesOf(events)).toEqual([
+        "request",
+        "response",
+        "retry",
+        "request",
+        "response",
+        "first-chunk",
+        "end",
+      ]);
+      expect(events).toMatchObject(events.map(() => ({ ...place, kind: "chat", callId: events[0]?.callId })));
+      expect(events[0]?.messageId).toBe(chat.getSnapshot().messages.at(-1)?.id);
+    });
+
+    test("name the answer alone where the chat has no id, and nothing where there is no chat", async () => {
+      const { client, events } = recorded(() => streamAnswer(frame({ content: "Hi" }, "stop") + DONE));
+      const chat = createChatStore(client, { model: "delta-5.3" });
+      await chat.send("Hello");
+      await chat.send("Again");
+      const ends = events.filter(({ type }) => type === "end");
+      expect(ends.map(({ messageId }) => messageId)).toEqual(
+        chat
+          .getSnapshot()
+          .messages.filter(({ role }) => role === "assistant")
+          .map(({ id }) => id),
+      );
+      expect(ends[0]?.chatId).toBeUndefined();
+      await streamChat(client, question).result();
+      expect(events.at(-1)).toMatchObject({ type: "end" });
+      expect(events.at(-1)?.messageId).toBeUndefined();
+    });
+  });
+
+  const video = { id: "t-1", model: "beta3.0-video" };
+  test.each([
+    ["chat", completion, (client) => completeChat(client, question), "complete"],
+    [
+      "image",
+      { data: [] },
+      (client) => generateImages(client, { model: "gamma-image-5-0-260128", prompt: "A reef" }),
+      "success",
+    ],
+    [
+      "video",
+      { id: "t-1", created_at: 1 },
+      (client) => createVideoTask(client, { model: "beta3.0-video", input: { prompt: "A reef" } }),
+      "success",
+    ],
+    ["video", { status: "failed" }, (client) => getVideoTask(client, video), "success"],
+    [
+      "asset",
+      { Id: "a-1" },
+      (client) =>
+        createAsset(client, {
+          model: "gamma-asset",
+          GroupId: "g",
+          Name: "n",
+          AssetType: "Image",
+          URL: "https://a.test/1.png",
+        }),
+      "success",
+    ],
+    ["asset", { Status: "Active" }, (client) => getAsset(client, "a-1"), "success"],
+    ["epsilon", {}, (client) => requestEpsilon(client, "text2video", { prompt: "A reef" }), "success"],
+    ["epsilon", {}, (client) => getEpsilonTask(client, "e-1"), "success"],
+  ] satisfies [string, object, (client: ReturnType<typeof createClient>) => Promise<unknown>, string][])(
+    "end once for each verb of kind %s: %j",
+    async (kind, answer, call, outcome) => {
+      const assetLookup: ClientOptions["assetLookup"] = (_, request) => request("/look/up");
+      const { client, events } = recorded(() => Response.json(answer), { assetLookup });
+      await call(client);
+      expect(typesOf(events)).toEqual(["request", "response", "end"]);
+      expect(events[2]).toMatchObject({ kind, outcome, callId: events[0]?.callId });
+
+      const refused = recorded(() => refusal(401), { assetLookup });
+      const error = await rejectionOf(call(refused.client));
+      expect(typesOf(refused.events)).toEqual(["request", "response", "end"]);
+      expect(refused.ends()).toMatchObject([{ kind, errorCode: "api", error }]);
+    },
+  );
+
+  test("end with the error of an answer that does not fit the spec", async () => {
+    const { client, ends } = recorded(() => Response.json({ choices: [] }));
+    const error = await rejectionOf(completeChat(client, question));
+    expect(ends()).toMatchObject([{ errorCode: "response", error }]);
+  });
+
+  test("end as truncated if the stream broke off, and as unknown if no answer came", async () => {
+    const cut = recorded(() => streamAnswer(frame({ content: "Hel" })));
+    await rejectionOf(streamChat(cut.client, question).result());
+    expect(cut.ends()).toMatchObject([{ outcome: "truncated", errorCode: "stream" }]);
+
+    const dead = recorded(() => Promise.reject(new TypeError("fetch failed")), {
+      retry: { maxDelayMs: 0 },
+    });
+    await rejectionOf(createVideoTask(dead.client, { model: "beta3.0-video", input: { prompt: "A reef" } }));
+    expect(dead.ends()).toMatchObject([{ outcome: "unknown", errorCode: "connection" }]);
+  });
+
+  test("end once as stopped if the caller aborts: before the answer, in its middle, and twice", async () => {
+    const body = openBody();
+    const { client, ends } = recorded(() => streamAnswer(body.body));
+    const stream = streamChat(client, question);
+    const failed = rejectionOf(stream.result());
+    await body.wanted();
+    stream.abort();
+    stream.abort();
+    const error = await failed;
+    expect(ends()).toMatchObject([{ outcome: "stopped", error }]);
+    expect(ends()[0]?.errorCode).toBeUndefined();
+
+    const controller = new AbortController();
+    const silent = recorded(() => {
+      controller.abort();
+      return new Promise<Response>(() => {});
+    });
+    await rejectionOf(completeChat(silent.client, question, { signal: controller.signal }));
+    await rejectionOf(completeChat(silent.client, question, { signal: controller.signal }));
+    expect(silent.ends()).toMatchObject([{ outcome: "stopped" }, { outcome: "stopped" }]);
+    expect(silent.requests).toHaveLength(1);
+  });
+});
+
+describe("headers", () => {
+  /** A client that notes what its `headers` is called with, and sends the call's id. */
+  function identified(answer: Parameters<typeof clientOf>[0], options: Partial<ClientOptions> = {}) {
+    const given: RequestIdentity[] = [];
+    const all = recorded(answer, {
+      ...options,
+      headers: (request) => {
+        given.push(request);
+        return { "x-call": request.callId ?? "none" };
+      },
+    });
+    return { ...all, given, sent: () => all.requests.map(({ headers }) => headers.get("x-call")) };
+  }
+
+  test("are asked for with the identity of the call that the events have, and not with the request", async () => {
+    const { client, given, events, sent } = identified(() => Response.json(completion));
+    await Promise.all([completeChat(client, question), completeChat(client, question)]);
+    const { kind, model, path } = events[0] as CallEvent;
+    const callIds = [...new Set(events.map(({ callId }) => callId))];
+    expect(given).toEqual(callIds.map((callId) => ({ callId, kind, model, path })));
+    expect(sent()).toEqual(callIds);
+    expect(JSON.stringify(given)).not.toContain("sky");
+  });
+
+  test("are asked for once for all attempts at a request", async () => {
+    const { client, given, sent } = identified(
+      (_, nth) => (nth === 1 ? refusal(429, { "retry-after": "0" }) : Response.json(completion)),
+      { clock: stoppedClock() },
+    );
+    await completeChat(client, question);
+    expect(given).toHaveLength(1);
+    expect(new Set(sent()).size).toBe(1);
+    expect(sent()).toHaveLength(2);
+  });
+
+  test("name the chat and the answer of a chat", async () => {
+    const answer = () => streamAnswer(frame({ content: "Hi" }, "stop") + DONE);
+    const { client, given } = identified(answer);
+    const chat = createChatStore(client, { model: "delta-5.3", id: "trip" });
+    await chat.send("Hello");
+    expect(given).toMatchObject([{ chatId: "trip", messageId: chat.getSnapshot().messages[1]?.id }]);
+  });
+
+  test("name the call for which a proxy is asked how it is, with that path", async () => {
+    const { client, given, events } = identified(
+      (request) => {
+        if (request.url.endsWith("/health")) return Response.json({}, { headers: { "x-sluice-offers": "" } });
+        throw new TypeError("fetch failed");
+      },
+      { clock: stoppedClock() },
+    );
+    await rejectionOf(generateImages(client, { model: "gamma-image-5-0-260128", prompt: "A reef" }));
+    const { callId, kind } = events[0] as CallEvent;
+    expect(given).toMatchObject([
+      { callId, kind, path: "/v1/images/generations" },
+      { callId, kind, path: "/health" },
+    ]);
+  });
+
+  test("get the path alone for a request beside the calls", async () => {
+    const { client, given } = identified(() => Response.json({}));
+    await requestOnce(client, "/v1/notes", {}, () => undefined);
+    expect(given).toEqual([{ path: "/v1/notes" }]);
+  });
+});
+
+describe("client.events", () => {
+  const answer = () => Response.json(completion);
+  const seenBy = (client: Client) => {
+    const seen: ClientEvent[] = [];
+    return { seen, unsubscribe: client.events.subscribe((event) => seen.push(event)) };
+  };
+
+  test("gives each subscriber the events from then on, after onEvent, until it unsubscribes", async () => {
+    const order: string[] = [];
+    const { client } = clientOf(answer, { onEvent: ({ type }) => order.push(`onEvent ${type}`) });
+    client.events.subscribe(({ type }) => order.push(`early ${type}`));
+    const early = seenBy(client);
+    await completeChat(client, question);
+    const late = seenBy(client);
+    expect(order.slice(0, 2)).toEqual(["onEvent request", "early request"]);
+    expect(typesOf(early.seen)).toEqual(["request", "response", "end"]);
+    early.unsubscribe();
+    early.unsubscribe();
+    await completeChat(client, question);
+    expect(early.seen).toHaveLength(3);
+    expect(typesOf(late.seen)).toEqual(["request", "response", "end"]);
+  });
+
+  test("calls a listener twice that has subscribed twice, and once after one of the two has left", async () => {
+    const { client } = clientOf(answer);
+    const seen: string[] = [];
+    const listener = ({ type }: ClientEvent) => seen.push(type);
+    const unsubscribe = client.events.subscribe(listener);
+    client.events.subscribe(listener);
+    await completeChat(client, question);
+    expect(seen).toHaveLength(6);
+    unsubscribe();
+    await completeChat(client, question);
+    expect(seen).toHaveLength(9);
+  });
+
+  test("let listeners subscribe and leave while an event is passed on", async () => {
+    const { client } = clientOf(answer);
+    const seen: string[] = [];
+    const leaveFirst = client.events.subscribe(({ type }) => {
+      seen.push(`first ${type}`);
+      leaveFirst();
+      leaveSecond();
+      client.events.subscribe((event) => seen.push(`third ${event.type}`));
+    });
+    const leaveSecond = client.events.subscribe(({ type }) => seen.push(`second ${type}`));
+    await completeChat(client, question);
+    expect(seen).toEqual(["first request", "third response", "third end"]);
+  });
+
+  test("changes nothing if a listener throws: the call and the other listeners go on", async () => {
+    const uncaught: unknown[] = [];
+    vi.stubGlobal("queueMicrotask", (task: () => void) => {
+      try {
+        task();
+      } catch (error) {
+        uncaught.push((error as Error).message);
+      }
+    });
+    const { client } = clientOf(answer);
+    client.events.subscribe(() => {
+      throw new Error("in a listener");
+    });
+    const { seen } = seenBy(client);
+    expect(await completeChat(client, question)).toMatchObject({ outcome: "complete" });
+    vi.unstubAllGlobals();
+    expect(seen).toHaveLength(3);
+    expect(new Set(uncaught)).toEqual(new Set(["in a listener"]));
+  });
+
+  test("serves the clients that one client is spread into, as the stores do", async () => {
+    const { client } = clientOf(answer);
+    const { seen } = seenBy(client);
+    await completeChat({ ...client }, question);
+    expect(seen).toHaveLength(3);
+  });
+
+  test("costs the same to join and to leave, whatever the number of listeners", () => {
+    const { client } = clientOf(answer, { onEvent: () => {} });
+    const leave = Array.from({ length: 100_000 }, () => client.events.subscribe(() => {}));
+    const { seen, unsubscribe } = seenBy(client);
+    // a list that is searched would take minutes
+    for (const each of leave.reverse()) each();
+    client.warn({ path: "a", message: "is ignored", rule: "test.many" });
+    unsubscribe();
+    expect(typesOf(seen)).toEqual(["warning"]);
+  });
+});
+
+describe("a warning", () => {
+  const ignored = {
+    model: "alpha-v4.1-flash",
+    messages: [{ role: "user", content: "Hi" }],
+    temperature: 0,
+  } as const;
+  const rule = "chat.alpha.temperature-ignored";
+
+  test("names a part that the gateway would ignore, and the part is sent", async () => {
+    const events: ClientEvent[] = [];
+    const { client, requests } = clientOf(() => Response.json(completion), {
+      onEvent: (event) => events.push(event),
+    });
+    await completeChat(client, ignored);
+    expect(events[0]).toMatchObject({ type: "warning", issue: { path: "temperature", rule } });
+    expect(await requests[0]?.json()).toMatchObject({ temperature: 0 });
+  });
+
+  describe("without onEvent", () => {
+    const issue = () => ({ path: "a.b", message: "is ignored", rule: `test.${Math.random()}` });
+    let printed: ReturnType<typeof vi.spyOn>;
+    /** Resolves when a warning that was given last is printed: those before it have been, too. */
+    async function printOfAnother(): Promise<void> {
+      const last = issue();
+      createClient({ baseURL: "https://gateway.test" }).warn(last);
+      await vi.waitFor(() => expect(printed).toHaveBeenLastCalledWith(expect.stringContaining(last.rule)));
+    }
+    beforeEach(() => {
+      printed = vi.spyOn(console, "warn").mockImplementation(() => {});
+    });
+    afterEach(() => {
+      vi.restoreAllMocks();
+      vi.unstubAllEnvs();
+    });
+
+    test("is printed once for its rule and path, for all clients", async () => {
+      const once = issue();
+      for (const client of [1, 2].map(() => createClient({ baseURL: "https://gateway.test" }))) {
+        client.warn(once);
+        client.warn({ ...once, path: "c.0.d" });
+        // the same field of another entry
+        client.warn({ ...once, path: "c.17.d" });
+      }
+      await printOfAnother();
+      expect(printed.mock.calls.slice(0, -1)).toEqual([
+        [`@sluice/core: a.b: is ignored (${once.rule})`],
+        [`@sluice/core: c.0.d: is ignored (${once.rule})`],
+      ]);
+    });
+
+    test("is printed beside a subscriber, which gets it too: a library must not swallow it", async () => {
+      const client = createClient({ baseURL: "https://gateway.test" });
+      const seen: ClientEvent[] = [];
+      client.events.subscribe((event) => seen.push(event));
+      const given = issue();
+      client.warn(given);
+      await printOfAnother();
+      expect(seen).toEqual([{ type: "warning", issue: given, callId: undefined }]);
+      expect(printed).toHaveBeenCalledTimes(2);
+    });
+
+    test("is not printed with onEvent", async () => {
+      createClient({ baseURL: "https://gateway.test", onEvent: () => {} }).warn(issue());
+      await printOfAnother();
+      expect(printed).toHaveBeenCalledTimes(1);
+    });
+
+    test("is not printed in production", async () => {
+      vi.stubEnv("NODE_ENV", "production");
+      createClient({ baseURL: "https://gateway.test" }).warn(issue());
+      vi.unstubAllEnvs();
+      await printOfAnother();
+      expect(printed).toHaveBeenCalledTimes(1);
+    });
+  });
+});
+
+test("Each event of a call, and its headers function, get the settings of the request, and no text of it but its stops", async () => {
+  const asked: (RequestIdentity | undefined)[] = [];
+  const headers = (request: RequestIdentity) => {
+    asked.push(request);
+    return {};
+  };
+  const { client, events } = recorded(() => Response.json(completion), { headers });
+  const settings = { temperature: 0.5, max_tokens: 9, stop: ["END"] };
+  await completeChat(client, { ...question, ...settings });
+  expect([...asked, ...events].map((event) => event?.settings)).toEqual(
+    Array.from({ length: 4 }, () => settings),
+  );
+  events.length = 0;
+  const { client: streaming, events: streamed } = recorded(() => streamAnswer(DONE));
+  await rejectionOf(streamChat(streaming, question).result());
+  expect(streamed[0]?.settings).toEqual({ stream: true });
+});

@@ -1,0 +1,225 @@
+import type { RecordStorage } from "@sluice/core";
+import { createVideoTaskStore, memoryStorage, signOut } from "@sluice/stores";
+import { describe, expect, test } from "vitest";
+import { textAnswer } from "../../core/test/support/answers.js";
+import { clientOf, frame, settled, turnsUntil } from "../../core/test/support/gateway.js";
+import { until } from "./support/chat.js";
+import { left, openPage, request } from "./support/scoped-pages.js";
+
+/** A storage whose writes wait while they are held, but for the notice of a tab. */
+function slowWrites(inner: RecordStorage) {
+  let held: Promise<void> | undefined;
+  let release: () => void = () => {};
+  const storage: RecordStorage = {
+    ...inner,
+    async write(collection, changes) {
+      if (!collection.includes("forgotten")) await held;
+      await inner.write(collection, changes);
+    },
+  };
+  function hold(): void {
+    held = new Promise((resolve) => {
+      release = resolve;
+    });
+  }
+  return { storage, hold, release: () => release() };
+}
+
+describe("Forgetting a scope", () => {
+  test("removes what the user has stored, empties the stores, and leaves other users alone", async () => {
+    const storage = memoryStorage();
+    const [ann, bob, nobody] = [
+      openPage(storage, "ann"),
+      openPage(storage, "bob"),
+      openPage(storage),
+    ] as const;
+    for (const page of [ann, bob, nobody]) await page.use();
+    expect(await left(storage, "ann")).not.toEqual([]);
+    expect(await signOut(ann.client)).toEqual({ unsent: 0, errors: [] });
+    await settled();
+    expect(await left(storage, "ann")).toEqual([]);
+    expect([ann.texts(), ann.list.getSnapshot()]).toEqual([[], []]);
+    for (const [page, scope] of [
+      [bob, "bob"],
+      [nobody, undefined],
+    ] as const) {
+      expect(page.texts()).toEqual([`question of ${scope}`, "Hi"]);
+      expect(page.list.getSnapshot()).toHaveLength(1);
+      expect((await left(storage, scope)).length).toBeGreaterThan(3);
+    }
+  });
+
+  test("can be repeated, also while the first time is in progress", async () => {
+    const storage = memoryStorage();
+    const { client, use } = openPage(storage, "ann");
+    await use();
+    expect(await Promise.all([signOut(client), signOut(client)])).toEqual([
+      { unsent: 0, errors: [] },
+      { unsent: 0, errors: [] },
+    ]);
+    expect(await signOut(client)).toEqual({ unsent: 0, errors: [] });
+    expect(await left(storage, "ann")).toEqual([]);
+  });
+
+  test("stops an answer that streams, and nothing of it is written later", async () => {
+    const storage = memoryStorage();
+    const { client, chat, held, texts, use } = openPage(storage, "ann");
+    await use();
+    const turn = chat.send("and then?");
+    await held.wanted();
+    held.send(frame({ content: "Half" }));
+    await held.wanted();
+    expect(await signOut(client)).toEqual({ unsent: 0, errors: [] });
+    expect((await turn).outcome).toBe("stopped");
+    await settled();
+    expect([await left(storage, "ann"), texts(), held.cancelled]).toEqual([[], [], true]);
+  });
+
+  test("reaches the other tabs of the user, which stop and remove what they write", async () => {
+    const storage = memoryStorage();
+    const [one, two] = [openPage(storage, "ann"), openPage(storage, "ann")] as const;
+    await one.use();
+    await two.use();
+    const turn = two.chat.send("and then?");
+    await two.held.wanted();
+    two.held.send(frame({ content: "Half" }));
+    await signOut(one.client);
+    expect((await turn).outcome).toBe("stopped");
+    await settled();
+    expect([two.texts(), two.list.getSnapshot(), await left(storage, "ann")]).toEqual([[], [], []]);
+  });
+
+  test("removes also what a slow write of this tab or another one still adds", async () => {
+    const inner = memoryStorage();
+    for (const isOwn of [true, false]) {
+      const slow = slowWrites(inner);
+      const writer = openPage(slow.storage, "ann");
+      await writer.use();
+      slow.hold();
+      const [first] = writer.chat.getSnapshot().messages;
+      writer.chat.switchBranch(first?.id ?? "");
+      await settled();
+      const { client } = isOwn ? writer : openPage(inner, "ann");
+      const forgetting = signOut(client);
+      await settled();
+      if (!isOwn) await forgetting;
+      slow.release();
+      await forgetting;
+      await settled();
+      expect(await left(inner, "ann")).toEqual([]);
+      writer.chat.close();
+    }
+  });
+
+  test("leaves no entry of a submission that is answered later", async () => {
+    const storage = memoryStorage();
+    let answer: () => void = () => {};
+    const held = new Promise<void>((resolve) => {
+      answer = resolve;
+    });
+    const { client, requests } = clientOf(
+      async () => {
+        await held;
+        return Response.json({ id: "film", created_at: 1 });
+      },
+      { scope: "ann" },
+    );
+    const creating = createVideoTaskStore(client, { storage }).create(request);
+    await turnsUntil(() => requests.length > 0, settled);
+    await signOut(client);
+    answer();
+    await creating;
+    await settled();
+    expect(await left(storage, "ann")).toEqual([]);
+  });
+
+  test("leaves users and collections of the app alone where the client has no scope", async () => {
+    const storage = memoryStorage();
+    const [ann, nobody] = [openPage(storage, "ann"), openPage(storage)];
+    await ann.use();
+    await nobody.use();
+    await storage.write("chats-of-the-app", new Map([["a", 1]]));
+    await signOut(nobody.client);
+    expect(await left(storage)).toEqual([]);
+    expect((await left(storage, "ann")).length).toBeGreaterThan(3);
+    expect((await storage.read("chats-of-the-app")).size).toBe(1);
+  });
+
+  test("names what could not be removed, and removes it the next time", async () => {
+    const inner = memoryStorage();
+    let isIll = false;
+    const ill = () => Promise.reject(new DOMException("closed", "InvalidStateError"));
+    const storage: RecordStorage = {
+      ...inner,
+      write: (name, changes) => (isIll ? ill() : inner.write(name, changes)),
+      drop: (name) => (isIll ? ill() : (inner.drop?.(name) ?? Promise.resolve())),
+    };
+    const { client, use } = openPage(storage, "ann");
+    await use();
+    isIll = true;
+    expect((await signOut(client)).errors).toMatchObject([{ name: "InvalidStateError" }]);
+    isIll = false;
+    expect(await signOut(client)).toEqual({ unsent: 0, errors: [] });
+    expect(await left(inner, "ann")).toEqual([]);
+  });
+
+  test("removes what the page knows from a storage without drop, and says that there may be more", async () => {
+    const { drop: _, ...storage } = memoryStorage();
+    const before = openPage(storage, "ann");
+    await before.use();
+    // an earlier page has shown another conversation
+    await storage.write('"ann"/conversations', new Map([["b", { title: "Old" }]]));
+    await storage.write('"ann"/chat/b', new Map([["m", { message: { role: "user", content: "Old" } }]]));
+    expect((await signOut(before.client)).errors).toMatchObject([
+      { message: expect.stringContaining("drop") },
+    ]);
+    await settled();
+    expect(await left(storage, "ann")).toEqual([]);
+  });
+
+  test("reaches a storage that this page has not used, if it is given", async () => {
+    const storage = memoryStorage();
+    await openPage(storage, "ann").use();
+    const { client } = clientOf(() => new Response(), { scope: "ann" });
+    expect(await signOut(client, { storages: [storage] })).toEqual({ unsent: 0, errors: [] });
+    expect(await left(storage, "ann")).toEqual([]);
+  });
+
+  test("removes nothing that is written after it, also where its own notice comes back late", async () => {
+    const inner = memoryStorage();
+    const late: (() => void)[] = [];
+    const storage: RecordStorage = {
+      ...inner,
+      watch: (collection, listener) =>
+        inner.watch(collection, (records) => {
+          if (collection.includes("forgotten")) late.push(() => listener(records));
+          else listener(records);
+        }),
+    };
+    const { client, chat, texts, held, use } = openPage(storage, "ann");
+    await use();
+    await signOut(client);
+    const turn = chat.send("Hello again");
+    held.send(textAnswer("Hello"));
+    await turn;
+    expect(late).not.toEqual([]);
+    for (const arrive of late) arrive();
+    await settled();
+    expect(texts()).toEqual(["Hello again", "Hello"]);
+    expect(await left(storage, "ann")).not.toEqual([]);
+  });
+
+  test("leaves a chat that works like a new one", async () => {
+    const storage = memoryStorage();
+    const { client, chat, texts, held, use } = openPage(storage, "ann");
+    await use();
+    await signOut(client);
+    const turn = chat.send("Hello again");
+    held.send(textAnswer("Hello"));
+    await turn;
+    await settled();
+    expect(texts()).toEqual(["Hello again", "Hello"]);
+    const later = openPage(storage, "ann");
+    await until(later.chat, ({ messages }) => messages.length === 2);
+  });
+});

@@ -1,0 +1,480 @@
+import { type ClientOptions, unchecked } from "@sluice/core";
+import { createImageStore, type ImageStoreOptions, type SettledImages } from "@sluice/stores";
+import { describe, expect, expectTypeOf, test } from "vitest";
+import { clientOf, listenersOn, openBody, settled, stoppedClock } from "../../core/test/support/gateway.js";
+
+const model = "gamma-image-5-0-260128";
+type Options = ImageStoreOptions<typeof model>;
+
+const reef = { prompt: "A reef" };
+const wreck = { prompt: "A wreck" };
+const first = { url: "https://cdn.test/1.png", size: "2048x2048" };
+const second = { url: "https://cdn.test/2.png", size: "2048x2048" };
+const withheld = { error: { code: "content_filter", message: "This image was withheld" } };
+
+const answer = (...data: object[]) => Response.json({ model, created: 1_755_000_000, data });
+const refusal = (status: number) =>
+  Response.json(
+    { error: { message: `refused with ${status}` } },
+    { status, headers: { "retry-after": "20" } },
+  );
+
+/** A promise, and what fulfils it. */
+function deferred<Value>() {
+  let fulfil!: (value: Value) => void;
+  const promise = new Promise<Value>((resolve) => {
+    fulfil = resolve;
+  });
+  return { promise, fulfil };
+}
+
+/** A store whose gateway answers when the test says so; `arrived(1)` is when the first request is there. */
+function live(options: Options | (() => Options) = { model }, clientOptions: Partial<ClientOptions> = {}) {
+  const calls = [1, 2, 3].map(() => ({ arrival: deferred<void>(), answer: deferred<Response>() }));
+  const call = (nth: number) => calls[nth - 1] as (typeof calls)[number];
+  const { client, requests } = clientOf((_, nth) => {
+    call(nth).arrival.fulfil();
+    return call(nth).answer.promise;
+  }, clientOptions);
+  const store = createImageStore(client, options);
+  const statuses: string[] = [];
+  store.subscribe(() => statuses.push(store.getSnapshot().status));
+  return {
+    store,
+    requests,
+    statuses,
+    state: store.getSnapshot,
+    bodies: () => Promise.all(requests.map((request) => request.json())),
+    arrived: (nth: number) => call(nth).arrival.promise,
+    async answers(nth: number, answered: Response) {
+      await call(nth).arrival.promise;
+      call(nth).answer.fulfil(answered);
+      await settled();
+    },
+  };
+}
+
+/** Everything that the callbacks were reported. */
+function witness() {
+  const reported: string[] = [];
+  return {
+    reported,
+    onSuccess: (_: unknown, { status }: SettledImages) => reported.push(status),
+    onError: (error: Error, { outcome }: SettledImages) => reported.push(`${error.name}, ${outcome}`),
+  };
+}
+
+describe("an image store", () => {
+  test("sends nothing before generate, then the request with the model and its parameters", async () => {
+    const params = { size: "2048x2048", watermark: false } as const;
+    const { store, requests, state, bodies, answers } = live({ model, params });
+    expect(state()).toEqual({ status: "idle", failures: 0 });
+    const before = Date.now();
+    const generated = store.generate({ ...reef, watermark: true });
+    const variables = { model, prompt: "A reef", size: "2048x2048", watermark: true };
+    expect(state()).toMatchObject({ status: "pending", variables });
+    expect(state().submittedAt).toBeGreaterThanOrEqual(before);
+    expect(state().submittedAt).toBeLessThanOrEqual(Date.now());
+    await answers(1, answer(first));
+    expect(await generated).toMatchObject({ status: "success", data: { images: [first], model }, variables });
+    const { submittedAt } = state();
+    expect(state()).toMatchObject({ status: "success", data: { images: [first] }, failures: 0, variables });
+    expect(submittedAt).toBeGreaterThanOrEqual(before);
+    expect(await bodies()).toEqual([variables]);
+    expect(requests).toHaveLength(1);
+  });
+
+  test("changes twice for a request, and keeps its state object in between", async () => {
+    const { store, state, statuses, arrived, answers } = live();
+    const generated = store.generate(reef);
+    const pending = state();
+    await arrived(1);
+    expect(state()).toBe(pending);
+    await answers(1, answer(first));
+    await generated;
+    expect(statuses).toEqual(["pending", "success"]);
+  });
+
+  test("keeps the images of a sequence in order with the failed ones, and counts those", async () => {
+    const { store, state, answers } = live();
+    const generated = store.generate({ ...reef, sequential_image_generation: "auto" });
+    await answers(1, answer(first, withheld, second));
+    await generated;
+    expect(state()).toMatchObject({
+      status: "success",
+      data: { images: [first, withheld, second] },
+      failures: 1,
+    });
+  });
+
+  test("sends a double click once, and refuses the second", async () => {
+    const { reported, ...callbacks } = witness();
+    const { store, state, requests, answers } = live({ model, ...callbacks });
+    const generated = store.generate(reef);
+    const pending = state();
+    expect(await store.generate(wreck)).toMatchObject({
+      status: "error",
+      error: { name: "ConfigurationError", message: expect.stringContaining("whenBusy") },
+      outcome: "not-sent",
+      variables: { model, ...wreck },
+    });
+    expect(state()).toBe(pending);
+    await answers(1, answer(first));
+    expect(await generated).toMatchObject({ status: "success" });
+    expect([requests.length, reported]).toEqual([1, ["success"]]);
+  });
+
+  test("checks before it sends, and returns the issues", async () => {
+    const { reported, ...callbacks } = witness();
+    const { store, state, statuses, requests } = live({ model, ...callbacks });
+    // @ts-expect-error a size of the other model
+    const refused = await store.generate({ ...reef, size: "1024x1024" });
+    const expected = {
+      status: "error",
+      error: { name: "ValidationError", issues: [{ path: "size", rule: "image.5-0.size" }] },
+      outcome: "not-sent",
+      variables: { size: "1024x1024" },
+    };
+    expect(refused).toMatchObject(expected);
+    expect(state()).toMatchObject(expected);
+    expect(state().submittedAt).toBeTypeOf("number");
+    expect([requests.length, statuses, reported]).toEqual([0, ["error"], ["ValidationError, not-sent"]]);
+  });
+
+  test("sends an unchecked request unchanged, also to an unknown model", async () => {
+    const { client, requests } = clientOf(() => answer(first));
+    const request = { ...reef, size: "8192x8192" };
+    await createImageStore(client, { model }).generate(unchecked(request));
+    const next = createImageStore(client, { model: "gamma-image-9" });
+    // @ts-expect-error nobody knows its sizes
+    expect(await next.generate(request)).toMatchObject({ error: { name: "ValidationError" } });
+    await next.generate(unchecked(request));
+    expect(await Promise.all(requests.map((sent) => sent.json()))).toEqual([
+      { model, ...request },
+      { model: "gamma-image-9", ...request },
+    ]);
+  });
+
+  test("warns once about parts that the gateway would ignore", async () => {
+    const rules: string[] = [];
+    const onEvent: ClientOptions["onEvent"] = (event) =>
+      event.type === "warning" && rules.push(event.issue.rule);
+    const { client } = clientOf(() => answer(first), { onEvent });
+    await createImageStore(client, { model }).generate({ prompt: " " });
+    expect(rules).toEqual(["image.5-0.prompt-empty"]);
+  });
+
+  test("reads its options at each use", async () => {
+    const reported: string[] = [];
+    let options: ImageStoreOptions = { model: "gamma-image-4-0-250828" };
+    const { client, requests } = clientOf(() => answer(first));
+    const store = createImageStore(client, () => options);
+    options = {
+      model,
+      params: { size: "2048x2048" },
+      request: { headers: { "x-team": "reef" } },
+      onSuccess: () => reported.push("too early"),
+    };
+    const generated = store.generate(reef);
+    options = { ...options, onSuccess: ({ images }) => reported.push(`${images.length} for ${model}`) };
+    await generated;
+    await settled();
+    expect(await requests[0]?.json()).toEqual({ model, ...reef, size: "2048x2048" });
+    expect([requests[0]?.headers.get("x-team"), reported]).toEqual(["reef", [`1 for ${model}`]]);
+  });
+
+  test("types its request by its model", () => {
+    const { client } = clientOf(() => answer());
+    const store = createImageStore(client, { model });
+    type Asked = Parameters<typeof store.generate>[0];
+    expectTypeOf({ ...reef, size: "2048x2048" } as const).toExtend<Asked>();
+    expectTypeOf({ ...reef, size: "1024x1024" } as const).not.toExtend<Asked>();
+    expectTypeOf({ size: "2048x2048" } as const).not.toExtend<Asked>();
+    // a request that is shown can be sent again
+    expectTypeOf<NonNullable<ReturnType<typeof store.getSnapshot>["variables"]>>().toExtend<Asked>();
+    expectTypeOf({ ...reef, model } as const).toExtend<Asked>();
+    expectTypeOf({ ...reef, model: "gamma-image-4-0-250828" } as const).not.toExtend<Asked>();
+    // @ts-expect-error a size of the other model
+    createImageStore(client, { model, params: { size: "1024x1024" } });
+    // with either model, the sizes of both
+    const either = createImageStore(client, { model } as ImageStoreOptions);
+    type OfEither = Parameters<typeof either.generate>[0];
+    expectTypeOf({ ...reef, size: "1024x1024" } as const).toExtend<OfEither>();
+    expectTypeOf({
+      ...reef,
+      model: "gamma-image-4-0-250828",
+      size: "1024x1024",
+    } as const).toExtend<OfEither>();
+    expectTypeOf({ ...reef, model, size: "1024x1024" } as const).not.toExtend<OfEither>();
+  });
+});
+
+describe("images that failed", () => {
+  test.each([
+    [500, "unknown"],
+    [400, "refused"],
+  ])(
+    "after HTTP %i have the outcome %s; the request is sent once, and the last images stay",
+    async (status, outcome) => {
+      const { reported, ...callbacks } = witness();
+      const { store, state, requests, statuses, answers } = live({ model, ...callbacks });
+      const made = store.generate(reef);
+      await answers(1, answer(first, withheld));
+      const { data } = await made;
+      const generated = store.generate(wreck);
+      expect(state()).toMatchObject({ status: "pending", failures: 1 });
+      expect(state().data).toBe(data);
+      await answers(2, refusal(status));
+      const expected = { status: "error", error: { name: "APIError", status }, outcome };
+      expect(await generated).toMatchObject(expected);
+      expect((await generated).data).toBeUndefined();
+      await settled();
+      expect(state()).toMatchObject({ ...expected, failures: 1, variables: wreck });
+      expect(state().data).toBe(data);
+      expect(requests).toHaveLength(2);
+      expect(reported).toEqual(["success", `APIError, ${outcome}`]);
+
+      const again = store.generate(reef);
+      expect(state()).toMatchObject({ status: "pending", error: undefined, outcome: undefined });
+      await answers(3, answer(second));
+      await again;
+      expect(state()).toMatchObject({ status: "success", data: { images: [second] }, failures: 0 });
+      expect(state().error).toBeUndefined();
+      expect(statuses).toEqual(["pending", "success", "pending", "error", "pending", "success"]);
+    },
+  );
+
+  test("are requested again by generate(variables)", async () => {
+    const { store, state, bodies, answers } = live({ model, params: { seed: 7 } });
+    const generated = store.generate(reef);
+    await answers(1, refusal(500));
+    await generated;
+    const again = store.generate(state().variables ?? wreck);
+    await answers(2, answer(first));
+    await again;
+    expect(await bodies()).toEqual([
+      { model, ...reef, seed: 7 },
+      { model, ...reef, seed: 7 },
+    ]);
+  });
+
+  test("are requested again from their own model, without the parameters of another", async () => {
+    let options: ImageStoreOptions = { model, params: { size: "2048x2048" } };
+    const { client, requests } = clientOf(() => refusal(500));
+    const store = createImageStore(client, () => options);
+    await store.generate(reef);
+    const { variables = wreck } = store.getSnapshot();
+    options = { model: "gamma-image-4-0-250828", params: { seed: 7 } };
+    await store.generate(variables);
+    expect(store.getSnapshot().variables).toEqual(variables);
+    await store.generate({ ...reef, model: undefined });
+    await store.generate({ ...wreck, model: options.model });
+    expect(await Promise.all(requests.map((sent) => sent.json()))).toEqual([
+      { model, ...reef, size: "2048x2048" },
+      { model, ...reef, size: "2048x2048" },
+      { model: options.model, ...reef, seed: 7 },
+      { model: options.model, ...wreck, seed: 7 },
+    ]);
+  });
+
+  test("were not sent if the key function fails, and the thrown value becomes an error", async () => {
+    const headers = () => Promise.reject("signed out");
+    const { store, requests } = live({ model }, { headers });
+    const { error, outcome } = await store.generate(reef);
+    expect(error).toMatchObject({ name: "ConfigurationError", cause: "signed out" });
+    expect(error?.message).toContain("signed out");
+    expect([error instanceof Error, outcome, requests.length]).toEqual([true, "not-sent", 0]);
+  });
+});
+
+describe("stop", () => {
+  test("ends the request at once as an error that may be billed, and ignores a late answer", async () => {
+    const { reported, ...callbacks } = witness();
+    const { store, state, statuses, answers, arrived } = live({ model, ...callbacks });
+    const generated = store.generate(reef);
+    await arrived(1);
+    store.stop();
+    const expected = {
+      status: "error",
+      error: { name: "AbortError", message: expect.stringContaining("may bill") },
+      outcome: "unknown",
+      variables: { model, ...reef },
+    };
+    const stopped = state();
+    expect(stopped).toMatchObject(expected);
+    expect(await generated).toMatchObject(expected);
+    await answers(1, answer(first));
+    store.stop();
+    await settled();
+    expect(state()).toBe(stopped);
+    expect([statuses, reported]).toEqual([["pending", "error"], ["AbortError, unknown"]]);
+    void store.generate(wreck);
+    expect(state().status).toBe("pending");
+    store.stop();
+  });
+
+  test("aborts the request", async () => {
+    const sent = deferred<Request>();
+    const { client } = clientOf((request) => {
+      sent.fulfil(request);
+      return new Promise(() => {});
+    });
+    const store = createImageStore(client, { model });
+    void store.generate(reef);
+    const { signal } = await sent.promise;
+    expect(signal.aborted).toBe(false);
+    store.stop();
+    expect(signal.aborted).toBe(true);
+  });
+
+  test("reports that nothing is billed before the gateway has the request, and after a refusal", async () => {
+    const early = live();
+    void early.store.generate(reef);
+    early.store.stop();
+    await settled();
+    const nothing = { name: "AbortError", message: expect.stringContaining("did not take it up") };
+    expect(early.state()).toMatchObject({ outcome: "not-sent", error: nothing });
+    expect(early.requests).toHaveLength(0);
+
+    const retried = deferred<void>();
+    const onEvent: ClientOptions["onEvent"] = ({ type }) => type === "retry" && retried.fulfil();
+    const limited = live({ model }, { clock: stoppedClock(), onEvent });
+    void limited.store.generate(reef);
+    await limited.answers(1, refusal(429));
+    await retried.promise;
+    expect(limited.state().status).toBe("pending");
+    limited.store.stop();
+    await settled();
+    expect(limited.state()).toMatchObject({ outcome: "refused", error: nothing });
+    expect(limited.requests).toHaveLength(1);
+  });
+
+  test.each([
+    [401, "refused", "did not take it up"],
+    [429, "refused", "did not take it up"],
+    [408, "unknown", "may bill"],
+    [502, "unknown", "may bill"],
+  ])("says what a %i means before its words have come: %s", async (status, outcome, message) => {
+    const words = openBody();
+    const { store, state, answers } = live({ model });
+    void store.generate(reef);
+    await answers(1, new Response(words.body, { status }));
+    await settled();
+    store.stop();
+    expect(state()).toMatchObject({ outcome, error: { message: expect.stringContaining(message) } });
+  });
+
+  test("A stop and an answer never disagree at any moment of the answer", async () => {
+    const ends = new Set<string>();
+    for (let steps = 0; steps < 100; steps += 1) {
+      const { client } = clientOf(() => answer(first));
+      const store = createImageStore(client, { model });
+      const generated = store.generate(reef);
+      for (let step = 0; step < steps; step += 1) await Promise.resolve();
+      store.stop();
+      const { status } = store.getSnapshot();
+      expect([steps, (await generated).status, store.getSnapshot().status]).toEqual([steps, status, status]);
+      ends.add(status);
+    }
+    expect(ends).toContain("error");
+  });
+
+  test("does nothing without a request in flight", async () => {
+    const { reported, ...callbacks } = witness();
+    const { store, state, statuses } = live({ model, ...callbacks });
+    store.stop();
+    await settled();
+    expect([state().status, statuses, reported]).toEqual(["idle", [], []]);
+  });
+
+  test("A stop by the caller's signal is an error, too, and may be billed", async () => {
+    const controller = new AbortController();
+    const { store, state, arrived } = live({ model, request: { signal: controller.signal } });
+    const generated = store.generate(reef);
+    await arrived(1);
+    controller.abort();
+    expect(await generated).toMatchObject({ status: "error", outcome: "unknown" });
+    expect(state()).toMatchObject({ status: "error", error: controller.signal.reason });
+  });
+
+  test("leaves no listener on the caller's signal after the images", async () => {
+    const { signal } = new AbortController();
+    const listeners = listenersOn(signal);
+    const { client } = clientOf(() => answer(first));
+    await createImageStore(client, { model, request: { signal } }).generate(reef);
+    expect([...listeners]).toEqual([]);
+  });
+});
+
+describe("reset", () => {
+  test("deletes the state", async () => {
+    const { store, state, answers } = live();
+    const generated = store.generate(reef);
+    await answers(1, answer(first, withheld));
+    await generated;
+    store.reset();
+    expect(state()).toEqual({ status: "idle", failures: 0 });
+  });
+
+  test("ends the request in flight, and reports it only to its caller", async () => {
+    const { reported, ...callbacks } = witness();
+    const { store, state, answers, arrived } = live({ model, ...callbacks });
+    const generated = store.generate(reef);
+    await arrived(1);
+    store.reset();
+    expect(state().status).toBe("idle");
+    expect(await generated).toMatchObject({
+      status: "error",
+      error: { name: "AbortError" },
+      outcome: "unknown",
+    });
+    await answers(1, answer(first));
+    expect([state().status, reported]).toEqual(["idle", []]);
+  });
+});
+
+describe('whenBusy: "replace"', () => {
+  test("ends the request in flight, and its late answer does not reach the new one", async () => {
+    const { reported, ...callbacks } = witness();
+    const { store, state, requests, statuses, answers, arrived } = live({
+      model,
+      whenBusy: "replace",
+      ...callbacks,
+    });
+    const older = store.generate(reef);
+    await arrived(1);
+    const newer = store.generate(wreck);
+    expect(state()).toMatchObject({ status: "pending", variables: wreck });
+    expect(await older).toMatchObject({
+      status: "error",
+      error: { name: "AbortError", message: expect.stringContaining("newer") },
+      outcome: "unknown",
+      variables: reef,
+    });
+    await answers(1, answer(first));
+    expect(state()).toMatchObject({ status: "pending", data: undefined, variables: wreck });
+    await answers(2, answer(second));
+    expect(await newer).toMatchObject({ data: { images: [second] } });
+    expect(state()).toMatchObject({ status: "success", data: { images: [second] }, variables: wreck });
+    expect([requests.length, statuses, reported]).toEqual([
+      2,
+      ["pending", "pending", "success"],
+      ["success"],
+    ]);
+  });
+
+  test("keeps the request in flight if the new one breaks a rule", async () => {
+    const { reported, ...callbacks } = witness();
+    const { store, state, answers } = live({ model, whenBusy: "replace", ...callbacks });
+    const generated = store.generate(reef);
+    const pending = state();
+    expect(await store.generate({ ...wreck, seed: 0.5 })).toMatchObject({
+      error: { name: "ValidationError" },
+      outcome: "not-sent",
+    });
+    expect(state()).toBe(pending);
+    await answers(1, answer(first));
+    expect(await generated).toMatchObject({ status: "success" });
+    expect(reported).toEqual(["success"]);
+  });
+});

@@ -1,0 +1,228 @@
+import { afterEach, describe, expect, test, vi } from "vitest";
+import { callAnswer, onlyChecks, textAnswer } from "../../core/test/support/answers.js";
+import { DONE, frame, settled, streamAnswer } from "../../core/test/support/gateway.js";
+import { numbered } from "../../core/test/support/kept.js";
+import { comeBack, lose } from "../../core/test/support/lost-code.js";
+import { until } from "./support/chat.js";
+
+/* A page loads some code only when it needs it. Where the network is gone by then, what the page says stays true. */
+
+afterEach(comeBack);
+
+/** Creates a page without these modules, whose gateway is `answer`. */
+async function pageWithout(
+  modules: readonly string[],
+  answer: (request: Request) => Response | Promise<Response>,
+) {
+  lose(...modules.map((module) => (module.includes("/src/") ? module : `stores/src/${module}`)));
+  const core = await import("@sluice/core");
+  const stores = await import("@sluice/stores");
+  const requests: string[] = [];
+  const events: string[] = [];
+  const client = core.createClient({
+    baseURL: "https://gateway.test",
+    random: () => 0,
+    onEvent: ({ type }) => events.push(type),
+    fetch: async (request) => {
+      requests.push(request.method);
+      return answer(request);
+    },
+  });
+  return { ...core, ...stores, client, requests, events };
+}
+
+const model = "alpha-v4.1-flash";
+const anything = onlyChecks(() => true);
+
+describe("a chat whose code for failures is lost", () => {
+  test("A refused message of a chat is not lost, and is sent again by retry()", async () => {
+    const answers = [Response.json({}, { status: 503 }), streamAnswer(textAnswer("Hello"))];
+    const { createChatStore, client, requests } = await pageWithout(
+      ["core/src/transport/repeat"],
+      () => answers.shift() as Response,
+    );
+    const chat = createChatStore(client, { model });
+    expect(await chat.send("Hi")).toMatchObject({ outcome: "error", error: { status: 503 } });
+    expect(await chat.retry()).toMatchObject({ outcome: "complete", messages: [{ content: "Hello" }] });
+    expect(requests).toEqual(["POST", "POST"]);
+  });
+});
+
+/** The events of a kept answer, whose first connection ends behind the first of them. */
+const kept = [frame({ content: '{"a":' }), frame({ content: "1}" }), frame({}, "stop"), DONE];
+
+function keptAnswer({ method, headers }: Request): Response {
+  if (method === "DELETE") return new Response(null, { status: 204 });
+  const answer = streamAnswer(
+    method === "POST" ? numbered(kept.slice(0, 1)) : numbered(kept, Number(headers.get("last-event-id"))),
+  );
+  answer.headers.set("x-stream-id", "s-1");
+  return answer;
+}
+
+describe("a kept answer that breaks off", () => {
+  test("It ends without chat/resume, with its text and its id, and retry() reads the rest", async () => {
+    const { createChatStore, client, requests } = await pageWithout(["core/src/chat/resume"], keptAnswer);
+    const chat = createChatStore(client, { model });
+    expect(await chat.send("Hi")).toMatchObject({
+      outcome: "truncated",
+      error: { name: "StreamError", reason: "truncated" },
+      messages: [{}, { content: '{"a":', streamId: "s-1" }],
+    });
+    comeBack();
+    expect(await chat.retry()).toMatchObject({ outcome: "complete", messages: [{ content: '{"a":1}' }] });
+    expect(requests.filter((method) => method === "POST")).toEqual(["POST"]);
+  });
+
+  test("It stays kept without chat/structured-output after a reload, and retry() gives the object", async () => {
+    const { createChatStore, memoryStorage, client, requests } = await pageWithout(
+      ["chat/structured-output"],
+      keptAnswer,
+    );
+    const storage = memoryStorage();
+    const draft = { role: "assistant", content: "", streamId: "s-1" };
+    await storage.write(
+      "chat/a",
+      new Map<string, unknown>([
+        ["q", { message: { id: "q", role: "user", content: "Hi" }, revision: 1 }],
+        ["d", { message: { id: "d", ...draft }, parent: "q", revision: 1 }],
+      ]),
+    );
+    const chat = createChatStore(client, { model, id: "a", storage, schema: anything });
+    chat.subscribe(() => {});
+    await until(chat, ({ messages }) => messages.at(-1)?.outcome !== undefined);
+    expect(chat.getSnapshot().messages.at(-1)).toMatchObject({
+      content: '{"a":1}',
+      outcome: "error",
+      streamId: "s-1",
+    });
+    comeBack();
+    expect(await chat.retry()).toMatchObject({ outcome: "complete", messages: [{ object: { a: 1 } }] });
+    expect(requests).not.toContain("POST");
+  });
+});
+
+describe("a chat whose own code is lost", () => {
+  test.each(["chat/persistence", "storage/record-writer", "storage/recovery"])(
+    "It works without %s, and says what is not stored",
+    async (module) => {
+      const { chat, events } = await storedChat(module);
+      expect(events).toContain("storage-failure");
+      expect(chat.getSnapshot().unsaved).toBe(2);
+    },
+  );
+
+  test("It stores all messages with the next one, when its code is there", async () => {
+    const { chat, createChatStore, client, storage } = await storedChat("chat/persistence");
+    comeBack();
+    expect(await chat.send("Two")).toMatchObject({ outcome: "complete" });
+    await until(chat, ({ unsaved }) => unsaved === 0);
+    await settled();
+    const reloaded = createChatStore(client, { model, id: "a", storage });
+    reloaded.subscribe(() => {});
+    await until(reloaded, ({ isRestoring }) => !isRestoring);
+    const texts = reloaded.getSnapshot().messages.map(({ content }) => content);
+    expect(texts).toEqual(["One", "Hello", "Two", "Hello"]);
+  });
+
+  /** A chat with a storage that has sent a message in a page without a module. */
+  async function storedChat(module: string) {
+    const page = await pageWithout([module], () => streamAnswer(textAnswer("Hello")));
+    const storage = page.memoryStorage();
+    const chat = page.createChatStore(page.client, { model, id: "a", storage });
+    chat.subscribe(() => {});
+    await until(chat, ({ isRestoring }) => !isRestoring);
+    expect(await chat.send("One")).toMatchObject({ outcome: "complete" });
+    return { ...page, chat, storage };
+  }
+
+  test("An answer with tool calls stays without chat/tool-calls, and no tool runs", async () => {
+    const { createChatStore, defineTool, client, requests } = await pageWithout(["chat/tool-calls"], () =>
+      streamAnswer(callAnswer({ a: ["pay", "{}"] }, { content: "I pay." })),
+    );
+    const execute = vi.fn();
+    const pay = defineTool({ name: "pay", parameters: { type: "object" }, execute });
+    const chat = createChatStore(client, { model, tools: [pay] });
+    const turn = await chat.send("Hi");
+    expect(turn).toMatchObject({
+      outcome: "interrupted",
+      error: {
+        outcome: "unknown",
+        message: expect.stringContaining("earlier answers of this turn are kept"),
+      },
+      messages: [{}, { content: "I pay.", toolCalls: [{ state: "cancelled" }] }],
+    });
+    expect(execute).not.toHaveBeenCalled();
+    expect(requests).toEqual(["POST"]);
+  });
+
+  test.each(["chat/history", "chat/structured-output", "chat/prepare"])(
+    "A message is not sent without %s, stays, and is sent by retry()",
+    async (module) => {
+      const { createChatStore, client, requests } = await pageWithout([module], () =>
+        streamAnswer(textAnswer("{}")),
+      );
+      const call = { id: "a", name: "pay", arguments: "{}", input: {}, state: "done", output: 1 } as const;
+      const chat = createChatStore(client, {
+        model,
+        initialMessages: [
+          { role: "user", content: "Pay" },
+          { role: "assistant", content: "", toolCalls: [call] },
+          { role: "assistant", content: "Paid." },
+        ],
+        ...(module.endsWith("structured-output") && { schema: anything }),
+        ...(module.endsWith("prepare") && { prepareMessages: (messages) => messages }),
+      });
+      expect(await chat.send("Hi")).toMatchObject({ outcome: "not-sent", messages: [{ content: "Hi" }] });
+      expect(requests).toEqual([]);
+      comeBack();
+      expect(await chat.retry()).toMatchObject({ outcome: "complete" });
+      expect(requests).toEqual(["POST"]);
+    },
+  );
+});
+
+test("A film is listed without storage/record-writer-later, and stored with the next one", async () => {
+  const ids = ["t-1", "t-2"];
+  const { createVideoTaskList, memoryStorage, client, events, ...core } = await pageWithout(
+    ["storage/record-writer-later"],
+    () => Response.json({ id: ids.shift(), model: "beta3.0-video", created_at: 1 }),
+  );
+  const storage = memoryStorage();
+  const create = (prompt: string) =>
+    core.createVideoTaskStore(client, { storage }).create({ model: "beta3.0-video", input: { prompt } });
+  await create("A reef");
+  expect(createVideoTaskList(client, { storage }).getSnapshot()).toHaveLength(1);
+  expect(events).toContain("storage-failure");
+  comeBack();
+  await create("A whale");
+  expect([...(await storage.read("video-tasks")).values()]).toHaveLength(2);
+});
+
+describe("a user who signs out where storage/forget is lost", () => {
+  test("signOut() resolves to the error, and removes all when the code is there", async () => {
+    const { createChatStore, memoryStorage, signOut, client } = await pageWithout(["storage/forget"], () =>
+      streamAnswer(textAnswer("Hello")),
+    );
+    const storage = memoryStorage();
+    const chat = createChatStore(client, { model, id: "a", storage });
+    await chat.send("Hi");
+    expect((await signOut(client)).errors).toHaveLength(1);
+    comeBack();
+    expect(await signOut(client)).toEqual({ unsent: 0, errors: [] });
+    expect(await storage.read("chat/a")).toEqual(new Map());
+  });
+
+  test("Another tab that can't forget says so, and its error is handled", async () => {
+    const { createChatStore, memoryStorage, client, events } = await pageWithout(["storage/forget"], () =>
+      streamAnswer(textAnswer("Hello")),
+    );
+    const storage = memoryStorage();
+    const chat = createChatStore(client, { model, id: "a", storage });
+    await chat.send("Hi");
+    await storage.write("forgotten", new Map([["notice", "another tab"]]));
+    await settled();
+    expect(events).toContain("storage-failure");
+    expect(chat.getSnapshot().messages).toEqual([]);
+  });
+});

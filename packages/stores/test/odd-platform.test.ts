@@ -1,0 +1,287 @@
+import {
+  type ClientOptions,
+  completeChat,
+  createClient,
+  createVideoTask,
+  generateImages,
+  streamChat,
+  unchecked,
+} from "@sluice/core";
+import { createChatStore, indexedDBStorage, memoryStorage } from "@sluice/stores";
+import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
+import { textAnswer } from "../../core/test/support/answers.js";
+import {
+  clientOf,
+  event,
+  frame,
+  question,
+  rejectionOf,
+  streamAnswer,
+} from "../../core/test/support/gateway.js";
+
+/* Platforms and `fetch` functions that differ from the standard: each works, or says what is wrong and what to do. */
+
+afterEach(() => vi.unstubAllGlobals());
+
+const words = "Grüße 👋 from afar";
+const streamed = textAnswer(words);
+const whole = JSON.stringify({
+  choices: [{ index: 0, message: { role: "assistant", content: words }, finish_reason: "stop" }],
+});
+
+/** A response whose body is any value, as functions in place of `fetch` make them. */
+function responseOf(body: unknown, status = 200): Response {
+  const response = new Response(null, { status });
+  Object.defineProperty(response, "body", { value: body });
+  return response;
+}
+
+async function* piecesOf(text: string, made: (piece: string) => unknown) {
+  // one half of a character at a time, where it has two
+  for (let at = 0; at < text.length; at += 1) yield made(text.charAt(at));
+}
+
+function streamOf(text: string, made: (piece: string) => unknown): ReadableStream {
+  const pieces = piecesOf(text, made);
+  return new ReadableStream({
+    async pull(controller) {
+      const { done, value } = await pieces.next();
+      if (done) controller.close();
+      else controller.enqueue(value);
+    },
+  });
+}
+
+const encoded = (piece: string) => new TextEncoder().encode(piece);
+/** Bytes of whole characters only: these pieces cut no character in two. */
+const bodies: readonly (readonly [string, (text: string) => unknown])[] = [
+  ["a stream of texts", (text) => streamOf(text, (piece) => piece)],
+  ["a stream of buffers", (text) => streamOf(text, (piece) => Uint8Array.from(encodedWhole(piece)).buffer)],
+  [
+    "a stream of views",
+    (text) => streamOf(text, (piece) => new DataView(encodedWhole(piece).slice().buffer)),
+  ],
+  ["an iterable of bytes, as of Node", (text) => piecesOf(text, encodedWhole)],
+  ["an iterable of texts, as of Node with an encoding", (text) => piecesOf(text, (piece) => piece)],
+];
+
+let rest = "";
+/** Encodes a piece whose last character may be half: the half is a part of the next piece. */
+function encodedWhole(piece: string): Uint8Array {
+  const text = rest + piece;
+  rest = /[\uD800-\uDBFF]$/.test(text) ? text.slice(-1) : "";
+  return encoded(rest ? text.slice(0, -1) : text);
+}
+
+describe.each(bodies)("An answer whose body is %s", (_, made) => {
+  test("is read as a stream and whole", async () => {
+    const { client } = clientOf((__, nth) => responseOf(made(nth === 1 ? streamed : whole)));
+    expect((await streamChat(client, question).result()).message.content).toBe(words);
+    expect((await completeChat(client, question)).message.content).toBe(words);
+  });
+
+  test("is a refusal with the words of the gateway, and is not repeated", async () => {
+    const refusal = JSON.stringify({ error: { message: `no ${words}`, code: "bad" } });
+    const { client, requests } = clientOf(() => responseOf(made(refusal), 400));
+    expect(await rejectionOf(streamChat(client, question).result())).toMatchObject({
+      name: "APIError",
+      status: 400,
+      message: `no ${words}`,
+    });
+    expect(requests).toHaveLength(1);
+  });
+
+  test("is closed when the caller stops", async () => {
+    const { client } = clientOf(() => responseOf(made(frame({ content: "Hi" }).repeat(50))));
+    const stream = streamChat(client, question);
+    for await (const delta of stream) if (delta.type === "text-delta") break;
+    expect(stream.snapshot.content).toContain("Hi");
+  });
+});
+
+describe("An answer that something else has read", () => {
+  const readers: readonly (readonly [string, (response: Response) => unknown])[] = [
+    ["locked", (response) => response.body?.getReader()],
+    ["used", (response) => response.text()],
+    ["used and let go", async (response) => (await response.body?.getReader().read())?.done],
+  ];
+
+  test.each(readers)("is refused with the way out, and requested once: %s", async (_, read) => {
+    const answer = async (text: string, status = 200) => {
+      const response = new Response(text, { status });
+      await read(response);
+      return response;
+    };
+    const { client, requests } = clientOf(() => answer(streamed));
+    const lost = {
+      name: "ConnectionError",
+      outcome: "unknown",
+      message: expect.stringMatching(/response\.clone\(\)/),
+    };
+    expect(await rejectionOf(streamChat(client, question).result())).toMatchObject(lost);
+    expect(await rejectionOf(completeChat(client, question))).toMatchObject(lost);
+    expect(requests).toHaveLength(2);
+    const image = { model: "gamma-image-5-0-260128", prompt: "A reef" } as const;
+    expect(await rejectionOf(generateImages(client, image))).toMatchObject(lost);
+    const chat = createChatStore(client, { model: "delta-5.3" });
+    expect(await chat.send("Hello")).toMatchObject({ outcome: "error", error: lost });
+    // a refusal stays one
+    const refused = clientOf(() => answer("{}", 400));
+    expect(await rejectionOf(streamChat(refused.client, question).result())).toMatchObject({ status: 400 });
+    expect(refused.requests).toHaveLength(1);
+  });
+
+  test("is read where a wrapper reads a clone of it", async () => {
+    const { client } = clientOf(async () => {
+      const response = streamAnswer(streamed);
+      await response.clone().text();
+      return response;
+    });
+    expect((await streamChat(client, question).result()).message.content).toBe(words);
+  });
+});
+
+test("A body of anything else is refused with the way out", async () => {
+  for (const piece of [5, {}, null]) {
+    const { client } = clientOf(() => responseOf(streamOf("a", () => piece)));
+    expect(await rejectionOf(streamChat(client, question).result())).toMatchObject({
+      message: expect.stringMatching(/Uint8Array/),
+      outcome: "unknown",
+    });
+  }
+});
+
+test("A response without a body that something else has read is refused with the way out, too", async () => {
+  const response = responseOf(undefined);
+  Object.defineProperty(response, "bodyUsed", { value: true });
+  response.text = () => Promise.reject(new TypeError("Already read"));
+  const { client } = clientOf(() => response);
+  expect(`${await rejectionOf(completeChat(client, question))}`).toContain("response.clone()");
+});
+
+test("A redirect whose body is a stream of Node is a redirect", async () => {
+  const { client } = clientOf(() => responseOf(piecesOf("moved", encoded), 302));
+  expect(await rejectionOf(streamChat(client, question).result())).toMatchObject({ status: 302 });
+});
+
+/** A client whose `fetch` needs nothing of the platform. */
+function chatOf(options: Partial<ClientOptions> = {}) {
+  const sent: unknown[] = [];
+  const client = createClient({
+    onEvent: () => {},
+    baseURL: "https://gateway.test",
+    fetch: async (request) => {
+      sent.push(await request.clone().json());
+      return streamAnswer(streamed);
+    },
+    ...options,
+  });
+  return {
+    client,
+    sent,
+    chat: createChatStore(client, { model: "delta-5.3", id: "c", storage: memoryStorage() }),
+  };
+}
+
+describe("The client", () => {
+  test("makes its own ids on a platform without crypto", async () => {
+    vi.stubGlobal("crypto", undefined);
+    const { chat } = chatOf();
+    await chat.send("Hello");
+    const turn = await chat.send("Again");
+    expect(turn).toMatchObject({ outcome: "complete" });
+    const ids = chat.getSnapshot().messages.map(({ id }) => id);
+    expect(new Set(ids).size).toBe(4);
+    const nameless = event({ choices: [{ index: 0, delta: { content: "Hi" }, finish_reason: "stop" }] });
+    const { client } = clientOf(() => streamAnswer(nameless));
+    const response = await streamChat(client, question).toResponse();
+    expect(await response.text()).toMatch(/"id":"chatcmpl-\d/);
+    chat.close();
+  });
+
+  test("lets its host render on a platform without MessageChannel", async () => {
+    vi.stubGlobal("MessageChannel", undefined);
+    // a clock on which each delta takes a slice
+    let now = 0;
+    const clock = { now: () => (now += 20), sleep: () => new Promise<void>(() => {}) };
+    const { chat } = chatOf({ clock });
+    expect(await chat.send("Hello")).toMatchObject({ outcome: "complete" });
+    chat.close();
+  });
+
+  test.each(["TextDecoder", "TextEncoder", "queueMicrotask", "performance"])(
+    "names a missing %s before anything is sent",
+    async (name) => {
+      const { client, sent } = chatOf({
+        clock: { now: () => 0, sleep: () => new Promise<void>(() => {}) },
+      });
+      const chat = createChatStore(client, { model: "delta-5.3" });
+      const before = globalThis[name as keyof typeof globalThis];
+      onTestFinished(() => void Reflect.set(globalThis, name, before));
+      Reflect.deleteProperty(globalThis, name);
+      const named = {
+        name: "ConfigurationError",
+        message: expect.stringMatching(`no ${name}: load a polyfill`),
+      };
+      const failures = [
+        await rejectionOf(completeChat(client, question)),
+        await rejectionOf((async () => streamChat(client, question).result())()),
+        await rejectionOf(createVideoTask(client, { model: "beta3.0-video", input: { prompt: "A reef" } })),
+        (await chat.send("Hello")).error,
+      ];
+      Reflect.set(globalThis, name, before);
+      for (const failure of failures) expect(failure).toMatchObject(named);
+      expect(sent).toEqual([]);
+    },
+  );
+});
+
+/** Adds a field to a prototype until the test ends. */
+function pollute(prototype: object, name: string, value: unknown): void {
+  Object.defineProperty(prototype, name, { value, enumerable: true, configurable: true, writable: true });
+  onTestFinished(() => void Reflect.deleteProperty(prototype, name));
+}
+
+describe("A page whose old library adds fields to prototypes", () => {
+  test("sends its requests where only arrays have one", async () => {
+    pollute(Array.prototype, "each", () => {});
+    const { chat, sent } = chatOf();
+    const turn = await chat.send("Hello");
+    expect([turn.outcome, turn.messages.at(-1)?.content, sent.length]).toEqual(["complete", words, 1]);
+  });
+
+  test("gets the name of the field of Object.prototype, and sends nothing", async () => {
+    pollute(Object.prototype, "extend", () => {});
+    const { chat, client, sent } = chatOf();
+    const turn = await chat.send("Hello");
+    expect(turn.outcome).toBe("not-sent");
+    expect(turn.error?.message).toMatch(/Object\.prototype.*"extend".*enumerable: false/);
+    const request = { model: "beta3.0-video", input: { prompt: "A reef" } } as const;
+    expect(`${await rejectionOf(createVideoTask(client, request))}`).toContain('"extend"');
+    expect(sent).toEqual([]);
+    // a request without a check needs no schema
+    const answer = await streamChat(client, unchecked({ ...question })).result();
+    expect([answer.outcome, answer.message.content]).toEqual(["complete", words]);
+  });
+
+  test.each([
+    ["Array.prototype", Array.prototype],
+    ["Object.prototype", Object.prototype],
+  ])("gets the error that toJSON of %s changes all requests, and sends nothing", async (_, prototype) => {
+    const { client, sent } = chatOf();
+    Object.defineProperty(prototype, "toJSON", { value: () => "changed", configurable: true });
+    onTestFinished(() => void Reflect.deleteProperty(prototype, "toJSON"));
+    const error = await rejectionOf((async () => streamChat(client, question).result())());
+    Reflect.deleteProperty(prototype, "toJSON");
+    expect(error).toMatchObject({ name: "ConfigurationError", message: expect.stringMatching(/toJSON/) });
+    expect(sent).toEqual([]);
+  });
+});
+
+describe("indexedDBStorage on a platform without IndexedDB", () => {
+  test("is created, and rejects at its first use", async () => {
+    const storage = indexedDBStorage();
+    await expect(storage.read("chat")).rejects.toThrow("indexedDB");
+    await expect(storage.write("chat", new Map([["a", 1]]))).rejects.toThrow("indexedDB");
+  });
+});

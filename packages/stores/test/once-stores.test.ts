@@ -1,0 +1,384 @@
+import type { Clock, RecordStorage } from "@sluice/core";
+import {
+  createAssetStore,
+  createImageStore,
+  createVideoTaskStore,
+  listVideoTasks,
+  memoryStorage,
+} from "@sluice/stores";
+import { describe, expect, test } from "vitest";
+import { stoppedClock, turnsUntil } from "../../core/test/support/gateway.js";
+import { openOnce } from "../../core/test/support/once.js";
+
+const once = { retry: { limit: 0 } };
+const failing = (status: number, code = "busy") =>
+  Response.json({ error: { message: "no", code } }, { status });
+
+/** Headers of a client for which a request waits, between `wait` and `goOn`. */
+function waitingHeaders() {
+  let onWait: (() => void) | undefined;
+  return {
+    headers: () => {
+      if (!onWait) return {};
+      onWait();
+      return new Promise<never>(() => {});
+    },
+    /** Lets the next requests wait. Resolves when one does. */
+    wait: () =>
+      new Promise<void>((resolve) => {
+        onWait = resolve;
+      }),
+    goOn() {
+      onWait = undefined;
+    },
+  };
+}
+
+describe("an image store behind a proxy that remembers answers", () => {
+  const images = Response.json({ data: [{ url: "https://files.test/1.png" }] });
+  const reef = { prompt: "A reef" };
+
+  function opened(gateway: (nth: number) => Response | Promise<Response> = () => images.clone()) {
+    const proxy = openOnce(gateway, once);
+    return { ...proxy, store: createImageStore(proxy.page(), { model: "gamma-image-5-0-260128" }) };
+  }
+
+  test("gets the lost images by the same request, as often as they are lost, and pays once", async () => {
+    const { store, sent, keys, lose } = opened();
+    lose();
+    lose();
+    expect([(await store.generate(reef)).outcome, (await store.generate(reef)).outcome]).toEqual([
+      "unknown",
+      "unknown",
+    ]);
+    expect((await store.generate({ ...reef, size: undefined })).status).toBe("success");
+    expect([sent.length, new Set(keys).size, keys.length]).toEqual([1, 1, 3]);
+  });
+
+  test("pays again for the same request once the images are there", async () => {
+    const { store, sent, keys, lose } = opened();
+    lose();
+    for (let nth = 0; nth < 3; nth += 1) await store.generate(reef);
+    expect([sent.length, new Set(keys).size]).toEqual([2, 2]);
+  });
+
+  test("pays again for another request, and then for the first one", async () => {
+    const { store, sent, lose } = opened();
+    lose();
+    await store.generate(reef);
+    await store.generate({ prompt: "A wreck" });
+    await store.generate(reef);
+    expect(sent).toHaveLength(3);
+  });
+
+  test.each([500, 408, 422, 400])("has a new key after a %i that was read", async (status) => {
+    const { store, keys } = opened((nth) => (nth === 1 ? failing(status) : images.clone()));
+    await store.generate(reef);
+    expect((await store.generate(reef)).status).toBe("success");
+    expect(new Set(keys).size).toBe(2);
+  });
+
+  test("has the same key after the request was turned away, because the first may be paid", async () => {
+    const { store, sent, keys, lose, turnAway } = opened();
+    lose();
+    await store.generate(reef);
+    turnAway(401);
+    expect((await store.generate(reef)).outcome).toBe("refused");
+    turnAway(429);
+    await store.generate(reef);
+    expect((await store.generate(reef)).status).toBe("success");
+    expect([sent.length, new Set(keys).size]).toEqual([1, 1]);
+  });
+
+  test("has a new key after the user has stopped the request", async () => {
+    const { store, keys } = opened((nth) => (nth === 1 ? new Promise(() => {}) : images.clone()));
+    const generated = store.generate(reef);
+    await expect.poll(() => keys.length).toBe(1);
+    store.stop();
+    await generated;
+    expect((await store.generate(reef)).status).toBe("success");
+    expect(new Set(keys).size).toBe(2);
+  });
+
+  test.each(["stop", "reset"] as const)(
+    "gets the lost images and pays once, though the user called %s before the repetition left",
+    async (verb) => {
+      const { page, sent, keys, lose } = openOnce(() => images.clone(), once);
+      const { headers, wait, goOn } = waitingHeaders();
+      const store = createImageStore(page({ headers }), { model: "gamma-image-5-0-260128" });
+      lose();
+      await store.generate(reef);
+      wait();
+      const repeated = store.generate(reef);
+      store[verb]();
+      expect((await repeated).outcome).toBe("not-sent");
+      goOn();
+      expect((await store.generate(reef)).status).toBe("success");
+      expect([sent.length, new Set(keys).size, keys.length]).toEqual([1, 1, 2]);
+    },
+  );
+});
+
+describe("an asset store behind a proxy that remembers answers", () => {
+  function opened() {
+    const proxy = openOnce((nth) => Response.json({ Id: `a-${nth}` }), {
+      ...once,
+      assetLookup: async () => ({ Status: "Active" }),
+    });
+    return { ...proxy, store: createAssetStore(proxy.page(), { groupId: "g" }) };
+  }
+
+  test.each([
+    ["a file", () => new File(["bytes"], "reef.png", { type: "image/png" })],
+    ["an address", () => new URL("https://files.test/reef.png")],
+  ])("registers %s once, also where the answer was lost", async (_, sourceOf) => {
+    const { store, sent, keys, lose } = opened();
+    const source = sourceOf();
+    lose();
+    expect((await store.create(source)).status).toBe("error");
+    const other = source instanceof URL ? new URL(source) : source;
+    expect((await store.create(other)).handle).toMatchObject({ id: "a-1" });
+    expect([sent.length, new Set(keys).size]).toEqual([1, 1]);
+  });
+
+  test("registers an address once, though its store was reset before the repetition left", async () => {
+    const { page, sent, keys, lose } = openOnce((nth) => Response.json({ Id: `a-${nth}` }), {
+      ...once,
+      assetLookup: async () => ({ Status: "Active" }),
+    });
+    const { headers, wait, goOn } = waitingHeaders();
+    const store = createAssetStore(page({ headers }), { groupId: "g" });
+    lose();
+    await store.create("https://files.test/reef.png");
+    wait();
+    const repeated = store.create("https://files.test/reef.png");
+    await expect.poll(() => store.getSnapshot().phase).toBe("sending");
+    store.reset();
+    await repeated;
+    goOn();
+    expect((await store.create("https://files.test/reef.png")).handle).toMatchObject({ id: "a-1" });
+    expect([sent.length, new Set(keys).size, keys.length]).toEqual([1, 1, 2]);
+  });
+
+  test("registers another file as another asset", async () => {
+    const { store, sent, lose } = opened();
+    lose();
+    await store.create(new File(["bytes"], "reef.png", { type: "image/png" }));
+    await store.create(new File(["bytes"], "reef.png", { type: "image/png" }));
+    store.reset();
+    await store.create("https://files.test/reef.png", { name: "hero" });
+    expect(sent).toHaveLength(3);
+  });
+});
+
+describe("a film behind a proxy that remembers answers", () => {
+  const reef = { model: "beta3.0-video", input: { prompt: "A reef" } } as const;
+
+  const film = (nth: number) => Response.json({ id: `t-${nth}`, created_at: 1 });
+
+  const opened = (
+    gateway: (nth: number) => Response | Promise<Response> = film,
+    options: Parameters<typeof openOnce>[1] = {},
+  ) => {
+    const proxy = openOnce(gateway, { ...once, ...options });
+    /** Opens a page over a storage. */
+    const visit = (storage: RecordStorage, clock?: Clock) => {
+      const client = proxy.page(clock && { clock });
+      const video = createVideoTaskStore(client, { storage });
+      return { video, entries: () => listVideoTasks(client, { storage }) };
+    };
+    return { ...proxy, visit };
+  };
+
+  test("is paid once where the answer was lost, in one entry of the list", async () => {
+    const { visit, sent, keys, lose } = opened();
+    const { video, entries } = visit(memoryStorage());
+    lose();
+    expect((await video.create(reef)).status).toBe("error");
+    expect(await entries()).toMatchObject([{ state: "unconfirmed" }]);
+    expect((await video.create(reef)).handle).toMatchObject({ id: "t-1" });
+    expect([sent.length, new Set(keys).size]).toEqual([1, 1]);
+    const [entry, ...others] = await entries();
+    expect([entry?.state, others]).toEqual(["created", []]);
+    expect(entry).not.toHaveProperty("fingerprint");
+  });
+
+  test("is paid once where the page was reloaded after the answer was lost", async () => {
+    const { visit, sent, lose } = opened();
+    const storage = memoryStorage();
+    lose();
+    await visit(storage).video.create(reef);
+    const { video, entries } = visit(storage);
+    expect((await video.create(reef)).handle).toMatchObject({ id: "t-1" });
+    expect(sent).toHaveLength(1);
+    expect(await entries()).toMatchObject([{ state: "created" }]);
+  });
+
+  test("is paid once where the page was killed while it waited", async () => {
+    const { visit, sent, keys, lose } = opened();
+    const storage = memoryStorage();
+    const kill = lose("never");
+    const killed = visit(storage).video.create(reef);
+    await expect.poll(() => sent.length).toBe(1);
+    const left = memoryStorage();
+    await left.write("video-tasks", await storage.read("video-tasks"));
+    // its locks are gone with it
+    kill();
+    await killed;
+    expect((await visit(left).video.create(reef)).handle).toMatchObject({ id: "t-1" });
+    expect([sent.length, new Set(keys).size]).toEqual([1, 1]);
+  });
+
+  test("is paid once where its page is killed, and another open page asks for the same at once", async () => {
+    const { visit, sent, keys, lose } = opened();
+    const storage = memoryStorage();
+    const kill = lose("never");
+    const killed = visit(storage).video.create(reef);
+    await expect.poll(() => sent.length).toBe(1);
+    const left = memoryStorage();
+    await left.write("video-tasks", await storage.read("video-tasks"));
+    const clock = stoppedClock();
+    const { video, entries } = visit(left, clock);
+    // the other page has seen that the first one waits
+    await entries();
+    kill();
+    await killed;
+    // a browser takes the locks of a page back a moment after its end
+    const isHeld = async () => {
+      const { held = [] } = (await globalThis.navigator?.locks?.query()) ?? {};
+      return held.some(({ name }) => name?.includes(String(keys[0])));
+    };
+    await expect.poll(isHeld).toBe(false);
+    const created = await clock.advanceUntil(video.create(reef), 500);
+    expect(created.handle).toMatchObject({ id: "t-1" });
+    expect([sent.length, new Set(keys).size]).toEqual([1, 1]);
+  });
+
+  test("is another film where the page that asked for the same still waits", async () => {
+    const { visit, sent, lose } = opened();
+    const storage = memoryStorage();
+    const end = lose("never");
+    const first = visit(storage).video.create(reef);
+    await expect.poll(() => sent.length).toBe(1);
+    const left = memoryStorage();
+    await left.write("video-tasks", await storage.read("video-tasks"));
+    const second = await visit(left).video.create(reef);
+    expect([second.handle?.id, sent.length]).toEqual(["t-2", 2]);
+    end();
+    await first;
+  });
+
+  test("stays in the list where the same is asked for in another page, which learns late that it is there", async () => {
+    let answer: (response: Response) => void = () => {};
+    const first = new Promise<Response>((resolve) => {
+      answer = resolve;
+    });
+    const { visit, sent, keys } = opened((nth) => (nth === 1 ? first : film(nth)), { offers: null });
+    const storage = memoryStorage();
+    const held: (() => void)[] = [];
+    const late: RecordStorage = {
+      ...storage,
+      watch: (collection, listener) =>
+        storage.watch(collection, (changes) => void held.push(() => listener(changes))),
+    };
+    const made = visit(storage).video.create(reef);
+    await expect.poll(() => sent.length).toBe(1);
+    const clock = stoppedClock();
+    const { video, entries } = visit(late, clock);
+    expect(await entries()).toMatchObject([{ state: "submitting" }]);
+    answer(film(1));
+    expect((await made).handle?.id).toBe("t-1");
+    const another = video.create(reef);
+    const tellAll = () => {
+      for (const tell of held.splice(0)) tell();
+    };
+    await turnsUntil(() => clock.sleeping() > 0);
+    tellAll();
+    expect((await clock.advanceUntil(another, 500)).handle?.id).toBe("t-2");
+    tellAll();
+    expect((await entries()).map(({ handle }) => handle?.id).sort()).toEqual(["t-1", "t-2"]);
+    expect(new Set(keys).size).toBe(2);
+  });
+
+  test("is paid once, though its store was reset before the repetition left", async () => {
+    const { page, sent, keys, lose } = openOnce(film, once);
+    const { headers, wait, goOn } = waitingHeaders();
+    const client = page({ headers });
+    const storage = memoryStorage();
+    const video = createVideoTaskStore(client, { storage });
+    const entries = () => listVideoTasks(client, { storage });
+    lose();
+    await video.create(reef);
+    const isWaiting = wait();
+    const repeated = video.create(reef);
+    await isWaiting;
+    video.reset();
+    await repeated;
+    expect(await entries()).toMatchObject([{ state: "unconfirmed" }]);
+    goOn();
+    expect((await video.create(reef)).handle).toMatchObject({ id: "t-1" });
+    expect([sent.length, new Set(keys).size, keys.length]).toEqual([1, 1, 2]);
+  });
+
+  test("is paid once where two pages ask for the lost one at once", async () => {
+    const { visit, sent, lose } = opened();
+    const storage = memoryStorage();
+    lose();
+    await visit(storage).video.create(reef);
+    const pages = [visit(storage), visit(storage)];
+    const states = await Promise.all(pages.map(({ video }) => video.create(reef)));
+    expect(states.map(({ handle }) => handle?.id)).toEqual(["t-1", "t-1"]);
+    expect(sent).toHaveLength(1);
+  });
+
+  test("is another film for another request, and for the same one after its task is known", async () => {
+    const { visit, sent, lose } = opened();
+    const { video, entries } = visit(memoryStorage());
+    lose();
+    await video.create(reef);
+    await video.create({ ...reef, input: { prompt: "A wreck" } });
+    video.reset();
+    await video.create(reef);
+    video.reset();
+    await video.create(reef);
+    expect([sent.length, (await entries()).length]).toEqual([3, 3]);
+  });
+
+  test("stays unconfirmed where its repetition is refused, and is new where another body has its key", async () => {
+    const { visit, sent, keys, lose, turnAway } = opened();
+    const { video, entries } = visit(memoryStorage());
+    lose();
+    await video.create(reef);
+    turnAway(401);
+    expect((await video.create(reef)).error).toMatchObject({ outcome: "refused" });
+    expect(await entries()).toMatchObject([{ state: "unconfirmed" }]);
+    turnAway(422);
+    await video.create(reef);
+    expect(await entries()).toMatchObject([{ state: "unconfirmed" }]);
+    expect((await video.create(reef)).handle).toMatchObject({ id: "t-2" });
+    expect([sent.length, new Set(keys).size]).toEqual([2, 2]);
+  });
+
+  test("is new after an error that was read, and the first entry stays unconfirmed", async () => {
+    const { visit, keys } = opened((nth) =>
+      nth === 1 ? failing(504) : Response.json({ id: `t-${nth}`, created_at: 1 }),
+    );
+    const { video, entries } = visit(memoryStorage());
+    await video.create(reef);
+    await video.create(reef);
+    expect((await entries()).map(({ state }) => state).sort()).toEqual(["created", "unconfirmed"]);
+    expect(new Set(keys).size).toBe(2);
+  });
+
+  test("has a new key where no header can have that of its record", async () => {
+    const { visit, keys, lose } = opened();
+    const storage = memoryStorage();
+    lose();
+    await visit(storage).video.create(reef);
+    const [[, record] = []] = await storage.read("video-tasks");
+    const bad = memoryStorage();
+    await bad.write("video-tasks", new Map([["a\nb", { ...(record as object), key: "a\nb" }]]));
+    expect((await visit(bad).video.create(reef)).handle).toMatchObject({ id: "t-2" });
+    expect(new Set(keys).size).toBe(2);
+  });
+});

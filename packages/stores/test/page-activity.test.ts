@@ -1,0 +1,200 @@
+import type { Presence } from "@sluice/core";
+import { createAssetStore, createVideoTaskStore, type VideoTaskStoreOptions } from "@sluice/stores";
+import { afterEach, describe, expect, test, vi } from "vitest";
+import { clientOf, settled, shows, stoppedClock } from "../../core/test/support/gateway.js";
+
+const leaves: (() => void)[] = [];
+afterEach(() => {
+  for (const leave of leaves.splice(0)) leave();
+  vi.unstubAllGlobals();
+});
+
+const MINUTE = 60_000;
+const isResting = ({ nextPollAt }: { nextPollAt: number | undefined }) => nextPollAt !== undefined;
+const lost = () => {
+  throw new TypeError("Failed to fetch");
+};
+const refused = () => Response.json({ error: { message: "no gateway" } }, { status: 502 });
+
+/** A page of a browser, and a server that answers polls with `answer`. */
+function browserPage(options: VideoTaskStoreOptions = {}) {
+  const window = new EventTarget();
+  const document = Object.assign(new EventTarget(), { visibilityState: "visible" });
+  const navigator = { onLine: true };
+  vi.stubGlobal("navigator", navigator);
+  vi.stubGlobal("document", document);
+  vi.stubGlobal("addEventListener", window.addEventListener.bind(window));
+  const clock = stoppedClock();
+  let polls = 0;
+  const server = {
+    answer: (): Response => {
+      const progress = `${polls % 100}%`;
+      return Response.json({ code: "success", data: { task_id: "t-1", status: "IN_PROGRESS", progress } });
+    },
+  };
+  const { client } = clientOf(
+    () => {
+      polls += 1;
+      return server.answer();
+    },
+    {
+      clock,
+      random: () => 0.5,
+      baseURL: `https://gateway-${Math.random()}.test`,
+      assetLookup: (id, request) => request("/gamma/asset/GetAsset", { Id: id }),
+    },
+  );
+  const video = createVideoTaskStore(client, options);
+  const attach = async () => {
+    leaves.push(video.subscribe(() => {}));
+    video.attach("t-1");
+    await shows(video, isResting);
+  };
+  return {
+    client,
+    clock,
+    server,
+    video,
+    attach,
+    polls: () => polls,
+    /** The browser reports that it has a network, or none. */
+    network(onLine: boolean) {
+      navigator.onLine = onLine;
+      window.dispatchEvent(new Event(onLine ? "online" : "offline"));
+      return settled();
+    },
+    show(visibilityState: "visible" | "hidden") {
+      document.visibilityState = visibilityState;
+      document.dispatchEvent(new Event("visibilitychange"));
+      return settled();
+    },
+  };
+}
+
+const polling = { fetchStatus: "idle", pauseReason: undefined };
+const offline = { fetchStatus: "paused", pauseReason: "offline", nextPollAt: undefined };
+
+describe("a page whose browser has no network", () => {
+  test("polls a server that answers all the same", async () => {
+    const { network, attach, clock, video, polls } = browserPage();
+    await network(false);
+    await attach();
+    await clock.advance(10 * MINUTE);
+    expect(polls()).toBe(41);
+    await network(false);
+    await clock.advance(MINUTE);
+    expect(polls()).toBe(45);
+    expect(video.getSnapshot()).toMatchObject(polling);
+  });
+
+  test("polls no longer than until a poll reaches no server, and at once when the network is back", async () => {
+    const { network, attach, clock, video, server, polls } = browserPage();
+    await attach();
+    const { answer } = server;
+    server.answer = lost;
+    await network(false);
+    await clock.advance(15_000);
+    expect(video.getSnapshot()).toMatchObject({ status: "pending", ...offline });
+    expect(polls()).toBe(2);
+    server.answer = answer;
+    await network(true);
+    expect(polls()).toBe(3);
+    expect(video.getSnapshot()).toMatchObject({ ...polling, failure: undefined });
+  });
+
+  test("tries again once a minute, when it is shown again, and when the user asks for it", async () => {
+    const { network, attach, show, clock, video, server, polls } = browserPage();
+    await attach();
+    const { answer } = server;
+    server.answer = lost;
+    await network(false);
+    await clock.advance(15_000);
+    for (const retry of [() => clock.advance(MINUTE), () => show("visible"), async () => video.refetch()]) {
+      const before = polls();
+      await retry();
+      await settled();
+      expect(polls()).toBe(before + 1);
+      expect(video.getSnapshot()).toMatchObject(offline);
+    }
+    const before = polls();
+    await clock.advance(60 * MINUTE);
+    expect(polls()).toBe(before + 60);
+    expect(video.getSnapshot()).toMatchObject({ status: "pending", ...offline });
+    // a server on this machine was started again
+    server.answer = answer;
+    await clock.advance(MINUTE);
+    expect(video.getSnapshot()).toMatchObject(polling);
+    await clock.advance(15_000);
+    expect(polls()).toBe(before + 62);
+  });
+
+  test("is not offline by a server that answers with an error, nor by a failure before", async () => {
+    const { network, attach, clock, video, server, polls } = browserPage();
+    server.answer = lost;
+    await attach();
+    await network(false);
+    expect(video.getSnapshot()).toMatchObject({ fetchStatus: "idle", failure: { name: "ConnectionError" } });
+    server.answer = refused;
+    await clock.advance(15_000);
+    expect(polls()).toBe(2);
+    expect(video.getSnapshot()).toMatchObject({ ...polling, failure: { name: "APIError" } });
+  });
+
+  test("A hidden page does not poll, but with pollInBackground until a poll reaches no server", async () => {
+    const first = browserPage();
+    await first.attach();
+    await first.network(false);
+    await first.show("hidden");
+    expect(first.video.getSnapshot()).toMatchObject({ fetchStatus: "paused", pauseReason: "hidden" });
+    await first.clock.advance(10 * MINUTE);
+    expect(first.polls()).toBe(1);
+    const second = browserPage({ pollInBackground: true });
+    await second.attach();
+    await second.network(false);
+    await second.show("hidden");
+    await second.clock.advance(MINUTE);
+    expect(second.polls()).toBe(5);
+    second.server.answer = lost;
+    await second.clock.advance(15_000);
+    expect(second.video.getSnapshot()).toMatchObject(offline);
+  });
+
+  test("leaves no timer or listener behind", async () => {
+    const { network, attach, clock, server, polls } = browserPage();
+    await attach();
+    server.answer = lost;
+    await network(false);
+    await clock.advance(15_000);
+    for (const leave of leaves.splice(0)) leave();
+    await clock.advance(1000);
+    expect(clock.sleeping()).toBe(0);
+    await network(true);
+    expect(polls()).toBe(2);
+  });
+
+  test("follows the app's own presence alone", async () => {
+    const present: Presence = { absence: undefined, subscribe: () => () => {} };
+    const { network, attach, clock, video, server } = browserPage({ presence: present });
+    await attach();
+    server.answer = lost;
+    await network(false);
+    await clock.advance(15_000);
+    expect(video.getSnapshot()).toMatchObject({ ...polling, failure: { name: "ConnectionError" } });
+  });
+
+  test("polls assets in the same way", async () => {
+    const { client, network, clock, server, polls } = browserPage();
+    await network(false);
+    server.answer = () => Response.json({ Id: "a-1", Status: "Processing" });
+    const asset = createAssetStore(client);
+    leaves.push(asset.subscribe(() => {}));
+    asset.attach("a-1");
+    await shows(asset, isResting);
+    await clock.advance(3000);
+    expect(polls()).toBe(2);
+    expect(asset.getSnapshot()).toMatchObject(polling);
+    server.answer = lost;
+    await clock.advance(3000);
+    expect(asset.getSnapshot()).toMatchObject(offline);
+  });
+});

@@ -1,0 +1,123 @@
+import type { ClientOptions } from "@sluice/core";
+import { createChatStore, createImageStore, createVideoTaskStore } from "@sluice/stores";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { clientOf } from "../../core/test/support/gateway.js";
+
+/* A store keeps its errors in its state, and a page shows them in a user's words: the message is for the developer. */
+
+let printed: ReturnType<typeof vi.spyOn>;
+beforeEach(() => {
+  printed = vi.spyOn(console, "warn").mockImplementation(() => {});
+});
+afterEach(() => {
+  vi.restoreAllMocks();
+  vi.unstubAllEnvs();
+});
+const lines = () => printed.mock.calls.flat();
+
+/** Printed messages are remembered in a page: each test has its own. */
+let count = 0;
+const refusal = (code: string, status = 403) => {
+  const message = `${code} ${++count}`;
+  const headers = { "x-sluice-source": "proxy" };
+  return { message, answer: () => Response.json({ error: { message, code } }, { status, headers }) };
+};
+const developed = (answer: () => Response, options: Partial<ClientOptions> = {}) =>
+  clientOf(answer, { onEvent: undefined, retry: { limit: 0 }, ...options }).client;
+/** Prints one more line, which comes after all that were printed before it. */
+async function printOfAnother(): Promise<void> {
+  const { message, answer } = refusal("model_not_allowed");
+  vi.unstubAllEnvs();
+  await createChatStore(developed(answer), { model: "delta-5.3" }).send("Hello");
+  await vi.waitFor(() => expect(lines().at(-1)).toContain(message));
+}
+
+test.each(["origin_not_allowed", "model_not_allowed", "field_not_allowed", "not_found", "misconfigured"])(
+  "prints the refusal %s of a proxy in a chat once, with its message",
+  async (code) => {
+    const { message, answer } = refusal(code);
+    for (const _ of [1, 2]) {
+      const chat = createChatStore(developed(answer), { model: "delta-5.3" });
+      expect(await chat.send("Hello")).toMatchObject({ error: { message } });
+    }
+    await printOfAnother();
+    expect(lines().slice(0, -1)).toEqual([`@sluice/core: APIError: ${message}`]);
+  },
+);
+
+test("prints a wrong base URL", async () => {
+  const page = `<title>My app ${++count}</title>`;
+  await createChatStore(
+    developed(() => new Response(page, { status: 404 })),
+    { model: "delta-5.3" },
+  ).send("Hello");
+  await vi.waitFor(() =>
+    expect(lines()).toEqual([
+      expect.stringMatching(
+        /^@sluice\/core: APIError: HTTP 404: the answer is the page .*check the base URL/,
+      ),
+    ]),
+  );
+});
+
+test("prints each broken rule of a request of a chat, of images and of a video", async () => {
+  const client = developed(() => new Response());
+  await createChatStore(client, { model: "alpha-v4.1-flash", params: { temperature: 7 } }).send("Hello");
+  await createImageStore(client, { model: "gamma-image-5-0-260128" }).generate({
+    prompt: "A reef",
+    size: "10x10" as never,
+  });
+  await createVideoTaskStore(client).create({ model: "beta3.0-video", input: {} } as never);
+  await createChatStore(client, { model: "delta-5.3" }).send({ text: "Hello" } as never);
+  await vi.waitFor(() => expect(lines()).toHaveLength(4));
+  for (const [nth, field] of ["temperature: ", "size: ", "input.prompt: ", "content"].entries())
+    expect(lines()[nth]).toMatch(new RegExp(`^@sluice/core: (Validation|Configuration)Error: .*${field}`));
+});
+
+test.each([
+  ["not signed in", "unauthenticated", 401],
+  ["too many requests", "rate_limited", 429],
+  ["a budget that is used up", "budget_exhausted", 429],
+  ["a task that is not the user's", "task_not_found", 404],
+  ["a service that is down", "upstream_error", 502],
+])("prints nothing of what a user can run into: %s", async (_, code, status) => {
+  const { answer } = refusal(code, status);
+  await createChatStore(developed(answer), { model: "delta-5.3" }).send("Hello");
+  await printOfAnother();
+  expect(lines()).toHaveLength(1);
+});
+
+test("prints nothing of a file that a user has chosen", async () => {
+  const issue = {
+    path: "input.media.0",
+    message: `must be JPEG ${++count}`,
+    rule: "media.first-frame.format",
+  };
+  const uploads = { upload: () => Promise.reject(new Error()), check: () => [issue] };
+  const store = createVideoTaskStore(developed(() => new Response(), { uploads }));
+  expect(await store.create({ model: "beta3.0-video", input: { prompt: "A reef" } })).toMatchObject({
+    error: { name: "ValidationError", issues: [issue] },
+  });
+  await printOfAnother();
+  expect(lines()).toHaveLength(1);
+});
+
+test("prints nothing where a user sends twice before the answer has come", async () => {
+  const { answer } = refusal("rate_limited", 429);
+  const chat = createChatStore(developed(answer), { model: "delta-5.3" });
+  const [, second] = await Promise.all([chat.send("Hello"), chat.send("Hello")]);
+  expect(second).toMatchObject({ outcome: "not-sent", error: { name: "ConfigurationError" } });
+  await printOfAnother();
+  expect(lines()).toHaveLength(1);
+});
+
+test("prints nothing of a mistake in production, or where `onEvent` receives it", async () => {
+  const { answer } = refusal("origin_not_allowed");
+  const send = (client: ReturnType<typeof developed>) =>
+    createChatStore(client, { model: "delta-5.3" }).send("Hello");
+  await send(developed(answer, { onEvent: () => {} }));
+  vi.stubEnv("NODE_ENV", "production");
+  await send(developed(answer));
+  await printOfAnother();
+  expect(lines()).toHaveLength(1);
+});

@@ -1,0 +1,419 @@
+import type { ClientEvent, RecordStorage, Store } from "@sluice/core";
+import {
+  createAssetStore,
+  createChatStore,
+  createImageStore,
+  createVideoTaskList,
+  createVideoTaskStore,
+  indexedDBStorage,
+  listVideoTasks,
+  memoryStorage,
+  webStorage,
+} from "@sluice/stores";
+import { hasLocks, isLocked } from "@sluice/stores/internal";
+import { afterEach, describe, expect, test, vi } from "vitest";
+import { textAnswer } from "../../core/test/support/answers.js";
+import {
+  clientOf,
+  settled,
+  stoppedClock,
+  streamAnswer,
+  turnsUntil,
+} from "../../core/test/support/gateway.js";
+
+const video = { model: "beta3.0-video", input: { prompt: "A reef at dawn" } } as const;
+const refusal = () => new DOMException("access is denied in this context", "SecurityError");
+const denied = () => {
+  throw refusal();
+};
+const rejected = () => Promise.reject(refusal());
+const silent = () => new Promise<never>(() => {});
+
+afterEach(() => vi.unstubAllGlobals());
+
+/** A tab of a gateway that answers everything at once. */
+function openTab() {
+  const clock = stoppedClock();
+  const events: ClientEvent[] = [];
+  const { client, requests } = clientOf(
+    ({ url, method }) => {
+      if (url.endsWith("chat/completions")) return streamAnswer(textAnswer("Hello back"));
+      if (url.endsWith("images/generations")) return Response.json({ data: [{ url: "https://cdn.test/i" }] });
+      if (url.endsWith("CreateAsset")) return Response.json({ Id: "a-1" });
+      if (url.endsWith("GetAsset")) return Response.json({ Status: "Active" });
+      if (method === "POST") return Response.json({ id: "t-1", created_at: 1_755_000_000 });
+      return Response.json({
+        code: "success",
+        data: { status: "SUCCESS", result_url: "https://cdn.test/v" },
+      });
+    },
+    {
+      clock,
+      baseURL: `https://gateway-${Math.random()}.test`,
+      assetLookup: (id, request) => request("/gamma/asset/GetAsset", { Id: id }),
+      onEvent: (event) => events.push(event),
+    },
+  );
+  const limits = () => events.flatMap((event) => (event.type === "platform-limit" ? [event.feature] : []));
+  const failures = () => events.filter(({ type }) => type === "storage-failure");
+  const posts = () => requests.filter(({ method }) => method === "POST");
+  return { client, clock, requests, limits, failures, posts };
+}
+
+/** Resolves when a store shows what is wanted. A second of the clock passes in many turns. */
+async function shows<State>(
+  { clock }: Pick<ReturnType<typeof openTab>, "clock">,
+  store: Store<State>,
+  isWanted: (state: State) => boolean,
+): Promise<void> {
+  const stop = store.subscribe(() => {});
+  for (let turn = 1; !isWanted(store.getSnapshot()); turn += 1) {
+    await settled();
+    if (turn % 20 === 0) await clock.advance(1000);
+  }
+  stop();
+}
+
+const isOver = ({ status }: { readonly status: string }) => status === "success";
+
+/** Makes one of everything in a tab, and expects each to succeed with one request. */
+async function makeEverything(tab: ReturnType<typeof openTab>, storage?: RecordStorage): Promise<void> {
+  const { client, posts } = tab;
+  const task = createVideoTaskStore(client, { storage });
+  void task.create(video);
+  await shows(tab, task, isOver);
+  const asset = createAssetStore(client, { groupId: "group-1" });
+  void asset.create("https://cdn.test/hero.png");
+  await shows(tab, asset, isOver);
+  const images = createImageStore(client, { model: "gamma-image-5-0-260128" });
+  void images.generate({ prompt: "A reef at dawn" });
+  await shows(tab, images, isOver);
+  const chat = createChatStore(client, {
+    id: "chat",
+    model: "delta-5.3",
+    storage: storage ?? memoryStorage(),
+  });
+  void chat.send("Hello");
+  await shows(tab, chat, ({ status, messages }) => status === "ready" && messages[1]?.outcome === "complete");
+  chat.close();
+  expect(posts()).toHaveLength(5);
+}
+
+describe("Web Locks that", () => {
+  const noLocks = { held: [], pending: [] };
+  test.each([
+    ["reject", { request: rejected, query: rejected }],
+    ["throw", { request: denied, query: denied }],
+    ["reject requests alone", { request: rejected, query: async () => noLocks }],
+    ["throw on requests alone", { request: denied, query: async () => noLocks }],
+    ["never answer", { request: silent, query: silent }],
+    ["are of another kind", {}],
+  ])("%s let each tab work separately, which is reported once", async (_, locks) => {
+    vi.stubGlobal("navigator", { locks });
+    const tab = openTab();
+    await makeEverything(tab);
+    expect(tab.limits()).toEqual(["web-locks"]);
+    expect(tab.failures()).toEqual([]);
+    const other = openTab();
+    await makeEverything(other);
+    expect(other.limits()).toEqual(["web-locks"]);
+  });
+
+  test("cannot be reached let the tab work separately, which is reported once", async () => {
+    vi.stubGlobal("navigator", {
+      get locks() {
+        return denied();
+      },
+    });
+    const tab = openTab();
+    await makeEverything(tab);
+    expect(tab.limits()).toEqual(["web-locks"]);
+    expect(tab.failures()).toEqual([]);
+  });
+
+  test("answer late are used from then on, and nothing is done twice", async () => {
+    let answer: (snapshot: LockManagerSnapshot) => void = () => {};
+    const first = new Promise<LockManagerSnapshot>((resolve) => {
+      answer = resolve;
+    });
+    const requests: string[] = [];
+    const locks = {
+      query: () => first,
+      request: async (name: string, _: object, act: () => Promise<void>) => {
+        requests.push(name);
+        await act();
+      },
+    };
+    vi.stubGlobal("navigator", { locks });
+    const tab = openTab();
+    const task = createVideoTaskStore(tab.client);
+    void task.create(video);
+    await shows(tab, task, isOver);
+    expect([tab.posts().length, requests.length]).toEqual([1, 0]);
+    answer({});
+    await settled();
+    const again = createVideoTaskStore(tab.client);
+    void again.create(video);
+    await shows(tab, again, isOver);
+    expect([tab.posts().length, requests.length > 0]).toEqual([2, true]);
+    expect(tab.limits()).toEqual(["web-locks"]);
+  });
+
+  test("answer one query late, as after a sleep, are used from then on", async () => {
+    let wake: (snapshot: LockManagerSnapshot) => void = () => {};
+    const asleep = new Promise<LockManagerSnapshot>((resolve) => {
+      wake = resolve;
+    });
+    const answers = [Promise.resolve(noLocks), asleep];
+    const query = async () => (await (answers.shift() ?? { held: [{ name: "a" }] })) as LockManagerSnapshot;
+    vi.stubGlobal("navigator", { locks: { query, request: silent } });
+    const { client, clock } = openTab();
+    const late = isLocked(client, "a");
+    await settled();
+    await clock.advance(3000);
+    expect([await late, hasLocks()]).toEqual([undefined, false]);
+    wake(noLocks);
+    await settled();
+    expect([hasLocks(), await isLocked(client, "a")]).toEqual([true, true]);
+  });
+
+  test("never answer are waited for no longer than 3 seconds", async () => {
+    vi.stubGlobal("navigator", { locks: { request: silent, query: silent } });
+    const tab = openTab();
+    const task = createVideoTaskStore(tab.client);
+    void task.create(video);
+    await settled();
+    await tab.clock.advance(2999);
+    expect([tab.posts().length, tab.limits()]).toEqual([0, []]);
+    await tab.clock.advance(1);
+    await settled();
+    expect([tab.posts().length, tab.limits()]).toEqual([1, ["web-locks"]]);
+    await shows(tab, task, isOver);
+  });
+
+  test("are held by another tab are waited for without a limit", async () => {
+    let grant: () => void = () => {};
+    const granted = new Promise<void>((resolve) => {
+      grant = resolve;
+    });
+    vi.stubGlobal("navigator", {
+      locks: {
+        query: async () => noLocks,
+        request: async (_: string, __: object, act: () => Promise<void>) => granted.then(act),
+      },
+    });
+    const tab = openTab();
+    const task = createVideoTaskStore(tab.client);
+    task.subscribe(() => {});
+    task.attach("t-1");
+    await tab.clock.advance(3_600_000);
+    expect(task.getSnapshot()).toMatchObject({ status: "pending", task: undefined });
+    grant();
+    await shows(tab, task, isOver);
+    expect(tab.limits()).toEqual([]);
+  });
+});
+
+test("A platform without Web Locks and channels makes everything, and reports no limit", async () => {
+  vi.stubGlobal("navigator", undefined);
+  vi.stubGlobal("BroadcastChannel", undefined);
+  const tab = openTab();
+  await makeEverything(tab);
+  expect([tab.limits(), tab.failures()]).toEqual([[], []]);
+});
+
+test("A task that is reset while the locks are asked is neither kept nor sent", async () => {
+  let refuse: ((error: Error) => void) | undefined;
+  const query = () =>
+    new Promise<never>((_, reject) => {
+      refuse = reject;
+    });
+  vi.stubGlobal("navigator", { locks: { query, request: silent } });
+  const { client, requests } = openTab();
+  const kept = memoryStorage();
+  const writes: string[] = [];
+  const write: RecordStorage["write"] = (collection, records) => {
+    writes.push(collection);
+    return kept.write(collection, records);
+  };
+  const task = createVideoTaskStore(client, { storage: { ...kept, write } });
+  void task.create(video);
+  await turnsUntil(() => refuse !== undefined, settled);
+  task.reset();
+  refuse?.(refusal());
+  await settled();
+  expect([requests.length, writes.length]).toEqual([0, 0]);
+});
+
+test("A lock that is refused is reported at once, and the manager is not asked again", async () => {
+  let requests = 0;
+  const request = () => {
+    requests += 1;
+    return rejected();
+  };
+  vi.stubGlobal("navigator", { locks: { request, query: async () => ({ held: [] }) } });
+  const tab = openTab();
+  for (const id of ["t-1", "t-2"]) {
+    const task = createVideoTaskStore(tab.client);
+    task.attach(id);
+    await shows(tab, task, isOver);
+    expect(tab.limits()).toEqual(["web-locks"]);
+  }
+  expect(requests).toBe(1);
+});
+
+test("A chat whose lock is refused reports it, and has its answer", async () => {
+  vi.stubGlobal("navigator", { locks: { request: rejected, query: async () => ({ held: [] }) } });
+  const tab = openTab();
+  const chat = createChatStore(tab.client, { id: "chat", model: "delta-5.3", storage: memoryStorage() });
+  chat.subscribe(() => {});
+  const { outcome } = await chat.send("Hello");
+  await settled();
+  expect([outcome, tab.limits()]).toEqual(["complete", ["web-locks"]]);
+  chat.close();
+});
+
+test("A manager that refuses a later query is reported, and no other tab of the page asks it", async () => {
+  let queries = 0;
+  const query = async () => {
+    queries += 1;
+    return queries === 1 ? { held: [] } : rejected();
+  };
+  vi.stubGlobal("navigator", { locks: { query, request: silent } });
+  const entry = { key: "a", model: video.model, submittedAt: Date.now(), state: "submitting", revision: 1 };
+  for (const tab of [openTab(), openTab()]) {
+    const storage = memoryStorage();
+    await storage.write("video-tasks", new Map([["a", entry]]));
+    await shows(
+      tab,
+      createVideoTaskList(tab.client, { storage }),
+      ([first]) => first?.state === "unconfirmed",
+    );
+    expect(tab.limits()).toEqual(["web-locks"]);
+  }
+  // the first one of the manager, and two about the lock of the task
+  expect(queries).toBe(3);
+});
+
+describe("a BroadcastChannel that", () => {
+  const channelThat = (constructed: () => void, postMessage: () => void) =>
+    class extends EventTarget {
+      constructor() {
+        super();
+        constructed();
+      }
+      postMessage() {
+        postMessage();
+      }
+      close() {}
+    };
+  test.each([
+    ["can't be made", channelThat(denied, () => {})],
+    ["refuses messages", channelThat(() => {}, denied)],
+  ])("%s lets each tab work separately, which is reported once", async (_, channel) => {
+    vi.stubGlobal("BroadcastChannel", channel);
+    const tab = openTab();
+    await makeEverything(tab);
+    expect(tab.limits()).toEqual(["broadcast-channel"]);
+  });
+
+  test("brings a message of any other script is not disturbed", async () => {
+    const channels: EventTarget[] = [];
+    vi.stubGlobal(
+      "BroadcastChannel",
+      class extends EventTarget {
+        constructor() {
+          super();
+          channels.push(this);
+        }
+        postMessage() {}
+        close() {}
+      },
+    );
+    const tab = openTab();
+    const task = createVideoTaskStore(tab.client);
+    task.subscribe(() => {});
+    task.attach("t-1");
+    for (const data of [null, 5, "news", {}, { type: "hello" }, { type: "other" }, []])
+      for (const channel of channels) channel.dispatchEvent(new MessageEvent("message", { data }));
+    await shows(tab, task, isOver);
+  });
+});
+
+describe("a browser's storage that", () => {
+  class FakeRequest extends EventTarget {
+    error = refusal();
+  }
+  /** An `indexedDB` whose `open` ends so. */
+  const indexedDBThat = (open: (() => unknown) | undefined) => {
+    vi.stubGlobal("indexedDB", open && { open });
+    vi.stubGlobal("IDBRequest", FakeRequest);
+    return indexedDBStorage({ name: `refused-${Math.random()}` });
+  };
+  const failing = () => {
+    const request = new FakeRequest();
+    queueMicrotask(() => request.dispatchEvent(new Event("error")));
+    return request;
+  };
+  test.each([
+    ["throws on open (IndexedDB)", "indexed-db", () => indexedDBThat(denied)],
+    ["fails to open (IndexedDB)", "indexed-db", () => indexedDBThat(failing)],
+    ["is absent (IndexedDB)", "indexed-db", () => indexedDBThat(undefined)],
+    ["can't be reached (localStorage)", "web-storage", () => webStorage(denied)],
+    ["is absent (localStorage)", "web-storage", () => webStorage(() => null as never)],
+  ] as const)(
+    "%s leaves chats and tasks in memory, which is reported once",
+    async (_, feature, storageThat) => {
+      const tab = openTab();
+      const storage = storageThat();
+      await makeEverything(tab, storage);
+      expect(tab.limits()).toEqual([feature]);
+      expect(tab.failures()).toEqual([]);
+      expect(await listVideoTasks(tab.client, { storage })).toMatchObject([{ handle: { id: "t-1" } }]);
+    },
+  );
+
+  test("never answers (IndexedDB) is waited for 3 seconds", async () => {
+    const tab = openTab();
+    await makeEverything(
+      tab,
+      indexedDBThat(() => new FakeRequest()),
+    );
+    expect(tab.failures()[0]).toMatchObject({ error: { name: "TimeoutError" } });
+    expect(tab.limits()).toEqual([]);
+  });
+
+  test("is full is reported once for the chat and once for the videos, until there is room", async () => {
+    const full = () => Promise.reject(new DOMException("no room", "QuotaExceededError"));
+    const tab = openTab();
+    await makeEverything(tab, { ...memoryStorage(), write: full });
+    expect(tab.failures()).toHaveLength(2);
+    expect(tab.limits()).toEqual([]);
+  });
+
+  test("answers late has its tasks shown then", async () => {
+    const storage = memoryStorage();
+    const kept = {
+      key: "k",
+      model: "m",
+      submittedAt: 1,
+      state: "created",
+      handle: { id: "t-9" },
+      revision: 1,
+    };
+    await storage.write("video-tasks", new Map([["k", kept]]));
+    let answer: () => void = () => {};
+    const held = new Promise<void>((resolve) => {
+      answer = resolve;
+    });
+    const tab = openTab();
+    const list = createVideoTaskList(tab.client, {
+      storage: { ...storage, read: (collection) => held.then(() => storage.read(collection)) },
+    });
+    list.subscribe(() => {});
+    await tab.clock.advance(3000);
+    expect([list.getSnapshot().length, tab.failures().length]).toEqual([0, 1]);
+    answer();
+    await shows(tab, list, ([entry]) => entry?.task?.state === "succeeded");
+  });
+});

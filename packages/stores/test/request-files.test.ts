@@ -1,0 +1,78 @@
+import type { MediaUploader } from "@sluice/core";
+import { createImageStore, createVideoTaskStore } from "@sluice/stores";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { clientOf, stoppedClock } from "../../core/test/support/gateway.js";
+
+const file = (size: number) => new Blob([new Uint8Array(size)]);
+const videoOf = (...media: readonly Blob[]) =>
+  ({
+    model: "beta3.0-video",
+    input: { prompt: "A reef", media: media.map((url) => ({ type: "reference_image" as const, url })) },
+  }) as const;
+
+/** A page whose gateway takes everything. */
+function page(uploads?: MediaUploader) {
+  const { client, requests } = clientOf(
+    (request) =>
+      request.url.includes("/images/")
+        ? Response.json({ created: 1, data: [{ url: "https://cdn.test/1.png" }] })
+        : Response.json({ id: "t-1", created_at: 1_755_000_000 }),
+    { uploads, clock: stoppedClock() },
+  );
+  return { client, requests };
+}
+
+describe("a file in a request without the option `uploads`", () => {
+  const refusal = {
+    name: "ConfigurationError",
+    outcome: "not-sent",
+    message: expect.stringContaining("createClient({ uploads: uploads() })"),
+  };
+
+  test("is refused by a video task store, and nothing is sent", async () => {
+    const { client, requests } = page();
+    const state = await createVideoTaskStore(client).create(videoOf(file(3)));
+    expect(state).toMatchObject({ status: "error", error: refusal });
+    expect(requests).toHaveLength(0);
+  });
+
+  test("is refused by an image store, and nothing is sent", async () => {
+    const { client, requests } = page();
+    const images = createImageStore(client, { model: "gamma-image-5-0-260128" });
+    const state = await images.generate({ prompt: "A reef", image: [file(3)] });
+    expect(state).toMatchObject({ status: "error", outcome: "not-sent", error: refusal });
+    expect(requests).toHaveLength(0);
+  });
+});
+
+describe("an uploader of an app", () => {
+  test("gets each file once, and its addresses are sent", async () => {
+    const shares: unknown[] = [];
+    const uploaded: Blob[] = [];
+    const { client, requests } = page({
+      async upload(given, blob, { onProgress } = {}) {
+        expect(given).toBe(client);
+        uploaded.push(blob);
+        onProgress?.({ loadedBytes: blob.size });
+        return { url: `https://bucket.test/${uploaded.length}` };
+      },
+    });
+    const [one, other] = [file(1), file(3)];
+    const video = createVideoTaskStore(client);
+    const leave = video.subscribe(() => shares.push(video.getSnapshot().uploadProgress));
+    onTestFinished(leave);
+    expect(await video.create(videoOf(one, other, one))).toMatchObject({ handle: { id: "t-1" } });
+    expect(uploaded).toEqual([one, other]);
+    expect(shares).toEqual(expect.arrayContaining([0.25, 1, undefined]));
+    expect(await requests[0]?.json()).toMatchObject({
+      input: { media: ["1", "2", "1"].map((name) => ({ url: `https://bucket.test/${name}` })) },
+    });
+  });
+
+  test("refuses a request by its error, and nothing is sent", async () => {
+    const { client, requests } = page({ upload: () => Promise.reject(new RangeError("bucket is full")) });
+    const state = await createVideoTaskStore(client).create(videoOf(file(3)));
+    expect(state).toMatchObject({ status: "error", error: { message: "bucket is full" } });
+    expect(requests).toHaveLength(0);
+  });
+});

@@ -1,0 +1,53 @@
+import { type ChatRequest, type Client, streamChat, unchecked } from "@sluice/core";
+import type { ChatModel } from "@sluice/core/schemas";
+import { createChatStore } from "@sluice/stores";
+import { test } from "vitest";
+
+declare const client: Client;
+const messages = [{ role: "user" as const, content: "Hello" }];
+const accepts = (_: ChatRequest) => {};
+
+test("the types refuse the values that the tables refuse", () => {
+  accepts({ model: "alpha-v4.1-flash", messages, thinking: { type: "disabled" }, reasoning_effort: "none" });
+  accepts({ model: "gamma-chat-1-6-251015", messages, stop: "END" });
+  accepts({ model: "delta-5.3", messages, reasoning_effort: "max" });
+
+  // @ts-expect-error an unknown model
+  accepts({ model: "alpha-v5", messages });
+  // @ts-expect-error no messages
+  accepts({ model: "delta-5.3" });
+  // @ts-expect-error delta always thinks
+  accepts({ model: "delta-5.3", messages, thinking: { type: "disabled" } });
+  // @ts-expect-error an effort that only alpha has
+  accepts({ model: "delta-5.3", messages, reasoning_effort: "none" });
+  // @ts-expect-error gamma has no tools
+  accepts({ model: "gamma-chat-1-6-251015", messages, tools: [] });
+  // @ts-expect-error gamma takes one stop string
+  accepts({ model: "gamma-chat-1-6-251015", messages, stop: ["END"] });
+  const image = { type: "image_url" as const, image_url: { url: "https://a.test/b.png" } };
+  accepts({ model: "alpha-v4.1-flash", messages: [{ role: "user", content: [image] }] });
+  // @ts-expect-error images are for user messages
+  accepts({ model: "alpha-v4.1-flash", messages: [{ role: "system", content: [image] }] });
+  // @ts-expect-error a tool message names its call
+  accepts({ model: "alpha-v4.1-flash", messages: [{ role: "tool", content: "12 °C" }] });
+  // @ts-expect-error the signal is an option, not a part of the request
+  streamChat(client, { model: "delta-5.3", messages, signal: AbortSignal.abort() });
+});
+
+test("a model that is one of several accepts the fields that all of them have", () => {
+  const model = "delta-5.3" as ChatModel;
+  streamChat(client, { model, messages, max_tokens: 500 });
+  createChatStore(client, { model });
+  createChatStore(client, { model, params: { max_tokens: 500, temperature: 1 } });
+  // @ts-expect-error not all of them have it
+  createChatStore(client, { model, params: { reasoning_effort: "low" } });
+  // @ts-expect-error nor does the one that it is
+  createChatStore(client, { model: "delta-5.3", params: { reasoning_effort: "none", max_tokens: 500 } });
+});
+
+test("a model that is not listed is accepted as unchecked", () => {
+  streamChat(client, unchecked({ model: "zeta-9", messages, depth: "deep" }));
+  createChatStore(client, { model: "zeta-9", params: unchecked({}) });
+  // @ts-expect-error its fields are unknown
+  createChatStore(client, { model: "zeta-9", params: { depth: "deep" } });
+});

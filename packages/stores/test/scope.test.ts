@@ -1,0 +1,136 @@
+import { type Store, videoTaskQueryOptions } from "@sluice/core";
+import {
+  createAssetStore,
+  createChatStore,
+  createVideoTaskStore,
+  listVideoTasks,
+  memoryStorage,
+} from "@sluice/stores";
+import { describe, expect, test } from "vitest";
+import { textAnswer } from "../../core/test/support/answers.js";
+import { clientOf, settled, stoppedClock, streamAnswer } from "../../core/test/support/gateway.js";
+import { until } from "./support/chat.js";
+
+const request = { model: "beta3.0-video", input: { prompt: "A reef at dawn" } } as const;
+const film = { code: "success", data: { status: "SUCCESS", result_url: "https://files.test/anns.mp4" } };
+const forbidden = () => Response.json({ error: { message: "not yours" } }, { status: 403 });
+
+/** A page of a user: another one is another tab, or the same browser after another user has signed in. */
+function pageOf(scope: string | undefined, answer: () => Response = () => streamAnswer(textAnswer("Hi"))) {
+  const baseURL = "https://gateway.test";
+  return clientOf(answer, {
+    scope,
+    baseURL,
+    clock: stoppedClock(),
+    assetLookup: (id, ask) => ask("/gamma/asset/GetAsset", { Id: id }),
+  });
+}
+
+/** Resolves when a store shows what is waited for. */
+function shows<State>(store: Store<State>, isShown: (state: State) => boolean): Promise<State> {
+  return new Promise((resolve) => {
+    const check = () => isShown(store.getSnapshot()) && resolve(store.getSnapshot());
+    store.subscribe(check);
+    check();
+  });
+}
+
+describe("The scope of a client", () => {
+  test.each([["user-1"], ["a/b"], ['"'], ["ü".normalize("NFD")], ["\ud800"], [" "], ["__proto__"]])(
+    "may be %j",
+    async (scope) => {
+      const storage = memoryStorage();
+      const { client } = pageOf(scope);
+      expect(client.scope).toBe(scope);
+      await createChatStore(client, { id: "a", model: "delta-5.3", storage }).send("Hello");
+      await settled();
+      const again = createChatStore(pageOf(scope).client, { id: "a", model: "delta-5.3", storage });
+      await shows(again, ({ messages }) => messages.length === 2);
+    },
+  );
+
+  test.each([
+    ["", /scope: must be the id .* got "";/],
+    [null, /scope: .* got null;/],
+    [5, /scope: .* got 5;/],
+    [{}, /scope: .* got {};/],
+  ])("is refused as %j, with the option's name", (scope, message) => {
+    expect(() => pageOf(scope as string)).toThrow(message);
+  });
+
+  test("is not part of any request", async () => {
+    const { client, requests } = pageOf("user-of-a-secret-name");
+    await createChatStore(client, { model: "delta-5.3" }).send("Hello");
+    const [request] = requests as [Request];
+    const sent = [request.url, await request.text(), ...[...request.headers].flat()];
+    expect(sent.join(" ")).not.toContain("secret-name");
+  });
+
+  test("keeps the chats, tasks and cached polls of users apart, whatever their names and ids are", async () => {
+    const storage = memoryStorage();
+    const users = ["a", "a/b", 'a"', '"a"', "a/chat", "A", undefined];
+    const ids = ["b/c", "c", "chat/c", '/"c', "/c"];
+    for (const scope of users)
+      for (const id of ids)
+        await createChatStore(pageOf(scope).client, { id, model: "delta-5.3", storage }).send(
+          `${scope} ${id}`,
+        );
+    await settled();
+    for (const scope of users)
+      for (const id of ids) {
+        const chat = createChatStore(pageOf(scope).client, { id, model: "delta-5.3", storage });
+        const { messages } = await shows(chat, ({ isRestoring }) => !isRestoring);
+        expect(messages.map(({ content }) => content)).toEqual([`${scope} ${id}`, "Hi"]);
+      }
+    const submitter = pageOf("a", () => Response.json({ id: "film-1", created_at: 1 }));
+    await createVideoTaskStore(submitter.client, { storage }).create(request);
+    await settled();
+    expect(await listVideoTasks(pageOf("a").client, { storage })).toHaveLength(1);
+    for (const scope of users.slice(1))
+      expect(await listVideoTasks(pageOf(scope).client, { storage })).toEqual([]);
+    const keys = users.map((scope) => videoTaskQueryOptions(pageOf(scope).client, "film-1").queryKey[2]);
+    expect(new Set(keys).size).toBe(users.length);
+  });
+
+  test("decides if two clients of a page share their polls of a task", async () => {
+    const id = `film-${Math.random()}`;
+    const watch = (scope: string | undefined, answer: () => Response) => {
+      const video = createVideoTaskStore(pageOf(scope, answer).client);
+      video.attach(id);
+      return video;
+    };
+    const bob = watch("bob", forbidden);
+    await shows(bob, ({ status }) => status === "error");
+    const ann = watch("ann", () => Response.json(film));
+    await shows(ann, ({ status }) => status === "success");
+    await settled();
+    expect(bob.getSnapshot()).toMatchObject({ status: "error", task: undefined });
+  });
+
+  test("decides if two clients of a page share their polls of an asset", async () => {
+    const id = `asset-${Math.random()}`;
+    const watch = (scope: string, answer: () => Response) => {
+      const asset = createAssetStore(pageOf(scope, answer).client);
+      asset.attach(id);
+      return asset;
+    };
+    const bob = watch("bob", forbidden);
+    await shows(bob, ({ status }) => status === "error");
+    const ann = watch("ann", () => Response.json({ Id: id, Status: "Active" }));
+    await shows(ann, ({ status }) => status === "success");
+    await settled();
+    expect(bob.getSnapshot()).toMatchObject({ status: "error", asset: undefined });
+  });
+
+  test("keeps the answer of one user out of a tab in which another user shows a chat with the same id", async () => {
+    const storage = memoryStorage();
+    const [ann, bob] = ["ann", "bob"].map((scope) =>
+      createChatStore(pageOf(scope).client, { id: "a", model: "delta-5.3", storage }),
+    ) as [ReturnType<typeof createChatStore>, ReturnType<typeof createChatStore>];
+    bob.subscribe(() => {});
+    await until(bob, ({ isRestoring }) => !isRestoring);
+    await ann.send("Hello");
+    await settled();
+    expect(bob.getSnapshot().messages).toEqual([]);
+  });
+});

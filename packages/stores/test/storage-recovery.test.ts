@@ -1,0 +1,491 @@
+import type { Clock, RecordStorage } from "@sluice/core";
+import { createChatStore, createVideoTaskStore, listVideoTasks, memoryStorage } from "@sluice/stores";
+import { afterEach, describe, expect, test, vi } from "vitest";
+import { textAnswer } from "../../core/test/support/answers.js";
+import { clientOf, settled, stoppedClock, streamAnswer } from "../../core/test/support/gateway.js";
+import { until } from "./support/chat.js";
+
+afterEach(() => vi.unstubAllGlobals());
+
+type Illness = "full" | "closed" | "hanging" | undefined;
+
+/** A storage that falls ill and recovers. `writes` has the keys of each write that it was asked for. */
+function illStorage() {
+  const kept = memoryStorage();
+  const writes: string[][] = [];
+  const disk = {
+    kept,
+    writes,
+    illness: undefined as Illness,
+    /** Returns true for a record that is never taken. */
+    refuses: (_: unknown): boolean => false,
+    reads: "well" as "well" | "failing",
+  };
+  const storage: RecordStorage = {
+    ...kept,
+    read: (collection) =>
+      disk.reads === "failing"
+        ? Promise.reject(new DOMException("closed", "InvalidStateError"))
+        : kept.read(collection),
+    async write(collection, changes) {
+      writes.push([...changes.keys()]);
+      const { illness } = disk;
+      if (illness === "hanging") await new Promise(() => {});
+      if (illness === "full") throw new DOMException("no room", "QuotaExceededError");
+      if (illness === "closed") throw new DOMException("closed", "InvalidStateError");
+      if ([...changes.values()].some(disk.refuses)) throw new DOMException("no copy", "DataCloneError");
+      await kept.write(collection, changes);
+    },
+  };
+  return { disk, storage };
+}
+
+/** A page with a chat over a storage. Each question is answered by "to " and its text. */
+function pageOf(storage: RecordStorage, clock = stoppedClock()) {
+  const events: string[] = [];
+  const { client, requests } = clientOf(
+    async (request) => {
+      const { messages } = await request.json();
+      return streamAnswer(textAnswer(`to ${messages.at(-1).content}`));
+    },
+    {
+      clock,
+      random: () => 0.5,
+      onEvent: ({ type, ...event }) => {
+        if (type === "storage-failure") events.push(`failure ${"messageId" in event ? "of one" : ""}`.trim());
+        if (type === "storage-recovered") events.push("recovered");
+      },
+    },
+  );
+  const chat = createChatStore(client, { id: "a", model: "delta-5.3", storage });
+  chat.subscribe(() => {});
+  const texts = () => chat.getSnapshot().messages.map(({ content }) => content);
+  const unsaved = () => chat.getSnapshot().unsaved;
+  async function ask(...questions: readonly string[]): Promise<void> {
+    for (const question of questions) {
+      // a request waits for the write of its draft, for a moment
+      await clock.advanceUntil(chat.send(question), 100);
+      await settled();
+    }
+  }
+  return { chat, client, clock, events, requests, texts, unsaved, ask };
+}
+
+/** The texts that a page shows after a reload. */
+async function reloaded(storage: RecordStorage): Promise<readonly string[]> {
+  const { chat, texts } = pageOf(storage);
+  await until(chat, ({ isRestoring }) => !isRestoring);
+  return texts();
+}
+
+const turns = (...questions: readonly string[]) => questions.flatMap((text) => [text, `to ${text}`]);
+
+describe("A chat whose storage falls ill", () => {
+  test.each<[Illness]>([["full"], ["closed"], ["hanging"]])(
+    "has all of its messages after a reload, if the storage was %s and works again",
+    async (illness) => {
+      const { disk, storage } = illStorage();
+      const page = pageOf(storage);
+      await page.ask("a");
+      disk.illness = illness;
+      await page.ask("b", "c");
+      await page.clock.advance(10_000);
+      expect(page.unsaved()).toBe(4);
+      disk.illness = undefined;
+      await page.ask("d", "e");
+      // a write that hangs holds up the next one for 3 s
+      if (illness === "hanging") await page.clock.advance(3000);
+      expect(page.unsaved()).toBe(0);
+      expect(await reloaded(disk.kept)).toEqual(turns("a", "b", "c", "d", "e"));
+      expect(page.events).toEqual(["failure", "recovered"]);
+    },
+  );
+
+  test("writes what is unsaved by itself when the storage works again, with no other message", async () => {
+    const { disk, storage } = illStorage();
+    const page = pageOf(storage);
+    disk.illness = "full";
+    await page.ask("a", "b");
+    await page.clock.advance(600_000);
+    disk.illness = undefined;
+    await page.clock.advance(60_000);
+    expect(page.unsaved()).toBe(0);
+    expect(await reloaded(disk.kept)).toEqual(turns("a", "b"));
+  });
+
+  test("writes what is unsaved when the chat is closed, and later if the storage works then", async () => {
+    const { disk, storage } = illStorage();
+    const page = pageOf(storage);
+    disk.illness = "closed";
+    await page.ask("a");
+    const before = disk.writes.length;
+    page.chat.close();
+    await settled();
+    disk.illness = undefined;
+    await page.clock.advance(60_000);
+    expect(disk.writes.length).toBeGreaterThan(before);
+    expect(await reloaded(disk.kept)).toEqual(turns("a"));
+  });
+
+  test("writes what is unsaved when its page is left, without waiting, and what is refused apart", async () => {
+    const window = new EventTarget();
+    vi.stubGlobal("addEventListener", window.addEventListener.bind(window));
+    const { disk, storage } = illStorage();
+    disk.refuses = (record) => JSON.stringify(record)?.includes("poison") ?? false;
+    const page = pageOf(storage);
+    await page.ask("a poison");
+    disk.illness = "full";
+    await page.ask("b", "c");
+    disk.illness = undefined;
+    disk.writes.length = 0;
+    window.dispatchEvent(new Event("pagehide"));
+    // a closing page does nothing later: all writes were begun
+    expect(disk.writes.map(({ length }) => length)).toEqual([5, 2]);
+    await settled();
+    // of the answer that is refused there is an earlier copy
+    expect(await reloaded(disk.kept)).toEqual(["", ...turns("b", "c")]);
+  });
+
+  test("writes the last text when its page is left, though an earlier write hangs", async () => {
+    const window = new EventTarget();
+    vi.stubGlobal("addEventListener", window.addEventListener.bind(window));
+    const { disk, storage } = illStorage();
+    const page = pageOf(storage);
+    await page.ask("a");
+    disk.illness = "hanging";
+    void page.chat.send("b");
+    await page.clock.advance(1000);
+    expect(page.texts()).toEqual(turns("a", "b"));
+    disk.illness = undefined;
+    window.dispatchEvent(new Event("pagehide"));
+    await settled();
+    expect(await reloaded(disk.kept)).toEqual(turns("a", "b"));
+  });
+
+  test("shows no unsaved message while writes go well", async () => {
+    const { storage } = illStorage();
+    const page = pageOf(storage);
+    const seen = new Set<number>();
+    page.chat.subscribe(() => seen.add(page.unsaved()));
+    await page.ask("a", "b");
+    expect([...seen]).toEqual([0]);
+    expect(page.events).toEqual([]);
+  });
+
+  test("keeps a message that is never taken due, with one event, few writes and no harm to the others", async () => {
+    const { disk, storage } = illStorage();
+    disk.refuses = (record) => JSON.stringify(record)?.includes("poison") ?? false;
+    const page = pageOf(storage);
+    await page.ask("a", "poison", "c");
+    expect(page.unsaved()).toBe(2);
+    expect(page.events).toEqual(["failure of one", "failure of one"]);
+    // of the answer there is an earlier copy
+    expect(await reloaded(disk.kept)).toEqual([...turns("a"), "", ...turns("c")]);
+    disk.writes.length = 0;
+    await page.clock.advance(3_600_000);
+    // an hour: once a minute, in at most five parts
+    expect(disk.writes.length).toBeLessThan(6 * 70);
+    disk.writes.length = 0;
+    // right after one of them, the next is far away
+    while (disk.writes.length === 0) await page.clock.advance(1000);
+    disk.writes.length = 0;
+    await page.ask("d");
+    // the question and the answer; once more the answer whose earlier copy was read, and not the question without one
+    expect(disk.writes.length).toBeLessThan(7);
+    expect(disk.writes.flat()).not.toContain(page.chat.getSnapshot().messages[2]?.id);
+    disk.refuses = () => false;
+    await page.clock.advance(120_000);
+    expect(page.unsaved()).toBe(0);
+    expect(page.events.at(-1)).toBe("recovered");
+    expect(await reloaded(disk.kept)).toEqual(turns("a", "poison", "c", "d"));
+  });
+
+  test("costs few writes in a long outage, however many messages wait", async () => {
+    const { disk, storage } = illStorage();
+    const page = pageOf(storage);
+    await until(page.chat, ({ isRestoring }) => !isRestoring);
+    disk.illness = "closed";
+    page.chat.setMessages(
+      Array.from({ length: 2000 }, (_, nth) => ({ role: nth % 2 ? "assistant" : "user", content: `${nth}` })),
+    );
+    await settled();
+    const first = disk.writes.length;
+    expect(first).toBeLessThan(20);
+    await page.clock.advance(600_000);
+    expect(disk.writes.length - first).toBeLessThan(20 * 10);
+    expect(Math.max(...disk.writes.slice(first).map(({ length }) => length))).toBeLessThan(20);
+    disk.illness = undefined;
+    await page.clock.advance(60_000);
+    expect(page.unsaved()).toBe(0);
+    expect(await reloaded(disk.kept)).toHaveLength(2000);
+  });
+
+  test("finds the messages that fit behind many that are never taken", async () => {
+    const { disk, storage } = illStorage();
+    disk.refuses = (record) => JSON.stringify(record)?.includes("poison") ?? false;
+    const page = pageOf(storage);
+    await until(page.chat, ({ isRestoring }) => !isRestoring);
+    const content = Array.from({ length: 60 }, (_, nth) => (nth < 50 ? `poison ${nth}` : `${nth}`));
+    page.chat.setMessages(content.map((text) => ({ role: "user", content: text })));
+    await page.clock.advance(600_000);
+    expect(page.unsaved()).toBe(50);
+    expect(await reloaded(disk.kept)).toEqual(content.slice(50));
+  });
+
+  test("does not bring a message back that was removed while the storage was ill", async () => {
+    const { disk, storage } = illStorage();
+    const page = pageOf(storage);
+    await page.ask("a", "b");
+    disk.illness = "full";
+    page.chat.reset();
+    await settled();
+    expect(page.unsaved()).toBe(4);
+    disk.illness = undefined;
+    await page.clock.advance(10_000);
+    expect([page.unsaved(), await reloaded(disk.kept)]).toEqual([0, []]);
+  });
+
+  test("shows what is stored as soon as a storage that could not be read works", async () => {
+    const { disk, storage } = illStorage();
+    await pageOf(storage).ask("a");
+    disk.reads = "failing";
+    const page = pageOf(storage);
+    await until(page.chat, ({ isRestoring }) => !isRestoring);
+    await page.clock.advance(300_000);
+    expect(page.texts()).toEqual([]);
+    disk.reads = "well";
+    await page.clock.advance(60_000);
+    expect(page.texts()).toEqual(turns("a"));
+  });
+});
+
+/** A storage that hangs. What it was asked for waits in it, and is done later, one after the other. */
+function hangingStorage(clock: Clock, { eachMs }: { readonly eachMs: number }) {
+  const kept = memoryStorage();
+  const waiting: (() => Promise<void>)[] = [];
+  const disk = {
+    kept,
+    /** Number of writes that it was asked for. */
+    asked: 0,
+    hangs: true,
+    get unanswered() {
+      return waiting.length;
+    },
+    /** Answers what waits, and all that is asked for from now on. */
+    async wake() {
+      disk.hangs = false;
+      while (waiting.length > 0) await waiting.shift()?.();
+    },
+  };
+  const storage: RecordStorage = {
+    ...kept,
+    async write(collection, changes) {
+      disk.asked += 1;
+      const work = async () => {
+        await clock.sleep(eachMs);
+        await kept.write(collection, changes);
+      };
+      if (!disk.hangs && waiting.length === 0) return work();
+      await new Promise<void>((resolve, reject) => {
+        waiting.push(() => work().then(resolve, reject));
+      });
+    },
+  };
+  return { disk, storage };
+}
+
+describe("A chat whose storage does not answer for hours", () => {
+  const hours = (count: number) => count * 3_600_000;
+
+  test("gives it few writes, says what is unsaved, and has all soon after it answers", async () => {
+    const clock = stoppedClock();
+    const { disk, storage } = hangingStorage(clock, { eachMs: 5000 });
+    const page = pageOf(storage, clock);
+    await page.ask("a", "b");
+    await clock.advance(hours(7));
+    await page.ask("c");
+    expect(page.unsaved()).toBe(6);
+    expect(disk.unanswered).toBeLessThan(25);
+    const woken = disk.wake();
+    await clock.advance(180_000);
+    await woken;
+    expect(page.unsaved()).toBe(0);
+    expect(await reloaded(disk.kept)).toEqual(turns("a", "b", "c"));
+    expect(page.events).toEqual(["failure", "recovered"]);
+  });
+
+  test("gives it no more writes because the user goes on all the time", async () => {
+    const clock = stoppedClock();
+    const { disk, storage } = hangingStorage(clock, { eachMs: 10 });
+    const page = pageOf(storage, clock);
+    const questions = Array.from({ length: 60 }, (_, nth) => `${nth}`);
+    for (const question of questions) {
+      await page.ask(question);
+      await clock.advance(60_000);
+    }
+    expect(page.unsaved()).toBe(120);
+    expect(disk.unanswered).toBeLessThan(25);
+    const woken = disk.wake();
+    await clock.advance(30_000);
+    await woken;
+    expect([page.unsaved(), await reloaded(disk.kept)]).toEqual([0, turns(...questions)]);
+  });
+
+  test("writes what is unsaved when its page is left all the same", async () => {
+    const window = new EventTarget();
+    vi.stubGlobal("addEventListener", window.addEventListener.bind(window));
+    const clock = stoppedClock();
+    const { disk, storage } = hangingStorage(clock, { eachMs: 10 });
+    const page = pageOf(storage, clock);
+    await page.ask("a");
+    await clock.advance(hours(1));
+    await page.ask("b");
+    disk.hangs = false;
+    window.dispatchEvent(new Event("pagehide"));
+    const woken = disk.wake();
+    await clock.advance(1000);
+    await woken;
+    expect(await reloaded(disk.kept)).toEqual(turns("a", "b"));
+  });
+
+  test("tries again after growing waits, where the storage works and has lost what it was asked for", async () => {
+    const { disk, storage } = illStorage();
+    const page = pageOf(storage);
+    disk.illness = "hanging";
+    await page.ask("a");
+    await page.clock.advance(hours(1));
+    const asked = disk.writes.length;
+    expect(asked).toBeLessThan(25);
+    disk.illness = undefined;
+    await page.clock.advance(hours(2));
+    expect(page.unsaved()).toBe(0);
+    expect(await reloaded(disk.kept)).toEqual(turns("a"));
+    // works as before
+    await page.ask("b");
+    expect(page.unsaved()).toBe(0);
+    expect(await reloaded(disk.kept)).toEqual(turns("a", "b"));
+  });
+
+  test("does not bring a message back that was removed while a write of it was not answered", async () => {
+    const clock = stoppedClock();
+    const { disk, storage } = hangingStorage(clock, { eachMs: 10 });
+    const page = pageOf(storage, clock);
+    await page.ask("a");
+    await clock.advance(hours(1));
+    page.chat.reset();
+    await page.ask("b");
+    const woken = disk.wake();
+    await clock.advance(10_000);
+    await woken;
+    expect([page.unsaved(), await reloaded(disk.kept)]).toEqual([0, turns("b")]);
+  });
+});
+
+test("The end of an answer that its tab could not write wins over the guess of another tab, in every order", async () => {
+  const end = (outcome: string, content: string) => ({
+    message: { id: "2", role: "assistant", content, outcome },
+    parent: "1",
+    revision: 3,
+  });
+  const question = { message: { id: "1", role: "user", content: "Hello" }, parent: null, revision: 0 };
+  const [known, guessed] = [end("complete", "Whole"), end("interrupted", "Who")];
+  for (const order of [
+    [known, guessed],
+    [guessed, known],
+  ]) {
+    const storage = memoryStorage();
+    await storage.write("chat/a", new Map<string, unknown>([["1", question]]));
+    const page = pageOf(storage);
+    await until(page.chat, ({ isRestoring }) => !isRestoring);
+    for (const record of order) {
+      await storage.write("chat/a", new Map([["2", record]]));
+      await settled();
+    }
+    expect(page.texts()).toEqual(["Hello", "Whole"]);
+    expect(await reloaded(storage)).toEqual(["Hello", "Whole"]);
+  }
+});
+
+describe("A list of videos whose storage falls ill", () => {
+  const request = { model: "beta3.0-video", input: { prompt: "A reef at dawn" } } as const;
+  const open = (storage: RecordStorage) => {
+    const clock = stoppedClock();
+    let made = 0;
+    const { client } = clientOf(
+      () => {
+        made += 1;
+        return Response.json({ id: `film-${made}`, created_at: 1 });
+      },
+      { clock },
+    );
+    const create = () => createVideoTaskStore(client, { storage }).create(request);
+    const list = async () => (await listVideoTasks(client, { storage })).map(({ handle }) => handle?.id);
+    return { clock, create, list };
+  };
+
+  test("has every paid task after a reload, if the storage works again", async () => {
+    const { disk, storage } = illStorage();
+    const page = open(storage);
+    disk.illness = "full";
+    await page.create();
+    await page.create();
+    disk.illness = undefined;
+    await page.clock.advance(10_000);
+    expect((await open(disk.kept).list()).sort()).toEqual(["film-1", "film-2"]);
+  });
+
+  test("shows what is stored as soon as a storage that could not be read works", async () => {
+    const { disk, storage } = illStorage();
+    await open(storage).create();
+    disk.reads = "failing";
+    const page = open(storage);
+    expect(await page.list()).toEqual([]);
+    disk.reads = "well";
+    await page.clock.advance(10_000);
+    expect(await page.list()).toEqual(["film-1"]);
+  });
+
+  test("A list shows what is stored also where its first read hung for longer than it waits, and failed then", async () => {
+    const { disk, storage } = illStorage();
+    await open(storage).create();
+    let fail = (_: unknown): void => {};
+    const hanging = () =>
+      new Promise<never>((_, reject) => {
+        fail = reject;
+      });
+    let reads = 0;
+    const page = open({ ...storage, read: (name) => (reads++ === 0 ? hanging() : disk.kept.read(name)) });
+    const listed = page.list();
+    await page.clock.advance(3000);
+    expect(await listed).toEqual([]);
+    fail(new DOMException("closed", "InvalidStateError"));
+    await page.clock.advance(10_000);
+    expect(await page.list()).toEqual(["film-1"]);
+  });
+
+  test("writes what is unsaved when its page is left", async () => {
+    const window = new EventTarget();
+    vi.stubGlobal("addEventListener", window.addEventListener.bind(window));
+    const { disk, storage } = illStorage();
+    const page = open(storage);
+    disk.illness = "full";
+    await page.create();
+    disk.illness = undefined;
+    window.dispatchEvent(new Event("pagehide"));
+    await settled();
+    expect(await open(disk.kept).list()).toEqual(["film-1"]);
+  });
+
+  test("sends a request within 3 s, though two writes before it hang", async () => {
+    const { disk, storage } = illStorage();
+    const page = open(storage);
+    disk.illness = "hanging";
+    const [first, second] = [page.create(), page.create()];
+    // each waits for its first entry, and for the entry with its receipt
+    await page.clock.advance(6000);
+    expect((await Promise.all([first, second])).map(({ handle }) => handle?.id).sort()).toEqual([
+      "film-1",
+      "film-2",
+    ]);
+  });
+});

@@ -1,0 +1,144 @@
+import type { ChatDelta, Client } from "@sluice/core";
+import { accumulate, createRegistry, emptyMessage } from "@sluice/core/internal";
+import { createAssetStore, createChatStore, createImageStore, createVideoTaskStore } from "@sluice/stores";
+import { describe, expect, test } from "vitest";
+import { clientOf, stoppedClock } from "../../core/test/support/gateway.js";
+
+describe("accumulate", () => {
+  const deltas: ChatDelta[] = [
+    { type: "reasoning-delta", text: "Hm." },
+    { type: "text-delta", text: "Hel" },
+    { type: "tool-call-start", index: 0, id: "a", name: "f" },
+    { type: "tool-call-start", index: 1, id: "b", name: "g" },
+    { type: "tool-call-delta", index: 1, arguments: "{}" },
+    { type: "text-delta", text: "lo" },
+  ];
+
+  test("adds deltas to a message, and does not change earlier messages", () => {
+    const steps = [emptyMessage];
+    for (const delta of deltas) steps.push(accumulate(steps.at(-1) ?? emptyMessage, delta));
+    expect(steps.at(-1)).toEqual({
+      role: "assistant",
+      reasoning_content: "Hm.",
+      content: "Hello",
+      tool_calls: [
+        { id: "a", type: "function", function: { name: "f", arguments: "" } },
+        { id: "b", type: "function", function: { name: "g", arguments: "{}" } },
+      ],
+    });
+    expect(steps[2]).toEqual({ role: "assistant", reasoning_content: "Hm.", content: "Hel" });
+    expect(steps[0]).toEqual({ role: "assistant", content: "" });
+  });
+
+  test("keeps the identity of unchanged parts", () => {
+    const before = deltas.slice(0, 4).reduce(accumulate, emptyMessage);
+    const after = accumulate(before, deltas[4] as ChatDelta);
+    expect(after.tool_calls?.[0]).toBe(before.tool_calls?.[0]);
+    expect(accumulate(after, { type: "text-delta", text: "x" }).tool_calls).toBe(after.tool_calls);
+    expect(accumulate(after, { type: "finish", finishReason: "stop", outcome: "complete" })).toBe(after);
+  });
+});
+
+describe("a registry", () => {
+  function registry() {
+    const clock = stoppedClock();
+    const disposed: string[] = [];
+    const shared = createRegistry<string>({
+      dispose: (value) => disposed.push(value),
+      lingerMs: () => 1000,
+      clock,
+    });
+    return { clock, disposed, shared };
+  }
+
+  test("creates a value once for all callers with the same key", () => {
+    const { shared } = registry();
+    expect(shared.get("a", () => "first")).toBe("first");
+    expect(shared.get("a", () => "second")).toBe("first");
+    expect(shared.get("b", () => "second")).toBe("second");
+  });
+
+  test("disposes of a value some time after its last holder, unless a holder comes back", async () => {
+    const { clock, disposed, shared } = registry();
+    const value = shared.get("a", () => "first");
+    const first = shared.hold("a", value);
+    const second = shared.hold("a", value);
+    first();
+    await clock.advance(5000);
+    expect(disposed).toEqual([]);
+    second();
+    await clock.advance(999);
+    const again = shared.hold("a", value);
+    await clock.advance(5000);
+    expect(disposed).toEqual([]);
+    again();
+    await clock.advance(1000);
+    expect(disposed).toEqual(["first"]);
+    expect(shared.get("a", () => "second")).toBe("second");
+  });
+
+  test("disposes of a value that was never held", async () => {
+    const { clock, disposed, shared } = registry();
+    shared.get("a", () => "first");
+    await clock.advance(1000);
+    expect(disposed).toEqual(["first"]);
+  });
+
+  test("A busy value waits until it is no longer busy", async () => {
+    const clock = stoppedClock();
+    const disposed: string[] = [];
+    let isBusy = true;
+    const shared = createRegistry<string>({
+      dispose: (value) => disposed.push(value),
+      isBusy: () => isBusy,
+      lingerMs: () => 1000,
+      clock,
+    });
+    shared.hold(
+      "a",
+      shared.get("a", () => "first"),
+    )();
+    await clock.advance(5000);
+    expect(disposed).toEqual([]);
+    isBusy = false;
+    await clock.advance(1000);
+    expect([disposed, clock.sleeping()]).toEqual([["first"], 0]);
+  });
+
+  test("Of many values without holders, the oldest are disposed of, and none that is held, new or busy", async () => {
+    const clock = stoppedClock();
+    const disposed: number[] = [];
+    const shared = createRegistry<number>({
+      dispose: (value) => disposed.push(value),
+      isBusy: (_, value) => value === 0,
+      lingerMs: () => 1000,
+      most: 100,
+      clock,
+    });
+    const create = (nth: number) => shared.get(nth, () => nth);
+    const holders = Array.from({ length: 1000 }, (_, nth) => shared.hold(nth, create(nth)));
+    for (const nth of [1000, 1001]) create(nth);
+    for (const release of holders.slice(0, 900)) release();
+    await Promise.resolve();
+    expect(disposed).toEqual(Array.from({ length: 800 }, (_, at) => at + 1));
+    expect([0, 801, 950, 1001].map(shared.peek)).toEqual([0, 801, 950, 1001]);
+  });
+});
+
+test("A store without options says what is missing when it is created", () => {
+  const { client } = clientOf(() => new Response());
+  type Create = (client: Client, options?: unknown) => unknown;
+  const creators = [
+    createChatStore,
+    createImageStore,
+    createAssetStore,
+    createVideoTaskStore,
+  ] as readonly unknown[];
+  const refusal = { name: "ConfigurationError", message: expect.stringMatching(/options are missing/) };
+  for (const create of creators as readonly Create[])
+    for (const missing of [null, "delta-5.3"])
+      expect(() => create(client, missing)).toThrow(expect.objectContaining(refusal));
+  // assets and video tasks need none
+  for (const create of creators.slice(0, 2) as readonly Create[])
+    expect(() => create(client)).toThrow(expect.objectContaining(refusal));
+});

@@ -1,0 +1,47 @@
+import { type ChatState, type ChatStore, type ChatStoreOptions, createChatStore } from "@sluice/stores";
+import { clientOf, openBody, stoppedClock, streamAnswer } from "../../../core/test/support/gateway.js";
+
+/** A chat whose gateway gives `answers` one after the other; the last one again and again. */
+export function chatOf(answers: readonly string[], options: Partial<ChatStoreOptions> = {}) {
+  const clock = stoppedClock();
+  const { client, requests } = clientOf(
+    (_, nth) => streamAnswer(answers[Math.min(nth, answers.length) - 1] ?? ""),
+    { clock },
+  );
+  const chat = createChatStore(client, { model: "alpha-v4.1-flash", ...options } as ChatStoreOptions);
+  const sent = async (nth: number) =>
+    (await requests[nth]?.clone().json())?.messages as Record<string, unknown>[];
+  return { chat, clock, client, requests, sent };
+}
+
+/** A chat whose answers come as the test sends them: `connections[0]` is the first. */
+export function liveChat(options: Partial<ChatStoreOptions> = {}) {
+  const clock = stoppedClock();
+  const connections = Array.from({ length: 8 }, openBody);
+  const { client, requests } = clientOf((_, nth) => streamAnswer(connections[nth - 1]?.body ?? ""), {
+    clock,
+  });
+  const chat = createChatStore(client, { model: "alpha-v4.1-flash", ...options } as ChatStoreOptions);
+  return { chat, clock, client, connections, requests };
+}
+
+/** Resolves as soon as the chat shows a state of the wanted kind. */
+export function until(chat: ChatStore, isReached: (state: ChatState) => boolean): Promise<void> {
+  return new Promise((resolve) => {
+    const check = () => {
+      if (!isReached(chat.getSnapshot())) return;
+      stop();
+      resolve();
+    };
+    const stop = chat.subscribe(check);
+    check();
+  });
+}
+
+/** Checks that a tool call of the thread is in `state`. */
+export function hasCall(wanted: string, id?: string): (state: ChatState) => boolean {
+  return ({ messages }) =>
+    messages.some(({ toolCalls }) =>
+      toolCalls?.some((call) => call.state === wanted && (id === undefined || call.id === id)),
+    );
+}

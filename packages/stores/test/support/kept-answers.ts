@@ -1,0 +1,68 @@
+import { type ChatDelta, type ClientOptions, streamChat } from "@sluice/core";
+import { expect } from "vitest";
+import { DONE, event, question, seeded, stoppedClock } from "../../../core/test/support/gateway.js";
+import { type Cut, type Ending, keptAnswer, numbered } from "../../../core/test/support/kept.js";
+
+const usage = { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 };
+/** A frame without what does not matter here: cuts are tried at each of its bytes. */
+export const short = (delta: object, finish_reason: string | null = null, rest: object = {}) =>
+  event({ choices: [{ index: 0, delta, finish_reason }], ...rest });
+const call = (fields: object) => short({ tool_calls: [{ index: 0, ...fields }] });
+/** The events of one answer with thinking, text and a tool call. */
+export const answer = [
+  short({ reasoning_content: "Hm, \u{1f914}" }),
+  short({ content: "Gr\u00fc" }),
+  short({ content: "\u00df Gott" }),
+  call({ id: "c1", type: "function", function: { name: "weather", arguments: "" } }),
+  call({ function: { arguments: '{"city":' } }),
+  call({ function: { arguments: '"Wien"}' } }),
+  short({}, "tool_calls", { usage }),
+  DONE,
+];
+export const bytesOf = (events: readonly string[]) => new TextEncoder().encode(numbered(events)).length;
+/** Number of bytes after which a cut leaves `count` whole events. */
+export const behind = (count: number, ending: Ending = "end"): Cut => ({
+  bytes: bytesOf(answer.slice(0, count)),
+  ending,
+});
+export async function all(stream: AsyncIterable<ChatDelta>): Promise<ChatDelta[]> {
+  const deltas: ChatDelta[] = [];
+  for await (const delta of stream) deltas.push(delta);
+  return deltas;
+}
+
+export function streaming(
+  cuts: Parameters<typeof keptAnswer>[1],
+  options: Partial<ClientOptions> = {},
+  events = answer,
+) {
+  const proxy = keptAnswer(events, cuts, { retry: { limit: 0 }, ...options });
+  return { ...proxy, stream: streamChat(proxy.client, question) };
+}
+
+export const whole = async () => {
+  const { stream } = streaming([]);
+  const deltas = await all(stream);
+  const { timing: _, ...turn } = await stream.result();
+  return { deltas, turn };
+};
+
+/** Cuts the answer twice: at each `step`th byte, and then at any byte. */
+export async function expectWholeAfterCuts(step: number) {
+  const expected = await whole();
+  const random = seeded(11);
+  const endings: Ending[] = ["end", "drop"];
+  for (let bytes = 0; bytes <= bytesOf(answer); bytes += step) {
+    const again = Math.floor(random() * bytesOf(answer));
+    const cuts = [bytes, again].map((at, nth) => ({
+      bytes: at,
+      ending: endings[(bytes + nth) % 2] as Ending,
+    }));
+    const clock = stoppedClock();
+    const { stream, attempts } = streaming(cuts, { clock });
+    expect(await clock.advanceUntil(all(stream), 1000)).toEqual(expected.deltas);
+    const { timing: _, ...turn } = await stream.result();
+    expect(turn).toEqual(expected.turn);
+    expect(attempts().filter((one) => one === "POST")).toEqual(["POST"]);
+  }
+}

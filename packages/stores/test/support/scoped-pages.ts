@@ -1,0 +1,43 @@
+import type { RecordStorage } from "@sluice/core";
+import { type ChatState, createChatStore, createVideoTaskList, createVideoTaskStore } from "@sluice/stores";
+import { onTestFinished } from "vitest";
+import { textAnswer } from "../../../core/test/support/answers.js";
+import { clientOf, openBody, settled, streamAnswer } from "../../../core/test/support/gateway.js";
+import { until } from "./chat.js";
+
+/** A request for a video that every rule of its model accepts. */
+export const request = { model: "beta3.0-video", input: { prompt: "A reef at dawn" } } as const;
+
+/** A page of a user with a chat and the list of videos. Answers come as the test sends them after the first. */
+export function openPage(storage: RecordStorage, scope?: string) {
+  const held = openBody();
+  let chats = 0;
+  const { client, requests } = clientOf(
+    ({ url }) => {
+      if (url.includes("/video/")) return Response.json({ id: `film-${scope}`, created_at: 1 });
+      chats += 1;
+      return streamAnswer(chats === 1 ? textAnswer("Hi") : held.body);
+    },
+    { scope },
+  );
+  const chat = createChatStore(client, { id: "a", model: "delta-5.3", storage });
+  const list = createVideoTaskList(client, { storage });
+  onTestFinished(chat.subscribe(() => {}));
+  onTestFinished(list.subscribe(() => {}));
+  const texts = () => chat.getSnapshot().messages.map(({ content }) => content);
+  async function use(): Promise<void> {
+    await until(chat, ({ isRestoring }: ChatState) => !isRestoring);
+    await chat.send(`question of ${scope}`);
+    await createVideoTaskStore(client, { storage }).create(request);
+    await settled();
+  }
+  return { client, chat, list, held, requests, texts, use };
+}
+
+/** Texts of everything that is in a memory storage under the names that a user's client and all others use. */
+export async function left(storage: RecordStorage, scope?: string): Promise<string[]> {
+  const prefix = scope === undefined ? "" : `${JSON.stringify(scope)}/`;
+  const names = ["chat/a", "chat/b", "conversations", "drafts", "uploads", "video-tasks", "forgotten"];
+  const read = await Promise.all(names.map((name) => storage.read(prefix + name)));
+  return read.flatMap((records) => [...records.keys()]);
+}

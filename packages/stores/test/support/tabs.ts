@@ -1,0 +1,31 @@
+import type { ClientEvent, RecordStorage } from "@sluice/core";
+import { type ChatStoreOptions, createChatStore } from "@sluice/stores";
+import { clientOf, openBody, stoppedClock, streamAnswer } from "../../../core/test/support/gateway.js";
+import { until } from "./chat.js";
+
+/** A page that shows a chat kept in `storage`: another one over the same storage is another tab, or a reload. */
+export function page(storage: RecordStorage, options: Partial<ChatStoreOptions> = {}) {
+  const clock = stoppedClock();
+  const connections = Array.from({ length: 4 }, openBody);
+  const events: ClientEvent[] = [];
+  const { client, requests } = clientOf((_, nth) => streamAnswer(connections[nth - 1]?.body ?? ""), {
+    clock,
+    onEvent: (event) => events.push(event),
+  });
+  const open = { id: "a", model: "alpha-v4.1-flash", storage, ...options } as ChatStoreOptions;
+  const chat = createChatStore(client, open);
+  const texts = () => chat.getSnapshot().messages.map(({ content }) => content);
+  const answer = (nth: number, text: string) => {
+    connections[nth]?.send(text);
+    connections[nth]?.end();
+  };
+  return { chat, clock, connections, requests, events, texts, answer };
+}
+
+/** Opens a page as a component does, and waits until it shows what was kept. */
+export async function shown(storage: RecordStorage, options: Partial<ChatStoreOptions> = {}) {
+  const opened = page(storage, options);
+  opened.chat.subscribe(() => {});
+  await until(opened.chat, ({ isRestoring }) => !isRestoring);
+  return opened;
+}

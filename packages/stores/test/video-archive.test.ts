@@ -1,0 +1,272 @@
+import { generateImages, getVideoTask } from "@sluice/core";
+import { archivedMedia } from "@sluice/core/internal/media";
+import {
+  createVideoTaskList,
+  createVideoTaskStore,
+  listVideoTasks,
+  memoryStorage,
+  type VideoTaskEntry,
+  type VideoTaskList,
+} from "@sluice/stores";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { clientOf, settled, shows } from "../../core/test/support/gateway.js";
+
+const DAY_MS = 86_400_000;
+const GATEWAY = "https://cdn.gateway.test/film.mp4";
+const FRAME = "https://cdn.gateway.test/last.png";
+const linkTo = (id: string) => `https://gateway.test/v1/media/${id}`;
+
+const headers = { "x-sluice-offers": "archive=2592000000" };
+
+/** A storage with a film for each id, whose links ended at `expiresAt`. */
+async function storageOf(ids: readonly string[], expiresAt = Date.now() - 1000, more: object = {}) {
+  const storage = memoryStorage();
+  const films = ids.map((id) => {
+    const task = {
+      id,
+      rawStatus: "SUCCESS",
+      state: "succeeded",
+      url: GATEWAY,
+      urlSource: "url",
+      expiresAt,
+      keptUntil: Date.now() + 20 * DAY_MS,
+      ...more,
+    };
+    const entry = { key: id, model: "beta3.0-video", submittedAt: 1, revision: 1, handle: { id } };
+    return [id, { ...entry, task }] as const;
+  });
+  await storage.write("video-tasks", new Map(films));
+  return storage;
+}
+
+/** A page in front of a proxy that keeps the copies of `kept`. */
+function openPage(kept: readonly string[], expiresAt = () => Date.now() + DAY_MS) {
+  const copyOf = (name: string) => ({
+    name,
+    id: name,
+    url: linkTo(name),
+    type: "video/mp4",
+    bytes: 1,
+    expiresAt: expiresAt(),
+    keptUntil: Date.now() + 20 * DAY_MS,
+  });
+  const bodies: { tasks: string[]; urls: string[] }[] = [];
+  const opened = clientOf(
+    async (request) => {
+      if (new URL(request.url).pathname !== "/v1/archive") return new Response(null, { status: 500 });
+      const body = (await request.json()) as (typeof bodies)[number];
+      bodies.push(body);
+      const names = [...body.tasks, ...body.urls].filter((name) => kept.includes(name));
+      const frameOf = (name: string) => name === "framed" && { lastFrame: copyOf(`${name}-last`) };
+      return Response.json({ files: names.map((name) => ({ ...copyOf(name), ...frameOf(name) })) });
+    },
+    { baseURL: `https://gateway-${Math.random()}.test`, retry: { limit: 0 } },
+  );
+  return { ...opened, bodies };
+}
+
+const taskOf = ({ task }: VideoTaskEntry) => (task?.state === "succeeded" ? task : undefined);
+const urlsIn = (list: VideoTaskList) => list.getSnapshot().map((entry) => taskOf(entry)?.url);
+
+function shown(list: VideoTaskList): VideoTaskList {
+  onTestFinished(list.subscribe(() => {}));
+  return list;
+}
+
+describe("a link that has expired", () => {
+  test("is renewed for each task of a list, once", async () => {
+    const ids = ["a", "b", "c"];
+    const { client, bodies } = openPage(ids);
+    const list = shown(createVideoTaskList(client, { storage: await storageOf(ids) }));
+    await shows(list, () => urlsIn(list).length === 3 && !urlsIn(list).includes(GATEWAY));
+    expect(urlsIn(list)).toEqual(ids.map(linkTo));
+    expect(bodies.flatMap(({ tasks }) => tasks).toSorted()).toEqual(ids);
+  });
+
+  test("is renewed with that of the last frame, which goes where it was not copied", async () => {
+    const { client } = openPage(["framed", "a"]);
+    const storage = await storageOf(["framed", "a"], Date.now() - 1000, { lastFrameURL: FRAME });
+    const tasks = (await listVideoTasks(client, { storage })).map(taskOf);
+    const framed = tasks.find((task) => task?.id === "framed");
+    expect([framed?.url, framed?.lastFrameURL]).toEqual([linkTo("framed"), linkTo("framed-last")]);
+    const other = tasks.find((task) => task?.id === "a");
+    expect([other?.url, other?.lastFrameURL]).toEqual([linkTo("a"), undefined]);
+  });
+
+  test("is renewed for code that reads all tasks, by one request to the proxy", async () => {
+    const ids = ["a", "b", "c"];
+    const { client, bodies, requests } = openPage(ids);
+    const tasks = await listVideoTasks(client, { storage: await storageOf(ids) });
+    expect(tasks.map((entry) => taskOf(entry)?.url)).toEqual(ids.map(linkTo));
+    expect([bodies, requests.length]).toEqual([[{ tasks: ids, urls: [] }], 1]);
+  });
+
+  test("stays away with its film, if that is removed while the link is renewed", async () => {
+    const { client: inner } = openPage(["a", "b"]);
+    let release: () => void = () => {};
+    const held = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    let isAsked: () => void = () => {};
+    const asked = new Promise<void>((resolve) => {
+      isAsked = resolve;
+    });
+    const { client } = clientOf(async (request) => {
+      isAsked();
+      await held;
+      return inner.fetch(request);
+    });
+    const storage = await storageOf(["a", "b"]);
+    const listing = listVideoTasks(client, { storage });
+    await asked;
+    createVideoTaskList(client, { storage }).remove("a");
+    release();
+    expect((await listing).map(({ key }) => key)).toEqual(["b"]);
+    await settled();
+    expect([...(await storage.read("video-tasks")).keys()]).toEqual(["b"]);
+  });
+
+  test("stays as it is where the answer of the proxy is no list of copies", async () => {
+    const { client } = clientOf(() => Response.json({ files: [{ name: "a", id: "a" }] }));
+    const [entry] = await listVideoTasks(client, { storage: await storageOf(["a"]) });
+    expect([entry && taskOf(entry)?.url, entry?.error]).toEqual([GATEWAY, undefined]);
+    await expect(archivedMedia(client, { tasks: ["a"] })).rejects.toMatchObject({ name: "ResponseError" });
+  });
+
+  test("is renewed in a page that was left open, when its time comes", async () => {
+    vi.useFakeTimers({ shouldAdvanceTime: true, toFake: ["Date", "setTimeout", "clearTimeout"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const { client, requests } = openPage(["a"]);
+    const storage = await storageOf(["a"], Date.now() + DAY_MS / 24);
+    const list = shown(createVideoTaskList(client, { storage }));
+    await shows(list, () => urlsIn(list).includes(GATEWAY));
+    await vi.advanceTimersByTimeAsync(DAY_MS / 24);
+    await shows(list, () => urlsIn(list).includes(linkTo("a")));
+    expect(requests).toHaveLength(1);
+  });
+
+  test("is renewed once where the device's clock is days ahead of the proxy's", async () => {
+    vi.useFakeTimers({ toFake: ["Date"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const { client, requests } = openPage(["a"], () => Date.now() - 3 * DAY_MS);
+    const list = shown(createVideoTaskList(client, { storage: await storageOf(["a"]) }));
+    await shows(list, () => urlsIn(list).includes(linkTo("a")));
+    const [entry] = list.getSnapshot();
+    expect(entry && taskOf(entry)?.expiresAt).toBe(Date.now() + DAY_MS / 24);
+    expect(requests).toHaveLength(1);
+  });
+
+  test("stays as it is where the proxy has no copy any more, and its entry goes at the next visit", async () => {
+    const { client, requests } = openPage([]);
+    const storage = await storageOf(["a"]);
+    const list = shown(createVideoTaskList(client, { storage }));
+    const isGone = () => list.getSnapshot().some((entry) => taskOf(entry) && !taskOf(entry)?.keptUntil);
+    await shows(list, isGone);
+    expect([urlsIn(list), requests.length]).toEqual([[GATEWAY], 1]);
+    expect(await listVideoTasks(openPage([]).client, { storage })).toEqual([]);
+  });
+
+  test("is asked for again later where the proxy fails, and the task has no error", async () => {
+    const { client } = clientOf(() => new Response(null, { status: 503 }), { retry: { limit: 0 } });
+    const list = shown(createVideoTaskList(client, { storage: await storageOf(["a"]) }));
+    const later = () => list.getSnapshot().some((entry) => (taskOf(entry)?.expiresAt ?? 0) > Date.now());
+    await shows(list, later);
+    const [entry] = list.getSnapshot();
+    expect([urlsIn(list), entry?.error]).toEqual([[GATEWAY], undefined]);
+    expect(entry && taskOf(entry)?.keptUntil).toBeGreaterThan(Date.now());
+  });
+
+  test("is never shown where it had expired before the page saw the end", async () => {
+    const data = {
+      status: "SUCCESS",
+      result_url: GATEWAY,
+      finish_time: Math.floor(Date.now() / 1000) - 90_000,
+    };
+    const { client } = clientOf(
+      ({ url }) => {
+        if (!url.endsWith("/v1/archive")) return Response.json({ code: "success", data }, { headers });
+        const copy = { name: "a", id: "a", url: linkTo("a"), type: "video/mp4", bytes: 1 };
+        const times = { expiresAt: Date.now() + DAY_MS, keptUntil: Date.now() + 20 * DAY_MS };
+        return Response.json({ files: [{ ...copy, ...times }] });
+      },
+      { baseURL: "https://gateway-late.test" },
+    );
+    const store = createVideoTaskStore(client);
+    const seen = new Set<string | undefined>();
+    onTestFinished(store.subscribe(() => seen.add(store.getSnapshot().data?.url)));
+    store.attach("a");
+    await shows(store, () => store.getSnapshot().status === "success");
+    expect([...seen].filter(Boolean)).toEqual([linkTo("a")]);
+  });
+
+  test("is not renewed from the moment on at which its copy is deleted", async () => {
+    vi.useFakeTimers({ toFake: ["Date"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const { client, requests } = openPage(["a"]);
+    const storage = await storageOf(["a"], Date.now() - 1000, { keptUntil: Date.now() });
+    const tasks = await listVideoTasks(client, { storage });
+    expect([tasks.map((entry) => taskOf(entry)?.url), requests.length]).toEqual([[GATEWAY], 0]);
+  });
+
+  test("is renewed in the store of a task", async () => {
+    const { client, requests } = openPage(["a"]);
+    const storage = await storageOf(["a"]);
+    const list = shown(createVideoTaskList(client, { storage }));
+    await shows(list, () => urlsIn(list).includes(linkTo("a")));
+    const store = createVideoTaskStore(client, { storage });
+    onTestFinished(store.subscribe(() => {}));
+    store.attach("a");
+    expect(store.getSnapshot()).toMatchObject({ status: "success", data: { url: linkTo("a") } });
+    expect(requests).toHaveLength(1);
+  });
+});
+
+describe("an answer through a proxy with an archive", () => {
+  test("says until when a film is kept, and a day for its link where the gateway gives no time", async () => {
+    const data = { status: "SUCCESS", result_url: GATEWAY, finish_time: 1_755_000_000 };
+    const { client } = clientOf(() => Response.json({ code: "success", data }, { headers }));
+    expect(await getVideoTask(client, { id: "a", model: "gamma-video-2.0" })).toMatchObject({
+      url: GATEWAY,
+      expiresAt: 1_755_086_400_000,
+      keptUntil: 1_757_592_000_000,
+    });
+  });
+
+  test("says until when an image is kept; without an archive it does not", async () => {
+    const json = { data: [{ url: "https://cdn.gateway.test/a.png" }, { error: { message: "no" } }] };
+    const request = { model: "gamma-image-5-0-260128", prompt: "a" } as const;
+    const { client } = clientOf((_, nth) => Response.json(json, nth === 1 ? { headers } : {}));
+    const [image, failed] = (await generateImages(client, request)).images;
+    expect(image).toMatchObject({ expiresAt: expect.any(Number), keptUntil: expect.any(Number) });
+    expect(failed).not.toHaveProperty("keptUntil");
+    expect((await generateImages(client, request)).images[0]).not.toHaveProperty("keptUntil");
+  });
+});
+
+test.each(["null", "[]", '{"files":null}', "<!doctype html>", ""])(
+  "an answer of the archive that has no list of files is an error that shows it: %s",
+  async (body) => {
+    const { client } = clientOf(
+      () => new Response(body, { headers: { "content-type": "application/json" } }),
+    );
+    const failure = archivedMedia(client, { tasks: ["a"] });
+    await expect(failure).rejects.toMatchObject({ name: "ResponseError", path: "files", body });
+  },
+);
+
+test("links of more than 100 files are asked for in several requests", async () => {
+  const urls = Array.from({ length: 201 }, (_, at) => `https://cdn.gateway.test/${at}.png`);
+  const { client, bodies } = openPage(urls);
+  const copies = await archivedMedia(client, { urls });
+  expect(bodies.map(({ urls }) => urls.length)).toEqual([100, 100, 1]);
+  expect([...copies.keys()]).toEqual(urls);
+  expect(copies.get(urls[7] ?? "")).toMatchObject({ type: "video/mp4", url: linkTo(urls[7] ?? "") });
+});
+
+test("a proxy without an archive says what its operator has to do", async () => {
+  const error = { message: "not found", code: "not_found" };
+  const { client } = clientOf(() =>
+    Response.json({ error }, { status: 404, headers: { "x-sluice-source": "proxy" } }),
+  );
+  await expect(archivedMedia(client, { tasks: ["a"] })).rejects.toThrow("its operator sets `archive`");
+});

@@ -1,0 +1,338 @@
+import {
+  type ClientOptions,
+  type PollEvent,
+  type VideoTask,
+  type VideoTaskWatchOptions,
+  watchVideoTask,
+} from "@sluice/core";
+import { createVideoTaskStore, memoryStorage } from "@sluice/stores";
+import { describe, expect, test } from "vitest";
+import {
+  clientOf,
+  openBody,
+  rejectionOf,
+  stoppedClock,
+  streamAnswer,
+} from "../../core/test/support/gateway.js";
+
+const url = "https://cdn.test/v.mp4?sig=1";
+const PATH = "/v1/video/generations/t-1";
+const EVENTS = `${PATH}/events`;
+const PAUSE_MS = 15_000;
+
+const envelope = (data: object) => ({ code: "success", message: "", data: { task_id: "t-1", ...data } });
+const queued = envelope({ status: "QUEUED" });
+const running = (percent: number) => envelope({ status: "IN_PROGRESS", progress: `${percent}%` });
+const success = envelope({ status: "SUCCESS", result_url: url });
+
+/** A proxy's answer, which offers events. */
+const offering = (json: object) =>
+  Response.json(json, { headers: { "x-sluice-offers": "a-thing, video-events" } });
+const pushed = (json: object) => `id: 7\nevent: task\ndata: ${JSON.stringify(json)}\n\n`;
+const END = "event: end\ndata: {}\n\n";
+
+type Answer = () => Response | Promise<Response>;
+
+/** A watched task; questions and event streams have their own answers, the last ones for ever. */
+function watched(
+  polls: readonly Answer[],
+  streams: readonly Answer[],
+  options: VideoTaskWatchOptions = {},
+  clientOptions: Partial<ClientOptions> = {},
+) {
+  const clock = stoppedClock();
+  const requested: string[] = [];
+  const { client, requests } = clientOf(
+    (request) => {
+      const path = new URL(request.url).pathname;
+      requested.push(`${path === EVENTS ? "events" : "poll"} ${clock.now() / 1000}`);
+      const answers = path === EVENTS ? streams : polls;
+      const nth = requested.filter((line) => line.startsWith(path === EVENTS ? "events" : "poll")).length;
+      return (answers[Math.min(nth, answers.length) - 1] as Answer)();
+    },
+    { clock, random: () => 0.5, ...clientOptions },
+  );
+  const emitted: PollEvent[] = [];
+  let rested: () => void = () => {};
+  let passed = 0;
+  const tasks = watchVideoTask(client, "t-1", {
+    ...options,
+    onPoll(event) {
+      emitted.push(event);
+      if (event.type === "wait") rested();
+    },
+  });
+  return {
+    clock,
+    requested,
+    requests,
+    emitted,
+    tasks,
+    /** Waits for the next snapshot. */
+    async next() {
+      const { value } = await tasks.next();
+      const { state, progress } = (value ?? {}) as VideoTask;
+      return progress === undefined ? state : `${state} ${progress}`;
+    },
+    /** Waits until the watch pauses, and lets the pause pass. */
+    async pause() {
+      passed += 1;
+      await new Promise<void>((resolve) => {
+        rested = () => emitted.filter(({ type }) => type === "wait").length >= passed && resolve();
+        rested();
+      });
+      await clock.advance(PAUSE_MS);
+    },
+  };
+}
+
+const events = (...texts: string[]) => streamAnswer(texts.join(""));
+
+describe("if a proxy offers events", () => {
+  test("changes are pushed to the end, and nothing is polled meanwhile", async () => {
+    const body = openBody();
+    const { next, requested, emitted, tasks, requests } = watched(
+      [() => offering(queued)],
+      [() => streamAnswer(body.body)],
+      { headers: { "x-team": "reef" } },
+    );
+    expect(await next()).toBe("queued");
+    body.send(`:\n\n${pushed(queued)}${pushed(running(10))}`);
+    expect(await next()).toBe("running 0.1");
+    body.send(`event: other\ndata: {}\n\n${pushed(running(60))}${pushed(success)}${END}`);
+    expect([await next(), await next()]).toEqual(["running 0.6", "succeeded 0.6"]);
+    expect(await tasks.next()).toEqual({ done: true, value: undefined });
+    expect(requested).toEqual(["poll 0", "events 0"]);
+    expect(emitted).toEqual([{ type: "poll" }]);
+    expect(requests.map(({ headers }) => headers.get("x-team"))).toEqual(["reef", "reef"]);
+    expect(body.cancelled).toBe(true);
+  });
+
+  test("events are requested only after an offer, and not after a final answer", async () => {
+    const plain = watched([() => Response.json(queued), () => Response.json(success)], []);
+    await plain.next();
+    const over = plain.next();
+    await plain.pause();
+    expect(await over).toBe("succeeded");
+    expect(plain.requested).toEqual(["poll 0", "poll 15"]);
+
+    const final = watched([() => offering(success)], []);
+    expect([await final.next(), (await final.tasks.next()).done]).toEqual(["succeeded", true]);
+    expect(final.requested).toEqual(["poll 0"]);
+  });
+
+  test("pushed changes pass through the client's normalizeVideoTask", async () => {
+    const normalizeVideoTask: ClientOptions["normalizeVideoTask"] = (raw) => ({
+      id: "t-1",
+      state: "unknown",
+      rawStatus: (raw as { data: { status: string } }).data.status,
+      raw,
+    });
+    const { tasks } = watched(
+      [() => offering(queued)],
+      [() => events(pushed(running(10)))],
+      {},
+      { normalizeVideoTask },
+    );
+    await tasks.next();
+    expect((await tasks.next()).value).toMatchObject({ state: "unknown", rawStatus: "IN_PROGRESS" });
+  });
+
+  test("progress never goes back, and a running task is not queued again by an older event", async () => {
+    const { next } = watched(
+      [() => offering(running(50))],
+      [() => events(pushed(queued), pushed(running(30)), pushed(running(70)), pushed(success))],
+    );
+    expect([await next(), await next(), await next()]).toEqual([
+      "running 0.5",
+      "running 0.7",
+      "succeeded 0.7",
+    ]);
+  });
+
+  test("the key is in no snapshot", async () => {
+    const { tasks } = watched(
+      [() => offering(queued)],
+      [() => events(pushed(envelope({ status: "FAILURE", fail_reason: "no credit on sk-secret-key" })))],
+      {},
+      { apiKey: "sk-secret-key", dangerouslyAllowBrowser: true } as Partial<ClientOptions>,
+    );
+    await tasks.next();
+    expect(JSON.stringify((await tasks.next()).value)).not.toContain("sk-secret-key");
+  });
+});
+
+describe("polling continues at the usual interval", () => {
+  const refusal = (status: number) => () => Response.json({ error: { message: "no" } }, { status });
+  test.each<[string, Answer]>([
+    ["are not there", refusal(404)],
+    ["are not allowed", refusal(405)],
+    ["are refused for now", refusal(429)],
+    ["fail", refusal(502)],
+    ["can't be reached", () => Promise.reject(new TypeError("fetch failed"))],
+    ["are a page", () => new Response("<html>", { headers: { "content-type": "text/html" } })],
+    ["end without a final state", () => events(pushed(queued), END)],
+    ["say that they failed", () => events('event: error\ndata: {"error":{"message":"no"}}\n\n')],
+    ["are no JSON", () => events("event: task\ndata: {\n\n")],
+    ["show no task", () => events(pushed({ code: "success", data: { status: 5 } }))],
+  ])("when events %s", async (_, answer) => {
+    const { next, pause, requested } = watched([() => offering(queued), () => offering(success)], [answer]);
+    expect(await next()).toBe("queued");
+    const over = next();
+    await pause();
+    expect(await over).toBe("succeeded");
+    expect(requested).toEqual(["poll 0", "events 0", "poll 15"]);
+  });
+
+  test("Polling goes on when events break off in the middle, and no change is lost", async () => {
+    const body = openBody();
+    const { next, pause, requested, emitted } = watched(
+      [() => offering(queued), () => offering(running(40)), () => offering(success)],
+      [() => streamAnswer(body.body)],
+    );
+    await next();
+    body.send(pushed(running(20)));
+    expect(await next()).toBe("running 0.2");
+    const polled = next();
+    body.drop();
+    await pause();
+    expect(await polled).toBe("running 0.4");
+    expect(emitted).toEqual([
+      { type: "poll" },
+      { type: "wait", ms: PAUSE_MS, failure: undefined },
+      { type: "poll" },
+    ]);
+    expect(requested).toEqual(["poll 0", "events 0", "poll 15"]);
+  });
+
+  test("Polling goes on when events fall silent", async () => {
+    const body = openBody();
+    const { next, clock, requested, pause } = watched(
+      [() => offering(queued), () => offering(success)],
+      [() => streamAnswer(body.body)],
+    );
+    await next();
+    const over = next();
+    await body.wanted();
+    await clock.advance(59_999);
+    expect(requested).toHaveLength(2);
+    const paused = pause();
+    await clock.advance(1);
+    await paused;
+    expect(await over).toBe("succeeded");
+    expect(body.cancelled).toBe(true);
+    expect(requested).toEqual(["poll 0", "events 0", "poll 75"]);
+  });
+
+  test("Events are requested again after a minute, if the task has changed", async () => {
+    const polls = [0, 10, 20, 30, 40, 40, 50].map((percent) => () => offering(running(percent)));
+    const { next, pause, requested } = watched(polls, [() => events(), () => events(pushed(success))]);
+    await next();
+    for (let count = 0; count < 4; count += 1) {
+      const polled = next();
+      await pause();
+      await polled;
+    }
+    expect(await next()).toBe("succeeded 0.4");
+    expect(requested).toEqual([
+      "poll 0",
+      "events 0",
+      "poll 15",
+      "poll 30",
+      "poll 45",
+      "poll 60",
+      "events 60",
+    ]);
+  });
+
+  test("Events are not requested again after an answer without a change", async () => {
+    const polls = [0, 0, 0, 0, 0, 0, 5].map((percent) => () => offering(running(percent)));
+    const { next, pause, requested } = watched(polls, [() => events(), () => events(pushed(success))]);
+    await next();
+    const polled = next();
+    for (let count = 0; count < 6; count += 1) await pause();
+    expect([await polled, await next()]).toEqual(["running 0.05", "succeeded 0.05"]);
+    expect(requested.filter((line) => line.startsWith("events"))).toEqual(["events 0", "events 90"]);
+  });
+
+  test("A success without a URL is polled three more times, pushed or not", async () => {
+    const noURL = envelope({ status: "SUCCESS" });
+    const { next, pause, tasks, requested } = watched(
+      [() => offering(queued), () => offering(noURL)],
+      [() => events(pushed(noURL), END)],
+    );
+    expect([await next(), await next()]).toEqual(["queued", "result-pending"]);
+    const failed = rejectionOf(tasks.next());
+    for (let count = 0; count < 3; count += 1) await pause();
+    expect(await failed).toMatchObject({ name: "TaskFailedError", reason: "result-missing" });
+    expect(requested).toHaveLength(5);
+  });
+});
+
+describe("watching ends during pushed changes", () => {
+  /** A watch that listens, and has nothing to tell. */
+  async function listening(options: VideoTaskWatchOptions = {}) {
+    const body = openBody();
+    const watch = watched([() => offering(queued)], [() => streamAnswer(body.body)], options);
+    await watch.next();
+    const over = rejectionOf(watch.tasks.next());
+    await body.wanted();
+    return { ...watch, body, over };
+  }
+
+  test("Watching ends at the deadline", async () => {
+    const { clock, over, body, emitted } = await listening({ deadlineMs: 50_000 });
+    await clock.advance(50_000);
+    expect(await over).toMatchObject({ name: "TimeoutError", phase: "deadline", handle: { id: "t-1" } });
+    expect(body.cancelled).toBe(true);
+    expect(emitted).toEqual([{ type: "poll" }]);
+  });
+
+  test("An abort ends watching with the caller's reason, and closes the connection", async () => {
+    const controller = new AbortController();
+    const { over, body, emitted, requested } = await listening({ signal: controller.signal });
+    controller.abort("enough");
+    expect(await over).toBe("enough");
+    expect(body.cancelled).toBe(true);
+    expect([emitted.length, requested.length]).toEqual([1, 2]);
+  });
+
+  test("Leaving the loop closes the connection and the timers", async () => {
+    const body = openBody();
+    const { tasks, next, clock } = watched([() => offering(queued)], [() => streamAnswer(body.body)], {
+      timeouts: { totalMs: 100_000 },
+    });
+    await next();
+    body.send(pushed(running(10)) + pushed(running(20)));
+    await next();
+    await tasks.return();
+    expect(body.cancelled).toBe(true);
+    expect(clock.sleeping()).toBe(0);
+  });
+});
+
+test("a store shows pushed changes, and no time of a next poll", async () => {
+  const body = openBody();
+  const clock = stoppedClock();
+  const { client } = clientOf(
+    ({ url }) => (url.endsWith("/events") ? streamAnswer(body.body) : offering(queued)),
+    { clock, random: () => 0.5 },
+  );
+  const store = createVideoTaskStore(client, { storage: memoryStorage() });
+  // an id of its own: the tabs of other tests in this process share what they know of theirs
+  store.attach("t-pushed");
+  const stop = store.subscribe(() => {});
+  await body.wanted();
+  expect(store.getSnapshot()).toMatchObject({ fetchStatus: "idle", nextPollAt: undefined });
+  const taken = new Promise<void>((resolve) => {
+    const leave = store.subscribe(() => {
+      if (store.getSnapshot().task?.state !== "succeeded") return;
+      leave();
+      resolve();
+    });
+  });
+  body.send(pushed(success) + END);
+  await taken;
+  expect(store.getSnapshot()).toMatchObject({ fetchStatus: "idle", nextPollAt: undefined });
+  stop();
+});
