@@ -44,7 +44,8 @@ const scripts: Readonly<Record<"quick" | Tier, readonly (readonly string[])[]>> 
     ["simulate", "--devices", "--seeds", "10000"],
     ["simulate", "--put-back"],
     ["soak", "--minutes", "10"],
-    ["mutate", "packages/core/src", "--sample", "40"],
+    ["mutate", "packages/core/src", "--sample", "20"],
+    ["mutate", "packages/stores/src", "--sample", "20"],
     ["test", "--repeat", "3", "tests/together", "tests/pages"],
   ],
 };

@@ -1,16 +1,6 @@
-import { type ChatToolCall, defineTool, streamChat } from "@sluice/core";
+import { type ChatToolCall, streamChat } from "@sluice/core";
 import { describe, expect, test } from "vitest";
-import { callAnswer, chatOf, textAnswer } from "./support/chat.js";
-import {
-  clientOf,
-  DONE,
-  event,
-  frame,
-  question,
-  rejectionOf,
-  settled,
-  streamAnswer,
-} from "./support/gateway.js";
+import { clientOf, DONE, event, frame, question, rejectionOf, streamAnswer } from "./support/gateway.js";
 
 /** Reads an answer in pieces of `size` bytes. */
 function turnOf(text: string, size = Number.POSITIVE_INFINITY) {
@@ -50,26 +40,6 @@ test("Three calls in one delta without indexes are three calls", async () => {
   );
 });
 
-test("A tool that is called with empty arguments runs with {}, and the call goes back as {}", async () => {
-  const inputs: unknown[] = [];
-  const refresh = defineTool({
-    name: "refresh",
-    parameters: { type: "object" },
-    execute: (input) => {
-      inputs.push(input);
-      return "done";
-    },
-  });
-  const { chat, sent } = chatOf([callAnswer({ a: ["refresh", ""] }), textAnswer("Done.")], {
-    tools: [refresh],
-  });
-  expect(await chat.send("Refresh")).toMatchObject({ outcome: "complete" });
-  expect(inputs).toEqual([{}]);
-  expect((await sent(1))?.[1]).toMatchObject({
-    tool_calls: [{ function: { name: "refresh", arguments: "{}" } }],
-  });
-});
-
 test("A finish_reason that is blank in every chunk but the last ends nothing early", async () => {
   const text = frame({ content: "Hel" }, "") + frame({ content: "lo" }, "");
   expect(await turnOf(text + frame({}, "stop") + DONE)).toMatchObject({
@@ -102,20 +72,4 @@ test("Chinese text and emoji are whole, in pieces of any size", async () => {
   const content = "你好，世界 🧑‍🚀 naïve";
   const text = frame({ content }) + frame({}, "stop") + DONE;
   for (let size = 1; size < 50; size += 1) expect((await turnOf(text, size)).message.content).toBe(content);
-});
-
-describe("a chat that was stopped", () => {
-  test("sends nothing for the result of a tool that comes late", async () => {
-    const ask = defineTool({ name: "ask", parameters: { type: "object" } });
-    const { chat, requests, sent } = chatOf([callAnswer({ a: ["ask", "{}"] }), textAnswer("Fine.")], {
-      tools: [ask],
-    });
-    await chat.send("Ask me");
-    chat.stop();
-    expect(await chat.addToolResult("a", "too late")).toMatchObject({ outcome: "not-sent" });
-    await settled();
-    expect(requests).toHaveLength(1);
-    await chat.send("Go on");
-    expect((await sent(1))?.map(({ role }) => role)).toEqual(["user", "assistant", "tool", "user"]);
-  });
 });

@@ -73,8 +73,9 @@ describe("a chat in several tabs", () => {
     await until(right.chat, ({ messages }) => messages.at(-1)?.content === "Gone");
     right.answer(0, textAnswer("Here"));
     await right.chat.send("And now?");
-    const { messages } = (await right.requests[0]?.json()) as { messages: { content: string }[] };
-    expect(messages.map(({ content }) => content)).toEqual(["Go", "Gone", "And now?"]);
+    expect(await right.requests[0]?.json()).toMatchObject({
+      messages: [{ content: "Go" }, { content: "Gone" }, { content: "And now?" }],
+    });
     await until(left.chat, ({ messages }) => messages.length === 4);
     expect(left.texts()).toEqual(["Go", "Gone", "And now?", "Here"]);
   });
