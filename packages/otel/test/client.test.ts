@@ -130,7 +130,6 @@ describe("the span of a call", () => {
     const [span, other] = spans();
     expect(other).toBeUndefined();
     expect(span).toMatchObject({
-      ended: true,
       status: { code: SpanStatusCode.UNSET },
       attributes: { "sluice.outcome": "stopped" },
     });
