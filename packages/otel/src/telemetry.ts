@@ -10,7 +10,7 @@ import {
   type TracerProvider,
   trace,
 } from "@opentelemetry/api";
-import type { Client, ClientEvent, RequestIdentity } from "@sluice/core";
+import { type Client, type ClientEvent, type RequestIdentity, subscribeToEvents } from "@sluice/core";
 import {
   type CallEvent,
   type CallRequest,
@@ -60,7 +60,7 @@ export interface Telemetry {
    *
    * @returns a function that ends it, and ends open spans as `abandoned` when it was the last client
    */
-  readonly instrument: (client: Pick<Client, "events" | "baseURL">) => () => void;
+  readonly instrument: (client: Pick<Client, "listeners" | "baseURL">) => () => void;
 }
 
 /**
@@ -97,9 +97,9 @@ export function createTelemetry({
     return traceparent ? { traceparent } : {};
   }
 
-  function instrument({ events, baseURL }: Pick<Client, "events" | "baseURL">): () => void {
-    const server = serverAttributes(baseURL);
-    const unsubscribe = events.subscribe((event) => note(event, server));
+  function instrument(client: Pick<Client, "listeners" | "baseURL">): () => void {
+    const server = serverAttributes(client.baseURL);
+    const unsubscribe = subscribeToEvents(client, (event) => note(event, server));
     let isOn = true;
     instrumented += 1;
     return () => {

@@ -30,16 +30,11 @@ function held(): number {
 /** A client whose events the test makes. */
 function openClient() {
   const telemetry = createTelemetry({ tracerProvider });
-  let emit = (_: ClientEvent): void => {};
-  telemetry.instrument({
-    baseURL: "https://gateway.test",
-    events: {
-      subscribe(listener) {
-        emit = listener;
-        return () => {};
-      },
-    },
-  });
+  const listeners = new Set<(event: ClientEvent) => void>();
+  telemetry.instrument({ baseURL: "https://gateway.test", listeners });
+  const emit = (event: ClientEvent) => {
+    for (const listener of listeners) listener(event);
+  };
   const stepsOf = (nth: number) => {
     const call = {
       callId: `call-${nth}`,
