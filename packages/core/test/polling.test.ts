@@ -32,6 +32,8 @@ const strangers = [
     () => Response.json({ error: { message: "no", code: "upstream_type" } }, { status: 404 }),
   ],
 ] as const;
+const page = (status: number) => () =>
+  new Response("<h1>Sorry</h1>", { status, headers: { "content-type": "text/html" } });
 const cut = () => Promise.reject(new TypeError("fetch failed", { cause: { code: "ECONNRESET" } }));
 const envelope = () => Response.json({ code: "db_error", message: "try later", data: null });
 const nonsense = () => Response.json({ code: "success", message: "", data: { status: 5 } });
@@ -167,6 +169,7 @@ describe("continues after every failure that may pass", () => {
     ["429", refusal(429)],
     ["500", refusal(500)],
     ["503", refusal(503)],
+    ["502 with a page", page(502)],
     ["408", refusal(408)],
     ["425", refusal(425)],
     ["a dropped connection", cut],
@@ -308,6 +311,7 @@ describe("continues after every failure that may pass", () => {
 
   test.each([
     ["an envelope that is no success", envelope, { name: "APIError", apiCode: "db_error" }],
+    ["a page to sign in", page(200), { name: "APIError", status: 200 }],
     ["an answer that is no task", nonsense, { name: "ResponseError", path: "data.status" }],
   ])("polls a few more times after %s, then throws it", async (_, step, error) => {
     const passing = watched([step, step, step, success]);

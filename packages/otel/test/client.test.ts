@@ -1,5 +1,6 @@
 import { context, SpanKind, SpanStatusCode, trace } from "@opentelemetry/api";
 import {
+  type ChatStream,
   type ClientEvent,
   completeChat,
   createClient,
@@ -114,11 +115,20 @@ describe("the span of a call", () => {
     expect(emulator.requests).toHaveLength(0);
   });
 
-  test("is no error where the caller stops it", async () => {
+  test.each([
+    ["leaving the loop", () => true],
+    ["abort()", (stream: ChatStream) => stream.abort()],
+    ["a signal", (_: ChatStream, caller: AbortController) => caller.abort()],
+  ])("ends once, and is no error, where the caller stops it by %s", async (_, stop) => {
     const { client, spans } = openTraced();
-    const stream = streamChat(client, ask("Hello [[stall]]"));
-    for await (const delta of stream) if (delta.type === "text-delta") break;
-    const [span] = spans();
+    const caller = new AbortController();
+    const stream = streamChat(client, ask("Hello [[stall]]"), { signal: caller.signal });
+    const read = async () => {
+      for await (const delta of stream) if (delta.type === "text-delta" && stop(stream, caller)) break;
+    };
+    await read().catch(() => {});
+    const [span, other] = spans();
+    expect(other).toBeUndefined();
     expect(span).toMatchObject({
       status: { code: SpanStatusCode.UNSET },
       attributes: { "sluice.outcome": "stopped" },
