@@ -1,28 +1,36 @@
 import type { ChatTurn, ChatUsage, ClientEvent, ImageResult, VideoTask } from "@sluice/core";
-import { isRecord } from "@sluice/core/internal";
+import { isRecord } from "./is-record.js";
 import { ofPieces } from "./money.js";
 import { type Prices, type Rates, rateTableOf } from "./prices.js";
 import { type Cost, createTally, type Known, type Tally } from "./tally.js";
 import { chatCost, imageCost } from "./usage-cost.js";
 import { known, reportedFacts, requestedFacts, videoCost } from "./video-cost.js";
 
-/** A result together with the request that it answers. The request tells what the gateway does not report. */
-export interface RequestedResult {
+/** A result together with its request. The request has what the gateway does not report. */
+interface RequestedResult {
   /** The request as it was sent, with its `model`. */
   readonly request: object;
   /** Its result. */
   readonly result: Result;
 }
 
-/** A request of a batch as `batch.items()` has it, or a result as its `onResult` gets it. */
-export interface PricedItem {
+/** A request and the `usage` of its response: what a server knows of it. */
+interface RequestedUsage {
+  /** The request as it was sent, with its `model`. */
+  readonly request: object;
+  /** The `usage` of the response. */
+  readonly usage: unknown;
+}
+
+/** A request of a batch: a member of `batch.items()`, or what `onResult` gets. */
+interface PricedItem {
   /** Kind of the request. */
   readonly kind: "image" | "video" | "chat";
   /** Model of the request. */
   readonly model: string;
   /** State of the request; absent from a result. */
   readonly state?: "waiting" | "running" | "done" | "failed" | "unknown";
-  /** Its result, once there is one. */
+  /** Its result, once it exists. */
   readonly result?: Result;
   /** Error of a failed or unknown request. */
   readonly error?: Error;
@@ -33,10 +41,10 @@ type Result = WithoutRaw<ChatTurn | ImageResult | VideoTask>;
 type WithoutRaw<T> = T extends unknown ? Omit<T, "raw"> : never;
 
 /** A message of a chat store. */
-export interface PricedMessage {
-  /** Author of the message. Only a response costs something. */
+interface PricedMessage {
+  /** Author of the message. Only a response has a cost. */
   readonly role: "system" | "user" | "assistant";
-  /** Model that answered. */
+  /** Model of the response. */
   readonly model?: string;
   /** Tokens of the response, once they are known. */
   readonly usage?: ChatUsage;
@@ -46,90 +54,83 @@ export interface PricedMessage {
   readonly error?: Error;
 }
 
-/** A message of `store.getThread()`, with the id of the message before it. */
-export interface MessageNode {
+/** A message of `store.getThread()`. */
+interface PricedNode {
   /** Id of the message before it; undefined for a first message. */
   readonly parentId: string | undefined;
   /** The message. */
   readonly message: PricedMessage;
 }
 
-/** A thing that has a cost, or several of them. */
+/** A value that has a cost, or several of them: see {@link calculateCost}. */
 export type Priced =
   | PricedMessage
-  | MessageNode
+  | PricedNode
   | Result
   | RequestedResult
+  | RequestedUsage
   | PricedItem
   | ClientEvent
   | Cost
   | Iterable<Priced>;
 
 /**
- * Counts the cost of something that a client made, or of several things. What is not known is in `missing`, and never
- * counts as free.
+ * Calculates the cost of one value, or of several. An unknown cost is in `missing`; it never counts as free.
  *
- * - a message of a thread, or a list of them: `messages` for those that are shown, `store.getThread()` for all that were
- *   paid
- * - a {@link ChatTurn}, an {@link ImageResult}, a {@link VideoTask}. `{ request, result }` is needed for a video whose
- *   length the gateway does not report
- * - requests of a batch, `batch.items()`. What nobody knows the end of is in `missing`
- * - events of `onEvent`: the sum of a day. Only `end` events cost something
- * - other costs: `costOf([a, b], prices)` adds them without an error
+ * - a message of a thread, or a list of them: `messages` for the shown ones, `store.getThread()` for all that were paid
+ * - a {@link ChatTurn}, an {@link ImageResult}, a {@link VideoTask}. Give `{ request, result }` for a video whose length
+ *   the gateway does not report
+ * - `{ request, usage }`, for a server that knows no more of a response
+ * - requests of a batch, `batch.items()`. A request whose end is unknown is in `missing`
+ * - events of `onEvent`. Only `end` events have a cost
+ * - other costs: `calculateCost([a, b], prices)` adds them exactly
  *
- * @throws {TypeError} for a table that {@link definePrices} refuses, for anything else, and for a cost in another currency
+ * @throws {TypeError} for a table that {@link definePrices} refuses, for any other value, and for a cost in another currency
  * @example
  * ```ts
  * const prices = definePrices({ currency: "EUR", models: { "delta-5.3": { input: 0.5, output: 2 } } });
  * const turn = await completeChat(client, { model: "delta-5.3", messages: [{ role: "user", content: "Hi" }] });
- * const { amount, missing } = costOf(turn, prices);
+ * const { amount, missing } = calculateCost(turn, prices);
  * show(missing.length === 0 ? `${amount} EUR` : `${amount} EUR and more`);
  * ```
  */
-export function costOf(thing: Priced, prices: Prices): Cost {
+export function calculateCost(value: Priced, prices: Prices): Cost {
   const tally = createTally(rateTableOf(prices));
-  count(thing, tally, undefined);
+  count(value, tally, undefined);
   return tally.cost();
 }
 
-/**
- * Counts the cost of an answer by its `usage` alone, which is what a server sees of it.
- *
- * @param request the request as it was sent, with its `model`
- */
-export function costOfUsage(request: Thing, usage: unknown, prices: Prices): Cost {
-  const tally = createTally(rateTableOf(prices));
-  const { model, size } = request as { readonly model?: string; readonly size?: string };
+type Fields = Readonly<Record<string, unknown>>;
+
+function count(value: unknown, tally: Tally, request: Fields | undefined): void {
+  if (isList(value)) for (const one of value) count(one, tally, request);
+  else if (!isRecord(value))
+    throw new TypeError("calculateCost: give a message, a result, a task, an event, or a list of them");
+  else if ("amount" in value) tally.addCost(value as unknown as Cost);
+  else if ("request" in value && "usage" in value)
+    countUsage(value["usage"], tally, value["request"] as Fields);
+  else if ("request" in value) count(value["result"], tally, value["request"] as Fields);
+  else if ("type" in value) countEvent(value as unknown as ClientEvent, tally);
+  else if ("kind" in value) countItem(value as unknown as PricedItem, tally);
+  else if ("role" in value) countMessage(value as unknown as PricedMessage, tally);
+  else if ("parentId" in value) count(value["message"], tally, request);
+  else if ("timing" in value) countTurn(value as unknown as ChatTurn, tally);
+  else if ("rawStatus" in value) countVideo(value as unknown as VideoTask, tally, request);
+  else if ("images" in value) countImages(value as unknown as ImageResult, tally, request);
+  else throw new TypeError(`calculateCost: knows no cost of { ${Object.keys(value).join(", ")} }`);
+}
+
+function countUsage(usage: unknown, tally: Tally, { model, size }: Fields): void {
   const counts = isRecord(usage) ? usage : {};
   // all images of a request have one size
-  const sizes = counts["generated_images"] === undefined ? undefined : [size];
-  tally.add(model, (rates) =>
+  const sizes = counts["generated_images"] === undefined ? undefined : [size as string | undefined];
+  tally.add(model as string | undefined, (rates) =>
     counts["prompt_tokens"] === undefined ? imageCost(rates, usage, sizes) : chatCost(rates, usage),
   );
-  return tally.cost();
 }
 
-/** A thing by the fields that tell its kind. */
-type Thing = Readonly<Record<string, unknown>>;
-
-function count(thing: unknown, tally: Tally, request: Thing | undefined): void {
-  if (isList(thing)) for (const one of thing) count(one, tally, request);
-  else if (!isRecord(thing))
-    throw new TypeError("costOf: give a message, a result, a task, an event, or a list of them");
-  else if ("amount" in thing) tally.addCost(thing as unknown as Cost);
-  else if ("request" in thing) count(thing["result"], tally, thing["request"] as Thing);
-  else if ("type" in thing) countEvent(thing as unknown as ClientEvent, tally);
-  else if ("kind" in thing) countItem(thing as unknown as PricedItem, tally);
-  else if ("role" in thing) countMessage(thing as unknown as PricedMessage, tally);
-  else if ("parentId" in thing) count(thing["message"], tally, request);
-  else if ("timing" in thing) countTurn(thing as unknown as ChatTurn, tally);
-  else if ("rawStatus" in thing) countVideo(thing as unknown as VideoTask, tally, request);
-  else if ("images" in thing) countImages(thing as unknown as ImageResult, tally, request);
-  else throw new TypeError(`costOf: knows no cost of { ${Object.keys(thing).join(", ")} }`);
-}
-
-function isList(thing: unknown): thing is Iterable<unknown> {
-  return typeof thing === "object" && thing !== null && Symbol.iterator in thing;
+function isList(value: unknown): value is Iterable<unknown> {
+  return typeof value === "object" && value !== null && Symbol.iterator in value;
 }
 
 function countMessage({ role, model, usage, outcome, error }: PricedMessage, tally: Tally): void {
@@ -138,7 +139,7 @@ function countMessage({ role, model, usage, outcome, error }: PricedMessage, tal
   else tally.add(model, (rates) => chatCost(rates, usage));
 }
 
-/** True for the error of a request that the gateway did not take. */
+/** Returns true for the error of a request that the gateway did not accept. */
 function isFree(error: unknown): boolean {
   const { outcome } = (error ?? {}) as { readonly outcome?: unknown };
   return outcome === "refused" || outcome === "not-sent";
@@ -154,27 +155,27 @@ function countTurn({ model, usage }: ChatTurn, tally: Tally): void {
   tally.add(model, (rates) => chatCost(rates, usage));
 }
 
-function countImages({ model, usage, images }: ImageResult, tally: Tally, request: Thing | undefined): void {
+function countImages({ model, usage, images }: ImageResult, tally: Tally, request: Fields | undefined): void {
   const made = images.filter(({ error }) => !error);
-  const asked = request?.["size"] as string | undefined;
+  const requested = request?.["size"] as string | undefined;
   tally.add(model, (rates) =>
     imageCost(
       rates,
       usage,
-      made.map(({ size = asked }) => size),
+      made.map(({ size = requested }) => size),
     ),
   );
 }
 
-function countVideo(task: VideoTask, tally: Tally, request: Thing | undefined): void {
+function countVideo(task: VideoTask, tally: Tally, request: Fields | undefined): void {
   const model = task.model ?? (request?.["model"] as string | undefined);
   if (task.state !== "succeeded") return tally.miss("not-ended", model);
   const unknown = { seconds: undefined, resolution: undefined, hasAudio: undefined, inputSeconds: undefined };
-  const asked = request ? requestedFacts(request) : { ...unknown, tokens: undefined };
-  tally.add(model, (rates) => videoCost(rates, { ...asked, ...known(reportedFacts(task.raw)) }));
+  const requested = request ? requestedFacts(request) : { ...unknown, tokens: undefined };
+  tally.add(model, (rates) => videoCost(rates, { ...requested, ...known(reportedFacts(task.raw)) }));
 }
 
-/** Counters of the cost of a call that has ended, by the kind of the call. Files cost nothing. */
+/** Counters of the cost of a call that ended, by the kind of the call. Files cost nothing. */
 const ofCalls: { readonly [Kind in string]?: (rates: Rates, usage: unknown) => Known } = {
   chat: chatCost,
   image: (rates, usage) => imageCost(rates, usage, undefined),
@@ -188,12 +189,12 @@ function countEvent(event: ClientEvent, tally: Tally): void {
   if (event.type !== "end") return;
   const { kind, model, usage, outcome, path } = event;
   const cost = ofCalls[kind];
-  // a query has no model, and costs nothing; a create of epsilon has none either
+  // a query has no model and costs nothing; a create call of epsilon has no model either
   if (!cost || (model === undefined && !/2video$/.test(path))) return;
   if (!usage && (outcome === "refused" || outcome === "not-sent")) return;
   if (!usage && FAILED.includes(outcome)) tally.miss("no-usage", model);
   else tally.add(model, (rates) => cost(rates, usage));
 }
 
-/** Outcomes of calls that may be billed without an answer. */
+/** Outcomes of calls that may be billed without a response. */
 const FAILED: readonly string[] = ["unknown", "stopped", "truncated", "error"];
