@@ -22,17 +22,17 @@ interface RequestedUsage {
   readonly usage: unknown;
 }
 
-/** A request of a batch: a member of `batch.items()`, or what `onResult` gets. */
+/** A request of a batch: a member of `batch.getItems()`, or what `onResult` gets. */
 interface PricedItem {
   /** Kind of the request. */
   readonly kind: "image" | "video" | "chat";
   /** Model of the request. */
   readonly model: string;
   /** State of the request; absent from a result. */
-  readonly state?: "waiting" | "running" | "done" | "failed" | "unknown";
+  readonly state?: "waiting" | "running" | "done" | "failed" | "unconfirmed";
   /** Its result, once it exists. */
   readonly result?: Result;
-  /** Error of a failed or unknown request. */
+  /** Error of a failed or unconfirmed request. */
   readonly error?: Error;
 }
 
@@ -81,7 +81,7 @@ export type Priced =
  * - a {@link ChatTurn}, an {@link ImageResult}, a {@link VideoTask}. Give `{ request, result }` for a video whose length
  *   the gateway does not report
  * - `{ request, usage }`, for a server that knows no more of a response
- * - requests of a batch, `batch.items()`. A request whose end is unknown is in `missing`
+ * - requests of a batch, `batch.getItems()`. An unconfirmed request is in `missing`
  * - events of `onEvent`. Only `end` events have a cost
  * - other costs: `calculateCost([a, b], prices)` adds them exactly
  *

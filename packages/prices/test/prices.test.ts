@@ -247,7 +247,7 @@ test("a batch costs its results; requests whose end is not known are said", () =
     { id: "1", kind: "image", model, state: "waiting" },
     { id: "2", kind: "image", model, state: "running" },
     { id: "3", kind: "image", model, state: "failed", error: failed("refused") },
-    { id: "4", kind: "image", model, state: "unknown", error: failed("unknown") },
+    { id: "4", kind: "image", model, state: "unconfirmed", error: failed("unknown") },
     { id: "5", kind: "video", model: film.model ?? "", state: "done", result: film },
   ] as const;
   expect(calculateCost(items, prices)).toEqual(
