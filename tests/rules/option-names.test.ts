@@ -1,6 +1,6 @@
 import { type ClientEvent, type ClientOptions, createClient } from "@sluice/core";
 import { createEmulator, type EmulatorOptions } from "@sluice/emulator";
-import { createUploadStore, type UploadStoreOptions, uploads } from "@sluice/media";
+import { createUploadStore, uploads } from "@sluice/media";
 import {
   type AssetStoreOptions,
   type ChatStoreOptions,
@@ -97,7 +97,12 @@ const asset: Names<AssetStoreOptions> = {
   onSuccess: () => {},
   onError: () => {},
 };
-const upload: Names<UploadStoreOptions> = { use: "reference_video", headers: {}, storage: undefined };
+const upload: Names<Exclude<Parameters<typeof createUploadStore>[1], undefined | (() => unknown)>> = {
+  use: "reference_video",
+  parser: undefined,
+  headers: {},
+  storage: undefined,
+};
 const proxy: Names<ProxyOptions> = {
   baseURL: "https://gateway.test",
   apiKey: () => "sk-gateway",

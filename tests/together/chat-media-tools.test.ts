@@ -249,7 +249,7 @@ describe("videoTool", () => {
     expect(answerIn(chat)?.files).toMatchObject([
       { type: "video/mp4", url: expect.stringMatching(/^https?:/) },
     ]);
-    expect(callIn(chat)).toMatchObject({ state: "done", output: "The user sees the film." });
+    expect(callIn(chat)).toMatchObject({ state: "done", output: "The user sees the video." });
     expect(gateway.posts(FILMS).map(({ body }) => body)).toEqual([
       { model: short.model, input: { prompt: "A reef" }, parameters: { ratio: "1:1", ...short.params } },
     ]);
@@ -315,7 +315,7 @@ describe("videoTool", () => {
     expect(await chat.send("please")).toMatchObject({ outcome: "complete" });
     expect(callIn(chat)).toMatchObject({
       state: "failed",
-      error: expect.stringContaining("the film failed"),
+      error: expect.stringContaining("the video failed"),
     });
     expect(answerIn(chat)).not.toHaveProperty("files");
   });

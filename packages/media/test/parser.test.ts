@@ -1,5 +1,7 @@
+import { probeMedia, uploads } from "@sluice/media";
+import { mediabunny } from "@sluice/media/mediabunny";
 import { createVideoTaskStore } from "@sluice/stores";
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { clientOf } from "../../core/test/support/gateway.js";
 import { film } from "./support/media.js";
 import { openUploads } from "./support/uploads.js";
@@ -7,17 +9,14 @@ import { openUploads } from "./support/uploads.js";
 const model = "beta3.0-video";
 const clip = new Blob([film(640, 480, 60)], { type: "video/mp4" });
 
-/** A page whose app has not called `measureWith`. */
-async function pageWithoutMeasuring() {
-  vi.resetModules();
-  const { probeMedia, uploads } = await import("@sluice/media");
+function openPage(options?: Parameters<typeof uploads>[0]) {
   const proxy = openUploads(() => Response.json({ id: "t-1", created_at: 1_755_000_000 }));
-  const { client } = clientOf((request) => proxy.answer(request), { uploads: uploads() });
-  return { client, log: proxy.log, probeMedia };
+  const { client } = clientOf((request) => proxy.answer(request), { uploads: uploads(options) });
+  return { client, log: proxy.log };
 }
 
 test("uploads() takes a video that it can't measure, and refuses one in the place of an image", async () => {
-  const { client, log, probeMedia } = await pageWithoutMeasuring();
+  const { client, log } = openPage();
   await expect(probeMedia(clip)).rejects.toMatchObject({ name: "ConfigurationError" });
   const video = createVideoTaskStore(client);
   const frame = { model, input: { media: [{ type: "first_frame", url: clip }] } } as const;
@@ -31,4 +30,14 @@ test("uploads() takes a video that it can't measure, and refuses one in the plac
   } as const;
   expect(await video.create(reference)).toMatchObject({ handle: { id: "t-1" } });
   expect(log).toEqual([`POST 0+${clip.size}`]);
+});
+
+test("uploads({ parser }) refuses a video that is too long, and uploads nothing", async () => {
+  const { client, log } = openPage({ parser: mediabunny });
+  const media = [{ type: "reference_video", url: clip }] as const;
+  const state = await createVideoTaskStore(client).create({ model, input: { prompt: "Video 1", media } });
+  expect(state).toMatchObject({
+    error: { issues: [{ path: "input.media.0", rule: "media.reference-video.seconds" }, {}] },
+  });
+  expect(log).toEqual([]);
 });

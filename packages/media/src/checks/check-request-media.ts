@@ -1,14 +1,13 @@
 import type { Issue, VideoRequest } from "@sluice/core";
-import { videoModelOf } from "@sluice/core/internal";
 import { videoModels } from "@sluice/core/schemas";
 import { blobOfDataURI } from "../data-uri.js";
-import { checkMediaList, issuesOfProbe, type MediaEntry } from "./check.js";
+import { checkMedia, issuesOfProbe, type MediaEntry } from "./check.js";
 import { signedFormats } from "./formats.js";
 import { type MediaLimits, type MediaUse, mediaLimits } from "./limits.js";
 import { type MediaProbe, type ProbeOptions, probeMedia, probeWherePossible } from "./probe.js";
 
-/** Options of {@link checkVideoMedia}. */
-export interface VideoMediaOptions extends ProbeOptions {
+/** Options of {@link checkRequestMedia}. */
+export interface RequestMediaOptions extends ProbeOptions {
   /**
    * Returns the file at an address of the request: the file that the app uploaded or downloads, or the result of
    * `probeMedia` for it. If it returns undefined, the gateway checks the file. Without this function no address is
@@ -26,8 +25,8 @@ export interface VideoMediaOptions extends ProbeOptions {
  * Checks the media of a whole video request, as far as they can be read: data URIs directly, addresses through
  * `mediaAt`. Nothing is downloaded. For `beta` models (`input.media`) it checks the limits of each file, and the total
  * seconds of all videos, of all audios, and of videos and result together (spec, Family `beta`). For `gamma` models
- * (`content`) the spec has no limits: it checks that the bytes are whole and of the declared type. Made for the option
- * `check` of `uploads`, after the check of the request itself.
+ * (`content`) the spec has no limits: it checks that the bytes are whole and of the declared type. For the option `check`
+ * of `uploads`, which runs after the check of the request itself.
  *
  * @returns The broken rules with the item's path, `"input.media.0"`, `"content.1"`; empty when there are none, and for
  * a model that the tables don't know.
@@ -35,29 +34,32 @@ export interface VideoMediaOptions extends ProbeOptions {
  * when it aborts.
  * @example
  * ```ts
- * const issues = await checkVideoMedia(request);
- * // with the files that the app has uploaded, so that their seconds count too
+ * const issues = await checkRequestMedia(request);
+ * // with the files that the app has uploaded, so that their seconds count
  * const files = new Map<string, Blob>();
- * const check = (request: VideoRequest) => checkVideoMedia(request, { mediaAt: (url) => files.get(url) });
+ * const check = (request: VideoRequest) => checkRequestMedia(request, { mediaAt: (url) => files.get(url) });
  * const client = createClient({ baseURL: "/api", uploads: uploads({ check }) });
  * ```
  */
-export function checkVideoMedia(request: VideoRequest, options: VideoMediaOptions = {}): Promise<Issue[]> {
+export function checkRequestMedia(
+  request: VideoRequest,
+  options: RequestMediaOptions = {},
+): Promise<Issue[]> {
   return issuesOfMedia(request, options, probeMedia);
 }
 
-/** Checks what can be read: videos and audio files are measured only after `measureWith`. */
+/** Checks the readable media. Without a parser, videos and audio files are not measured. */
 export function checkWherePossible(request: VideoRequest, options: ProbeOptions): Promise<Issue[]> {
   return issuesOfMedia(request, options, probeWherePossible);
 }
 
 async function issuesOfMedia(
   request: VideoRequest,
-  { mediaAt, signal }: VideoMediaOptions,
+  { mediaAt, ...options }: RequestMediaOptions,
   probe: (file: Blob, options: ProbeOptions) => Promise<MediaProbe>,
 ): Promise<Issue[]> {
   const { model, input, content, parameters } = request as LooseRequest;
-  if (!videoModelOf(model ?? "")) return [];
+  if (!Object.hasOwn(videoModels, model ?? "")) return [];
   const { media } = input ?? {};
   if (media) return issuesOfBeta(media);
   return content ? issuesOfGamma(content) : [];
@@ -71,9 +73,9 @@ async function issuesOfMedia(
         return found ? [{ media: found, use: type as MediaUse, path: `input.media.${index}` }] : [];
       }),
     );
-    return checkMediaList(entries.flat(), {
+    return checkMedia(entries.flat(), {
+      ...options,
       outputSeconds: parameters?.duration ?? durationDefault,
-      signal,
     });
   }
 
@@ -90,14 +92,14 @@ async function issuesOfMedia(
 
   async function probeAt(url: unknown): Promise<MediaProbe | undefined> {
     const found = await mediaOf(url);
-    return found && ("kind" in found ? found : probe(found, { signal }));
+    return found && ("kind" in found ? found : probe(found, options));
   }
 
   async function mediaOf(url: unknown): Promise<Blob | MediaProbe | undefined> {
     // a file that is uploaded after this check
     if (url instanceof Blob) return url;
     if (typeof url !== "string") return undefined;
-    return blobOfDataURI(url) ?? (HTTP.test(url) ? await mediaAt?.(url, { signal }) : undefined);
+    return blobOfDataURI(url) ?? (HTTP.test(url) ? await mediaAt?.(url, options) : undefined);
   }
 }
 
