@@ -1,7 +1,7 @@
 import { type ChatTool, defineTool } from "@sluice/core";
 
 /** A tool as an MCP server lists it. */
-export interface McpTool {
+interface McpTool {
   /** Name by which the server knows the tool. */
   readonly name: string;
   /** Name for people. */
@@ -14,8 +14,8 @@ export interface McpTool {
   readonly annotations?: { readonly readOnlyHint?: boolean | undefined } | undefined;
 }
 
-/** The parts of `Client` of `@modelcontextprotocol/client` that {@link toolsFromMcp} uses. */
-export interface McpConnection {
+/** The parts of `Client` of `@modelcontextprotocol/client` that {@link loadMcpTools} uses. */
+interface McpConnection {
   /** Lists the tools of the server, one page of them. */
   listTools(params?: { cursor: string }): Promise<{
     readonly tools: readonly McpTool[];
@@ -33,15 +33,15 @@ export interface McpConnection {
   ): Promise<unknown>;
 }
 
-/** Settings of {@link toolsFromMcp}. */
-export interface McpToolSettings {
-  /** Names of the tools that are taken. @default all */
+/** Options of {@link loadMcpTools}. */
+export interface McpToolOptions {
+  /** Names of the tools to load. @default all */
   readonly only?: readonly string[] | undefined;
   /** Text before each name, to tell the tools of several servers apart: `files_`. @default "" */
   readonly prefix?: string | undefined;
   /**
-   * Says if the user has to approve a call of a tool. A server may claim `readOnlyHint` wrongly: for one that you do not
-   * trust, return `true`.
+   * Returns true if the user approves each call of the tool. A server may claim `readOnlyHint` wrongly: return `true` for
+   * a server that you do not trust.
    *
    * @default true unless the tool has `readOnlyHint`
    */
@@ -53,10 +53,10 @@ export interface McpToolSettings {
 const TIMEOUT_MS = 300_000;
 
 /**
- * Makes the tools of an MCP server into tools of a chat. The user approves each call, unless the server calls the tool
- * read-only. Results are texts and links: pictures and sounds that come as Base64 are named and left out.
+ * Loads the tools of an MCP server as tools of a chat. The user approves each call, unless the server marks the tool as
+ * read-only. Results are texts and links: images and audio in Base64 are named and left out.
  *
- * @param mcp a client that is connected
+ * @param connection a connected `Client` of `@modelcontextprotocol/client`
  * @throws the errors of `listTools`
  * @throws {TypeError} for two tools with one name
  * @example
@@ -65,22 +65,24 @@ const TIMEOUT_MS = 300_000;
  *
  * const mcp = new McpClient({ name: "my-app", version: "1.0.0" });
  * await mcp.connect(new StreamableHTTPClientTransport(new URL("https://files.example/mcp")));
- * const chat = createChatStore(client, { model: "alpha-v4.1-flash", tools: await toolsFromMcp(mcp) });
+ * const chat = createChatStore(client, { model: "alpha-v4.1-flash", tools: await loadMcpTools(mcp) });
  * ```
  */
-export async function toolsFromMcp(mcp: McpConnection, settings: McpToolSettings = {}): Promise<ChatTool[]> {
-  const { only, prefix = "" } = settings;
-  const wanted = (await allTools(mcp)).filter(({ name }) => !only || only.includes(name));
+export async function loadMcpTools(
+  connection: McpConnection,
+  options: McpToolOptions = {},
+): Promise<ChatTool[]> {
+  const { only, prefix = "" } = options;
+  const wanted = (await listAllTools(connection)).filter(({ name }) => !only || only.includes(name));
   const names = wanted.map(({ name }) => `${prefix}${name}`.replace(/[^\w-]/g, "_").slice(0, 64));
   const twice = names.find((name, index) => names.indexOf(name) !== index);
   if (twice !== undefined)
     throw new TypeError(`two tools have the name ${twice}: choose some by \`only\`, or another \`prefix\``);
-  return wanted.map((tool, index) => chatTool(mcp, tool, names[index] ?? tool.name, settings));
+  return wanted.map((tool, index) => chatTool(connection, tool, names[index] ?? tool.name, options));
 }
 
-function chatTool(mcp: McpConnection, tool: McpTool, name: string, settings: McpToolSettings): ChatTool {
-  const { needsApproval = ({ annotations }) => !annotations?.readOnlyHint, timeoutMs = TIMEOUT_MS } =
-    settings;
+function chatTool(connection: McpConnection, tool: McpTool, name: string, options: McpToolOptions): ChatTool {
+  const { needsApproval = ({ annotations }) => !annotations?.readOnlyHint, timeoutMs = TIMEOUT_MS } = options;
   return defineTool<unknown, string>({
     name,
     description: tool.description ?? tool.title ?? "",
@@ -91,7 +93,7 @@ function chatTool(mcp: McpConnection, tool: McpTool, name: string, settings: Mcp
       const params = { name: tool.name, arguments: input as Record<string, unknown> };
       // the tool's own time is over before: the chat says then what happened
       const limits = { signal, timeout: timeoutMs + 1000, resetTimeoutOnProgress: true, onprogress() {} };
-      const result = (await mcp.callTool(params, limits)) as Called;
+      const result = (await connection.callTool(params, limits)) as Called;
       const says = textOf(result);
       if (result.isError) throw new Error(says || "the tool failed without a reason");
       return says;
@@ -100,12 +102,12 @@ function chatTool(mcp: McpConnection, tool: McpTool, name: string, settings: Mcp
 }
 
 /** Lists all tools, page by page. A server whose pages repeat has no more. */
-async function allTools(mcp: McpConnection): Promise<McpTool[]> {
+async function listAllTools(connection: McpConnection): Promise<McpTool[]> {
   const tools: McpTool[] = [];
   const seen = new Set<string>();
   let cursor: string | undefined;
   do {
-    const page = await mcp.listTools(cursor === undefined ? undefined : { cursor });
+    const page = await connection.listTools(cursor === undefined ? undefined : { cursor });
     tools.push(...page.tools);
     cursor = page.nextCursor;
     if (cursor !== undefined && seen.has(cursor)) break;

@@ -2,7 +2,7 @@ import { InMemoryTransport, Client as McpClient } from "@modelcontextprotocol/cl
 import { Server } from "@modelcontextprotocol/server";
 import { type ChatTool, createClient } from "@sluice/core";
 import { createEmulator } from "@sluice/emulator";
-import { toolsFromMcp } from "@sluice/mcp/tools";
+import { loadMcpTools } from "@sluice/mcp/tools";
 import { createChatStore } from "@sluice/stores";
 import { expect, onTestFinished, test } from "vitest";
 
@@ -47,7 +47,7 @@ const hello = { content: [{ type: "text", text: "hello" }] };
 
 test("All pages of tools become tools of a chat, with names that a gateway takes", async () => {
   const { mcp, calls } = await serverOf([read, remove], hello);
-  const tools = await toolsFromMcp(mcp, { prefix: "disk_" });
+  const tools = await loadMcpTools(mcp, { prefix: "disk_" });
   expect(tools.map(({ name }) => name)).toEqual(["disk_read_file", "disk_remove_file"]);
   expect((await tools[0]?.definition())?.function).toMatchObject({
     description: "Reads a file",
@@ -60,7 +60,7 @@ test("All pages of tools become tools of a chat, with names that a gateway takes
 test("A tool needs the user's approval unless it is read-only, or the app decides", async () => {
   const { mcp } = await serverOf([read, remove], hello);
   const needs = async (settings: object) =>
-    Promise.all((await toolsFromMcp(mcp, settings)).map((tool) => tool.needsApproval({})));
+    Promise.all((await loadMcpTools(mcp, settings)).map((tool) => tool.needsApproval({})));
   expect(await needs({})).toEqual([false, true]);
   expect(await needs({ needsApproval: () => true })).toEqual([true, true]);
   expect(await needs({ only: ["remove_file"], needsApproval: () => false })).toEqual([false]);
@@ -68,7 +68,7 @@ test("A tool needs the user's approval unless it is read-only, or the app decide
 
 test("Two tools with one name are refused", async () => {
   const { mcp } = await serverOf([read, { ...read, name: "read_file" }], hello);
-  await expect(toolsFromMcp(mcp)).rejects.toThrow("two tools have the name read_file");
+  await expect(loadMcpTools(mcp)).rejects.toThrow("two tools have the name read_file");
 });
 
 test("A result is text and links: no Base64 reaches the model", async () => {
@@ -80,7 +80,7 @@ test("A result is text and links: no Base64 reaches the model", async () => {
       { type: "resource", resource: { uri: "file:///a.txt", text: "words" } },
     ],
   });
-  const [tool] = await toolsFromMcp(mcp);
+  const [tool] = await loadMcpTools(mcp);
   expect(await tool?.execute?.({}, context)).toBe(
     "[image of type image/png, which is not shown]\nfile:///a.png\nwords",
   );
@@ -91,7 +91,7 @@ test("A tool that reports an error fails with its words", async () => {
     isError: true,
     content: [{ type: "text", text: "no such file" }],
   });
-  const [tool] = await toolsFromMcp(mcp);
+  const [tool] = await loadMcpTools(mcp);
   await expect(tool?.execute?.({}, context)).rejects.toThrow("no such file");
 });
 
@@ -99,7 +99,7 @@ test("A chat runs a remote tool once the user has approved it", async () => {
   const { mcp, calls } = await serverOf([remove], hello);
   const emulator = createEmulator({ speed: Number.POSITIVE_INFINITY });
   const client = createClient(emulator.clientOptions);
-  const chat = createChatStore(client, { model: "alpha-v4.1-flash", tools: await toolsFromMcp(mcp) });
+  const chat = createChatStore(client, { model: "alpha-v4.1-flash", tools: await loadMcpTools(mcp) });
   await chat.send('Use the tool: remove "notes.txt"');
   const [action] = chat.getSnapshot().pendingActions;
   expect(action).toMatchObject({ kind: "approval", name: "remove_file" });
