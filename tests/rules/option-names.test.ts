@@ -142,7 +142,7 @@ const emulator: Names<EmulatorOptions> = {
   origin: undefined,
   cors: false,
   strict: false,
-  keepRequests: 1,
+  maxRequests: 1,
   state: new Map(),
 };
 

@@ -74,7 +74,7 @@ interface Printed {
 
 /** A gateway, a proxy before it, and a network before that which loses, cuts and refuses some requests. */
 async function opened({ remembers }: { readonly remembers: boolean }) {
-  const emulator = createEmulator({ speed: Infinity, keepRequests: 5000 });
+  const emulator = createEmulator({ speed: Infinity, maxRequests: 5000 });
   const random = randomOf(SEED, "network");
   const way = { baseURL: "https://gateway.example", apiKey: () => "sk-0123456789", fetch: toGateway };
   const Once = onceObject<unknown>({ ...way, namespace: () => objects.namespace });

@@ -35,7 +35,7 @@ function gatewayOf(calls: Readonly<Record<string, object>>) {
     { prompt: "please", toolCalls },
     ...Object.keys(calls).map((tool) => ({ tool, content: "Here it is." })),
   ];
-  const emulator = createEmulator({ speed: Number.POSITIVE_INFINITY, script: { answers } });
+  const emulator = createEmulator({ speed: Number.POSITIVE_INFINITY, script: { replies: answers } });
   const posts = (path: string) =>
     emulator.requests.filter((request) => request.method === "POST" && request.path === path);
   return { emulator, posts, send: emulator.fetch as Send, options: emulator.clientOptions };

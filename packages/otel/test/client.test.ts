@@ -92,9 +92,9 @@ describe("the span of a call", () => {
     ["[[429]]", "429"],
     ["[[drop]]", "stream"],
     ["[[error-frame]]", "stream"],
-  ])("is an error after %s, with its class and without its words", async (scene, errorType) => {
+  ])("is an error after %s, with its class and without its words", async (fault, errorType) => {
     const { client, spans } = openTraced({ retry: { limit: 0 } });
-    const error = await rejected(streamChat(client, ask(`Hello ${scene}`)).result());
+    const error = await rejected(streamChat(client, ask(`Hello ${fault}`)).result());
     expect(error).toBeInstanceOf(Error);
     const [span] = spans();
     expect(span?.status).toEqual({ code: SpanStatusCode.ERROR });
@@ -145,7 +145,7 @@ describe("the span of a call", () => {
 
 describe("the tools of a chat", () => {
   const script = {
-    answers: [
+    replies: [
       { prompt: "weather", toolCalls: [{ name: "weather", arguments: { city: "Rome" } }] },
       { tool: "weather", content: "Warm." },
     ],
@@ -241,7 +241,7 @@ describe("nothing that is exported", () => {
     const canary = "canary-77d1";
     const key = `sk-${canary}-0123456789`;
     const script = {
-      answers: [
+      replies: [
         {
           prompt: "tool please",
           toolCalls: [{ name: "note", arguments: { text: canary } }],

@@ -1,7 +1,7 @@
 import type { BodyEnd } from "./response-body.js";
 
 /** One request that the emulator received, with its result. It is updated while the answer streams. */
-export interface RequestRecord {
+export interface EmulatorRequest {
   /** The `x-request-id` of the answer. */
   readonly id: string;
   readonly method: string;
@@ -19,10 +19,10 @@ export interface RequestRecord {
    * fields in a list, only the first is named. Empty for a request that was refused for another reason.
    */
   readonly unknownFields: readonly string[];
-  /** Names of the scenes that the request or the script asks for, `["slow", "drop"]`. */
-  readonly scenes: readonly string[];
-  /** Words in double brackets that are no scenes, `["strem"]`. */
-  readonly unknownScenes: readonly string[];
+  /** Names of the faults that the request or the script asks for, `["slow", "drop"]`. */
+  readonly faults: readonly string[];
+  /** Words in double brackets that are no faults, `["strem"]`. */
+  readonly unknownFaults: readonly string[];
   /** Time of arrival, in milliseconds of the emulator's clock. */
   readonly at: number;
   /** Time at which the answer ended, on the same clock; undefined while it has not. */
@@ -40,13 +40,13 @@ export interface RequestRecord {
 }
 
 /** A record whose request is being answered. */
-export type OpenRecord = { -readonly [Field in keyof RequestRecord]: RequestRecord[Field] };
+export type OpenRecord = { -readonly [Field in keyof EmulatorRequest]: EmulatorRequest[Field] };
 
 const SECRET_HEADERS = ["authorization", "cookie"];
 const MOST_CHARACTERS = 64_000_000;
 
-/** Keeps the last `most` requests, with at most 64 million characters of bodies. */
-export function createRecorder(most: number) {
+/** Keeps the last `max` requests, with at most 64 million characters of bodies. */
+export function createRequestLog(max: number) {
   const requests: OpenRecord[] = [];
   const sizes = new WeakMap<OpenRecord, number>();
   let characters = 0;
@@ -61,8 +61,8 @@ export function createRecorder(most: number) {
       headers: redacted(request.headers),
       body: parsed(text),
       unknownFields: [],
-      scenes: [],
-      unknownScenes: [],
+      faults: [],
+      unknownFaults: [],
       at,
       endedAt: undefined,
       status: undefined,
@@ -74,7 +74,7 @@ export function createRecorder(most: number) {
     requests.push(record);
     sizes.set(record, text.length);
     characters += text.length;
-    while (requests.length > most || (characters > MOST_CHARACTERS && requests.length > 1)) dropOldest();
+    while (requests.length > max || (characters > MOST_CHARACTERS && requests.length > 1)) dropOldest();
     return record;
   }
 

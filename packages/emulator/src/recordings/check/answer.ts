@@ -1,16 +1,16 @@
 import * as v from "valibot";
-import type { Tape, TapeResponse } from "../tape.js";
+import type { RecordedResponse, Recording } from "../recording.js";
 import { answerOf, errorAnswer, statuses } from "./answers.js";
 import type { Found } from "./finding.js";
 import { shapeOf } from "./shape.js";
 
 /** Compares an answer that is not streamed with the tables of the specification. */
-export function findingsOfAnswer({ response }: Tape, endpoint: string, model: string): Found[] {
+export function findingsOfAnswer({ response }: Recording, endpoint: string, model: string): Found[] {
   return [...findingsOfHead(response), ...findingsOfBody(response, endpoint, model)];
 }
 
 /** Compares status and type of an answer with the specification. */
-function findingsOfHead({ status, headers, end }: TapeResponse): Found[] {
+function findingsOfHead({ status, headers, end }: RecordedResponse): Found[] {
   const found: Found[] = [];
   const type = headers["content-type"] ?? "";
   if (!statuses.includes(status)) found.push(differs(`status ${status} is not in the specification`));
@@ -20,7 +20,7 @@ function findingsOfHead({ status, headers, end }: TapeResponse): Found[] {
   return found;
 }
 
-function findingsOfBody(response: TapeResponse, endpoint: string, model: string): Found[] {
+function findingsOfBody(response: RecordedResponse, endpoint: string, model: string): Found[] {
   if (response.end !== "finished") return [];
   const body = bodyOf(response);
   if (body === undefined) return [differs("the body is not JSON")];
@@ -46,7 +46,7 @@ function differs(text: string): Found {
   return { kind: "differs", text: `answer: ${text}` };
 }
 
-function bodyOf({ body, text }: TapeResponse): unknown {
+function bodyOf({ body, text }: RecordedResponse): unknown {
   if (text === undefined) return body;
   try {
     return JSON.parse(text);

@@ -1,4 +1,4 @@
-import { type Tape, type TapeResponse, textOfEvent } from "../tape.js";
+import { type RecordedResponse, type Recording, textOfEvent } from "../recording.js";
 import type { Found } from "./finding.js";
 import { shapeOf } from "./shape.js";
 
@@ -6,14 +6,14 @@ import { shapeOf } from "./shape.js";
 export type Stream = readonly string[];
 
 /** Returns the events of a streamed answer; undefined for any other. */
-export function streamOf({ events, headers }: TapeResponse): Stream | undefined {
+export function streamOf({ events, headers }: RecordedResponse): Stream | undefined {
   return /^text\/event-stream\b/i.test(headers["content-type"] ?? "")
     ? (events ?? []).map(textOfEvent)
     : undefined;
 }
 
 /** Describes a stream. The specification shows no chunk, so that its fields are reported as they are. */
-export function findingsOfStream(stream: Stream, { request, response }: Tape): Found[] {
+export function findingsOfStream(stream: Stream, { request, response }: Recording): Found[] {
   const data = stream.flatMap((text) => /^data: ?(.*)$/m.exec(text)?.[1] ?? []);
   const chunks = data.filter((text) => text !== "[DONE]").map(parsed);
   const shapes = new Set(chunks.flatMap((chunk) => (chunk === undefined ? [] : shapeOf(chunk))));

@@ -1,4 +1,4 @@
-import { videoModelOf } from "@sluice/core/internal";
+import { type VideoModel, videoModels } from "@sluice/core/schemas";
 import * as v from "valibot";
 
 /*
@@ -142,6 +142,7 @@ export function answerOf(endpoint: string, model: string): v.GenericSchema | und
 }
 
 function isSecondGeneration(model: string): boolean {
-  const row = videoModelOf(model);
-  return row?.family === "2-0" || row?.family === "fast";
+  if (!Object.hasOwn(videoModels, model)) return false;
+  const { family } = videoModels[model as VideoModel];
+  return family === "2-0" || family === "fast";
 }

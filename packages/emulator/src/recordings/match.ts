@@ -1,18 +1,24 @@
-import type { NamedTape } from "./folder.js";
-import type { TapeRequest } from "./tape.js";
+import type { NamedRecording } from "./folder.js";
+import type { RecordedRequest } from "./recording.js";
 
 const LONGEST_VALUE = 60;
 
 /** Returns a text that is equal for requests which are equal but for the order of their fields. */
-export function keyOf({ method, path, body }: TapeRequest): string {
+export function keyOf({ method, path, body }: RecordedRequest): string {
   return `${method} ${path} ${JSON.stringify(sorted(body)) ?? ""}`;
 }
 
-/** Finds the tape that is most like a request, and says where it differs. Undefined if none has its method and path. */
-export function nearestTo(request: TapeRequest, tapes: readonly NamedTape[]): string | undefined {
-  const [nearest] = tapes
-    .filter(({ tape }) => tape.request.method === request.method && tape.request.path === request.path)
-    .map(({ name, tape }) => ({ name, found: differences(tape.request.body, request.body) }))
+/** Finds the recording that is most like a request, and says where it differs. Undefined if none has its method and path. */
+export function nearestTo(
+  request: RecordedRequest,
+  recordings: readonly NamedRecording[],
+): string | undefined {
+  const [nearest] = recordings
+    .filter(
+      ({ recording }) =>
+        recording.request.method === request.method && recording.request.path === request.path,
+    )
+    .map(({ name, recording }) => ({ name, found: differences(recording.request.body, request.body) }))
     .sort((a, b) => a.found.length - b.found.length);
   if (!nearest) return undefined;
   const shown = nearest.found.slice(0, 3).join("; ");

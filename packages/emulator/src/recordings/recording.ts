@@ -7,7 +7,7 @@ const event = v.union([
   v.strictObject({ afterMs: ms, data: v.unknown() }),
   v.strictObject({ afterMs: ms, text }),
 ]);
-const tape = v.strictObject({
+const recording = v.strictObject({
   version: v.literal(1),
   recordedAt: text,
   request: v.strictObject({
@@ -27,17 +27,17 @@ const tape = v.strictObject({
 });
 
 /** One recorded exchange, without secrets. */
-export interface Tape {
+export interface Recording {
   /** Version of this format. */
   readonly version: 1;
   /** Time of the request, ISO 8601. */
   readonly recordedAt: string;
-  readonly request: TapeRequest;
-  readonly response: TapeResponse;
+  readonly request: RecordedRequest;
+  readonly response: RecordedResponse;
 }
 
 /** Recorded request. */
-export interface TapeRequest {
+export interface RecordedRequest {
   readonly method: string;
   /** Path and query; the values of the query are redacted. */
   readonly path: string;
@@ -46,7 +46,7 @@ export interface TapeRequest {
 }
 
 /** Recorded answer. It has one of `body`, `text` and `events`, or none if the answer was empty. */
-export interface TapeResponse {
+export interface RecordedResponse {
   readonly status: number;
   /** Headers that say how to read the answer; no others are kept. */
   readonly headers: Readonly<Record<string, string>>;
@@ -59,19 +59,19 @@ export interface TapeResponse {
   /** The text of an answer that is not streamed and no compact JSON. */
   readonly text?: string;
   /** Pieces of an answer that is streamed, or that was cut. */
-  readonly events?: readonly TapeEvent[];
+  readonly events?: readonly RecordedEvent[];
 }
 
 /**
  * One event of a stream, and the milliseconds since the one before. `data` is its JSON, sent as `data: <JSON>` and an
  * empty line; any other event is `text`, exactly as it came.
  */
-export type TapeEvent =
+export type RecordedEvent =
   | { readonly afterMs: number; readonly data: unknown }
   | { readonly afterMs: number; readonly text: string };
 
-/** Writes a tape as JSON for people: one field, or one event, a line. */
-export function writeTape(given: Tape): string {
+/** Writes a recording as JSON for people: one field, or one event, a line. */
+export function stringifyRecording(given: Recording): string {
   const { events, ...response } = given.response;
   const head = { ...given, response: events ? { ...response, events: [] } : response };
   const lines = (events ?? []).map((one) => `      ${JSON.stringify(one)}`).join(",\n");
@@ -84,20 +84,20 @@ export function writeTape(given: Tape): string {
 }
 
 /**
- * Reads a tape.
+ * Reads a recording.
  *
  * @throws TypeError that says what is wrong, with the field.
  */
-export function readTape(source: string): Tape {
-  const { success, output, issues } = v.safeParse(tape, parsed(source));
-  if (success) return output as Tape;
+export function parseRecording(source: string): Recording {
+  const { success, output, issues } = v.safeParse(recording, parsed(source));
+  if (success) return output as Recording;
   throw new TypeError(
-    issues.map((issue) => `${v.getDotPath(issue) ?? "the tape"}: ${issue.message}`).join("\n"),
+    issues.map((issue) => `${v.getDotPath(issue) ?? "the recording"}: ${issue.message}`).join("\n"),
   );
 }
 
 /** Returns the text of an event, as it came. */
-export function textOfEvent(one: TapeEvent): string {
+export function textOfEvent(one: RecordedEvent): string {
   return "text" in one ? one.text : `data: ${JSON.stringify(one.data)}\n\n`;
 }
 

@@ -1,10 +1,10 @@
-import type { Tape } from "../tape.js";
+import type { Recording } from "../recording.js";
 
 const TASK = /^(\/v1\/video\/generations|\/epsilon\/v1\/videos)\/([^/?]+)$/;
 const creations = ["text2video", "image2video", "multi-image2video"];
 
-/** Returns the endpoint of a tape, with `{id}` in place of a task's id, and the model that it concerns. */
-export function endpointOf({ request }: Tape, models: ReadonlyMap<string, string>) {
+/** Returns the endpoint of a recording, with `{id}` in place of a task's id, and the model that it concerns. */
+export function endpointOf({ request }: Recording, models: ReadonlyMap<string, string>) {
   const path = request.path.replace(/\?.*/, "");
   const [, start, id = ""] = TASK.exec(path) ?? [];
   if (start === undefined || creations.includes(id))
@@ -12,10 +12,13 @@ export function endpointOf({ request }: Tape, models: ReadonlyMap<string, string
   return { endpoint: `${request.method} ${start}/{id}`, model: models.get(id) ?? "" };
 }
 
-/** Finds the model of each video task in the tapes of their creations. */
-export function modelsByTask(tapes: readonly Tape[]): ReadonlyMap<string, string> {
+/** Finds the model of each video task in the recordings of their creations. */
+export function modelsByTask(recordings: readonly Recording[]): ReadonlyMap<string, string> {
   return new Map(
-    tapes.map(({ request, response }) => [stringAt(response.body, "id"), stringAt(request.body, "model")]),
+    recordings.map(({ request, response }) => [
+      stringAt(response.body, "id"),
+      stringAt(request.body, "model"),
+    ]),
   );
 }
 

@@ -1,8 +1,8 @@
-import { commonScenes, readScenes, type Scenes } from "../server/scenes.js";
+import { commonFaults, type Faults, readFaults } from "../server/faults.js";
 
-/** Scenes of the prompt of a video request, written `[[name]]`, with their effects. */
-export const videoScenes = {
-  ...commonScenes,
+/** Faults of the prompt of a video request, written `[[name]]`, with their effects. */
+export const videoFaults = {
+  ...commonFaults,
   slow: "takes five minutes instead of one or two, divided by the speed",
   fail: "the task ends as FAILURE, or failed",
   "no-url": "the task succeeds without a URL; [[no-url:2]] only in the first 2 queries that see the success",
@@ -12,10 +12,10 @@ export const videoScenes = {
   busy: "the first 2 queries answer 429 with Retry-After: 1; [[busy:5]] the first 5",
 } as const;
 
-/** Scenes of one prompt. */
-export type VideoScenes = Scenes<keyof typeof videoScenes>;
+/** Faults of one prompt. */
+export type VideoFaults = Faults<keyof typeof videoFaults>;
 
-/** Reads the scenes of a prompt. */
-export function readVideoScenes(prompt: string, added?: string): VideoScenes {
-  return readScenes(prompt, videoScenes, added);
+/** Reads the faults of a prompt. */
+export function readVideoFaults(prompt: string, added?: string): VideoFaults {
+  return readFaults(prompt, videoFaults, added);
 }

@@ -58,7 +58,7 @@ describe("[[429]] and [[500]]", () => {
 
 test.each(["truncate", "unconfirmed", "drop", "malformed", "error-frame"])(
   "[[%s:1]] breaks one answer to a body, and the next is whole",
-  async (scene) => {
+  async (fault) => {
     const emulator = createFastEmulator();
     const send = (prompt: string) =>
       post(emulator, ask(prompt, stream))
@@ -67,7 +67,7 @@ test.each(["truncate", "unconfirmed", "drop", "malformed", "error-frame"])(
           (text) => /"finish_reason":"stop"/.test(text) && text.endsWith("[DONE]\n\n") && !/lost/.test(text),
         )
         .catch(() => false);
-    const request = `hi [[${scene}:1]]`;
+    const request = `hi [[${fault}:1]]`;
     expect([await send(request), await send(request)]).toEqual([false, true]);
     expect(await send(`${request} there`)).toBe(false);
     await send(request);
@@ -76,17 +76,17 @@ test.each(["truncate", "unconfirmed", "drop", "malformed", "error-frame"])(
   },
 );
 
-describe("a scene with a count works again for an equal request after a whole answer", () => {
+describe("a fault with a count works again for an equal request after a whole answer", () => {
   test.each([
     ["[[429:2]]", [429, 429, "whole"]],
     ["[[500:1]]", [500, "whole"]],
     ["[[truncate:1]]", ["broken", "whole"]],
     ["[[429:1]] [[truncate:1]]", [429, "broken", "whole"]],
-  ])("%s in a chat", async (scene, results) => {
+  ])("%s in a chat", async (fault, results) => {
     for (const fields of [gamma, stream]) {
       const emulator = createFastEmulator();
       const resultOf = async () => {
-        const response = await post(emulator, ask(`hi ${scene}`, fields));
+        const response = await post(emulator, ask(`hi ${fault}`, fields));
         const text = await response.text();
         if (response.status !== 200) return response.status;
         return /\[DONE\]\n\n$|\}$/.test(text) && text.includes('"stop"') ? "whole" : "broken";
@@ -99,7 +99,7 @@ describe("a scene with a count works again for an equal request after a whole an
 
   test("and at once with another label", async () => {
     const emulator = createFastEmulator();
-    const statusOf = async (scene: string) => (await post(emulator, ask(`hi ${scene}`, gamma))).status;
+    const statusOf = async (fault: string) => (await post(emulator, ask(`hi ${fault}`, gamma))).status;
     expect([await statusOf("[[429:1:first]]"), await statusOf("[[429:1:second]]")]).toEqual([429, 429]);
     expect([await statusOf("[[429:1:first]]"), await statusOf("[[429:1:second]]")]).toEqual([200, 200]);
   });
@@ -248,11 +248,11 @@ describe("[[error-frame]]", () => {
 test.each([
   ["length", "length"],
   ["filter", "content_filter"],
-])("[[%s]] cuts the answer and says so", async (scene, reason) => {
-  const { choices } = await complete(createFastEmulator(), ask(`hi [[${scene}]]`, gamma));
+])("[[%s]] cuts the answer and says so", async (fault, reason) => {
+  const { choices } = await complete(createFastEmulator(), ask(`hi [[${fault}]]`, gamma));
   expect(choices[0]?.finish_reason).toBe(reason);
   expect(choices[0]?.message.content).not.toBe("");
-  const chunks = await chunksOf(createFastEmulator(), ask(`hi [[${scene}]]`, gamma));
+  const chunks = await chunksOf(createFastEmulator(), ask(`hi [[${fault}]]`, gamma));
   expect(textOf(deltasOf(chunks))).toBe(choices[0]?.message.content);
   expect(chunks.at(-1)?.choices[0]?.finish_reason).toBe(reason);
 });
@@ -262,7 +262,7 @@ test("[[json]] answers in JSON", async () => {
   expect(JSON.parse(content ?? "")).toMatchObject({ topic: "tea" });
 });
 
-test("a scene happens even if the answer is a single token", async () => {
+test("a fault happens even if the answer is a single token", async () => {
   const response = await post(createFastEmulator(), ask("hi [[drop]]", { ...stream, max_tokens: 1 }));
   expect((await readFrames(response)).failure).toBeInstanceOf(TypeError);
 });
@@ -274,14 +274,14 @@ test("thinking comes first, so that a broken answer still has text", async () =>
   expect(textOf(deltas)).not.toBe("");
 });
 
-test("scenes combine", async () => {
+test("faults combine", async () => {
   const clock = createLeapingClock();
   const response = await post(createFastEmulator({ clock }), ask("hi [[slow]] [[truncate]]", stream));
   expect((await readFrames(response)).frames.at(-1)).not.toBe("[DONE]");
   expect(Math.min(...clock.sleeps)).toBeGreaterThanOrEqual(20);
 });
 
-test("only the last user message sets a scene, or is refused for one that does not exist", async () => {
+test("only the last user message sets a fault, or is refused for one that does not exist", async () => {
   const messages = [
     { role: "user", content: "hi [[500]]" },
     { role: "assistant", content: "Sorry. [[429]]" },
@@ -292,29 +292,29 @@ test("only the last user message sets a scene, or is refused for one that does n
   expect(content).toContain("rooms");
 });
 
-describe("a scene that does not exist is refused, because the test of a failure would pass without one", () => {
+describe("a fault that does not exist is refused, because the test of a failure would pass without one", () => {
   test.each([
-    ["hi [[truncat]]", "[[truncat]] is not a scene here; did you mean `[[truncate]]`?"],
-    ["[[error_frame]] hi", "[[error_frame]] is not a scene here; did you mean `[[error-frame]]`?"],
-    ["hi [[strem]]", "[[strem]] is not a scene here; the scenes are [[429]], [[500]], [[slow]], "],
-    ["[[strem]]", "[[strem]] is not a scene here"],
-    ["hi [[strem]] [[slow]]", "[[strem]] is not a scene here"],
-    ["[[503]] hi", "[[503]] is not a scene here; did you mean `[[500]]`?"],
-    ["say [[strem:2]] twice", "[[strem:2]] is not a scene here"],
-    ["hi [[fail]]", "[[fail]] is not a scene here"],
-    ["hi [[429:twice]]", "[[429:twice]] is not a scene here; did you mean `[[429:2]]`?"],
-    ["hi [[ drop ]]", "[[ drop ]] is not a scene here; did you mean `[[drop]]`?"],
+    ["hi [[truncat]]", "[[truncat]] is not a fault here; did you mean `[[truncate]]`?"],
+    ["[[error_frame]] hi", "[[error_frame]] is not a fault here; did you mean `[[error-frame]]`?"],
+    ["hi [[strem]]", "[[strem]] is not a fault here; the faults are [[429]], [[500]], [[slow]], "],
+    ["[[strem]]", "[[strem]] is not a fault here"],
+    ["hi [[strem]] [[slow]]", "[[strem]] is not a fault here"],
+    ["[[503]] hi", "[[503]] is not a fault here; did you mean `[[500]]`?"],
+    ["say [[strem:2]] twice", "[[strem:2]] is not a fault here"],
+    ["hi [[fail]]", "[[fail]] is not a fault here"],
+    ["hi [[429:twice]]", "[[429:twice]] is not a fault here; did you mean `[[429:2]]`?"],
+    ["hi [[ drop ]]", "[[ drop ]] is not a fault here; did you mean `[[drop]]`?"],
   ])("%s", async (prompt, message) => {
     for (const fields of [gamma, stream]) {
       const emulator = createFastEmulator();
       const response = await post(emulator, ask(prompt, fields));
       expect(response.status).toBe(400);
       const refusal = await refusalOf(response);
-      expect(refusal).toMatchObject({ code: "unknown_scene", message: expect.stringContaining(message) });
+      expect(refusal).toMatchObject({ code: "unknown_fault", message: expect.stringContaining(message) });
     }
   });
 
-  test.each<[string, string, (scene: string) => object]>([
+  test.each<[string, string, (fault: string) => object]>([
     ["of an image", "/v1/images/generations", (prompt) => ({ model: "gamma-image-5-0-260128", prompt })],
     ["of a video", "/v1/video/generations", (prompt) => ({ model: "beta3.0-video", input: { prompt } })],
     [
@@ -356,24 +356,24 @@ test.each([
   "What does [[nodiscard]] mean in C++?",
   "if [[ -f tea ]]; then echo [[ $x == y ]]; fi",
   "Open [[file:tea.org][the notes]]",
-])("Double brackets that are no scene are text: %s", async (prompt) => {
+])("Double brackets that are no fault are text: %s", async (prompt) => {
   expect((await post(createFastEmulator(), ask(prompt))).status).toBe(200);
 });
 
-test("A word in double brackets within a text is named in the header, as it may be a misspelt scene", async () => {
+test("A word in double brackets within a text is named in the header, as it may be a misspelt fault", async () => {
   const emulator = createFastEmulator();
   const response = await post(emulator, ask("What does [[nodiscard]] mean?", { n: 1 }));
-  expect(response.headers.get("x-sluice-emulator-unknown")).toBe("n, [[nodiscard]]");
-  expect(emulator.requests[0]).toMatchObject({ unknownFields: ["n"], unknownScenes: ["nodiscard"] });
+  expect(response.headers.get("x-sluice-unknown-fields")).toBe("n, [[nodiscard]]");
+  expect(emulator.requests[0]).toMatchObject({ unknownFields: ["n"], unknownFaults: ["nodiscard"] });
 });
 
-test("A scene of a script that its endpoint does not have changes nothing", async () => {
-  const emulator = createFastEmulator({ script: { answers: [{ scenes: ["fail", "length"] }] } });
+test("A fault of a script that its endpoint does not have changes nothing", async () => {
+  const emulator = createFastEmulator({ script: { replies: [{ faults: ["fail", "length"] }] } });
   const { choices } = await complete(emulator, ask("hi", gamma));
   expect(choices[0]?.finish_reason).toBe("length");
 });
 
-test("a scene of a text part counts as well", async () => {
+test("a fault of a text part counts as well", async () => {
   const content = [{ type: "text", text: "hi [[500]]" }];
   const response = await post(createFastEmulator(), { ...ask(""), messages: [{ role: "user", content }] });
   expect(response.status).toBe(500);

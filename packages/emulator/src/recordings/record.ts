@@ -7,15 +7,15 @@ import { type BodyEnd, pulledBody } from "../server/response-body.js";
 import { createRedactor } from "../server/secrets.js";
 import { type Piece, redactEvents, splitEvents } from "./events.js";
 import { addAnswerSecrets, addSecrets } from "./exchange-secrets.js";
-import { type Tape, type TapeResponse, writeTape } from "./tape.js";
-import { requestOf } from "./tape-request.js";
+import { requestOf } from "./recorded-request.js";
+import { type RecordedResponse, type Recording, stringifyRecording } from "./recording.js";
 
-/** Options of {@link createTapeRecorder}. */
-export interface TapeRecorderOptions {
+/** Options of {@link createRecorder}. */
+export interface RecorderOptions {
   /** Address of the gateway, `https://gateway.example.com`. */
   readonly gateway: string;
-  /** Keeps a tape; returns its name. */
-  readonly save: (tape: Tape) => string;
+  /** Keeps a recording; returns its name. */
+  readonly save: (recording: Recording) => string;
   /** Receives each request whose answer has ended. `note` says under which name it is kept, or why it is not. */
   readonly onEnd?: (exchange: RecordedExchange) => void;
   /** Replacement for the global `fetch`, for tests. @default globalThis.fetch */
@@ -48,15 +48,15 @@ const READABLE = /^(?:application\/(?:[\w.-]+\+)?json|text\/)/i;
  *
  * @example
  * ```ts run
- * const tapes: Tape[] = [];
- * const recorder = createTapeRecorder({
+ * const recordings: Recording[] = [];
+ * const recorder = createRecorder({
  *   gateway: "https://gateway.example.com",
- *   save: (tape) => `tape ${tapes.push(tape)}`,
+ *   save: (recording) => `recording ${recordings.push(recording)}`,
  * });
  * const client = createClient({ baseURL: "https://gateway.example.com", apiKey: "sk-docs", fetch: recorder.fetch });
  * ```
  */
-export function createTapeRecorder(options: TapeRecorderOptions) {
+export function createRecorder(options: RecorderOptions) {
   const { gateway, save, onEnd, clock = systemClock, fetch: send = globalThis.fetch } = options;
   const redactor = createRedactor();
   const { username, password } = new URL(gateway);
@@ -107,7 +107,7 @@ export function createTapeRecorder(options: TapeRecorderOptions) {
       if (pieces.length > 0 && !READABLE.test(type))
         return `not recorded: ${type || "an answer without a type"}`;
       const response = responseOf(answer, pieces, headMs, how);
-      const tape: Tape = {
+      const recording: Recording = {
         version: 1,
         recordedAt: new Date(at).toISOString(),
         request: {
@@ -118,8 +118,9 @@ export function createTapeRecorder(options: TapeRecorderOptions) {
         response,
       };
       // a form of the secret that no rule knows must not reach the disk
-      if (redactor.hasSecret(writeTape(tape))) return "not recorded: a secret could not be removed";
-      return `recorded as ${save(tape)}`;
+      if (redactor.hasSecret(stringifyRecording(recording)))
+        return "not recorded: a secret could not be removed";
+      return `recorded as ${save(recording)}`;
     }
   }
 
@@ -154,7 +155,7 @@ export function createTapeRecorder(options: TapeRecorderOptions) {
     pieces: readonly Piece[],
     headMs: number,
     how: BodyEnd,
-  ): TapeResponse {
+  ): RecordedResponse {
     const headers = Object.fromEntries(
       [...answer.headers]
         .filter(([name]) => KEPT_HEADERS.test(name))
@@ -170,7 +171,7 @@ export function createTapeRecorder(options: TapeRecorderOptions) {
   }
 
   /** Keeps compact JSON as a value, which is sent the same again, and anything else as text. */
-  function bodyOf(whole: string): Pick<TapeResponse, "body" | "text"> {
+  function bodyOf(whole: string): Pick<RecordedResponse, "body" | "text"> {
     if (whole === "") return {};
     try {
       const value: unknown = JSON.parse(whole);

@@ -1,5 +1,5 @@
 import type { Redactor } from "../server/secrets.js";
-import type { TapeEvent } from "./tape.js";
+import type { RecordedEvent } from "./recording.js";
 
 /** A piece of a body as it came, and the milliseconds since the one before. */
 export interface Piece {
@@ -32,7 +32,7 @@ export function splitEvents(pieces: readonly Piece[]): Piece[] {
  * Removes the secrets of events: those within one text, and those that a model writes token by token, over one field of
  * several events.
  */
-export function redactEvents(events: readonly Piece[], redactor: Redactor): TapeEvent[] {
+export function redactEvents(events: readonly Piece[], redactor: Redactor): RecordedEvent[] {
   const texts = events.map(({ text }) => redactor.text(text));
   const before = texts.map(readData);
   const after = redactFields(

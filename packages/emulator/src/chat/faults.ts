@@ -1,7 +1,7 @@
-import { readScenes, type Scenes } from "../server/scenes.js";
+import { type Faults, readFaults } from "../server/faults.js";
 
-/** Scenes of the last user message, written `[[name]]`, with their effects. */
-export const chatScenes = {
+/** Faults of the last user message, written `[[name]]`, with their effects. */
+export const chatFaults = {
   "429": "refused with 429 and Retry-After: 1; [[429:2]] refuses 2 requests with that body, then answers one",
   "500": "fails with 500; [[500:2]] fails 2 requests with that body, then answers one",
   slow: "a long answer of at least 50 deltas, at least 20 ms apart whatever the speed",
@@ -17,10 +17,10 @@ export const chatScenes = {
   json: "the answer is JSON",
 } as const;
 
-/** Scenes of one message. */
-export type ChatScenes = Scenes<keyof typeof chatScenes>;
+/** Faults of one message. */
+export type ChatFaults = Faults<keyof typeof chatFaults>;
 
-/** Reads the scenes of a message. */
-export function readChatScenes(message: string, added?: string): ChatScenes {
-  return readScenes(message, chatScenes, added);
+/** Reads the faults of a message. */
+export function readChatFaults(message: string, added?: string): ChatFaults {
+  return readFaults(message, chatFaults, added);
 }

@@ -19,7 +19,7 @@ export function writeReport({ count, findings }: CheckReport): string {
   const numberOf = (kind: Finding["kind"]) => findings.filter((finding) => finding.kind === kind).length;
   const differences = plural(numberOf("differs"), "difference");
   const fields = plural(numberOf("unlisted"), "field");
-  const summary = `${plural(count, "tape")}: ${differences} from the specification, ${fields} that it does not list.`;
+  const summary = `${plural(count, "recording")}: ${differences} from the specification, ${fields} that it does not list.`;
   return [...parts, summary].join("\n");
 }
 
@@ -30,9 +30,9 @@ function plural(count: number, noun: string): string {
 function section(kind: Finding["kind"], findings: readonly Finding[]): string {
   const own = findings.filter((finding) => finding.kind === kind);
   if (own.length === 0) return "";
-  // a shape has many lines, and its tapes are the same
+  // a shape has many lines, and its recordings are the same
   const lines = own.map(
-    ({ text, tapes }) => `    ${text}${kind === "shown" ? "" : `  (${listed(tapes)})`}\n`,
+    ({ text, recordings }) => `    ${text}${kind === "shown" ? "" : `  (${listed(recordings)})`}\n`,
   );
   return `  ${titles[kind]}:\n${lines.join("")}`;
 }

@@ -1,20 +1,22 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type Handler, serve } from "@sluice/emulator/serve";
 import {
+  createRecorder,
   createReplay,
-  createTapeFolder,
-  createTapeRecorder,
-  type NamedTape,
-  type RecordedExchange,
-  type Replay,
-  type ReplayOptions,
-  readTapes,
-  type Tape,
-} from "@sluice/emulator/tapes";
+  type Recording,
+  readRecordings,
+  writeRecording,
+} from "@sluice/emulator/recordings";
+import { serve } from "@sluice/emulator/serve";
 import { afterEach, describe, expect, test } from "vitest";
 import { ask, createFastEmulator, createLeapingClock, KEY, readFrames, send } from "./support.js";
+
+type Handler = Parameters<typeof serve>[0];
+type Replay = ReturnType<typeof createReplay>;
+type ReplayOptions = Parameters<typeof createReplay>[0];
+type NamedRecording = ReplayOptions["recordings"][number];
+type RecordedExchange = Parameters<NonNullable<ReplayOptions["onEnd"]>>[0];
 
 /* Exchanges are recorded through real sockets: a client, the recorder, and a gateway behind it. */
 
@@ -30,7 +32,7 @@ async function served(handler: Handler): Promise<string> {
 }
 
 function newFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), "sluice-tapes-"));
+  const folder = mkdtempSync(join(tmpdir(), "sluice-recordings-"));
   closing.push(() => rmSync(folder, { recursive: true }));
   return folder;
 }
@@ -40,10 +42,10 @@ async function recording(gateway: Handler, folder = newFolder()) {
   const ended: RecordedExchange[] = [];
   const options = {
     gateway: await served(gateway),
-    save: createTapeFolder(folder),
+    save: (recording: Recording) => writeRecording(folder, recording),
     onEnd: (exchange: RecordedExchange) => void ended.push(exchange),
   };
-  const url = await served(createTapeRecorder(options));
+  const url = await served(createRecorder(options));
   const text = () =>
     readdirSync(folder)
       .map((name) => name + readFileSync(join(folder, name), "utf8"))
@@ -66,7 +68,7 @@ const json = (body: object): RequestInit => ({
 });
 
 function replayOf(folder: string, options: Partial<ReplayOptions> = {}) {
-  const replay = createReplay({ tapes: readTapes(folder), speed: Infinity, ...options });
+  const replay = createReplay({ recordings: readRecordings(folder), speed: Infinity, ...options });
   const play = (path: string, init?: RequestInit) =>
     replay.fetch(new Request(`https://replay.test${path}`, init));
   return { ...replay, play };
@@ -99,7 +101,7 @@ describe("a recorded exchange", () => {
     const init = json(ask("hi [[drop]]", { stream: true, model: "gamma-chat-1-6-251015" }));
     const { frames, failure } = await readFrames(await recorder.fetch("/v1/chat/completions", init));
     expect(failure).toBeInstanceOf(TypeError);
-    expect(readTapes(folder)[0]?.tape.response.end).toBe("broken");
+    expect(readRecordings(folder)[0]?.recording.response.end).toBe("broken");
     const replayed = await readFrames(await replayOf(folder).play("/v1/chat/completions", init));
     expect(replayed.frames).toEqual(frames);
     expect(replayed.failure).toBeInstanceOf(TypeError);
@@ -153,9 +155,9 @@ describe("a recorded exchange", () => {
   });
 
   test("An exchange with a gateway that can't be reached is not recorded", async () => {
-    const recorder = createTapeRecorder({
+    const recorder = createRecorder({
       gateway: "https://name:canary-password@gateway.test",
-      save: () => expect.fail("a tape was saved"),
+      save: () => expect.fail("a recording was saved"),
       fetch: async () => Promise.reject(new TypeError("fetch failed")),
     });
     const answer = await recorder.fetch(new Request("https://recorder.test/v1/chat/completions"));
@@ -339,7 +341,7 @@ describe("a secret is never on the disk", () => {
 });
 
 describe("a replay", () => {
-  const hello: Tape = {
+  const hello: Recording = {
     version: 1,
     recordedAt: "2026-03-14T00:00:00.000Z",
     request: {
@@ -359,9 +361,9 @@ describe("a replay", () => {
       ],
     },
   };
-  const named = (name: string, response: Partial<Tape["response"]> = {}): NamedTape => ({
+  const named = (name: string, response: Partial<Recording["response"]> = {}): NamedRecording => ({
     name,
-    tape: { ...hello, response: { ...hello.response, ...response } },
+    recording: { ...hello, response: { ...hello.response, ...response } },
   });
   const post = (body: object, replay: Replay) => send(replay, "/v1/chat/completions", body);
   const same = { messages: ["Hello"], model: "delta-5.3" };
@@ -372,34 +374,34 @@ describe("a replay", () => {
     [Infinity, []],
   ])("at speed %d waits as long as was recorded, divided", async (speed, sleeps) => {
     const clock = createLeapingClock();
-    const answer = await post(same, createReplay({ tapes: [named("0001.json")], speed, clock }));
-    expect(answer.headers.get("x-sluice-tape")).toBe("0001.json");
+    const answer = await post(same, createReplay({ recordings: [named("0001.json")], speed, clock }));
+    expect(answer.headers.get("x-sluice-recording")).toBe("0001.json");
     expect(await answer.text()).toBe('data: {"n":1}\n\ndata: {"n":2}\n\ndata: [DONE]\n\n');
     expect(clock.sleeps).toEqual(sleeps);
   });
 
-  test("gives equal requests their tapes in order, then the last one again", async () => {
-    const tapes = ["QUEUED", "SUCCESS"].map((status, at) => {
+  test("gives equal requests their recordings in order, then the last one again", async () => {
+    const recordings = ["QUEUED", "SUCCESS"].map((status, at) => {
       const { events: _, ...response } = hello.response;
-      return { name: `${at}`, tape: { ...hello, response: { ...response, body: { status } } } };
+      return { name: `${at}`, recording: { ...hello, response: { ...response, body: { status } } } };
     });
     const notes: string[] = [];
-    const replay = createReplay({ tapes, speed: Infinity, onEnd: ({ note }) => void notes.push(note) });
+    const replay = createReplay({ recordings, speed: Infinity, onEnd: ({ note }) => void notes.push(note) });
     const texts = [];
     for (const _ of [1, 2, 3]) texts.push(await (await post(same, replay)).text());
     expect(texts).toEqual(['{"status":"QUEUED"}', '{"status":"SUCCESS"}', '{"status":"SUCCESS"}']);
     expect(notes).toEqual(["replayed 0", "replayed 1", "replayed 1, again"]);
   });
 
-  test("refuses a request that fits no tape, and names the field that differs from the nearest", async () => {
-    const replay = createReplay({ tapes: [named("0001.json")] });
+  test("refuses a request that fits no recording, and names the field that differs from the nearest", async () => {
+    const replay = createReplay({ recordings: [named("0001.json")] });
     const answer = await post({ ...same, messages: ["Hallo"] }, replay);
     expect(answer.status).toBe(400);
     const { error } = (await answer.json()) as { error: { code: string; message: string } };
     expect(error).toMatchObject({
       code: "no_recording",
       message:
-        'In these tapes, no tape fits POST /v1/chat/completions: 0001.json differs: messages.0 was "Hello", is "Hallo".',
+        'In these recordings, no recording fits POST /v1/chat/completions: 0001.json differs: messages.0 was "Hello", is "Hallo".',
     });
     expect(replay.misses).toHaveLength(1);
     expect(replay.unused()).toEqual(["0001.json"]);
@@ -469,8 +471,8 @@ describe("a replay", () => {
     expect((await play("/gamma/asset/CreateAsset", form("two"))).status).toBe(400);
   });
 
-  test("names no secret of a request that fits no tape", async () => {
-    const replay = createReplay({ tapes: [named("0001.json")] });
+  test("names no secret of a request that fits no recording", async () => {
+    const replay = createReplay({ recordings: [named("0001.json")] });
     const answer = await post({ ...same, messages: ["sk-canary-123456"] }, replay);
     expect(await answer.text()).not.toContain("canary");
   });
@@ -482,11 +484,11 @@ describe("a replay", () => {
   ])("names a file %s, with its place", (_, text, place) => {
     const folder = newFolder();
     writeFileSync(join(folder, "0001.json"), text);
-    expect(() => readTapes(folder)).toThrow(/0001\.json is no tape/);
-    expect(() => readTapes(folder)).toThrow(place);
+    expect(() => readRecordings(folder)).toThrow(/0001\.json is no recording/);
+    expect(() => readRecordings(folder)).toThrow(place);
   });
 
   test("A replay of an empty folder is an error that says what to do", () => {
-    expect(() => readTapes(newFolder())).toThrow(/--record/);
+    expect(() => readRecordings(newFolder())).toThrow(/--record/);
   });
 });

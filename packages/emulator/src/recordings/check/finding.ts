@@ -11,8 +11,8 @@ export interface Finding {
   readonly model: string;
   /** Path of the field and what was found there. */
   readonly text: string;
-  /** Names of the tapes that show it. */
-  readonly tapes: readonly string[];
+  /** Names of the recordings that show it. */
+  readonly recordings: readonly string[];
 }
 
 /** A finding of one exchange. */

@@ -5,7 +5,7 @@ import {
   checkVideoRequest,
 } from "@sluice/core/schemas";
 import type { Findings } from "../../server/check.js";
-import type { Tape } from "../tape.js";
+import type { Recording } from "../recording.js";
 import type { Found } from "./finding.js";
 
 const checks: Readonly<Record<string, (body: unknown) => Findings>> = {
@@ -16,7 +16,7 @@ const checks: Readonly<Record<string, (body: unknown) => Findings>> = {
 };
 
 /** Compares the gateway's decision about a request with the rules of the specification. */
-export function findingsOfRequest({ request, response }: Tape, endpoint: string): Found[] {
+export function findingsOfRequest({ request, response }: Recording, endpoint: string): Found[] {
   const check = checks[endpoint];
   if (!check) return [];
   const { issues, warnings } = check(request.body);
