@@ -11,7 +11,7 @@ const stream = streamChat(client, {
 });
 
 try {
-  await stream.toTextStream().pipeThrough(new TextEncoderStream()).pipeTo(Deno.stdout.writable);
+  await stream.textStream.pipeThrough(new TextEncoderStream()).pipeTo(Deno.stdout.writable);
   const { outcome } = await stream.result();
   console.error(`\n${outcome}`);
 } catch (error) {

@@ -1,4 +1,4 @@
-import { createClient } from "@sluice/core";
+import { createClient, streamResumption } from "@sluice/core";
 import { GatewayProvider, signOut, type ThreadMessage, useChatStream } from "@sluice/react";
 import { describeError, useConversations } from "@sluice/react/app";
 import { remoteStorage, serverRunner } from "@sluice/sync";
@@ -8,7 +8,12 @@ import { createRoot } from "react-dom/client";
 // a stand-in for your sign-in: a name, which the server believes
 const name = localStorage.getItem("name") ?? "";
 const headers = { authorization: `Bearer ${encodeURIComponent(name)}` };
-const client = createClient({ baseURL: location.origin, scope: name || "nobody", headers });
+const client = createClient({
+  baseURL: location.origin,
+  scope: name || "nobody",
+  headers,
+  resume: streamResumption(),
+});
 const storage = remoteStorage(client);
 const runner = serverRunner();
 

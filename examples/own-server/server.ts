@@ -1,4 +1,4 @@
-import { createClient, streamChat } from "@sluice/core";
+import { createClient, streamChat, toResponse } from "@sluice/core";
 
 /*
  * A backend between the page and the gateway. It has the key, the system prompt and the choice of the model; the page
@@ -39,7 +39,7 @@ async function answer(request: Request): Promise<Response> {
     // a page that leaves ends the gateway's work, too
     { signal: request.signal },
   );
-  return stream.toResponse();
+  return toResponse(stream);
 }
 
 export default {

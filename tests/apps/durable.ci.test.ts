@@ -1,4 +1,10 @@
-import { createClient, createVideoTask, type VideoTask, watchVideoTask } from "@sluice/core";
+import {
+  createClient,
+  createVideoTask,
+  streamResumption,
+  type VideoTask,
+  watchVideoTask,
+} from "@sluice/core";
 import { createEmulator } from "@sluice/emulator";
 import { type Served, serve } from "@sluice/emulator/serve";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -39,7 +45,11 @@ afterAll(async () => {
 
 /** One tab: a client of its own. */
 const openTab = () =>
-  createClient({ baseURL: worker.address, headers: { authorization: `Bearer ${token}` } });
+  createClient({
+    baseURL: worker.address,
+    headers: { authorization: `Bearer ${token}` },
+    resume: streamResumption(),
+  });
 
 test("a video in two tabs is pushed to both, polled by one object, and found again after a reload", async () => {
   const tab = openTab();

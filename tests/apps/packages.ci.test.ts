@@ -64,7 +64,7 @@ describe("the React package in a Server Component", () => {
   test("Its hooks are those of the page, and the rest can be called", () => {
     const code = (file: string) => readFileSync(`${dist}/server/${file}`, "utf8");
     const clients = files("server").filter((file) => code(file).startsWith('"use client";\n'));
-    expect(clients.toSorted()).toEqual(["app-hooks.js", "index.js"]);
+    expect(clients.toSorted()).toEqual(["app-hooks.js", "hooks.js"]);
     const reached = [...code("app.js").matchAll(/from "\.\.\/(.*?)"/g)].map(([, file = ""]) => file);
     expect(reached.length).toBeGreaterThan(2);
     for (const file of reached)

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { createClient } from "@sluice/core";
+import { createClient, streamResumption } from "@sluice/core";
 import type { Emulator } from "@sluice/emulator";
 import { createChatStore } from "@sluice/stores";
 import type { Express } from "express";
@@ -65,7 +65,9 @@ describe.each(Object.entries(frameworks))("the proxy in %s", (_, start) => {
   });
 
   test("A chat of the client runs through it, and its stop ends the gateway's work", async () => {
-    const chat = createChatStore(createClient({ baseURL, fetch: network }), { model: "delta-5.3" });
+    const chat = createChatStore(createClient({ baseURL, fetch: network, resume: streamResumption() }), {
+      model: "delta-5.3",
+    });
     expect(await chat.send("Hello")).toMatchObject({ outcome: "complete" });
     const turn = chat.send("Hello [[stall]]");
     await expect.poll(() => chat.getSnapshot().status).toBe("streaming");

@@ -1,4 +1,4 @@
-import { type ClientEvent, type ClientOptions, createClient } from "@sluice/core";
+import { type ClientEvent, type ClientOptions, createClient, streamResumption } from "@sluice/core";
 import { createEmulator, type EmulatorOptions } from "@sluice/emulator";
 import { createUploadStore, uploads } from "@sluice/media";
 import {
@@ -36,6 +36,7 @@ const client: Names<ClientOptions> = {
   idempotencyKeys: true,
   assetLookup: () => {},
   uploads: uploads(),
+  resume: streamResumption(),
   normalizeVideoTask: () => {},
   includeUsage: true,
   onEvent: () => {},

@@ -50,11 +50,12 @@ function pathsOf(shape: Shape, path = ""): string[] {
   if (type === "never") return [];
   if (assumed) return pathsOf(assumed, path);
   if (wrapped) return pathsOf(wrapped, path);
+  if (type === "variant" || (getter && options))
+    return (options as Shape[]).flatMap((option) => pathsOf(option, path));
   if (getter) {
     const inputs = ["", [], {}, { content: [{ type: "image_url" }] }];
     return inputs.flatMap((input) => pathsOf(getter(input), path));
   }
-  if (type === "variant") return (options as Shape[]).flatMap((option) => pathsOf(option, path));
   if (item) return pathsOf(item, `${path}[]`);
   if (entries)
     return Object.entries(entries).flatMap(([name, field]) =>

@@ -1,4 +1,4 @@
-import { createClient } from "@sluice/core";
+import { createClient, streamResumption } from "@sluice/core";
 import { type ChatStore, createChatStore } from "@sluice/stores";
 import type { WhenBusy } from "@sluice/stores/internal";
 import { serverRunner } from "@sluice/sync";
@@ -196,6 +196,7 @@ export function createDeviceWorld({
     const chat = page.run(() => {
       const client = createClient({
         baseURL: "https://proxy.test",
+        resume: streamResumption(),
         fetch: network.fetchOf(page),
         random: jitter,
         clock: page.clock,

@@ -4,6 +4,7 @@ import {
   createClient,
   defineTool,
   type RecordStorage,
+  streamResumption,
 } from "@sluice/core";
 import {
   type AssetStore,
@@ -103,6 +104,7 @@ export function openTab(parts: TabParts): Tab {
   const tools = toolsOf(page, onTool);
   const options: AppOptions = {
     client: {
+      resume: streamResumption(),
       baseURL: "https://proxy.test",
       scope,
       fetch,

@@ -1,4 +1,10 @@
-import { type Client, type ClientOptions, createClient, type RecordStorage } from "@sluice/core";
+import {
+  type Client,
+  type ClientOptions,
+  createClient,
+  type RecordStorage,
+  streamResumption,
+} from "@sluice/core";
 import type { ObjectNamespace } from "@sluice/durable";
 import { openObjects } from "@sluice/durable/node";
 import { memoryStorage } from "@sluice/stores";
@@ -53,6 +59,7 @@ export function openServer(extra: ServerOptions = {}) {
     const open = new Set<AbortController>();
     const client = createClient({
       baseURL: "https://proxy.example.com",
+      resume: streamResumption(),
       clock: createTestClock(),
       scope: `device-${++devices}-${Math.random()}`,
       async fetch(given) {

@@ -1,4 +1,4 @@
-import { createClient } from "@sluice/core";
+import { createClient, streamResumption } from "@sluice/core";
 import { type ChatState, createChatStore } from "@sluice/stores";
 import { remoteStorage } from "@sluice/sync";
 
@@ -10,7 +10,7 @@ export interface LeavingPage {
   readonly atEnd: (verb: "stop" | "send") => void;
 }
 
-const client = createClient({ baseURL: location.origin });
+const client = createClient({ baseURL: location.origin, resume: streamResumption() });
 const storage = remoteStorage(client);
 const chat = createChatStore(client, { id: "trip", model: "delta-5.3", storage, whenBusy: "queue" });
 let last: "stop" | "send" | undefined;

@@ -4,7 +4,7 @@ import { cpSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { createClient } from "@sluice/core";
+import { createClient, streamResumption } from "@sluice/core";
 import { createEmulator } from "@sluice/emulator";
 import { serve } from "@sluice/emulator/serve";
 import { SignJWT } from "jose";
@@ -101,6 +101,7 @@ export async function clientOf(user: string, target: () => Promise<string>, app 
     });
   const client = createClient({
     baseURL: "http://server.sluice.test/api",
+    resume: streamResumption(),
     headers: { authorization },
     async fetch(request) {
       const { pathname } = new URL(request.url);

@@ -1,4 +1,4 @@
-import { createClient, defineTool } from "@sluice/core";
+import { createClient, defineTool, streamResumption } from "@sluice/core";
 import { type ObjectNamespace, once, onceObject, streamLog, streamLogObject } from "@sluice/durable";
 import { openObjects } from "@sluice/durable/node";
 import { createEmulator, type EmulatorOptions } from "@sluice/emulator";
@@ -98,6 +98,7 @@ export function device(url: string, { whenBusy = "reject", send = fetch }: Devic
   const gone = new AbortController();
   const client = createClient({
     baseURL: url,
+    resume: streamResumption(),
     scope: `device-${Math.random()}`,
     clock: createTestClock(50),
     headers: { authorization: "ada" },

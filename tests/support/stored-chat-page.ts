@@ -1,4 +1,4 @@
-import { createClient } from "@sluice/core";
+import { createClient, streamResumption } from "@sluice/core";
 import { type ChatState, createChatStore, indexedDBStorage } from "@sluice/stores";
 
 /** Interface of the page for its test. */
@@ -16,7 +16,7 @@ indexedDB.open = (...given) => {
   request.addEventListener("success", () => connections.push(request.result));
   return request;
 };
-const chat = createChatStore(createClient({ baseURL: location.origin }), {
+const chat = createChatStore(createClient({ baseURL: location.origin, resume: streamResumption() }), {
   id: "trip",
   model: "delta-5.3",
   storage: indexedDBStorage(),

@@ -10,6 +10,7 @@ const entries = [
   "packages/core/src/entries/schemas.ts",
   "packages/core/src/entries/sse.ts",
   "packages/core/src/entries/partial-json.ts",
+  "packages/stores/src/index.ts",
   "packages/stores/src/testing.ts",
   "packages/media/src/index.ts",
   "packages/batch/src/index.ts",

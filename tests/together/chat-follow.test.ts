@@ -1,4 +1,12 @@
-import { type ChatFollowOptions, type ClientEvent, createClient, followChat, streamChat } from "@sluice/core";
+import {
+  type ChatResumeOptions,
+  type ClientEvent,
+  createClient,
+  resumeChat,
+  streamChat,
+  streamResumption,
+  toResponse,
+} from "@sluice/core";
 import { createEmulator } from "@sluice/emulator";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startDurableProxy } from "../../packages/durable/test/support/workerd.js";
@@ -31,6 +39,7 @@ function device(user = "user-1") {
   const events: ClientEvent[] = [];
   const client = createClient({
     baseURL: proxy.address,
+    resume: streamResumption(),
     clock: createTestClock(50),
     headers: { authorization: user },
     onEvent: (event) => events.push(event),
@@ -41,12 +50,12 @@ function device(user = "user-1") {
       return fetch(request, { signal: AbortSignal.any([request.signal, connection.signal]) });
     },
   });
-  const follow = (id: string, options?: ChatFollowOptions) => reading(followChat(client, id, options));
+  const follow = (id: string, options?: ChatResumeOptions) => reading(resumeChat(client, id, options));
   return { client, requests, events, follow, cut: () => connections.at(-1)?.abort() };
 }
 
 /** Reads a stream piece by piece. */
-function reading(stream: ReturnType<typeof followChat>) {
+function reading(stream: ReturnType<typeof resumeChat>) {
   const deltas = stream[Symbol.asyncIterator]();
   /** Reads until the text so far is `content`. */
   const until = async (content: string) => {
@@ -69,7 +78,7 @@ async function began(first: string, { client } = device()) {
 
 const rest = chunk("two ") + chunk("three") + finish + done;
 
-describe("followChat", () => {
+describe("resumeChat", () => {
   test("reads an answer from its start and goes on live, on another device, and the gateway gets one request", async () => {
     const { stream, id, send } = await began("one ");
     const { follow, requests } = device();
@@ -91,7 +100,7 @@ describe("followChat", () => {
     send(rest);
     await stream.result();
     const { client } = device();
-    for (const follower of [followChat(client, id), followChat(client, id)])
+    for (const follower of [resumeChat(client, id), resumeChat(client, id)])
       expect(await follower.result()).toMatchObject({
         outcome: "complete",
         message: { content: "one two three" },
@@ -108,7 +117,7 @@ describe("followChat", () => {
     const { client } = device();
     const stream = streamChat(client, question);
     const turn = await stream.result();
-    const followed = await followChat(device().client, stream.streamId ?? "").result();
+    const followed = await resumeChat(device().client, stream.streamId ?? "").result();
     expect(followed.message).toEqual(turn.message);
     expect(followed.usage).toEqual(turn.usage);
     expect(emulator.requests).toHaveLength(1);
@@ -163,7 +172,7 @@ describe("followChat", () => {
   ])("rejects an id %s with a clear error", async (_, id, user) => {
     const { id: known, stream } = await began("one ");
     const { client, events } = device(user);
-    const error = await followChat(client, id ?? known)
+    const error = await resumeChat(client, id ?? known)
       .result()
       .catch((error) => error);
     expect(error).toMatchObject({ name: "APIError", status: 404, outcome: "not-sent" });
@@ -176,7 +185,7 @@ describe("followChat", () => {
     "rejects the id %j before anything is sent",
     async (id) => {
       const { client, requests } = device();
-      const stream = followChat(client, id);
+      const stream = resumeChat(client, id);
       await expect(stream.result()).rejects.toMatchObject({
         name: "ValidationError",
         issues: [{ path: "streamId", rule: "chat.stream-id" }],
@@ -190,7 +199,7 @@ describe("followChat", () => {
     send(chunk("two") + finish + done);
     await stream.result();
     const { client, events } = device();
-    await followChat(client, id).result();
+    await resumeChat(client, id).result();
     expect(events.at(-1)).toMatchObject({ type: "end", kind: "chat", path: `/v1/chat/streams/${id}` });
   });
 
@@ -199,8 +208,8 @@ describe("followChat", () => {
     send(rest);
     await stream.result();
     const { client } = device();
-    const response = await followChat(client, id).toResponse();
+    const response = await toResponse(resumeChat(client, id));
     expect(await response.text()).toContain("three");
-    expect((await followChat(client, "0123456789").toResponse()).status).toBe(404);
+    expect((await toResponse(resumeChat(client, "0123456789"))).status).toBe(404);
   });
 });

@@ -1,4 +1,4 @@
-import { createClient, defineTool, type RecordStorage } from "@sluice/core";
+import { createClient, defineTool, type RecordStorage, streamResumption } from "@sluice/core";
 import { type ChatStoreOptions, createChatStore, memoryStorage, type ThreadTurn } from "@sluice/stores";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { startDurableProxy } from "../../packages/durable/test/support/workerd.js";
@@ -26,6 +26,7 @@ function page(storage: RecordStorage, { faults = [], retries = 0, request = {}, 
   });
   const client = createClient({
     baseURL: proxy.address,
+    resume: streamResumption(),
     headers: { authorization: "user-1" },
     random: () => 0,
     clock: createTestClock(50),
@@ -111,7 +112,13 @@ describe("an answer behind a stream log that is lost before its headers", () => 
   test("comes after the user had to sign in again, and the gateway gets one request", async () => {
     let session: string | undefined = "user-1";
     const headers = () => ({ authorization: session ?? "" });
-    const client = createClient({ baseURL: proxy.address, headers, retry: { limit: 0 }, fetch: losing(1) });
+    const client = createClient({
+      baseURL: proxy.address,
+      resume: streamResumption(),
+      headers,
+      retry: { limit: 0 },
+      fetch: losing(1),
+    });
     const chat = createChatStore(client, { model: "delta-5.3" });
     await chat.send("Hello");
     session = undefined;

@@ -1,4 +1,4 @@
-import { createClient, type RecordStorage } from "@sluice/core";
+import { createClient, type RecordStorage, streamResumption } from "@sluice/core";
 import { type ChatStoreOptions, createChatStore, memoryStorage } from "@sluice/stores";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startDurableProxy } from "../../packages/durable/test/support/workerd.js";
@@ -26,6 +26,7 @@ function page(storage: RecordStorage, id = "a") {
   const connections: AbortController[] = [];
   const client = createClient({
     baseURL: proxy.address,
+    resume: streamResumption(),
     clock: createTestClock(50),
     headers: { authorization: "user-1" },
     fetch: (request) => {

@@ -2,7 +2,7 @@ import { createServer, type RequestListener, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Readable } from "node:stream";
 import type { ReadableStream as NodeReadableStream } from "node:stream/web";
-import { type Client, createClient, streamChat } from "@sluice/core";
+import { type Client, createClient, streamChat, toResponse } from "@sluice/core";
 import OpenAI from "openai";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import {
@@ -40,7 +40,7 @@ const passOn: RequestListener = async (incoming, outgoing) => {
     retry: { limit: 0 },
     onEvent: () => {},
   });
-  const response = await streamChat(client, question).toResponse({ headers: { "x-mine": "1" } });
+  const response = await toResponse(streamChat(client, question), { headers: { "x-mine": "1" } });
   outgoing.writeHead(response.status, Object.fromEntries(response.headers));
   Readable.fromWeb(response.body as NodeReadableStream).pipe(outgoing);
 };
@@ -169,7 +169,7 @@ test("an unreachable gateway is a 502, and a broken rule is a 400", async () => 
   expect((await fetch(url)).status).toBe(502);
   const { client } = clientOf(() => streamAnswer(text));
   const wrong = { ...question, max_tokens: 0 };
-  const response = await streamChat(client, wrong).toResponse();
+  const response = await toResponse(streamChat(client, wrong));
   expect([response.status, (await response.json()).error.param]).toEqual([400, "max_tokens"]);
 });
 
@@ -191,7 +191,7 @@ test("an error after the start is an error for both clients, with the text so fa
 test("an abort during the request is thrown, and is not a response", async () => {
   const { client } = clientOf(() => new Promise<never>(() => {}));
   const stream = streamChat(client, question);
-  const response = stream.toResponse();
+  const response = toResponse(stream);
   stream.abort();
   expect(await rejectionOf(response)).toMatchObject({ name: "AbortError" });
 });

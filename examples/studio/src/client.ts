@@ -1,4 +1,4 @@
-import { createClient } from "@sluice/core";
+import { createClient, streamResumption } from "@sluice/core";
 import { devtoolsFetch } from "@sluice/devtools";
 import { uploads } from "@sluice/media";
 import { indexedDBStorage } from "@sluice/react";
@@ -66,6 +66,7 @@ export const client = createClient({
   // the studio shows the tokens of each answer
   includeUsage: true,
   baseURL: serverURL,
+  resume: streamResumption(),
   uploads: uploads({ check: checkFiles }),
   // the gateway's specification has no lookup of assets; the emulator has this one, and the Worker lets it through
   assetLookup: (id, request) => request("/gamma/asset/GetAsset", { Id: id }),

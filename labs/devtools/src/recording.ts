@@ -1,4 +1,4 @@
-import type { Client, ClientEvent } from "@sluice/core";
+import { type Client, type ClientEvent, subscribeToEvents } from "@sluice/core";
 import { createStore, systemClock } from "@sluice/core/internal";
 import { type TappedRequest, tapOf } from "./tap.js";
 
@@ -110,7 +110,7 @@ function createRecording(client: Client): Recording {
   function start(): void {
     if (isStarted) return;
     isStarted = true;
-    client.events.subscribe(onEvent);
+    subscribeToEvents(client, onEvent);
     tap?.subscribe(onRequest);
   }
 

@@ -77,10 +77,12 @@ function written(schema: Schema, types: Types, docs: Docs): JSONSchema {
   if (schema.assumed) return { anyOf: [inside(schema.assumed), {}] };
   if (type === "optional" && wrapped) return inside(wrapped);
   if (type === "nullish" && wrapped) return { anyOf: [inside(wrapped), { type: "null" }] };
+  if (type === "variant" || (getter && options.length > 0))
+    return either((options as readonly Schema[]).map(inside));
   if (getter) return either([...new Set(INPUTS.map(getter))].map(inside));
-  if (type === "variant") return either((options as readonly Schema[]).map(inside));
   if (type === "never") return NEVER;
   if (type === "literal") return { type: "string", const: schema.literal };
+  if (type === "picklist" && options.length === 1) return { type: "string", const: options[0] };
   if (type === "picklist") return { type: "string", enum: options };
   if (entries) return objectOf(entries, types, docs);
   if (item) return { type: "array", items: inside(item), ...keywordsOf(pipe, "array") };

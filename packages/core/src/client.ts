@@ -1,14 +1,13 @@
 import { type Clock, systemClock } from "./base/clock.js";
 import { isolate } from "./base/isolate.js";
-import { createListeners } from "./base/listeners.js";
 import { noteOptions, print } from "./base/note-options.js";
 import type { Scoped } from "./base/scope.js";
+import { explainKey, explainOptions, inBrowser } from "./client-checks.js";
 import type { MediaUploader } from "./media-uploader.js";
 import { type HeadersInput, readHeaders } from "./transport/headers.js";
-import { createPauses } from "./transport/pauses.js";
 import type { Connection, Credentials, RetryOptions, Timeouts } from "./transport/send.js";
 import type { AssetLookup } from "./vocabulary/asset.js";
-import { ConfigurationError, type Issue } from "./vocabulary/errors.js";
+import { ConfigurationError, type Issue, isGatewayError } from "./vocabulary/errors.js";
 import type { ClientEvent, RequestIdentity } from "./vocabulary/events.js";
 import type { VideoTaskNormalizer } from "./vocabulary/video-task.js";
 
@@ -25,41 +24,20 @@ export interface Client extends Connection, Scoped {
   readonly assetLookup: AssetLookup | undefined;
   /** Uploads the files of requests; undefined without the option. */
   readonly uploads: MediaUploader | undefined;
-  /** The steps of all calls of this client, for code that comes after `createClient`: a library, a panel. */
-  readonly events: ClientEvents;
-  /**
-   * Ends the wait before the next attempt of a call: it is sent at once. Call it where the user says "try now", or where
-   * the network is back. It allows no further attempt than `retry` does, and the server may refuse this one as well.
-   *
-   * @param callId id of the call, from its `retry` event. @default all calls of this client that wait
-   * @returns false if nothing waited
-   * @example
-   * ```ts
-   * addEventListener("online", () => client.retryNow());
-   * ```
-   */
-  readonly retryNow: (callId?: string) => boolean;
+  /** Receive the events of this client and of its copies: `subscribeToEvents` adds one. */
+  readonly listeners: Set<(event: ClientEvent) => void>;
+  /** Continues responses that a proxy stores; undefined without the option. */
+  readonly resume: StreamResumption | undefined;
   /** Reads the answers of video queries instead of the built-in `normalizeVideoTask`. */
   readonly normalizeVideoTask: VideoTaskNormalizer | undefined;
   /** Requests of the usage in streams; undefined follows the spec of each model. */
   readonly includeUsage: boolean | undefined;
 }
 
-/** The events of a client. */
-export interface ClientEvents {
-  /**
-   * Calls `listener` with each event from now on, after the option `onEvent`. Warnings are printed as before: only
-   * `onEvent` stops that. An error that `listener` throws is reported as uncaught and changes nothing.
-   *
-   * @returns a function that ends the subscription, also while an event is passed on
-   * @example
-   * ```ts
-   * const unsubscribe = client.events.subscribe((event) => {
-   *   if (event.type === "end") console.log(event.kind, event.outcome, event.ms);
-   * });
-   * ```
-   */
-  readonly subscribe: (listener: (event: ClientEvent) => void) => () => void;
+/** The value of the option `resume` of `createClient`: `streamResumption()` makes it. */
+export interface StreamResumption {
+  /** Opens the bytes of one response; only `streamChat` and `resumeChat` call it. */
+  readonly open: (response: never) => unknown;
 }
 
 /** Options of `createClient`. Only `baseURL` is required. */
@@ -132,6 +110,13 @@ export interface ClientOptions {
    */
   readonly uploads?: MediaUploader | undefined;
   /**
+   * Continues a response after a lost connection or a reload, where the proxy stores it: `streamResumption()`. Without
+   * it, such a response ends as `truncated`.
+   *
+   * @default none
+   */
+  readonly resume?: StreamResumption | undefined;
+  /**
    * Reads the answers of video queries, for a gateway that the built-in `normalizeVideoTask` cannot read.
    * Call the built-in function for all others.
    *
@@ -146,10 +131,10 @@ export interface ClientOptions {
    */
   readonly includeUsage?: boolean | undefined;
   /**
-   * Receives the steps of each call and the warnings, for logs and metrics, before the subscribers of
-   * `client.events`. An error that it throws is reported as uncaught and changes nothing. Without this option, a warning
+   * Receives the steps of each call and the warnings, for logs and metrics, before those of
+   * `subscribeToEvents`. An error that it throws is reported as uncaught and changes nothing. Without this option, a warning
    * is printed once for each rule and path, but not in production; so is the error of a store that is a mistake in the code
-   * or the setup.
+   * or the setup. Warnings about a request are emitted in development only.
    */
   readonly onEvent?: ((event: ClientEvent) => void) | undefined;
   /** Clock of all waits, for tests. @default systemClock */
@@ -168,6 +153,8 @@ export interface ClientOptions {
   readonly dangerouslyAllowBrowser?: boolean | undefined;
 }
 
+declare const process: { readonly env: { readonly NODE_ENV?: string } };
+
 /**
  * Largest number of keys that a client keeps to redact them. The oldest key is dropped first, so a request would have
  * to outlive as many newer keys.
@@ -177,29 +164,32 @@ const MOST_KEYS = 1000;
 /**
  * Creates the client, the first argument of every function. It holds no connection and is never closed.
  *
- * @throws {ConfigurationError} when an option cannot work; the message says which one and what to do
+ * @throws {ConfigurationError} when an option cannot work; the message says which one and, in development, what to do
  * @example
  * ```ts
  * const client = createClient({ baseURL: "https://gateway.example.com", apiKey: process.env.GATEWAY_API_KEY });
  * ```
  */
 export function createClient(options: ClientOptions): Client {
-  const { subscribe, notify } = createListeners<[ClientEvent]>();
+  const listeners: Client["listeners"] = new Set();
+  if (options?.onEvent) listeners.add((event) => options.onEvent?.(event));
   // also where the options are refused: a misspelt `baseURL` is missing
   noteOptions("createClient", options, { warn });
-  const baseURL = checkedBaseURL(options?.baseURL);
-  const { apiKey, credentials, timeouts = {}, retry, clock = systemClock } = options;
-  const scope = checkedScope(options.scope);
-  if (apiKey !== undefined && inBrowser() && !options.dangerouslyAllowBrowser)
-    throw new ConfigurationError(
-      "apiKey: a key given in a browser can be read by every visitor. Let @sluice/worker-proxy add it and set " +
-        "baseURL to the proxy; or, in a tool of your own, set dangerouslyAllowBrowser: true",
-    );
-  if ("apiKey" in options && typeof apiKey !== "function") checkedKey(apiKey);
-  checkTimes("timeouts", timeouts);
-  checkTimes("retry", retry);
+  try {
+    if (process.env.NODE_ENV !== "production") explainOptions(options);
+  } catch (error) {
+    // a page without a bundler has no `process`
+    if (isGatewayError(error)) throw error;
+  }
+  assertUsable("baseURL", BASE_URL.test(options?.baseURL));
+  const { apiKey, credentials, timeouts = {}, retry, scope, clock = systemClock } = options;
+  const baseURL = options.baseURL.trim().replace(/(?:\/+|(?:\/v1)+\/*)$/, "");
+  assertUsable("scope", scope === undefined || (scope && typeof scope === "string"));
+  assertUsable("apiKey", apiKey === undefined || !inBrowser() || options.dangerouslyAllowBrowser);
+  if ("apiKey" in options && typeof apiKey !== "function") assertUsable("apiKey", isKey(apiKey));
+  const times: readonly unknown[] = [timeouts, retry ?? {}].flatMap(Object.values);
+  assertUsable("timeouts or retry", !times.some((ms) => ms !== undefined && !(Number(ms) >= 0)));
   const keys = new Set<string>();
-  const pauses = createPauses(clock);
 
   const client: Client = Object.freeze<Client>({
     baseURL,
@@ -208,11 +198,11 @@ export function createClient(options: ClientOptions): Client {
     timeouts,
     retry: { limit: 2, maxDelayMs: 30_000, ...retry },
     clock,
-    clockOf: pauses.clockOf,
     random: options.random ?? Math.random,
     idempotencyKeys: options.idempotencyKeys ?? apiKey === undefined,
     assetLookup: options.assetLookup,
     uploads: options.uploads,
+    resume: options.resume,
     normalizeVideoTask: options.normalizeVideoTask,
     includeUsage: options.includeUsage,
     // called without its object: a `fetch` taken from an object would lose its `this`, and the global one throws with
@@ -227,8 +217,7 @@ export function createClient(options: ClientOptions): Client {
     scrub,
     emit,
     warn,
-    events: Object.freeze({ subscribe }),
-    retryNow: pauses.end,
+    listeners,
   });
   return client;
 
@@ -242,7 +231,13 @@ export function createClient(options: ClientOptions): Client {
     const given = typeof options.headers === "function" ? await options.headers(request) : options.headers;
     const all = readHeaders(given);
     if (apiKey === undefined) return all;
-    const key = checkedKey(typeof apiKey === "function" ? await apiKey() : apiKey);
+    const key: unknown = typeof apiKey === "function" ? await apiKey() : apiKey;
+    try {
+      if (process.env.NODE_ENV !== "production") explainKey(key);
+    } catch (error) {
+      if (isGatewayError(error)) throw error;
+    }
+    assertUsable("apiKey", isKey(key));
     remember(key);
     all.set("authorization", `Bearer ${key}`);
     return all;
@@ -268,8 +263,7 @@ export function createClient(options: ClientOptions): Client {
   }
 
   function emit(event: ClientEvent): void {
-    isolate(() => options?.onEvent?.(event));
-    notify(event);
+    for (const listener of [...listeners]) if (listeners.has(listener)) isolate(() => listener(event));
   }
 }
 
@@ -280,62 +274,14 @@ function withoutEscapes(text: string): string {
   );
 }
 
-const ROUTE = /\/(?:v1\/(?:chat|images|video)\/\w+|gamma\/asset\/\w+|epsilon\/v1\/.+)$/;
+/** An address without a name, a query and a fragment, or a path of the page's server. */
+const BASE_URL = /^\s*(?:https?:\/\/[^\s/?#@]+(?:\/[^\s?#]*)?|\.{0,2}\/[^\s?#]*)\s*$/i;
 
-function checkedBaseURL(given: unknown): string {
-  const fail = (
-    problem: string,
-    remedy = 'give the gateway\'s address, { baseURL: "https://gateway.example.com" }, or a path of the page\'s server, "/api"',
-  ) => {
-    throw new ConfigurationError(`baseURL: ${problem}; ${remedy}`);
-  };
-  const text = typeof given === "string" ? given.trim() : "";
-  if (text === "") return fail("is missing");
-  const baseURL = text.replace(/\/+$/, "");
-  // a path is resolved at the first request, when there may be a page
-  const isPath = /^\.{0,2}\//.test(text);
-  if (!(isPath || URL.canParse(baseURL))) return fail(`${JSON.stringify(given)} is no URL`);
-  const { protocol, username, password, search, hash } = new URL(baseURL, "https://page.invalid");
-  if (!/^https?:$/.test(protocol)) return fail(`has the protocol ${protocol} instead of https:`);
-  if (username || password) return fail("has a name or password; use headers");
-  if (search || hash) return fail("has a query or a fragment");
-  if (ROUTE.test(baseURL))
-    return fail(
-      "ends with the path of one endpoint",
-      `give what stands before it, ${baseURL.replace(ROUTE, "") || "/"}`,
-    );
-  return baseURL.replace(/(?:\/v1)+$/, "");
+function isKey(key: unknown): key is string {
+  return typeof key === "string" && /^[\x21-\x7e]+$/.test(key);
 }
 
-function checkedScope(scope: unknown): string | undefined {
-  if (scope === undefined || (typeof scope === "string" && scope !== "")) return scope;
-  throw new ConfigurationError(
-    `scope: must be the id of the signed-in user, got ${JSON.stringify(scope)}; leave it out for one user`,
-  );
-}
-
-function checkedKey(key: unknown): string {
-  const fail = (problem: string) => {
-    throw new ConfigurationError(`apiKey: ${problem}`);
-  };
-  if (typeof key !== "string" || key === "")
-    return fail(
-      `is ${key === "" ? "empty" : typeof key}; is the environment variable set? Leave the option out if a proxy adds the key`,
-    );
-  if (/^bearer\s/i.test(key)) return fail('give the key alone: "Bearer " is added');
-  if (!/^[\x21-\x7e]+$/.test(key)) return fail("has a space, a line break or a forbidden character");
-  return key;
-}
-
-function checkTimes(option: string, times: object | undefined): void {
-  for (const [name, value] of Object.entries(times ?? {}))
-    if (value !== undefined && !(typeof value === "number" && value >= 0))
-      throw new ConfigurationError(
-        `${option}.${name}: must be a number from 0 up, got ${JSON.stringify(value)}`,
-      );
-}
-
-/** Returns true in a browser or its workers, which call themselves Mozilla. Node, Deno, Bun and workerd do not. */
-function inBrowser(): boolean {
-  return /^Mozilla\//.test(globalThis.navigator?.userAgent ?? "");
+/** Refuses an option in production. In development, `explainOptions` has said what is wrong. */
+function assertUsable(option: string, isUsable: unknown): asserts isUsable {
+  if (!isUsable) throw new ConfigurationError(`${option}: is missing, or can't be used`);
 }

@@ -1,6 +1,6 @@
-import { followChat } from "@sluice/core";
-import { describe, expect, test } from "vitest";
-import { DONE, frame, rejectionOf, stoppedClock } from "./support/gateway.js";
+import { resumeChat, streamChat, streamResumption } from "@sluice/core";
+import { beforeEach, describe, expect, test } from "vitest";
+import { DONE, frame, question, rejectionOf, stoppedClock } from "./support/gateway.js";
 import { keptAnswer, numbered } from "./support/kept.js";
 
 const events = [frame({ content: "one " }), frame({ content: "two" }), frame({}, "stop"), DONE];
@@ -12,7 +12,7 @@ const firstEvent = new TextEncoder().encode(numbered(events.slice(0, 1))).length
 function following(connections: Parameters<typeof keptAnswer>[1]) {
   const clock = stoppedClock();
   const proxy = keptAnswer(events, connections, { clock });
-  const stream = followChat(proxy.client, "s-1");
+  const stream = resumeChat(proxy.client, "s-1");
   const read = () => clock.advanceUntil(stream.result(), 1000);
   return { ...proxy, clock, stream, read };
 }
@@ -58,8 +58,53 @@ describe("an answer that is followed", () => {
   test("ends by its limit where the proxy never answers", async () => {
     const clock = stoppedClock();
     const { client } = keptAnswer(events, [], { clock, fetch: () => new Promise(() => {}) });
-    const stream = followChat(client, "s-1", { timeouts: { totalMs: 5000 } });
+    const stream = resumeChat(client, "s-1", { timeouts: { totalMs: 5000 } });
     const error = await clock.advanceUntil(rejectionOf(stream.result()), 1000);
     expect(error).toMatchObject({ name: "TimeoutError", phase: "total" });
   });
+});
+
+describe("a client without `resume`", () => {
+  const plain = (connections: Parameters<typeof keptAnswer>[1]) =>
+    keptAnswer(events, connections, {
+      resume: undefined,
+      onEvent: (event) => event.type === "warning" && warned.push(event.issue.path),
+    });
+  let warned: string[];
+  beforeEach(() => {
+    warned = [];
+  });
+
+  test.each(["end", "drop"] as const)(
+    "ends a stored answer after a lost connection (%s), and has its id",
+    async (ending) => {
+      const { client, attempts } = plain([{ bytes: firstEvent, ending }]);
+      const stream = streamChat(client, question);
+      const error = await rejectionOf(stream.result());
+      expect(error).toMatchObject({ reason: "truncated", partial: { content: "one " } });
+      expect(stream.streamId).toBe("s-1");
+      expect(attempts()).toEqual(["POST"]);
+      expect((await resumeChat(client, "s-1").result()).message.content).toBe("one two");
+    },
+  );
+
+  test("sends no request when its answer is stopped, and warns of it in development", async () => {
+    const { client, attempts } = plain([{ bytes: firstEvent, ending: "silence" }]);
+    for await (const _ of streamChat(client, question)) break;
+    expect(attempts()).toEqual(["POST"]);
+    expect(warned).toEqual(["createClient.resume"]);
+  });
+});
+
+test("`maxAttempts` is the number of requests in a row that bring nothing new", async () => {
+  const clock = stoppedClock();
+  const nothing = { bytes: 0, ending: "drop" } as const;
+  const cuts = [{ bytes: firstEvent, ending: "drop" } as const, ...Array.from({ length: 9 }, () => nothing)];
+  const { client, attempts } = keptAnswer(events, cuts, {
+    clock,
+    resume: streamResumption({ maxAttempts: 2 }),
+  });
+  const error = await clock.advanceUntil(rejectionOf(streamChat(client, question).result()), 1000);
+  expect(error).toMatchObject({ name: "StreamError", reason: "truncated" });
+  expect(attempts()).toEqual(["POST", "GET after 1", "GET after 1"]);
 });

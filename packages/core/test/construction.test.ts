@@ -102,6 +102,41 @@ describe("an apiKey", () => {
   });
 });
 
+describe("production", () => {
+  const baseURL = "https://gateway.test";
+  const created = (options: object) => () =>
+    createClient({ dangerouslyAllowBrowser: true, ...options } as never);
+
+  test.each<[string, object]>([
+    ["baseURL", {}],
+    ["baseURL", { baseURL: "" }],
+    ["baseURL", { baseURL: "gateway.test" }],
+    ["baseURL", { baseURL: "ftp://gateway.test" }],
+    ["baseURL", { baseURL: "https://me:secret@gateway.test" }],
+    ["baseURL", { baseURL: "https://gateway.test/?key=1" }],
+    ["apiKey", { baseURL, apiKey: undefined }],
+    ["apiKey", { baseURL, apiKey: "two words" }],
+    ["scope", { baseURL, scope: "" }],
+    ["timeouts", { baseURL, timeouts: { totalMs: Number.NaN } }],
+    ["retry", { baseURL, retry: { limit: -1 } }],
+  ])("refuses the same options by the name %s: %j", (name, options) => {
+    expect(created(options)).toThrow(name);
+    vi.stubEnv("NODE_ENV", "production");
+    expect(created(options)).toThrow(new RegExp(`${name}.*can't be used`));
+    vi.unstubAllEnvs();
+  });
+
+  test.each(["https://gateway.test/v1/", "HTTP://localhost:8788", "https://[::1]:1/a/@b", "/", "./api"])(
+    "accepts the base URL %s, as development does",
+    (url) => {
+      const inDevelopment = created({ baseURL: url })().baseURL;
+      vi.stubEnv("NODE_ENV", "production");
+      expect(created({ baseURL: url })().baseURL).toBe(inDevelopment);
+      vi.unstubAllEnvs();
+    },
+  );
+});
+
 describe("a missing client", () => {
   const verbs: [string, (...args: never[]) => unknown][] = [
     ["completeChat", completeChat],

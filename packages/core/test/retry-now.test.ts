@@ -1,4 +1,12 @@
-import { type Client, type ClientEvent, completeChat, createClient, streamChat } from "@sluice/core";
+import {
+  type Client,
+  type ClientEvent,
+  completeChat,
+  createClient,
+  retryNow,
+  streamChat,
+  subscribeToEvents,
+} from "@sluice/core";
 import { describe, expect, test } from "vitest";
 import { DONE, frame, question, rejectionOf, stoppedClock } from "./support/gateway.js";
 import { keptAnswer } from "./support/kept.js";
@@ -36,7 +44,7 @@ function gateway(...refusals: Response[]) {
 /** Resolves with the next `retry` event: its wait has begun. */
 function retried(client: Client): Promise<Extract<ClientEvent, { type: "retry" }>> {
   return new Promise((resolve) => {
-    const unsubscribe = client.events.subscribe((event) => {
+    const unsubscribe = subscribeToEvents(client, (event) => {
       if (event.type !== "retry") return;
       unsubscribe();
       resolve(event);
@@ -51,7 +59,7 @@ describe("`retryNow`", () => {
     const answer = completeChat(client, question);
     const { callId, delayMs } = await waiting;
     expect(delayMs).toBe(20_000);
-    expect(client.retryNow(callId)).toBe(true);
+    expect(retryNow(client, callId)).toBe(true);
     expect((await answer).message.content).toBe("Hi");
     expect(sent).toHaveLength(2);
     expect([clock.now(), clock.sleeping()]).toEqual([0, 0]);
@@ -65,24 +73,24 @@ describe("`retryNow`", () => {
     const second = retried(client);
     const other = completeChat(client, question);
     await second;
-    client.retryNow(callId);
+    retryNow(client, callId);
     await one;
     expect(sent).toHaveLength(3);
-    expect(client.retryNow()).toBe(true);
+    expect(retryNow(client)).toBe(true);
     await other;
     expect(sent).toHaveLength(4);
   });
 
   test("says that nothing waited: before, for another call, twice, and afterwards", async () => {
     const { client } = gateway(busy());
-    expect(client.retryNow()).toBe(false);
+    expect(retryNow(client)).toBe(false);
     const waiting = retried(client);
     const answer = completeChat(client, question);
     const { callId } = await waiting;
-    expect(client.retryNow("another")).toBe(false);
-    expect([client.retryNow(callId), client.retryNow(callId)]).toEqual([true, false]);
+    expect(retryNow(client, "another")).toBe(false);
+    expect([retryNow(client, callId), retryNow(client, callId)]).toEqual([true, false]);
     await answer;
-    expect(client.retryNow(callId)).toBe(false);
+    expect(retryNow(client, callId)).toBe(false);
   });
 
   test("allows no attempt beyond the limit, and obeys a refusal that comes again", async () => {
@@ -90,7 +98,7 @@ describe("`retryNow`", () => {
     const answer = rejectionOf(completeChat(client, question));
     for (let nth = 0; nth < 3; nth += 1) {
       await retried(client);
-      client.retryNow();
+      retryNow(client);
     }
     expect(await answer).toMatchObject({ name: "APIError", status: 429 });
     expect(sent).toHaveLength(4);
@@ -104,7 +112,7 @@ describe("`retryNow`", () => {
     const answer = rejectionOf(completeChat(client, question, { signal: stop.signal }));
     await waiting;
     stop.abort(new Error("stopped"));
-    expect(client.retryNow()).toBe(true);
+    expect(retryNow(client)).toBe(true);
     expect(await answer).toMatchObject({ message: "stopped" });
     expect(sent).toHaveLength(1);
     expect(clock.sleeping()).toBe(0);
@@ -121,9 +129,9 @@ describe("`retryNow`", () => {
     const isRead = streamChat(client, question).result();
     // a second failure in a row has a wait
     await retried(client);
-    client.retryNow();
+    retryNow(client);
     await retried(client);
-    client.retryNow();
+    retryNow(client);
     expect((await isRead).message.content).toBe("Hi there");
     expect(requests).toHaveLength(4);
     expect(clock.now()).toBe(0);

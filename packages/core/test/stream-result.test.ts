@@ -1,4 +1,4 @@
-import { type ChatDelta, createClient, streamChat } from "@sluice/core";
+import { type ChatDelta, createClient, streamChat, toResponse } from "@sluice/core";
 import { createEmulator } from "@sluice/emulator";
 import { describe, expect, test } from "vitest";
 import {
@@ -125,7 +125,7 @@ describe.each(gateways)("result() settles, with %s,", (_, gateway) => {
 
   test("A text stream gives the whole text beside a result()", async () => {
     const stream = streamChat(gateway(), question);
-    const reader = stream.toTextStream().getReader();
+    const reader = stream.textStream.getReader();
     const first = await reader.read();
     expect((await stream.result()).message.content).toBe(text);
     let read = first.value ?? "";
@@ -135,7 +135,7 @@ describe.each(gateways)("result() settles, with %s,", (_, gateway) => {
 
   test("A response that nobody reads does not hold up result()", async () => {
     const stream = streamChat(gateway(), question);
-    const response = await stream.toResponse();
+    const response = await toResponse(stream);
     expect((await stream.result()).message.content).toBe(text);
     const again = streamChat(clientOf(() => response).client, question);
     expect((await again.result()).message.content).toBe(text);
@@ -143,7 +143,7 @@ describe.each(gateways)("result() settles, with %s,", (_, gateway) => {
 
   test("A response with one slow side gives both sides the whole answer", async () => {
     const stream = streamChat(gateway(), question);
-    const response = await stream.toResponse();
+    const response = await toResponse(stream);
     const copy = response.clone();
     const fast = await streamChat(clientOf(() => copy).client, question).result();
     const slow = await streamChat(clientOf(() => response).client, question).result();

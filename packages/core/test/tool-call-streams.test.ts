@@ -1,4 +1,4 @@
-import { completeChat, defineTool, streamChat } from "@sluice/core";
+import { completeChat, defineTool, streamChat, toResponse } from "@sluice/core";
 import { describe, expect, test } from "vitest";
 import { chatOf } from "../../stores/test/support/chat.js";
 import { createFold } from "../src/chat/protocol/accumulate.js";
@@ -208,7 +208,7 @@ test("gives the next client each call of an answer without ids", async () => {
     frame({}, "tool_calls") +
     DONE;
   const { client } = clientOf(() => streamAnswer(text));
-  const relay = clientOf(() => streamChat(client, question).toResponse());
+  const relay = clientOf(() => toResponse(streamChat(client, question)));
   expect((await streamChat(relay.client, question).result()).toolCalls).toMatchObject([
     { id: "call-0", name: "read", input: { id: 1 } },
     { id: "call-1", name: "read", input: { id: 2 } },

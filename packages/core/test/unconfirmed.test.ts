@@ -1,4 +1,4 @@
-import { completeChat, defineTool, streamChat } from "@sluice/core";
+import { completeChat, defineTool, streamChat, toResponse } from "@sluice/core";
 import { describe, expect, test } from "vitest";
 import { chatOf } from "../../stores/test/support/chat.js";
 import { callAnswer, textAnswer } from "./support/answers.js";
@@ -52,7 +52,7 @@ describe("An answer without a finish_reason", () => {
     for await (const delta of streamChat(client, question))
       if (delta.type === "finish") outcomes.push(delta.outcome);
     expect(outcomes).toEqual(["unconfirmed"]);
-    const response = await streamChat(client, question).toResponse();
+    const response = await toResponse(streamChat(client, question));
     expect(await streamChat(warned(() => response).client, question).result()).toMatchObject(unconfirmed);
   });
 

@@ -5,7 +5,7 @@ import {
   checkImageRequest,
   checkVideoRequest,
 } from "@sluice/core/schemas";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { clientOf } from "./support/gateway.js";
 
 const messages = [{ role: "user" as const, content: "Hello" }];
@@ -161,6 +161,22 @@ test("a field that the spec forbids is refused, with the alternative", () => {
     expect(refusedOf({ model, content: text, return_last_frame: true })).toEqual([
       "return_last_frame is for gamma-video-2.0 only; leave it out, or use that model",
     ]);
+});
+
+test("production sends an unknown field without a warning, and `checkChatRequest` still names it", async () => {
+  const warned: Issue[] = [];
+  const answer = { choices: [{ index: 0, message: { content: "Hi" }, finish_reason: "stop" }] };
+  const { client, requests } = clientOf(() => Response.json(answer), {
+    onEvent: (event) => event.type === "warning" && warned.push(event.issue),
+  });
+  const request = { ...delta, extra: 1 };
+  vi.stubEnv("NODE_ENV", "production");
+  await completeChat(client, request);
+  expect(warnedOf(request)).toEqual(["extra is not a known field of this model"]);
+  expect(checkChatRequest({ ...delta, model: "delta-5-3" }).issues[0]?.message).not.toContain("did you mean");
+  vi.unstubAllEnvs();
+  expect(warned).toEqual([]);
+  expect(await requests[0]?.json()).toEqual(request);
 });
 
 describe("the error of a misspelt model names the model that was probably meant", () => {

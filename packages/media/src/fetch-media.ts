@@ -9,6 +9,7 @@ import {
 } from "@sluice/core";
 import {
   atLimit,
+  bodyReaderOf,
   type Exchange,
   errorOf,
   openExchange,
@@ -16,7 +17,7 @@ import {
   signedType,
   unlessAborted,
 } from "@sluice/core/internal/media";
-import { blobOfDataURI } from "./data-uri.js";
+import { blobOfDataURI } from "./checks/data-uri.js";
 
 /** Options of {@link fetchMedia}. */
 export interface FetchMediaOptions {
@@ -126,7 +127,7 @@ async function piecesOf(client: Client, exchange: Exchange, response: Response, 
   const declared = Number(response.headers.get("content-length"));
   const pieces: Uint8Array<ArrayBuffer>[] = [];
   let size = 0;
-  const reader = readBody(client, exchange, response, {
+  const reader = readBody(client, exchange, bodyReaderOf(response), {
     use(bytes) {
       size += bytes?.length ?? 0;
       if (size > maxBytes) throw tooLarge(maxBytes);

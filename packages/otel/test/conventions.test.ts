@@ -5,9 +5,9 @@ import {
   completeChat,
   createVideoTask,
   defineTool,
-  followChat,
   generateImages,
   getVideoTask,
+  resumeChat,
   streamChat,
   unchecked,
 } from "@sluice/core";
@@ -213,7 +213,7 @@ test("A response that the proxy has stored counts no tokens: they were counted b
       );
     },
   });
-  const { usage } = await followChat(client, "stream-1").result();
+  const { usage } = await resumeChat(client, "stream-1").result();
   expect(usage?.prompt_tokens).toBeGreaterThan(0);
   expect(spans()).toMatchObject([{ name: "fetch_response" }]);
   expect(spans()[0]?.attributes).not.toHaveProperty("gen_ai.usage.input_tokens");

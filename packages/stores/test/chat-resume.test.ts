@@ -1,4 +1,11 @@
-import { defineTool, type RecordStorage, StreamError, streamChat, TimeoutError } from "@sluice/core";
+import {
+  defineTool,
+  type RecordStorage,
+  StreamError,
+  streamChat,
+  streamResumption,
+  TimeoutError,
+} from "@sluice/core";
 import { type ChatStoreOptions, createChatStore, memoryStorage, type ThreadMessage } from "@sluice/stores";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { callAnswer, textAnswer } from "../../core/test/support/answers.js";
@@ -26,6 +33,9 @@ import {
   streaming,
   whole,
 } from "./support/kept-answers.js";
+
+const resumingClient: typeof clientOf = (answer, options) =>
+  clientOf(answer, { resume: streamResumption(), ...options });
 
 const gone = () =>
   Response.json(
@@ -77,7 +87,7 @@ describe("an answer that the proxy keeps", () => {
   function beating(parts: readonly (readonly string[])[]) {
     const clock = stoppedClock();
     const connections = parts.map(() => openBody());
-    const { client, requests } = clientOf(
+    const { client, requests } = resumingClient(
       (_, nth) => {
         const response = streamAnswer((connections[nth - 1] ?? openBody()).body);
         response.headers.set("x-stream-id", "s-1");
@@ -145,7 +155,7 @@ describe("an answer that the proxy keeps", () => {
   test("leaves no connection and no timer from before a cut", async () => {
     const clock = stoppedClock();
     const broken = openBody();
-    const { client } = clientOf(
+    const { client } = resumingClient(
       ({ method }) => {
         const response = streamAnswer(method === "POST" ? broken.body : numbered(answer, 2));
         response.headers.set("x-stream-id", "s-1");
@@ -227,7 +237,7 @@ describe("an answer that cannot be resumed", () => {
   /** An answer that is cut, and whose rest gets no headers. */
   function unheard(timeouts: object) {
     const clock = stoppedClock();
-    const { client, requests } = clientOf(
+    const { client, requests } = resumingClient(
       ({ method }) => {
         if (method === "GET") return new Promise(() => {});
         const response = streamAnswer(numbered(answer.slice(0, 3)));
@@ -307,7 +317,7 @@ describe("an answer that cannot be resumed", () => {
   });
 
   test.each(["../../v1/models", "a b", "", "x".repeat(129)])("has an invalid id: %j", async (id) => {
-    const { client, requests } = clientOf(() => {
+    const { client, requests } = resumingClient(() => {
       const response = streamAnswer(answer[0] as string);
       response.headers.set("x-stream-id", id);
       return response;
@@ -317,7 +327,7 @@ describe("an answer that cannot be resumed", () => {
   });
 
   test("has no id: it is requested once, and is truncated", async () => {
-    const { client, requests } = clientOf(() => streamAnswer(numbered(answer.slice(0, 2))));
+    const { client, requests } = resumingClient(() => streamAnswer(numbered(answer.slice(0, 2))));
     const stream = streamChat(client, question);
     expect(await rejectionOf(stream.result())).toMatchObject({ reason: "truncated" });
     stream.abort();
@@ -363,6 +373,18 @@ describe("stopping an answer that the proxy keeps", () => {
     expect(last).toMatchObject({ ...(credentials && { credentials }), ...(keepalive && { keepalive }) });
   });
 
+  test("stops it there too where the client does not resume: the proxy would read on, and be billed", async () => {
+    const { client, requests, attempts } = keptAnswer(answer, open, { resume: undefined, onEvent: () => {} });
+    const stream = streamChat(client, question, { headers: { "x-tenant": "t" } });
+    const result = rejectionOf(stream.result());
+    await resting();
+    stream.abort();
+    expect(await result).toMatchObject({ name: "AbortError" });
+    await reached(requests, 2);
+    expect(attempts()).toEqual(["POST", "DELETE"]);
+    expect(requests.at(-1)?.headers.get("x-tenant")).toBe("t");
+  });
+
   test("sends the stop to the configured address only", async () => {
     const { stream, requests } = streaming(open);
     for await (const _ of stream) break;
@@ -380,7 +402,7 @@ describe("stopping an answer that the proxy keeps", () => {
   test("does not keep the connection of the stop open", async () => {
     const proxy = keptAnswer(answer, open).client;
     const stopped = openBody();
-    const { client } = clientOf((request) =>
+    const { client } = resumingClient((request) =>
       request.method === "DELETE" ? new Response(stopped.body) : proxy.fetch(request),
     );
     for await (const _ of streamChat(client, question)) break;
@@ -401,7 +423,7 @@ describe("stopping an answer that the proxy keeps", () => {
   });
 
   test("reports nothing if the proxy cannot be reached", async () => {
-    const { client } = clientOf((request) => {
+    const { client } = resumingClient((request) => {
       if (request.method === "DELETE") throw new TypeError("failed to fetch");
       const response = streamAnswer(new ReadableStream());
       response.headers.set("x-stream-id", "s-1");
@@ -607,6 +629,16 @@ describe("a reloaded chat", () => {
     expect(after.attempts()).toEqual(["GET"]);
   });
 
+  test("shows an answer that a closed page left as interrupted without `resume`, and sends nothing", async () => {
+    const left = await leftInTheMiddle(counted);
+    const { client, requests } = clientOf(() => streamAnswer(numbered(counted)));
+    const chat = createChatStore(client, { model: "alpha-v4.1-flash", ...left } as ChatStoreOptions);
+    chat.subscribe(() => {});
+    await until(chat, ({ messages }) => messages.at(-1)?.outcome !== undefined);
+    expect(chat.getSnapshot().messages.at(-1)).toMatchObject({ content: "one two ", outcome: "interrupted" });
+    expect(requests).toEqual([]);
+  });
+
   test("shows an answer that was interrupted at the proxy, with the longer text", async () => {
     const left = await leftInTheMiddle(counted);
     const lost = [counted[0] as string, errorEvent("stream_interrupted").trimStart()];
@@ -641,7 +673,7 @@ describe("a reloaded chat", () => {
         return 3;
       },
     });
-    const proxy = clientOf((request) => {
+    const proxy = resumingClient((request) => {
       if (request.method === "GET") return streamAnswer(numbered(split));
       return streamAnswer(textAnswer("three"));
     });

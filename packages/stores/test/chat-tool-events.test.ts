@@ -1,4 +1,4 @@
-import { type ClientEvent, defineTool } from "@sluice/core";
+import { type ClientEvent, defineTool, subscribeToEvents } from "@sluice/core";
 import { type ChatStoreOptions, createChatStore } from "@sluice/stores";
 import * as v from "valibot";
 import { describe, expect, test } from "vitest";
@@ -17,7 +17,7 @@ const city = v.object({ city: v.pipe(v.string(), v.maxLength(20)) });
 function toolChat(answer: string, tools: NonNullable<ChatStoreOptions["tools"]>, id?: string) {
   const all = chatOf([answer, textAnswer("Warm.")], { tools, ...(id && { id }) });
   const events: ClientEvent[] = [];
-  all.client.events.subscribe((event) => events.push(event));
+  subscribeToEvents(all.client, (event) => events.push(event));
   const runs = () => events.filter((event): event is ToolEvent => "toolCallId" in event);
   return { ...all, events, runs };
 }

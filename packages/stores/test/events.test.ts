@@ -13,6 +13,7 @@ import {
   type RequestIdentity,
   requestEpsilon,
   streamChat,
+  subscribeToEvents,
 } from "@sluice/core";
 import { createChatStore } from "@sluice/stores";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
@@ -423,17 +424,17 @@ describe("headers", () => {
   });
 });
 
-describe("client.events", () => {
+describe("subscribeToEvents", () => {
   const answer = () => Response.json(completion);
   const seenBy = (client: Client) => {
     const seen: ClientEvent[] = [];
-    return { seen, unsubscribe: client.events.subscribe((event) => seen.push(event)) };
+    return { seen, unsubscribe: subscribeToEvents(client, (event) => seen.push(event)) };
   };
 
   test("gives each subscriber the events from then on, after onEvent, until it unsubscribes", async () => {
     const order: string[] = [];
     const { client } = clientOf(answer, { onEvent: ({ type }) => order.push(`onEvent ${type}`) });
-    client.events.subscribe(({ type }) => order.push(`early ${type}`));
+    subscribeToEvents(client, ({ type }) => order.push(`early ${type}`));
     const early = seenBy(client);
     await completeChat(client, question);
     const late = seenBy(client);
@@ -450,8 +451,8 @@ describe("client.events", () => {
     const { client } = clientOf(answer);
     const seen: string[] = [];
     const listener = ({ type }: ClientEvent) => seen.push(type);
-    const unsubscribe = client.events.subscribe(listener);
-    client.events.subscribe(listener);
+    const unsubscribe = subscribeToEvents(client, listener);
+    subscribeToEvents(client, listener);
     await completeChat(client, question);
     expect(seen).toHaveLength(6);
     unsubscribe();
@@ -462,13 +463,13 @@ describe("client.events", () => {
   test("let listeners subscribe and leave while an event is passed on", async () => {
     const { client } = clientOf(answer);
     const seen: string[] = [];
-    const leaveFirst = client.events.subscribe(({ type }) => {
+    const leaveFirst = subscribeToEvents(client, ({ type }) => {
       seen.push(`first ${type}`);
       leaveFirst();
       leaveSecond();
-      client.events.subscribe((event) => seen.push(`third ${event.type}`));
+      subscribeToEvents(client, (event) => seen.push(`third ${event.type}`));
     });
-    const leaveSecond = client.events.subscribe(({ type }) => seen.push(`second ${type}`));
+    const leaveSecond = subscribeToEvents(client, ({ type }) => seen.push(`second ${type}`));
     await completeChat(client, question);
     expect(seen).toEqual(["first request", "third response", "third end"]);
   });
@@ -483,7 +484,7 @@ describe("client.events", () => {
       }
     });
     const { client } = clientOf(answer);
-    client.events.subscribe(() => {
+    subscribeToEvents(client, () => {
       throw new Error("in a listener");
     });
     const { seen } = seenBy(client);
@@ -502,7 +503,7 @@ describe("client.events", () => {
 
   test("costs the same to join and to leave, whatever the number of listeners", () => {
     const { client } = clientOf(answer, { onEvent: () => {} });
-    const leave = Array.from({ length: 100_000 }, () => client.events.subscribe(() => {}));
+    const leave = Array.from({ length: 100_000 }, () => subscribeToEvents(client, () => {}));
     const { seen, unsubscribe } = seenBy(client);
     // a list that is searched would take minutes
     for (const each of leave.reverse()) each();
@@ -565,7 +566,7 @@ describe("a warning", () => {
     test("is printed beside a subscriber, which gets it too: a library must not swallow it", async () => {
       const client = createClient({ baseURL: "https://gateway.test" });
       const seen: ClientEvent[] = [];
-      client.events.subscribe((event) => seen.push(event));
+      subscribeToEvents(client, (event) => seen.push(event));
       const given = issue();
       client.warn(given);
       await printOfAnother();

@@ -22,6 +22,7 @@ async function pageWithout(
   const client = core.createClient({
     baseURL: "https://gateway.test",
     random: () => 0,
+    resume: core.streamResumption(),
     onEvent: ({ type }) => events.push(type),
     fetch: async (request) => {
       requests.push(request.method);
@@ -61,19 +62,6 @@ function keptAnswer({ method, headers }: Request): Response {
 }
 
 describe("a kept answer that breaks off", () => {
-  test("It ends without chat/resume, with its text and its id, and retry() reads the rest", async () => {
-    const { createChatStore, client, requests } = await pageWithout(["core/src/chat/resume"], keptAnswer);
-    const chat = createChatStore(client, { model });
-    expect(await chat.send("Hi")).toMatchObject({
-      outcome: "truncated",
-      error: { name: "StreamError", reason: "truncated" },
-      messages: [{}, { content: '{"a":', streamId: "s-1" }],
-    });
-    comeBack();
-    expect(await chat.retry()).toMatchObject({ outcome: "complete", messages: [{ content: '{"a":1}' }] });
-    expect(requests.filter((method) => method === "POST")).toEqual(["POST"]);
-  });
-
   test("It stays kept without chat/structured-output after a reload, and retry() gives the object", async () => {
     const { createChatStore, memoryStorage, client, requests } = await pageWithout(
       ["chat/structured-output"],

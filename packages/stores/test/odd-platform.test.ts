@@ -5,6 +5,7 @@ import {
   createVideoTask,
   generateImages,
   streamChat,
+  toResponse,
   unchecked,
 } from "@sluice/core";
 import { createChatStore, indexedDBStorage, memoryStorage } from "@sluice/stores";
@@ -194,7 +195,7 @@ describe("The client", () => {
     expect(new Set(ids).size).toBe(4);
     const nameless = event({ choices: [{ index: 0, delta: { content: "Hi" }, finish_reason: "stop" }] });
     const { client } = clientOf(() => streamAnswer(nameless));
-    const response = await streamChat(client, question).toResponse();
+    const response = await toResponse(streamChat(client, question));
     expect(await response.text()).toMatch(/"id":"chatcmpl-\d/);
     chat.close();
   });

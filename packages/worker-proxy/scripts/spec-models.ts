@@ -36,9 +36,9 @@ function alternativesOf({ wrapped, assumed, getter, options, ...schema }: Schema
   // where the shape is not known, the address may stand for the object that has it
   if (assumed) return [assumed, assumed.entries?.["url"] ?? []].flat().flatMap(alternativesOf);
   if (wrapped) return alternativesOf(wrapped);
-  if (getter) return INPUTS.flatMap((input) => alternativesOf(getter(input)));
-  if (schema.type === "variant" || schema.type === "union")
+  if (schema.type === "variant" || schema.type === "union" || (getter && options))
     return (options ?? []).flatMap((option) => alternativesOf(option));
+  if (getter) return INPUTS.flatMap((input) => alternativesOf(getter(input)));
   return [schema];
 }
 

@@ -1,4 +1,5 @@
 import { useStore } from "@nanostores/react";
+import { retryNow } from "@sluice/core";
 import type { ThreadMessage, ThreadToolCall } from "@sluice/react";
 import { Button, Chip, onPressOnce } from "@/components/sluice/button";
 import { Ending, Unanswered } from "@/components/sluice/ending";
@@ -75,7 +76,7 @@ export function Waiting({ model }: { readonly model?: string | undefined }) {
   const { title } = useDescription(step?.type === "retry" ? step.error : undefined);
   if (wait && step?.type === "retry")
     return (
-      <Retrying title={title} at={step.at + step.delayMs} onRetryNow={() => client.retryNow(wait.callId)} />
+      <Retrying title={title} at={step.at + step.delayMs} onRetryNow={() => retryNow(client, wait.callId)} />
     );
   return <Pending />;
 }

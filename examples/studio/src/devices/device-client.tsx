@@ -1,4 +1,4 @@
-import { type Client, createClient } from "@sluice/core";
+import { type Client, createClient, streamResumption } from "@sluice/core";
 import { uploads } from "@sluice/media";
 import { signOut } from "@sluice/react";
 import { remoteStorage } from "@sluice/sync";
@@ -22,6 +22,7 @@ function deviceClient(
 ): Client {
   return createClient({
     baseURL: serverURL,
+    resume: streamResumption(),
     uploads: uploads(),
     scope: `${user} on ${device}`,
     headers: { authorization: `Bearer ${encodeURIComponent(user)}` },

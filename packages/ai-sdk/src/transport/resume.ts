@@ -1,4 +1,4 @@
-import { type Client, followChat, isGatewayError } from "@sluice/core";
+import { type Client, isGatewayError, resumeChat } from "@sluice/core";
 import type { ChatTransport, UIMessage, UIMessageChunk } from "ai";
 import { streamOf } from "../stream-of.js";
 import { chunksOf } from "./answer.js";
@@ -57,7 +57,7 @@ export function createResumption(client: Client, options: ChatTransportOptions, 
       open = resolve;
     });
     const watched = noting(client, { onOpen: () => open() });
-    const stream = followChat(watched, streamId, { headers: new Headers(headers) });
+    const stream = resumeChat(watched, streamId, { headers: new Headers(headers) });
     const { tools = {}, needsApproval, messageMetadata: metadataOf } = options;
     const context: ToolContext = { tools, needsApproval, abortSignal, messages: [] };
     const opening: UIMessageChunk[] = [{ type: "start", messageId }, ...replayed(earlier)];
@@ -67,7 +67,7 @@ export function createResumption(client: Client, options: ChatTransportOptions, 
 
   /** Stops an answer at the gateway. */
   function stop({ chatId, headers }: Reconnect, { streamId }: Begun): void {
-    followChat(client, streamId, { headers: new Headers(headers), stopOnAbort: true }).abort();
+    resumeChat(client, streamId, { headers: new Headers(headers), stopOnAbort: true }).abort();
     void memory.remove(chatId);
   }
 }

@@ -1,4 +1,4 @@
-import { type ClientOptions, createClient } from "@sluice/core";
+import { type ClientOptions, createClient, streamResumption } from "@sluice/core";
 import { streamLog, streamLogObject } from "@sluice/durable";
 import { createEmulator, type EmulatorOptions } from "@sluice/emulator";
 import { createProxy } from "@sluice/worker-proxy";
@@ -98,6 +98,7 @@ export function openWorld({
     let answers = 0;
     const client = createClient({
       baseURL: "https://proxy.test",
+      resume: streamResumption(),
       headers: { authorization: "user-1" },
       onEvent: () => {},
       ...options,

@@ -64,5 +64,9 @@ export const assetRequest: v.GenericSchema<AssetRequest> = registration;
  * ```
  */
 export function checkAssetRequest(request: unknown): Findings {
-  return checkByModel(request, "asset", assetModels, { "gamma-asset": registration }, () => {});
+  return checkByModel(
+    request,
+    { resource: "asset", models: assetModels, schemas: { "gamma-asset": registration } },
+    () => {},
+  );
 }

@@ -4,9 +4,15 @@ import {
   isGatewayError,
   type ValidationError,
 } from "../vocabulary/errors.js";
+import { didYouMean, nearest } from "./nearest.js";
 import type { WithOptions } from "./option-names.js";
-import { inProduction } from "./production.js";
 import type { ReplacedClient } from "./use-hints.js";
+
+/*
+ * Help for developers. Each function tests `process.env.NODE_ENV` itself: bundlers replace this expression where it
+ * stands, and then drop the code and the files behind it. A page without a bundler has no `process`, and gets no help.
+ */
+declare const process: { readonly env: { readonly NODE_ENV?: string } };
 
 /** The part of a client that warnings need. */
 interface Warner {
@@ -16,16 +22,18 @@ interface Warner {
 
 /**
  * Warns of options that a function does not know or can't use, a moment later and once for each path: a misspelt option
- * has no effect, and only TypeScript would tell of it. In production it only checks the client.
+ * has no effect, and only TypeScript would tell of it. In production, this function only checks the client.
  *
  * @throws {ConfigurationError} where `client` was not made by `createClient`
  */
 export function noteOptions(of: WithOptions, options: unknown, client: Warner): void {
   assertClient(client);
-  if (!inProduction())
-    import("./option-names.js")
-      .then(({ warnOfOptions }) => warnOfOptions(of, options, client.warn))
-      .catch(() => {});
+  try {
+    if (process.env.NODE_ENV !== "production")
+      import("./option-names.js")
+        .then(({ warnOfOptions }) => warnOfOptions(of, options, client.warn))
+        .catch(() => {});
+  } catch {}
 }
 
 /**
@@ -40,14 +48,18 @@ export function assertClient(client: Warner | undefined): void {
 
 /** Adds to a refused request what to write instead, in development, where that is known. Never rejects. */
 export async function explain(error: ValidationError, request: unknown): Promise<void> {
-  if (!inProduction())
-    await import("./request-hints.js").then(({ addHints }) => addHints(error, request)).catch(() => {});
+  try {
+    if (process.env.NODE_ENV !== "production")
+      await import("./request-hints.js").then(({ addHints }) => addHints(error, request));
+  } catch {}
 }
 
 /** Prints a warning, but not in production. */
 export function print(issue: Issue): void {
-  if (!inProduction())
-    import("./print-warning.js").then(({ printWarning }) => printWarning(issue)).catch(() => {});
+  try {
+    if (process.env.NODE_ENV !== "production")
+      import("./print-warning.js").then(({ printWarning }) => printWarning(issue)).catch(() => {});
+  } catch {}
 }
 
 /**
@@ -61,10 +73,12 @@ export function noteModel(
   read: () => { readonly model: string },
 ): () => void {
   let isOver = false;
-  if (id !== undefined && !inProduction())
-    import("./use-hints.js")
-      .then(({ compareModels }) => compareModels(client, id, { read, isOver: () => isOver }))
-      .catch(() => {});
+  try {
+    if (process.env.NODE_ENV !== "production" && id !== undefined)
+      import("./use-hints.js")
+        .then(({ compareModels }) => compareModels(client, id, { read, isOver: () => isOver }))
+        .catch(() => {});
+  } catch {}
   return () => {
     isOver = true;
   };
@@ -72,12 +86,58 @@ export function noteModel(
 
 /** Warns if a new client replaces one like it: a component has probably created both. Not in production. */
 export function noteReplacedClient(before: ReplacedClient, client: ReplacedClient): void {
-  if (before !== client && !inProduction())
-    import("./use-hints.js").then(({ compareClients }) => compareClients(before, client)).catch(() => {});
+  try {
+    if (process.env.NODE_ENV !== "production" && before !== client)
+      import("./use-hints.js").then(({ compareClients }) => compareClients(before, client)).catch(() => {});
+  } catch {}
 }
 
 /** Prints an error that a store keeps in its state, if a developer made the mistake; not in production or with `onEvent`. */
 export function noteMistake(error: unknown, { hasOnEvent }: { readonly hasOnEvent: boolean }): void {
-  if (isGatewayError(error) && !hasOnEvent && !inProduction())
-    import("./print-warning.js").then(({ printMistake }) => printMistake(error)).catch(() => {});
+  try {
+    if (process.env.NODE_ENV !== "production" && isGatewayError(error) && !hasOnEvent)
+      import("./print-warning.js").then(({ printMistake }) => printMistake(error)).catch(() => {});
+  } catch {}
+}
+
+/**
+ * Warns of a response that the proxy stores, if the client has no `resume`: a lost connection ends it. Not in
+ * production.
+ */
+export function noteStored(response: Response, { warn }: Warner): void {
+  try {
+    if (process.env.NODE_ENV !== "production" && response.headers.has("x-stream-id"))
+      warn({
+        path: "createClient.resume",
+        message:
+          "is missing, and the proxy stores responses: a lost connection ends them here; give streamResumption()",
+        rule: "options.resume",
+      });
+  } catch {}
+}
+
+/** Names the entry of `known` that was probably meant, for the end of a message. Empty in production. */
+export function hintAt(given: string, known: readonly string[]): string {
+  try {
+    if (process.env.NODE_ENV !== "production") return didYouMean(given, known);
+  } catch {}
+  return "";
+}
+
+/** Names the field of `around` that was probably meant to be `key`, for the end of a message. Empty in production. */
+export function misspellingOf(key: string, around: object): string {
+  try {
+    if (process.env.NODE_ENV !== "production") {
+      const name = nearest(key, Object.keys(around));
+      return name ? `; did you misspell it as \`${name}\`?` : "";
+    }
+  } catch {}
+  return "";
+}
+
+/** Passes each warning to `warn`. Not in production. */
+export function noteWarnings(warnings: readonly Issue[], warn: (issue: Issue) => void): void {
+  try {
+    if (process.env.NODE_ENV !== "production") for (const issue of warnings) warn(issue);
+  } catch {}
 }

@@ -58,6 +58,7 @@ const kinds: Readonly<Record<string, Kind>> = {
     "give a schema of valibot, zod or another library",
   ],
   uploads: [(value) => hasVerbs(value, "upload"), "give uploads() of @sluice/media"],
+  resume: [(value) => hasVerbs(value, "open"), "give streamResumption()"],
   storage: [
     (value) => hasVerbs(value, "read", "write", "watch"),
     "give indexedDBStorage(), webStorage(() => localStorage), memoryStorage(), or an object with read, write and watch",

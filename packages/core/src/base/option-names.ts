@@ -13,7 +13,7 @@ const task = `${watch} whenBusy request onCreate onSuccess onError`;
 /** The options of each function, and of the hook that passes its own on to it. */
 const functions = {
   createClient: `baseURL apiKey headers credentials scope fetch timeouts retry idempotencyKeys assetLookup
-    uploads normalizeVideoTask includeUsage onEvent clock random dangerouslyAllowBrowser`,
+    uploads resume normalizeVideoTask includeUsage onEvent clock random dangerouslyAllowBrowser`,
   "createChatStore or useChatStream": `model params id initialMessages instructions prepareMessages tools maxSteps schema jsonSchema whenBusy
     throttleMs request storage runner onFinish onError`,
   "createImageStore or useImages": "id model params whenBusy request onSuccess onError",

@@ -1,23 +1,28 @@
 import * as v from "valibot";
 import { type Issue, ValidationError } from "../vocabulary/errors.js";
-import { didYouMean, nearest } from "./nearest.js";
+import { didYouMean } from "./nearest.js";
+import { hintAt, misspellingOf, noteWarnings } from "./note-options.js";
 import { assertCleanObjects } from "./platform.js";
 import { unknownFields } from "./unknown-fields.js";
 
-const NAMED = "rule/";
+declare const process: { readonly env: { readonly NODE_ENV?: string } };
+
+const NAMED = "rule";
 
 /**
- * Makes a check with its own rule name, for rules that concern more than one field. Use it in `v.pipe`; `v.forward`
- * moves its issue to a field.
+ * Makes a check with its own rule name, for rules that concern more than one field. Use it in `v.pipe`.
+ *
+ * @param field the field of the input that the issue is about. @default the input itself
  */
 /* @__NO_SIDE_EFFECTS__ */
 export function rule<Input>(
   name: string,
   holds: (input: Input) => boolean,
   message: string,
+  field = "",
 ): v.CheckAction<Input, string> {
-  // valibot copies the `type` of an action to its issues, so the name is stored there
-  return { ...v.check(holds, message), type: `${NAMED}${name}` as "check" };
+  // valibot copies the `type` of an action to its issues, so the name and the field are stored there
+  return { ...v.check(holds, message), type: `${NAMED}/${name}/${field}` as "check" };
 }
 
 /**
@@ -56,9 +61,11 @@ function issuesOf(schema: v.GenericSchema, input: unknown, family: string): Issu
   assertCleanObjects();
   const { issues = [] } = schema["~run"]({ value: input }, CONFIG);
   return issues.map((issue) => {
-    const path = issue.path?.map(({ key }) => key).join(".") ?? "";
-    const [name, message] = nameAndMessage(issue, path, family);
-    return { path, message, rule: name };
+    const keys = issue.path?.map(({ key }) => key) ?? [];
+    const [kind, name, field] = issue.type.split("/");
+    if (kind !== NAMED) return issueAt(keys.join("."), issue, family);
+    const path = (field ? [...keys, field] : keys).join(".");
+    return { path, message: issue.message, rule: `${family}.${name}` };
   });
 }
 
@@ -145,6 +152,26 @@ export function optionsOf<const Entries extends v.ObjectEntries>(entries: Entrie
   return v.lazy((given) => (Array.isArray(given) ? noList : fields));
 }
 
+/**
+ * Schema of an object whose field `key` names its form. It takes less code than `v.variant`.
+ *
+ * @param message text for a name that is not among the forms
+ */
+/* @__NO_SIDE_EFFECTS__ */
+export function oneOf<Input>(
+  key: string,
+  forms: Readonly<Record<string, v.GenericSchema<unknown>>>,
+  message?: string,
+): v.GenericSchema<Input> {
+  const none = v.object({ [key]: v.picklist(Object.keys(forms), message) });
+  const schema = v.lazy((input) => {
+    const name = (input as Readonly<Record<string, string>> | null)?.[key] ?? "";
+    return Object.hasOwn(forms, name) ? (forms[name] as v.GenericSchema) : none;
+  });
+  // for `scripts/json-schemas.ts`
+  return { ...schema, options: Object.values(forms) } as v.GenericSchema as v.GenericSchema<Input>;
+}
+
 declare const denied: unique symbol;
 
 /** Type of a field that a model does not have. No value fits, and the compiler prints `Why`. */
@@ -205,36 +232,55 @@ export function assumed<Schema extends v.GenericSchema>(shape: Schema): Schema {
   return { ...v.optional(v.any()), assumed: shape } as v.GenericSchema as Schema;
 }
 
-/**
- * Checks `request` with the schema of its `model`. `models` maps each model to the family in the names of its rules.
- */
-export function checkByModel<Model extends string, Request>(
-  request: unknown,
-  resource: string,
-  models: { readonly [Id in Model]: { readonly family: string } },
-  schemas: { readonly [Id in Model]: v.GenericSchema },
-  warnOf: (request: Request, warn: Warn) => void,
-): Findings {
+/** How the requests of one resource are checked. */
+export interface Rules<Model extends string = string> {
+  /** First part of the names of the rules. */
+  readonly resource: string;
+  /** The family of each model in the names of its rules. */
+  readonly models: { readonly [Id in Model]: { readonly family: string } };
+  /** The schema of each model. */
+  readonly schemas: { readonly [Id in Model]: v.GenericSchema };
+}
+
+/** Checks `request` with the schema of its `model`. Returns the broken rules. */
+export function findIssues(request: unknown, rules: Rules): Issue[] {
+  const { resource, schemas } = rules;
   const { model, n } = (request ?? {}) as { model?: unknown; n?: unknown };
   if (typeof model !== "string" || !Object.hasOwn(schemas, model)) {
     const known = Object.keys(schemas);
-    const meant = typeof model === "string" ? didYouMean(model, known) : "";
-    const message = `must be one of ${known.join(", ")}${meant}`;
-    return { issues: [{ path: "model", message, rule: `${resource}.model` }], warnings: [] };
+    const hint = typeof model === "string" ? hintAt(model, known) : "";
+    return [
+      { path: "model", message: `must be one of ${known.join(", ")}${hint}`, rule: `${resource}.model` },
+    ];
   }
-  const { family } = models[model as Model];
-  const schema: v.GenericSchema = schemas[model as Model];
-  const prefix = family === resource ? resource : `${resource}.${family}`;
-  const issues = issuesOf(schema, request, prefix);
+  const prefix = prefixOf(model, rules);
+  const issues = issuesOf(schemas[model] as v.GenericSchema, request, prefix);
   // a field of OpenAI clients: a gateway that ignores it would give one result for several
   if ((n ?? 1) !== 1) issues.push({ path: "n", message: ONE_ONLY, rule: `${prefix}.n` });
+  return issues;
+}
+
+/** Checks `request` like {@link findIssues}. If no rule is broken, adds the warnings about unknown fields and of `warnOf`. */
+export function checkByModel<Request extends { readonly model: string }>(
+  request: unknown,
+  rules: Rules,
+  warnOf: (request: Request, warn: Warn) => void,
+): Findings {
+  const issues = findIssues(request, rules);
   const warnings: Issue[] = [];
-  const warn: Warn = (path, name, message) => warnings.push({ path, message, rule: `${prefix}.${name}` });
   if (issues.length > 0) return { issues, warnings };
-  for (const { path, name, known } of unknownFields(schema, request))
+  const { model } = request as Request;
+  const prefix = prefixOf(model, rules);
+  const warn: Warn = (path, name, message) => warnings.push({ path, message, rule: `${prefix}.${name}` });
+  for (const { path, name, known } of unknownFields(rules.schemas[model] as v.GenericSchema, request))
     warn(path, "unknown-field", `is not a known field of this model${didYouMean(name, known)}`);
   warnOf(request as Request, warn);
   return { issues, warnings };
+}
+
+function prefixOf(model: string, { resource, models }: Rules): string {
+  const { family } = models[model] as { family: string };
+  return family === resource ? resource : `${resource}.${family}`;
 }
 
 const uncheckedBrand: unique symbol = Symbol.for("sluice.unchecked") as never;
@@ -299,7 +345,7 @@ export function isUnchecked(request: unknown): request is UncheckedRequest {
 }
 
 /**
- * Throws if a request breaks a rule, unless it is {@link unchecked}. Passes each warning to `warn`.
+ * Throws if a request breaks a rule, unless it is {@link unchecked}. In development, passes each warning to `warn`.
  *
  * @param newer the code to suggest to a caller whose model is not in the tables
  * @throws {ValidationError}
@@ -312,32 +358,38 @@ export function assertAccepted(
 ): void {
   if (isUnchecked(request)) return;
   const { issues, warnings } = check(request);
-  const [first] = issues;
-  if (first?.path === "model")
-    throw new ValidationError([
-      { ...first, message: `${first.message} (send one that is not listed as \`${newer}\`)` },
-    ]);
-  if (first) throw new ValidationError(issues);
-  for (const issue of warnings) warn(issue);
+  if (issues.length > 0) throw new ValidationError(withNewer(issues, newer));
+  noteWarnings(warnings, warn);
 }
 
-function nameAndMessage(issue: v.BaseIssue<unknown>, path: string, family: string): [string, string] {
-  const { type, message } = issue;
-  if (type.startsWith(NAMED)) return [`${family}.${type.slice(NAMED.length)}`, message];
-  const field = path
+/** Adds to an unknown model how it is sent, in development. */
+function withNewer(issues: readonly Issue[], newer: string): readonly Issue[] {
+  try {
+    if (process.env.NODE_ENV === "production") return issues;
+  } catch {
+    return issues;
+  }
+  return issues.map((issue) =>
+    issue.path === "model"
+      ? { ...issue, message: `${issue.message} (send one that is not listed as \`${newer}\`)` }
+      : issue,
+  );
+}
+
+function issueAt(path: string, issue: v.BaseIssue<unknown>, family: string): Issue {
+  const name = path
     .replace(/\.\d+(?=\.|$)/g, "")
     .replace(/([a-z])([A-Z])/g, "$1-$2")
     .replaceAll("_", "-")
     .toLowerCase();
-  return [field ? `${family}.${field}` : family, message || describe(issue)];
+  return { path, message: issue.message || describe(issue), rule: name ? `${family}.${name}` : family };
 }
 
 function describe({ expected, received, input, path }: v.BaseIssue<unknown>): string {
   if (input === undefined) {
     const { input: around, key } = path?.at(-1) ?? {};
-    const misspelt = nearest(String(key), Object.keys(around ?? {}));
     const kind = expected?.startsWith('"') ? "" : ` (${expected?.replace(/^\(|\)$/g, "")})`;
-    return `is required${kind}${misspelt ? `; did you misspell it as \`${misspelt}\`?` : ""}`;
+    return `is required${kind}${misspellingOf(String(key), (around ?? {}) as object)}`;
   }
   const kinds = expected?.replace(/[()]/g, "");
   const got = received.length > 60 ? `${received.slice(0, 60)}…` : received;

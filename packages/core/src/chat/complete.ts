@@ -4,12 +4,12 @@ import { isRecord } from "../transport/error-response.js";
 import { type Answer, requestRecord } from "../transport/json-response.js";
 import type { RequestOptions } from "../transport/send.js";
 import { createFold, emptyMessage } from "./protocol/accumulate.js";
-import { type ChatTurn, createAnswerReader, tokenCounts } from "./protocol/answer-reader.js";
-import { createDeltaReader } from "./protocol/delta-reader.js";
-import type { WireObject } from "./protocol/field-reader.js";
+import { createAnswerReader, tokenCounts, type WireObject } from "./protocol/answer-reader.js";
+import type { ChatTurn } from "./protocol/delta.js";
 import { reportedErrorOf } from "./protocol/reported-error.js";
 import { CHAT_PATH, checkedChatRequest } from "./protocol/request.js";
 import type { ChatRequests } from "./protocol/schema.js";
+import { createStreamParser } from "./protocol/stream-parser.js";
 import { errorOfEnd } from "./stream-error.js";
 
 /** Ten minutes: the headers come with the whole answer, and a thinking model takes minutes. */
@@ -68,18 +68,15 @@ function streamedTurnOf(
   request: object,
   { text, totalMs, requestId, reported }: Answer<undefined>,
 ): ChatTurn {
-  const nothing = () => {};
-  const isKept = () => false;
+  const fold = createFold();
   const several = ((request as { n?: number } | undefined)?.n ?? 1) > 1;
-  const answer = createDeltaReader(
-    { onDelta: nothing, onContent: nothing, isKept, warn: client.warn },
-    several,
-  );
-  answer.push(new TextEncoder().encode(text));
-  answer.push(undefined);
-  answer.foldRest();
-  const { end, message: partial, isWhole } = answer;
-  if (isWhole) return answer.turn({ totalMs });
+  const answer = createAnswerReader(fold.add, client.warn, several);
+  const parser = createStreamParser(answer, () => {});
+  parser.push(new TextEncoder().encode(text));
+  parser.push(undefined);
+  const { end, isWhole } = parser;
+  const partial = fold.message;
+  if (isWhole) return answer.turn(partial, { totalMs });
   // nothing of an answer came
   if (!end || end.type === "refusal" || (end.type === "cut" && partial === emptyMessage))
     throw reported(end?.type === "refusal" ? end.fields : undefined);

@@ -1,75 +1,262 @@
 import { createBackoff } from "../base/backoff.js";
-import type { Client } from "../client.js";
+import type { Client, StreamResumption } from "../client.js";
 import type { HeadersInput } from "../transport/headers.js";
+import type { BodyReader } from "../transport/odd-body.js";
+import { pausesOf } from "../transport/pauses.js";
 import { errorOf } from "../transport/refusal.js";
-import { requestOnce } from "../transport/request-once.js";
-import type { Exchange, send } from "../transport/send.js";
-import type { APIError, StreamError } from "../vocabulary/errors.js";
+import { type Exchange, type RequestOptions, send } from "../transport/send.js";
+import { APIError, ValidationError } from "../vocabulary/errors.js";
+import { streamPath } from "./protocol/request.js";
+import { stopStored } from "./stop-stored.js";
+import {
+  createEventCursor,
+  type Lost,
+  openStoredConnection,
+  type StoredConnection,
+} from "./stored-connection.js";
+import { type ChatStream, openStream } from "./stream.js";
 
-// loaded for the few proxies that keep answers; what every page has loaded is given to it
+/** The value of the option `resume`, with its types, which are not public. */
+export interface OpenResumption extends StreamResumption {
+  readonly open: (response: ResumedResponse) => ResumedBytes;
+}
 
-/** An answer that the proxy keeps, and the parts of the client that reach it. */
-interface KeptPlace {
+/** A response that is read over several connections. */
+interface ResumedResponse {
   readonly client: Client;
   readonly exchange: Exchange;
   readonly headers: HeadersInput | undefined;
-  /** The proxy's path of the answer; undefined for an id that no proxy gives. */
-  readonly path: string | undefined;
-  readonly send: typeof send;
+  /** Id of a stored response that is read from its start. */
+  readonly id: string | undefined;
+  /** Returns true once a `finish_reason` has come: the rest does not matter. */
+  readonly isFinished: () => boolean;
+  /** Called when another connection continues the response. */
+  readonly onConnect: () => void;
 }
 
-/** Requests for a kept answer. */
-export interface Resumption {
+/** The bytes of a response that a proxy stores: each event once, and none is missing. Most proxies store none. */
+interface ResumedBytes {
+  /** Id of the response at the proxy; undefined where the proxy does not store it, or has lost it. */
+  readonly id: string | undefined;
+  /** Refusal of the rest. The response may still be stored. */
+  readonly refusal: unknown;
   /**
-   * Requests the rest of the answer, by `GET /v1/chat/streams/{id}` (`@sluice/durable`). The chat request is
-   * never sent again. Returns undefined where nothing is kept any more.
+   * Requests a stored response from its start.
    *
-   * @param eventId id of the last event that was read; empty for the start
-   * @param cause error that ended the answer; undefined for a failed connection
-   * @param isFirst true if content came since the last call
-   * @throws the last refusal, or the last failure of the connection
+   * @throws {ValidationError} without a valid `id`
+   * @throws {APIError} where nothing is stored
    */
-  rest(eventId: string, cause: unknown, isFirst: boolean): Promise<Response | undefined>;
-  /** Stops an answer that is no longer needed, so that it is not billed further. */
-  stop(): Promise<void>;
+  request(): Promise<Response>;
+  /** Reads the first response; undefined for one that the proxy does not store. */
+  read(response: Response): BodyReader | undefined;
+  /** Drops the connection after a limit; the next read continues. Returns false where nothing can continue. */
+  drop(reason: unknown): boolean;
+  /** Stops the response at the proxy, where it would otherwise continue. */
+  stop(): void;
+}
+
+/** Options of {@link resumeChat}. */
+export interface ChatResumeOptions extends Omit<RequestOptions, "retry" | "idempotencyKey"> {
+  /**
+   * Stops the answer itself when this reader is aborted, leaves its loop or reaches `timeouts.totalMs`: the proxy closes
+   * the gateway's connection, and all other readers get an error. Without it only this reader leaves.
+   *
+   * @default false
+   */
+  readonly stopOnAbort?: boolean;
 }
 
 /**
- * Largest number of waits without content between them: about half a minute, the length of a tunnel. It counts failed
- * requests and connections without content alike.
+ * Continues responses after a lost connection or a reload, where a proxy stores them (`streamLog` of
+ * `@sluice/durable`). Elsewhere it changes nothing.
+ *
+ * @param options.maxAttempts requests in a row that bring nothing new, before the response ends as `truncated`. The
+ * client waits between them, about half a minute in all. Default 5.
+ * @example
+ * ```ts
+ * const client = createClient({ baseURL: "/api", resume: streamResumption() });
+ * ```
  */
-const WAITS = 4;
+export function streamResumption({
+  maxAttempts = 5,
+}: {
+  /** Requests in a row that bring nothing new, before the response ends as `truncated`. @default 5 */
+  maxAttempts?: number;
+} = {}): StreamResumption {
+  const resumption: OpenResumption = { open: (response) => openResumedBytes(response, maxAttempts - 1) };
+  return Object.freeze(resumption);
+}
+
+/**
+ * Reads a response that a proxy stores (`streamLog` of `@sluice/durable`): from its start, then as it comes. It is for a
+ * reload, a second device of the same user, or a server that passes the response on. Nothing is sent to the gateway, and
+ * nothing is billed. It continues after lost connections, also without the option `resume`.
+ *
+ * `abort()` of the stream leaves the response as it is, for its other readers and for later ones. With `stopOnAbort` it
+ * stops the response. The `end` event of the call has the path `/v1/chat/streams/…`: its `usage` was counted before.
+ *
+ * @param streamId `streamId` of the `ChatStream` or `ThreadMessage` that began the response; header `x-stream-id`
+ * @throws {ValidationError} for a text that is not an id; nothing was sent
+ * @throws {APIError} `status` 404 when the proxy stores no such response of this user: unknown, deleted, or never stored
+ * @throws {StreamError} when the response broke off or carried an error, or can't be reached now (`cause`)
+ * @throws {TimeoutError} like `streamChat`
+ * @example
+ * ```ts
+ * const stream = resumeChat(client, "0190a1b2");
+ * for await (const delta of stream) if (delta.type === "text-delta") process.stdout.write(delta.text);
+ * const { outcome } = await stream.result();
+ * ```
+ */
+export function resumeChat(
+  client: Client,
+  streamId: string,
+  { stopOnAbort = false, ...options }: ChatResumeOptions = {},
+): ChatStream {
+  const resuming = { ...client, resume: client.resume ?? streamResumption() };
+  return openStream(resuming, options, {
+    streamId: streamPath(streamId) && streamId,
+    isFollowed: !stopOnAbort,
+  });
+}
+
 const FIRST_WAIT_MS = 2000;
 const LONGEST_WAIT_MS = 30_000;
 
-/** Creates the requests for one kept answer. */
-export function createResumption(place: KeptPlace): Resumption {
-  const { client, exchange, headers, path, send } = place;
-  const { signal, state } = exchange;
-  const waits = { clock: client.clockOf(exchange.callId), random: client.random };
-  const backoff = createBackoff(waits, {
-    limit: WAITS,
-    firstMs: FIRST_WAIT_MS,
-    longestMs: LONGEST_WAIT_MS,
-  });
-  let refusals = 0;
-  return { rest, stop };
+const NOT_STORED = "the proxy keeps no answer under this id: it was deleted, is another user's, or never was";
+const NO_ID = {
+  path: "streamId",
+  message: "must be the `streamId` of an answer: 1 to 128 letters, digits, _ or -",
+  rule: "chat.stream-id",
+};
+const end = { done: true, value: undefined } as const;
 
-  async function rest(eventId: string, cause: unknown, isFirst: boolean): Promise<Response | undefined> {
-    if (!path || !isOfConnection(cause, isFirst)) return undefined;
-    if (isFirst) {
+/** Opens the bytes. `limit`: number of waits in a row without progress. */
+function openResumedBytes(
+  { client, exchange, headers, id, isFinished, onConnect }: ResumedResponse,
+  limit: number,
+): ResumedBytes {
+  const { signal, state, callId, kind, model } = exchange;
+  const waits = { clock: pausesOf(client).clockOf(callId), random: client.random };
+  const backoff = createBackoff(waits, { limit, firstMs: FIRST_WAIT_MS, longestMs: LONGEST_WAIT_MS });
+  const cursor = createEventCursor();
+  const encoder = new TextEncoder();
+  let connection: StoredConnection | undefined;
+  /** True if events came since the last request for the rest, or none was sent. */
+  let hasProgress = true;
+  let refusals = 0;
+  let isConnecting = false;
+  let isCancelled = false;
+
+  const bytes = {
+    get id() {
+      return id;
+    },
+    refusal: undefined as unknown,
+    async request() {
+      if (id === undefined) throw new ValidationError([NO_ID]);
+      const response = await requestRest();
+      if (response) return response;
+      id = undefined;
+      throw new APIError(NOT_STORED, { status: 404, body: "" });
+    },
+    read(response: Response): BodyReader | undefined {
+      id ??= response.headers.get("x-stream-id") ?? undefined;
+      if (id === undefined || !isEventStream(response)) return undefined;
+      connection = openStoredConnection(response, cursor);
+      return { read: readNext, cancel };
+    },
+    drop(reason: unknown) {
+      // the requests for the rest have limits
+      if (isConnecting) return (reason as { phase?: string }).phase === "chunk";
+      if (!connection || id === undefined) return false;
+      connection.lose(reason);
+      return true;
+    },
+    stop() {
+      if (id !== undefined) void stopStored(client, id, headers);
+      id = undefined;
+    },
+  };
+  return bytes;
+
+  async function cancel(reason: unknown): Promise<void> {
+    isCancelled = true;
+    await connection?.cancel(reason);
+  }
+
+  async function readNext(): Promise<ReadableStreamReadResult<Uint8Array>> {
+    while (connection) {
+      const events = await connection.read();
+      if (isCancelled) return end;
+      if (events !== "") {
+        hasProgress ||= connection.hasProgress;
+        return { done: false, value: encoder.encode(events) };
+      }
+      const { lost } = connection;
+      if (!lost) continue;
+      if (signal.aborted) throw signal.reason;
+      const response = await requestRestOf(connection, lost);
+      if (isCancelled) void response?.body?.cancel();
+      if (isCancelled) return end;
+      if (response) {
+        cursor.restart();
+        connection = openStoredConnection(response, cursor);
+        onConnect();
+        continue;
+      }
+      const rest = connection.rest;
+      connection = undefined;
+      if (rest !== "") return { done: false, value: encoder.encode(rest) };
+      if (lost.cause !== undefined && !isFinished()) throw lost.cause;
+    }
+    return end;
+  }
+
+  /** Requests the rest after a lost connection; undefined where there is none, or where nothing is stored any more. */
+  async function requestRestOf({ isDone }: StoredConnection, { cause, isUpstream }: Lost) {
+    if (isDone || isFinished()) return undefined;
+    // a cut that comes again directly after a resumption is an error of the answer
+    const response = isUpstream && !hasProgress ? undefined : await requestRest(cause);
+    if (!response) id = undefined;
+    return response;
+  }
+
+  async function requestRest(cause?: unknown): Promise<Response | undefined> {
+    isConnecting = true;
+    try {
+      return await repeatRequest(cause);
+    } catch (refusal) {
+      if (!signal.aborted) bytes.refusal = refusal;
+      throw refusal;
+    } finally {
+      isConnecting = false;
+    }
+  }
+
+  /**
+   * Requests the rest of the answer, by `GET /v1/chat/streams/{id}` (`@sluice/durable`). The chat request is never sent
+   * again. Returns undefined where nothing is stored any more.
+   *
+   * @throws the last refusal, or the last failure of the connection
+   */
+  async function repeatRequest(cause?: unknown): Promise<Response | undefined> {
+    const path = streamPath(id);
+    if (!path) return undefined;
+    if (hasProgress) {
       backoff.progress();
       refusals = 0;
     }
     let failure: unknown;
-    for (let isAgain = !isFirst; ; isAgain = true) {
-      if (isAgain && backoff.failures === WAITS) {
+    let isAgain = !hasProgress;
+    hasProgress = false;
+    for (; ; isAgain = true) {
+      if (isAgain && backoff.failures >= limit) {
         if (failure === undefined || isAbsent(failure)) return undefined;
         throw failure;
       }
       if (isAgain) await wait(path, failure ?? cause);
       try {
-        const response = await request(path, eventId);
+        const response = await request(path);
         return response.status === 204 ? undefined : response;
       } catch (error) {
         if (isGone(error)) return undefined;
@@ -80,7 +267,6 @@ export function createResumption(place: KeptPlace): Resumption {
   }
 
   function wait(path: string, cause: unknown): Promise<void> {
-    const { callId, kind, model } = exchange;
     return backoff.wait(cause, {
       signal,
       onWait({ delayMs, failures: attempt }) {
@@ -91,13 +277,13 @@ export function createResumption(place: KeptPlace): Resumption {
   }
 
   /** Sends one request, with the headers that the app has now. Silence ends it, and not the answer. */
-  async function request(path: string, eventId: string): Promise<Response> {
+  async function request(path: string): Promise<Response> {
     const attempt = new AbortController();
     const abort = (reason: unknown) => attempt.abort(reason);
     if (signal.aborted) abort(signal.reason);
     signal.addEventListener("abort", () => abort(signal.reason));
     const behind = new Headers(headers);
-    if (eventId !== "") behind.set("last-event-id", eventId);
+    if (cursor.id !== "") behind.set("last-event-id", cursor.id);
     const own: Exchange = {
       ...exchange,
       path,
@@ -109,20 +295,15 @@ export function createResumption(place: KeptPlace): Resumption {
       state: { outcome: "unknown" },
     };
     const response = await send(client, own, { method: "get", headers: behind, repeat: "any" });
-    const { status } = response;
     state.outcome = "unknown";
-    if (status === 204 || response.headers.get("content-type")?.startsWith("text/event-stream"))
-      return response;
+    if (response.status === 204 || isEventStream(response)) return response;
     // a page or a JSON error with status 200, as of a network that wants a sign-in
     throw await errorOf(response, client, signal);
   }
+}
 
-  async function stop(): Promise<void> {
-    if (!path) return;
-    // the request survives the end of the page
-    const init = { method: "DELETE", keepalive: true, ...(headers && { headers }) };
-    await requestOnce(client, path, init, ({ body }) => body?.cancel());
-  }
+function isEventStream({ headers }: Response): boolean {
+  return headers.get("content-type")?.startsWith("text/event-stream") ?? false;
 }
 
 /** Returns true for an answer of the proxy itself that it keeps no such answer. */
@@ -145,14 +326,3 @@ function isRefusal(error: unknown): boolean {
 
 /** Statuses below 500 that may pass by themselves. */
 const PASSING: readonly number[] = [404, 408, 410, 425, 429];
-
-/**
- * Returns true for an error of the connection: the answer can continue. A cut that comes again directly after a
- * resumption is an error of the answer.
- */
-function isOfConnection(cause: unknown, isFirst: boolean): boolean {
-  if (cause === undefined) return true;
-  const { reason, apiCode } = cause as Partial<StreamError>;
-  const isFirstCut = apiCode === "upstream_cut" && isFirst;
-  return reason === "truncated" && (apiCode === undefined || isFirstCut);
-}

@@ -1,30 +1,29 @@
-import type { AnswerReader, ChatTurn } from "./protocol/answer-reader.js";
 import type { ChatDelta } from "./protocol/delta.js";
-
-// imports types only: a bundler can then load this file alone, for the few servers that pass answers on
-
-/** An answer to pass on, after the gateway has answered. */
-interface RelayedAnswer {
-  readonly deltas: AsyncIterator<ChatDelta, undefined>;
-  readonly turn: Promise<ChatTurn>;
-  readonly head: AnswerReader["head"];
-  /** Returns true if the answer ended with `[DONE]`. */
-  readonly isDone: () => boolean;
-  /** Error of an answer that failed before its stream began. */
-  readonly failure: { readonly error: unknown } | undefined;
-  readonly init: ResponseInit | undefined;
-}
+import type { ChatStream, OpenStream } from "./stream.js";
 
 /**
- * Makes the response for an answer: a stream of `chat.completion.chunk` events, or the refusal with its status.
+ * Returns an answer as `chat.completion.chunk` events, which any OpenAI-style client reads: for a server between the
+ * gateway and the app. Resolves once the gateway has answered. A refusal becomes a response with its HTTP status and an
+ * OpenAI error body, as do a failed connection (502), a timeout (504) and a broken rule (400). A later error becomes an
+ * error in the stream.
  *
- * @throws an error before the stream began that neither the request nor the gateway caused
+ * @param init status and headers of the response; a refusal has the headers, too
+ * @throws an abort, a wrong configuration, and any error of the client's `headers` or `apiKey`
+ * @example
+ * ```ts
+ * const handler = async (request: Request) => {
+ *   const { messages } = await request.json();
+ *   return toResponse(streamChat(client, { model: "delta-5.3", messages }, { signal: request.signal }));
+ * };
+ * ```
  */
-export function relayed({ failure, init = {}, ...answer }: RelayedAnswer): Response {
+export async function toResponse(stream: ChatStream, init: ResponseInit = {}): Promise<Response> {
+  const deltas = stream[Symbol.asyncIterator]() as AsyncIterator<ChatDelta, undefined>;
   const headers = new Headers(init.headers);
   const setDefault = (name: string, value: string) => headers.has(name) || headers.set(name, value);
-  if (failure) {
-    const { error } = failure;
+  try {
+    await (stream as OpenStream).opening;
+  } catch (error) {
     const status = statusOf(error);
     if (status === undefined) throw error;
     const { requestId, retryAfterMs } = error as { requestId?: string; retryAfterMs?: number };
@@ -35,7 +34,7 @@ export function relayed({ failure, init = {}, ...answer }: RelayedAnswer): Respo
   }
   setDefault("content-type", "text/event-stream; charset=utf-8");
   setDefault("cache-control", "no-cache");
-  return new Response(wireStreamOf(answer), { ...init, headers });
+  return new Response(wireStreamOf(stream as OpenStream, deltas), { ...init, headers });
 }
 
 function statusOf(error: unknown): number | undefined {
@@ -61,8 +60,11 @@ function wireError(error: unknown): object {
   return { message, type: type ?? "gateway_error", code: known, param: param ?? issues?.[0]?.path ?? null };
 }
 
-function wireStreamOf(answer: Omit<RelayedAnswer, "failure" | "init">): ReadableStream<Uint8Array> {
-  const { deltas, turn, head, isDone } = answer;
+function wireStreamOf(
+  answer: OpenStream,
+  deltas: AsyncIterator<ChatDelta, undefined>,
+): ReadableStream<Uint8Array> {
+  const { head } = answer;
   const encoder = new TextEncoder();
   const created = Math.floor(Date.now() / 1000);
   const ownId = `chatcmpl-${globalThis.crypto?.randomUUID?.() ?? Math.random()}`;
@@ -97,10 +99,10 @@ function wireStreamOf(answer: Omit<RelayedAnswer, "failure" | "init">): Readable
               value.type === "usage" ? chunk({ choices: [], usage: value.usage }) : encoded(value);
             if (bytes) return controller.enqueue(bytes);
           }
-          const { finishReason, refusal } = await turn;
+          const { finishReason, refusal } = await answer.result();
           if (refusal !== undefined) controller.enqueue(choice({ refusal }));
           controller.enqueue(choice({}, finishReason));
-          if (isDone()) controller.enqueue(event("[DONE]"));
+          if (answer.isDone) controller.enqueue(event("[DONE]"));
         } catch (error) {
           controller.enqueue(event(JSON.stringify({ error: wireError(error) })));
         }

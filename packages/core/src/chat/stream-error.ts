@@ -1,9 +1,8 @@
 import type { Client } from "../client.js";
-import { apiErrorOf } from "../transport/api-error.js";
-import { excerpt, wordsOf } from "../transport/error-response.js";
+import { apiErrorOf, type ErrorFields, excerpt, wordsOf } from "../transport/error-response.js";
 import { isGatewayError, StreamError, type StreamFailure, TimeoutError } from "../vocabulary/errors.js";
 import type { ChatMessage } from "./protocol/delta.js";
-import type { SaidError, StreamEnd } from "./protocol/stream-end.js";
+import type { StreamEnd } from "./protocol/stream-parser.js";
 
 /** The facts about a stream that its errors carry. */
 export interface StreamFacts {
@@ -30,7 +29,7 @@ export function errorOfEnd({ scrub }: Client, end: StreamEnd, facts: StreamFacts
     case "malformed":
       return streamError("malformed", scrub(end.problem), facts, {}, end.cause);
     default:
-      return cutError(facts, end.cause, end.words && scrub(end.words));
+      return cutError(facts, undefined, end.type === "cut" ? end.words && scrub(end.words) : undefined);
   }
 }
 
@@ -48,7 +47,11 @@ export function cutError(facts: StreamFacts, cause?: unknown, words?: string): E
   return streamError("truncated", text, facts, {}, cause);
 }
 
-function serverError(scrub: Client["scrub"], { message, type, code }: SaidError, facts: StreamFacts): Error {
+function serverError(
+  scrub: Client["scrub"],
+  { message = "", type, code }: ErrorFields,
+  facts: StreamFacts,
+): Error {
   const reason = code === CUT_BEFORE_US || code === LOST_BEFORE_US ? "truncated" : "server-error";
   return streamError(reason, scrub(message), facts, { type, apiCode: code });
 }

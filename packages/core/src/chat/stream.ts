@@ -1,12 +1,9 @@
 import type { RequestFor } from "../base/validate.js";
 import type { Client } from "../client.js";
 import type { RequestOptions } from "../transport/send.js";
-import type { ChatTiming, ChatTurn } from "./protocol/answer-reader.js";
-import type { ChatDelta, ChatMessage } from "./protocol/delta.js";
-import { streamPath } from "./protocol/request.js";
+import type { ChatDelta, ChatMessage, ChatTiming, ChatTurn } from "./protocol/delta.js";
 import type { ChatRequest, ChatRequests } from "./protocol/schema.js";
-import { readAhead } from "./read-ahead.js";
-import { type AnswerSource, isStop, openResumableExchange, over, type Step } from "./resumable-exchange.js";
+import { type AnswerSource, openReader, over, type Step } from "./reader.js";
 
 /**
  * An answer that is streaming. Iterate it for deltas, or only await `result()`. Leaving the loop aborts the
@@ -33,6 +30,11 @@ export interface ChatStream extends AsyncIterable<ChatDelta> {
    */
   readonly streamId: string | undefined;
   /**
+   * The text of the answer as a stream of strings, in place of the deltas: iterate it, or pipe it. Cancelling it, or
+   * leaving its loop, aborts the request.
+   */
+  readonly textStream: ReadableStream<string> & AsyncIterable<string>;
+  /**
    * Reads the stream to its end, and returns the whole answer, at the latest with the delta `finish`. It may be called
    * at any time, also in a loop: it reads on at full speed, and the loop gets each delta later, in order. They are kept
    * in memory until then.
@@ -40,25 +42,6 @@ export interface ChatStream extends AsyncIterable<ChatDelta> {
   result(): Promise<ChatTurn>;
   /** Ends the request now. Pending promises reject with `reason`, by default an `AbortError`. */
   abort(reason?: unknown): void;
-  /** Returns the text of the answer as a stream of strings. */
-  toTextStream(): ReadableStream<string>;
-  /**
-   * Returns the answer as `chat.completion.chunk` events, which any OpenAI-style client reads: for a server
-   * between the gateway and the app. Resolves once the gateway has answered. A refusal becomes a response
-   * with its HTTP status and an OpenAI error body, as do a failed connection (502), a timeout (504) and a
-   * broken rule (400). A later error becomes an error in the stream.
-   *
-   * @param init status and headers of the response; a refusal has the headers, too
-   * @throws an abort, a wrong configuration, and any error of the client's `headers` or `apiKey`
-   * @example
-   * ```ts
-   * const handler = async (request: Request) => {
-   *   const { messages } = await request.json();
-   *   return streamChat(client, { model: "delta-5.3", messages }, { signal: request.signal }).toResponse();
-   * };
-   * ```
-   */
-  toResponse(init?: ResponseInit): Promise<Response>;
 }
 
 /**
@@ -86,126 +69,65 @@ export function streamChat<const Model extends string>(
   request: RequestFor<Model, ChatRequests>,
   options: RequestOptions = {},
 ): ChatStream {
-  // without a request it would ask for a kept answer
+  // without a request, the stream would read a stored response
   return openStream(client, options, { request: (request ?? {}) as ChatRequest });
 }
 
-/** Options of {@link followChat}. */
-export interface ChatFollowOptions extends Omit<RequestOptions, "retry" | "idempotencyKey"> {
-  /**
-   * Stops the answer itself when this reader is aborted, leaves its loop or reaches `timeouts.totalMs`: the proxy closes
-   * the gateway's connection, and all other readers get an error. Without it only this reader leaves.
-   *
-   * @default false
-   */
-  readonly stopOnAbort?: boolean;
-}
-
-/**
- * Reads an answer that a proxy keeps (`streamLog` of `@sluice/durable`): from its start, then as it comes. It is for a
- * reload, a second device of the same user, or a server that passes the answer on. Nothing is sent to the gateway, and
- * nothing is billed. It reads on over lost connections as `streamChat` does.
- *
- * `abort()` of the stream leaves the answer as it is, for its other readers and for later ones. With `stopOnAbort` it
- * stops the answer. The `end` event of the call has the path `/v1/chat/streams/…`: its `usage` was counted before.
- *
- * @param streamId `streamId` of the `ChatStream` or `ThreadMessage` that began the answer; header `x-stream-id`
- * @throws {ValidationError} for a text that is no id; nothing was sent
- * @throws {APIError} `status` 404 when the proxy keeps no such answer of this user: unknown, deleted, or never kept
- * @throws {StreamError} when the answer broke off or carried an error, or can't be reached now (`cause`)
- * @throws {TimeoutError} as of `streamChat`
- * @example
- * ```ts
- * const stream = followChat(client, "0190a1b2");
- * for await (const delta of stream) if (delta.type === "text-delta") process.stdout.write(delta.text);
- * const { outcome } = await stream.result();
- * ```
- */
-export function followChat(
-  client: Client,
-  streamId: string,
-  { stopOnAbort = false, ...options }: ChatFollowOptions = {},
-): ChatStream {
-  const known = streamPath(streamId) && streamId;
-  return openStream(client, options, { streamId: known, isFollowed: !stopOnAbort });
+/** The parts of a stream that `toResponse` needs. */
+export interface OpenStream extends ChatStream {
+  /** Resolves when the response has come; rejects if it failed. */
+  readonly opening: Promise<void>;
+  /** True once `[DONE]` has come. */
+  readonly isDone: boolean;
 }
 
 /** Streams the answer of a source. */
-export function openStream(client: Client, options: RequestOptions, source: AnswerSource): ChatStream {
-  const reading = openResumableExchange(client, options, source);
-  const { exchange, answer, kept, settlement, attempts } = reading;
+export function openStream(client: Client, options: RequestOptions, source: AnswerSource): OpenStream {
+  const reader = openReader(client, options, source);
   let readBy: "a loop" | "result()" | undefined;
   let hasLeft = false;
-  /** The last step of the loop. */
-  let step: Promise<Step> | Step | undefined;
-  /** Gives the loop its steps once `result()` reads. */
-  let nextKept: (() => Promise<Step>) | undefined;
-
-  const stream: ChatStream = {
+  let textStream: ChatStream["textStream"] | undefined;
+  const stream: OpenStream = {
     get snapshot() {
-      return answer.message;
+      return reader.message;
     },
-    head: answer.head,
+    head: reader.head,
     get timing() {
-      return settlement.timing();
+      return reader.timing();
     },
     get streamId() {
-      return kept.id;
+      return reader.streamId;
+    },
+    opening: reader.opening,
+    get isDone() {
+      return reader.isDone;
+    },
+    get textStream() {
+      textStream ??= textStreamOf(stream);
+      return textStream;
     },
     result() {
       // a loop that starts in the same tick has priority
       queueMicrotask(() => {
-        if (!readBy) void drain();
-        else if (readBy === "a loop" && settlement.state === "open")
-          nextKept ??= readAhead(reading.next, step);
+        readBy ??= "result()";
+        void reader.readToEnd(readBy === "a loop");
       });
-      return settlement.turn;
+      return reader.turn;
     },
-    abort: (reason = abortError("The stream was aborted")) => exchange.abort(reason),
-    toTextStream: () => textStreamOf(stream),
-    async toResponse(init) {
-      const deltas = stream[Symbol.asyncIterator]();
-      const { relayed } = await import("./sse-response.js");
-      await attempts.current.opening.catch(() => {});
-      const { turn, failure } = settlement;
-      const isDone = () => answer.end?.type === "done";
-      return relayed({ deltas, turn, head: answer.head, isDone, failure, init });
-    },
+    abort: (reason = abortError("The stream was aborted")) => reader.abort(reason),
     [Symbol.asyncIterator]() {
       if (readBy) throw new TypeError(`this stream is already read by ${readBy}; a stream can be read once`);
       readBy = "a loop";
-      return { next: () => Promise.resolve(nextOfLoop()), return: leave };
+      return { next: () => Promise.resolve(hasLeft ? over : reader.next()), return: leave };
     },
   };
   return stream;
 
-  function nextOfLoop(): Promise<Step> | Step {
-    if (hasLeft) return over;
-    const { failure } = settlement;
-    if (nextKept && !(failure && isStop(failure.error))) return nextKept();
-    step = reading.next();
-    return step;
-  }
-
-  async function drain(): Promise<void> {
-    readBy = "result()";
-    try {
-      await readToEnd();
-    } catch (cause) {
-      // rejects the result, unless it is settled
-      reading.fail(cause);
-    }
-  }
-
   async function leave(): Promise<Step> {
-    if (answer.isWhole) await readToEnd();
-    else exchange.abort(abortError("The loop over the stream was left"));
+    if (reader.isWhole) await reader.readToEnd(false);
+    else reader.abort(abortError("The loop over the stream was left"));
     hasLeft = true;
     return over;
-  }
-
-  async function readToEnd(): Promise<void> {
-    while (!(await reading.next()).done);
   }
 }
 
@@ -213,12 +135,13 @@ function abortError(message: string): DOMException {
   return new DOMException(message, "AbortError");
 }
 
-/** Makes a stream of strings from an answer. Cancelling it leaves the loop, which aborts the request. */
-function textStreamOf(deltas: AsyncIterable<ChatDelta>): ReadableStream<string> {
-  const iterator = deltas[Symbol.asyncIterator]();
-  return new ReadableStream<string>(
+function textStreamOf(deltas: ChatStream): ChatStream["textStream"] {
+  /** Opened at the first read: a stream that nobody reads leaves the deltas to others. */
+  let iterator: AsyncIterator<ChatDelta, undefined> | undefined;
+  const stream = new ReadableStream<string>(
     {
       async pull(controller) {
+        iterator ??= deltas[Symbol.asyncIterator]();
         for (;;) {
           const { done, value } = await iterator.next();
           if (done) return controller.close();
@@ -226,9 +149,23 @@ function textStreamOf(deltas: AsyncIterable<ChatDelta>): ReadableStream<string> 
         }
       },
       async cancel() {
-        await iterator.return?.();
+        if (iterator) await iterator.return?.();
+        else deltas.abort(abortError("The text stream was cancelled"));
       },
     },
     { highWaterMark: 0 },
   );
+  // Safari's streams are not iterable
+  if (!(Symbol.asyncIterator in stream))
+    Object.assign(stream, { [Symbol.asyncIterator]: () => piecesOf(stream) });
+  return stream as ChatStream["textStream"];
+}
+
+async function* piecesOf(stream: ReadableStream<string>): AsyncGenerator<string, undefined> {
+  const reader = stream.getReader();
+  try {
+    for (let step = await reader.read(); !step.done; step = await reader.read()) yield step.value;
+  } finally {
+    await reader.cancel();
+  }
 }

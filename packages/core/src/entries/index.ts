@@ -6,8 +6,10 @@ export type { Clock } from "../base/clock.js";
 export type { StandardSchema } from "../base/standard-schema.js";
 export type { Store } from "../base/store.js";
 export { type UncheckedRequest, unchecked } from "../base/validate.js";
-export { type Client, type ClientOptions, createClient } from "../client.js";
+export { type Client, type ClientOptions, createClient, type StreamResumption } from "../client.js";
 export type { MediaUploader } from "../media-uploader.js";
+export { subscribeToEvents } from "../subscribe-to-events.js";
+export { retryNow } from "../transport/pauses.js";
 export type { RequestOptions } from "../transport/send.js";
 export type { ClientEvent, RequestIdentity } from "../vocabulary/events.js";
 
@@ -76,12 +78,25 @@ export { getEpsilonTask, requestEpsilon } from "../epsilon/epsilon.js";
 // Chat
 
 export { completeChat } from "../chat/complete.js";
-export type { ChatTiming, ChatToolCall, ChatTurn } from "../chat/protocol/answer-reader.js";
-export type { ChatDelta, ChatMessage, ChatOutcome, ChatUsage } from "../chat/protocol/delta.js";
+export type {
+  ChatDelta,
+  ChatMessage,
+  ChatOutcome,
+  ChatTiming,
+  ChatToolCall,
+  ChatTurn,
+  ChatUsage,
+} from "../chat/protocol/delta.js";
 export type { ChatRequestMessage } from "../chat/protocol/message-schema.js";
 export type { ChatRequest } from "../chat/protocol/schema.js";
 export { repairHistory } from "../chat/repair.js";
-export { type ChatFollowOptions, type ChatStream, followChat, streamChat } from "../chat/stream.js";
+export {
+  type ChatResumeOptions,
+  resumeChat,
+  streamResumption,
+} from "../chat/resume.js";
+export { toResponse } from "../chat/sse-response.js";
+export { type ChatStream, streamChat } from "../chat/stream.js";
 export {
   type ChatTool,
   defineTool,

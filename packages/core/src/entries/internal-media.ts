@@ -12,7 +12,8 @@ export { isRemembered } from "../transport/ask-offers.js";
 export { excerpt } from "../transport/error-response.js";
 export { connectionError, isClosedRoute, isTransient, withRoute } from "../transport/failure.js";
 export { readHeaders } from "../transport/headers.js";
-export { readBody, readText } from "../transport/read-body.js";
+export { pausesOf } from "../transport/pauses.js";
+export { bodyReaderOf, readBody, readText } from "../transport/read-body.js";
 export { errorOf } from "../transport/refusal.js";
 export {
   addressOf,

@@ -14,6 +14,7 @@ export {
   type ChatRequests,
   chatRequests,
   checkChatRequest,
+  type SharedChatParams,
 } from "../chat/protocol/schema.js";
 export { checkImageRequest, type ImageRequest, type ImageRequests, imageRequests } from "../images/schema.js";
 export {

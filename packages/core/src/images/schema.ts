@@ -117,7 +117,7 @@ export type ImageRequest = ImageRequests[ImageModel];
  * ```
  */
 export function checkImageRequest(request: unknown): Findings {
-  return checkByModel(request, "image", imageModels, imageRequests, warnOf);
+  return checkByModel(request, { resource: "image", models: imageModels, schemas: imageRequests }, warnOf);
 }
 
 function warnOf(request: ImageRequest, warn: Warn): void {

@@ -1,7 +1,13 @@
 import { isGatewayError, ResponseError } from "../vocabulary/errors.js";
 import type { CallSummary } from "../vocabulary/events.js";
-import { apiErrorOf } from "./api-error.js";
-import { type ErrorFields, errorFieldsOf, excerpt, isRecord, parseJSON } from "./error-response.js";
+import {
+  apiErrorOf,
+  type ErrorFields,
+  errorFieldsOf,
+  excerpt,
+  isRecord,
+  parseJSON,
+} from "./error-response.js";
 import { connectionError, requestIdOf } from "./failure.js";
 import { readText } from "./read-body.js";
 import {

@@ -3,7 +3,7 @@ import { ConnectionError, type Issue } from "../vocabulary/errors.js";
 // loaded for the few bodies that are no stream of bytes
 
 /** Warning of a `fetch` whose answers have no stream. */
-export const NO_STREAM: Issue = {
+const NO_STREAM: Issue = {
   path: "",
   message:
     "this fetch does not stream: the answer comes at its end; give createClient a fetch that streams, as expo/fetch does",
@@ -16,10 +16,12 @@ export type BodyReader = Pick<ReadableStreamDefaultReader<unknown>, "read" | "ca
 /**
  * Opens a body that is no stream of the standard: a stream of Node, or a response without one, as in React Native.
  *
+ * @param warn gets the warning of a response without a stream
  * @throws {ConnectionError} for a body that other code reads
  */
-export function oddReaderOf(response: Response): BodyReader {
+export function oddReaderOf(response: Response, warn?: (issue: Issue) => void): BodyReader {
   const body: unknown = response.body;
+  if (body === undefined) warn?.(NO_STREAM);
   if (!body) return readWhole(response);
   if (response.bodyUsed || (body as ReadableStream).locked) throw usedBody();
   return isIterable(body) ? iterated(body) : readWhole(response);

@@ -1,4 +1,5 @@
 import { type Clock, onAbort, unlessAborted } from "../base/clock.js";
+import type { Connection } from "./send.js";
 
 /** The waits between the attempts of all calls of a client. */
 export interface Pauses {
@@ -8,8 +9,33 @@ export interface Pauses {
   readonly end: (callId?: string) => boolean;
 }
 
+/** The waits of each client. A client and its copies share their listeners, and so their waits. */
+const all = new WeakMap<object, Pauses>();
+
+/** Returns the waits of a client. */
+export function pausesOf({ clock, listeners }: Pick<Connection, "clock" | "listeners">): Pauses {
+  const pauses = all.get(listeners) ?? createPauses(clock);
+  all.set(listeners, pauses);
+  return pauses;
+}
+
+/**
+ * Ends the wait before the next attempt of a call: it is sent at once. Call it where the user says "try now", or where
+ * the network is back. It allows no further attempt than `retry` does, and the server may refuse this one as well.
+ *
+ * @param callId id of the call, from its `retry` event. @default all calls of this client that wait
+ * @returns false if nothing waited
+ * @example
+ * ```ts
+ * addEventListener("online", () => retryNow(client));
+ * ```
+ */
+export function retryNow(client: Pick<Connection, "clock" | "listeners">, callId?: string): boolean {
+  return pausesOf(client).end(callId);
+}
+
 /** Creates the waits. Each lasts as long as on `clock`, unless it is ended. */
-export function createPauses(clock: Clock): Pauses {
+function createPauses(clock: Clock): Pauses {
   const ends = new Map<() => void, string>();
   return { clockOf, end };
 

@@ -1,8 +1,39 @@
 import { after } from "../base/clock.js";
-import { ResponseError, TimeoutError } from "../vocabulary/errors.js";
-import { bodyReaderOf, createBytesOf } from "./body-reader.js";
+import { type Issue, ResponseError, TimeoutError } from "../vocabulary/errors.js";
 import { excerpt } from "./error-response.js";
+import type { BodyReader } from "./odd-body.js";
 import type { Connection, Exchange } from "./send.js";
+
+/**
+ * Opens the body of a response. A `fetch` of the app's own may give a stream of Node, no stream, or one that other code
+ * reads: the code for those is loaded when one comes.
+ *
+ * @param warn gets the warning of a `fetch` whose responses have no stream
+ */
+export function bodyReaderOf(response: Response, warn?: (issue: Issue) => void): BodyReader {
+  const { body } = response;
+  if (typeof body?.getReader === "function" && !body.locked && !response.bodyUsed) return body.getReader();
+  const loading = loadOddBody().then((odd) => odd.oddReaderOf(response, warn));
+  loading.catch(() => {});
+  return {
+    read: async () => (await loading).read(),
+    cancel: async (reason) => (await loading).cancel(reason),
+  };
+}
+
+function loadOddBody(): Promise<typeof import("./odd-body.js")> {
+  return import("./odd-body.js");
+}
+
+/** Creates a function that makes bytes of a piece of a body. Any piece but bytes makes it load the code for others. */
+export function createBytesOf(): (piece: unknown) => Uint8Array | Promise<Uint8Array> {
+  let loading: Promise<(piece: unknown) => Uint8Array> | undefined;
+  return (piece) => {
+    if (piece instanceof Uint8Array) return piece;
+    loading ??= loadOddBody().then((odd) => odd.createOddBytesOf());
+    return loading.then((bytesOf) => bytesOf(piece));
+  };
+}
 
 /** The bytes of an answer, read one piece at a time. */
 export interface ByteReader<Out> {
@@ -10,6 +41,8 @@ export interface ByteReader<Out> {
   read(): Promise<Out>;
   /** Notes that the caller has taken a part of the last piece. A caller that takes nothing for `chunkMs` has left. */
   touch(): void;
+  /** Begins the limit of silence again, where other bytes continue the body. */
+  restart(): void;
   /** Drops the connection. */
   cancel(): void;
   /** Waits a moment for the end, so that the connection can be used again. The rest of the body does not matter. */
@@ -39,12 +72,11 @@ const RELEASE_MS = 1000;
 export function readBody<Out>(
   client: Connection,
   exchange: Exchange,
-  response: Response,
+  reader: BodyReader,
   { use, lose, resetsSilence = () => true }: ByteHandlers<Out>,
 ): ByteReader<Out> {
   const { signal, chunkMs, abort } = exchange;
   const { clock } = client;
-  const reader = bodyReaderOf(response);
   const bytesOf = createBytesOf();
   const closed = new AbortController();
   let silentSince: number | undefined;
@@ -52,14 +84,16 @@ export function readBody<Out>(
   let idleSince: number | undefined;
   let wasTouched = false;
   let isCancelled = false;
+  let isWatched = chunkMs === Number.POSITIVE_INFINITY;
 
   signal.addEventListener("abort", () => cancel(signal.reason), { signal: closed.signal });
   if (signal.aborted) cancel(signal.reason);
-  if (chunkMs !== Number.POSITIVE_INFINITY) void watchSilence();
-  return { read, touch, cancel, release };
+  if (!isWatched) void watchSilence();
+  return { read, touch, restart, cancel, release };
 
   function read(): Promise<Out> {
     if (resetsSilence()) silentSince = clock.now();
+    if (!isWatched) void watchSilence();
     isWaiting = true;
     return reader.read().then(arrived, failed);
   }
@@ -79,6 +113,11 @@ export function readBody<Out>(
   /** It is called for each delta, and the clock is not asked: an idle time may be noticed one limit later. */
   function touch(): void {
     wasTouched = true;
+  }
+
+  function restart(): void {
+    if (silentSince !== undefined) silentSince = clock.now();
+    if (!isWatched) void watchSilence();
   }
 
   function failed(error: unknown): Out | Promise<Out> {
@@ -103,6 +142,7 @@ export function readBody<Out>(
    * of the wait.
    */
   async function watchSilence(): Promise<void> {
+    isWatched = true;
     let pause = chunkMs;
     for (;;) {
       await clock.sleep(pause, closed.signal).catch(() => {});
@@ -114,6 +154,8 @@ export function readBody<Out>(
       if (silentMs >= chunkMs) {
         const limit = `${chunkMs} ms (timeouts.chunkMs)`;
         const text = isWaiting ? `nothing came for ${limit}` : `not read for ${limit}: the answer was closed`;
+        // the body may go on after it
+        isWatched = false;
         return abort(new TimeoutError(text, "chunk"));
       }
       pause = chunkMs - silentMs;
@@ -132,7 +174,7 @@ const MAX_LENGTH = 32 * 1024 * 1024;
 export async function readText(client: Connection, exchange: Exchange, response: Response): Promise<string> {
   const decoder = new TextDecoder();
   let text = "";
-  const reader = readBody(client, exchange, response, {
+  const reader = readBody(client, exchange, bodyReaderOf(response), {
     use(bytes) {
       text += bytes ? decoder.decode(bytes, { stream: true }) : decoder.decode();
       if (text.length > MAX_LENGTH)

@@ -1,8 +1,8 @@
 import { type Clock, openSpan, unlessAborted } from "../base/clock.js";
 import type { APIError } from "../vocabulary/errors.js";
-import { apiErrorOf } from "./api-error.js";
-import { bodyReaderOf, createBytesOf } from "./body-reader.js";
+import { apiErrorOf } from "./error-response.js";
 import { requestIdOf } from "./failure.js";
+import { bodyReaderOf, createBytesOf } from "./read-body.js";
 
 /**
  * Makes the error of an answer with a status of failure. The status decides. A body that is cut, silent or endless does

@@ -5,6 +5,8 @@ import type { APIError, ConnectionError } from "../vocabulary/errors.js";
 import type { CallIdentity } from "../vocabulary/events.js";
 import type { isTransient, outcomeOf } from "./failure.js";
 import { offersIn } from "./offers.js";
+import { pausesOf } from "./pauses.js";
+import type { Connection } from "./send.js";
 
 export { errorOf } from "./refusal.js";
 
@@ -14,7 +16,7 @@ export { errorOf } from "./refusal.js";
 export interface Repetition {
   readonly client: {
     readonly clock: Clock;
-    readonly clockOf: (callId: string) => Clock;
+    readonly listeners: Connection["listeners"];
     readonly random: () => number;
     readonly fetch: typeof globalThis.fetch;
     readonly prepare: (address: string, init: RequestInit) => Parameters<typeof globalThis.fetch>;
@@ -102,7 +104,7 @@ export async function repeat(error: Error, repetition: Repetition): Promise<Resp
     const delayMs = askedMs ?? Math.min(retry.maxDelayMs, client.random() * 500 * 2 ** waits);
     waits += 1;
     onWait(delayMs, failure);
-    if (delayMs > 0) await unlessAborted(client.clockOf(callId).sleep(delayMs, signal), signal);
+    if (delayMs > 0) await unlessAborted(pausesOf(client).clockOf(callId).sleep(delayMs, signal), signal);
   }
 }
 

@@ -1,6 +1,6 @@
 import { atLimit, type Clock, openSpan, type Span, unlessAborted } from "../base/clock.js";
 import { explain, noteOptions } from "../base/note-options.js";
-import { assertPlatform } from "../base/platform.js";
+import { assertFetch, assertPlatform, assertSignal } from "../base/platform.js";
 import { randomId } from "../base/random-id.js";
 import {
   type APIError,
@@ -25,8 +25,7 @@ import type {
   ClientEvent,
   RequestIdentity,
 } from "../vocabulary/events.js";
-import { apiErrorOf } from "./api-error.js";
-import { isRecord } from "./error-response.js";
+import { apiErrorOf, isRecord } from "./error-response.js";
 import { connectionError, isTransient, outcomeOf, outcomeOfBoth, requestIdOf } from "./failure.js";
 import { type HeadersInput, readHeaders } from "./headers.js";
 
@@ -117,8 +116,8 @@ export interface Connection {
   readonly billsChatsOnce?: boolean;
   /** Clock of all waits. */
   readonly clock: Clock;
-  /** Returns the clock of the waits between the attempts of a call: `retryNow` ends them. */
-  readonly clockOf: (callId: string) => Clock;
+  /** Receive the events. A client and its copies share them. */
+  readonly listeners: Set<(event: ClientEvent) => void>;
   /** Returns numbers from 0 up to, but not including, 1, for the jitter of waits. */
   readonly random: () => number;
   /** Sends one request, with the platform's `fetch` unless the options have another. */
@@ -184,9 +183,8 @@ export function openExchange(
 ): Exchange {
   noteOptions("a request", options, client);
   assertPlatform();
+  assertSignal(options.signal);
   const { signal, timeouts, retry, idempotencyKey } = options;
-  if (signal && !("aborted" in signal))
-    throw new ConfigurationError("signal: must be an AbortSignal; give the `signal` of an AbortController");
   const model = (subject as { readonly model?: unknown } | undefined)?.model;
   const {
     totalMs = Number.POSITIVE_INFINITY,
@@ -454,9 +452,6 @@ async function headersOf(
   return headers;
 }
 
-const TAKES_NO_REQUEST =
-  "fetch: the function takes no Request: give `(request) => yourFetch(request.url, { … })`, as the guide for React Native shows";
-
 async function fetchOnce(
   client: Connection,
   exchange: Exchange,
@@ -476,8 +471,7 @@ async function fetchOnce(
     response = await unlessAborted(client.fetch(...given), signal);
   } catch (cause) {
     if (signal.aborted || isGatewayError(cause)) throw cause;
-    if (client.hasOwnFetch && /\burl\b.* must be a string|\[object Request\]/i.test(asError(cause).message))
-      throw new ConfigurationError(TAKES_NO_REQUEST, { cause });
+    assertFetch(client, cause);
     const error = connectionError(cause);
     // a `fetch` of the app's own may lead elsewhere than the platform's
     const health = client.hasOwnFetch ? undefined : addressOf(client, HEALTH_PATH);

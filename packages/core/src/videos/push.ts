@@ -1,7 +1,7 @@
 import { pagePresence } from "../base/page-activity.js";
 import type { Client } from "../client.js";
 import { createEventParser } from "../transport/event-stream.js";
-import { readBody } from "../transport/read-body.js";
+import { bodyReaderOf, readBody } from "../transport/read-body.js";
 import { closeExchange, openExchange, type RequestOptions, send } from "../transport/send.js";
 
 /**
@@ -36,7 +36,7 @@ export async function* videoEvents(
   try {
     leaveIfHidden();
     const response = await send(client, exchange, { method: "get", headers: options.headers, repeat: "any" });
-    const body = readBody(client, exchange, response, {
+    const body = readBody(client, exchange, bodyReaderOf(response), {
       use(bytes) {
         if (bytes) parser.push(bytes);
         return bytes !== undefined;

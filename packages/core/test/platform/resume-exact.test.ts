@@ -1,4 +1,4 @@
-import { type ChatDelta, type ClientOptions, streamChat } from "@sluice/core";
+import { type ChatDelta, type ClientOptions, streamChat, streamResumption } from "@sluice/core";
 import { describe, expect, test } from "vitest";
 import {
   clientOf,
@@ -49,7 +49,7 @@ function kept(
       response.headers.set("x-stream-id", "s-1");
       return response;
     },
-    { clock, random: () => 1, ...options },
+    { clock, random: () => 1, resume: streamResumption(), ...options },
   );
   const stream = streamChat(client, question);
   return { client, clock, cursors, requests, stream };
@@ -138,7 +138,7 @@ describe("A log of numbered events", () => {
         response.headers.set("x-stream-id", "s-1");
         return response;
       },
-      { clock, random: () => 0 },
+      { clock, random: () => 0, resume: streamResumption() },
     );
     const stream = streamChat(client, question);
     const error = rejectionOf(stream.result());
@@ -329,7 +329,7 @@ test("An answer that was not read for a minute loses its connection, and continu
       response.headers.set("x-stream-id", "s-1");
       return response;
     },
-    { clock },
+    { clock, resume: streamResumption() },
   );
   const stream = streamChat(client, question);
   const iterator = stream[Symbol.asyncIterator]();

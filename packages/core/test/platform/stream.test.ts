@@ -1,4 +1,4 @@
-import { type ChatDelta, isGatewayError, StreamError, streamChat } from "@sluice/core";
+import { type ChatDelta, isGatewayError, StreamError, streamChat, toResponse } from "@sluice/core";
 import { describe, expect, test } from "vitest";
 import {
   clientOf,
@@ -555,7 +555,7 @@ describe("a time limit", () => {
       const { clock, connection, client } = timed({ chunkMs: 1000 });
       const stream = streamChat(client, question);
       connection.send(greeting);
-      const body = ways === "text" ? stream.toTextStream() : (await stream.toResponse()).body;
+      const body = ways === "text" ? stream.textStream : (await toResponse(stream)).body;
       const reader = (body as ReadableStream<unknown>).getReader();
       await reader.read();
       const result = ways.endsWith("result") ? stream.result() : undefined;
@@ -645,32 +645,54 @@ describe("reading", () => {
 
   test("gives the text as a text stream", async () => {
     let text = "";
-    const reader = streaming(whole).toTextStream().getReader();
+    const reader = streaming(whole).textStream.getReader();
     for (let step = await reader.read(); !step.done; step = await reader.read()) text += step.value;
     expect(text).toBe("Hello");
   });
 
+  test("gives the text to a loop, which aborts the request when it is left", async () => {
+    let text = "";
+    for await (const piece of streaming(whole).textStream) text += piece;
+    expect(text).toBe("Hello");
+    const { client } = clientOf(() => streamAnswer(greeting));
+    const left = streamChat(client, question);
+    for await (const piece of left.textStream) {
+      expect(piece).toBe("Hel");
+      break;
+    }
+    expect(await rejectionOf(left.result())).toMatchObject({ name: "AbortError" });
+    const unread = streamChat(client, question);
+    await unread.textStream.cancel();
+    expect(await rejectionOf(unread.result())).toMatchObject({ name: "AbortError" });
+  });
+
+  test("leaves the deltas to a loop if the text stream is not read", async () => {
+    const stream = streaming(whole);
+    expect(stream.textStream).toBe(stream.textStream);
+    expect(await all(stream)).toHaveLength(4);
+  });
+
   test("gives a refusal as a response with its status, and throws an error of the client's own", async () => {
     const refused = clientOf(() => Response.json({ error: { message: "no" } }, { status: 403 }));
-    expect((await streamChat(refused.client, question).toResponse()).status).toBe(403);
+    expect((await toResponse(streamChat(refused.client, question))).status).toBe(403);
     const invalid = { ...question, messages: [] };
-    expect((await streamChat(refused.client, invalid).toResponse()).status).toBe(400);
+    expect((await toResponse(streamChat(refused.client, invalid))).status).toBe(400);
     const own = clientOf(() => streamAnswer(whole), {
       headers: () => {
         throw new Error("signed out");
       },
     });
-    await expect(streamChat(own.client, question).toResponse()).rejects.toThrow("signed out");
+    await expect(toResponse(streamChat(own.client, question))).rejects.toThrow("signed out");
   });
 
   test("gives its response the headers of a stream, and the caller's own", async () => {
-    const plain = await streaming(whole).toResponse();
+    const plain = await toResponse(streaming(whole));
     expect(Object.fromEntries(plain.headers)).toEqual({
       "content-type": "text/event-stream; charset=utf-8",
       "cache-control": "no-cache",
     });
     const own = { status: 201, headers: { "cache-control": "private", "x-mine": "1" } };
-    const { status, headers, body } = await streaming(whole).toResponse(own);
+    const { status, headers, body } = await toResponse(streaming(whole), own);
     expect(status).toBe(201);
     expect(Object.fromEntries(headers)).toEqual({
       "content-type": "text/event-stream; charset=utf-8",
@@ -689,7 +711,7 @@ describe("reading", () => {
       call({ function: { arguments: "{}" } }) +
       frame({}, "tool_calls", { usage }) +
       DONE;
-    const text = await (await streaming(content).toResponse()).text();
+    const text = await (await toResponse(streaming(content))).text();
     const events = text.split("\n\n").map((part) => part.replace("data: ", ""));
     expect(events.slice(-2)).toEqual(["[DONE]", ""]);
     const chunk = {
@@ -720,7 +742,7 @@ describe("reading", () => {
     const refusal = () =>
       Response.json({ error: { message: "no", type: "t", code: "c", param: "p" } }, { ...init });
     const { client } = clientOf(refusal, { retry: { limit: 0 } });
-    const response = await streamChat(client, question).toResponse();
+    const response = await toResponse(streamChat(client, question));
     expect(response.status).toBe(status);
     expect(response.headers.get("retry-after")).toBe(wait);
     expect(response.headers.get("x-request-id")).toBe(id);
@@ -730,7 +752,7 @@ describe("reading", () => {
   });
 
   test("gives the same answer to the next client as a response, and a cut stays a cut", async () => {
-    const relayed = (content: string) => clientOf(() => streaming(content).toResponse()).client;
+    const relayed = (content: string) => clientOf(() => toResponse(streaming(content))).client;
     const tools =
       frame({ reasoning_content: "Hm." }) +
       frame({ tool_calls: [{ index: 0, id: "a", function: { name: "f", arguments: "{}" } }] });

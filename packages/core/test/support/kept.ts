@@ -1,4 +1,4 @@
-import { type ClientOptions, createClient } from "@sluice/core";
+import { type ClientOptions, createClient, streamResumption } from "@sluice/core";
 import { streamAnswer } from "./gateway.js";
 
 const encoder = new TextEncoder();
@@ -29,6 +29,7 @@ export function keptAnswer(
   const client = createClient({
     baseURL: "https://gateway.test",
     random: () => 0,
+    resume: streamResumption(),
     fetch: async (request) => {
       requests.push(request);
       if (request.method === "DELETE") return new Response(null, { status: 204 });

@@ -1,4 +1,4 @@
-import { createClient } from "@sluice/core";
+import { createClient, streamResumption } from "@sluice/core";
 import { GatewayProvider, signOut } from "@sluice/react";
 import { useState } from "react";
 import { Chat, type Models } from "./chat";
@@ -18,7 +18,12 @@ export function ChatApp({ models }: { models: Models }) {
 function SignedIn({ session, models }: { session: Session; models: Models }) {
   // the page has no key: the server at this address adds it
   const [client] = useState(() =>
-    createClient({ baseURL: "/api", scope: session.user, headers: headersOf(session) }),
+    createClient({
+      baseURL: "/api",
+      scope: session.user,
+      headers: headersOf(session),
+      resume: streamResumption(),
+    }),
   );
 
   async function leave() {

@@ -1,4 +1,4 @@
-import { isRecord } from "../is-record.js";
+import { isRecord } from "./is-record.js";
 
 type Schema = Readonly<Record<string, unknown>>;
 

@@ -1,7 +1,7 @@
 import type { Issue, VideoRequest } from "@sluice/core";
 import { videoModels } from "@sluice/core/schemas";
-import { blobOfDataURI } from "../data-uri.js";
 import { checkMedia, issuesOfProbe, type MediaEntry } from "./check.js";
+import { blobOfDataURI } from "./data-uri.js";
 import { signedFormats } from "./formats.js";
 import { type MediaLimits, type MediaUse, mediaLimits } from "./limits.js";
 import { type MediaProbe, type ProbeOptions, probeMedia, probeWherePossible } from "./probe.js";

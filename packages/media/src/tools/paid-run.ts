@@ -1,7 +1,7 @@
 import { type Client, isGatewayError, type ToolContext } from "@sluice/core";
 import { hasOffer, randomId } from "@sluice/core/internal";
 import { isRemembered } from "@sluice/core/internal/media";
-import { isRecord } from "../is-record.js";
+import { isRecord } from "../checks/is-record.js";
 
 /** A run of a tool that is billed, as it is kept with its call. */
 export interface PaidRun {

@@ -2,7 +2,7 @@ import type { Client, Clock, RecordStorage } from "@sluice/core";
 import { reportStorageFailure } from "@sluice/core/internal";
 import { bytesOf } from "@sluice/core/internal/media";
 import { storageOf, waitForStorage } from "@sluice/stores/internal";
-import { isRecord } from "../is-record.js";
+import { isRecord } from "../checks/is-record.js";
 import { PART_BYTES } from "./part-request.js";
 import { isUploadId, type UploadAtProxy } from "./upload-at-proxy.js";
 

@@ -5,6 +5,7 @@ import {
   emitStep,
   isClosedRoute,
   isTransient,
+  pausesOf,
 } from "@sluice/core/internal/media";
 import { PART_BYTES, sendPart, type UploadContext, type UploadRequest } from "./part-request.js";
 import type { UploadAtProxy } from "./upload-at-proxy.js";
@@ -72,7 +73,7 @@ export async function sendFile(
 
 function openSending({ client, exchange }: UploadContext, known: UploadAtProxy | undefined): Sending {
   const { limit, maxDelayMs } = exchange.retry;
-  const waits = { clock: client.clockOf(exchange.callId), random: client.random };
+  const waits = { clock: pausesOf(client).clockOf(exchange.callId), random: client.random };
   return {
     backoff: createBackoff(waits, {
       limit: limit === 0 ? 0 : MOST_FAILURES,

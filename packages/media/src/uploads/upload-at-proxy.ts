@@ -1,7 +1,7 @@
 import { ResponseError } from "@sluice/core";
 import { parseJSON } from "@sluice/core/internal";
 import { excerpt } from "@sluice/core/internal/media";
-import { isRecord } from "../is-record.js";
+import { isRecord } from "../checks/is-record.js";
 
 /** State of an upload in an answer of the proxy. */
 export interface UploadAtProxy {

@@ -5,8 +5,8 @@ import type {
   RequestOptions,
   StandardSchema,
 } from "@sluice/core";
-import type { SharedChatParams, UncheckedParams } from "@sluice/core/internal";
-import type { ChatModel, ChatParams } from "@sluice/core/schemas";
+import type { UncheckedParams } from "@sluice/core/internal";
+import type { ChatModel, ChatParams, SharedChatParams } from "@sluice/core/schemas";
 import type { InitialMessage } from "./initial-messages.js";
 import type { ThreadTurn } from "./message.js";
 import type { TurnRunner } from "./runner.js";

@@ -1,4 +1,4 @@
-import { type Client, createClient } from "@sluice/core";
+import { type Client, createClient, streamResumption } from "@sluice/core";
 import { type InnerWay, innerWay } from "@sluice/worker-proxy/internal";
 import { type Hide, hiding } from "./hiding.js";
 import type { RunnerSetup } from "./options.js";
@@ -28,6 +28,7 @@ export function openRunClient<Env>(
   const way = innerWay(setup.proxy(), user, env, context);
   const client = createClient({
     baseURL: way.baseURL,
+    resume: streamResumption(),
     // of this run alone: the chat makes the keys of its requests from it, and has not seen the answers of other runs
     scope: `${user.id}/${crypto.randomUUID()}`,
     // what a tool or a warning says stays out of the log

@@ -1,64 +1,29 @@
-import { parseJSON } from "../../transport/error-response.js";
+import { isRecord, parseJSON } from "../../transport/error-response.js";
 import type { Issue } from "../../vocabulary/errors.js";
 import { createFold, type Fold } from "./accumulate.js";
-import { type ChoiceReader, createChoiceReader } from "./choice-reader.js";
-import type { ChatDelta, ChatMessage, ChatOutcome, ChatUsage } from "./delta.js";
-import { createFieldReader, type WireObject } from "./field-reader.js";
+import { createCallReader } from "./call-reader.js";
+import type {
+  ChatAlternative,
+  ChatDelta,
+  ChatMessage,
+  ChatOutcome,
+  ChatTiming,
+  ChatTurn,
+  ChatUsage,
+} from "./delta.js";
 
-/** A tool call that the model made. */
-export interface ChatToolCall {
-  /** Id of the call; the `tool` message with its result carries it as `tool_call_id`. */
-  readonly id: string;
-  /** Name of the function, as in `tools`. */
-  readonly name: string;
-  /** The arguments as the model wrote them. */
-  readonly arguments: string;
-  /** The arguments as a value; undefined where the text is not valid JSON, as in an answer that was cut. */
-  readonly input: unknown;
-}
+/** An object of the answer's JSON. Any field may be missing, or have any type. */
+export type WireObject = Readonly<Record<string, unknown>>;
 
-/** Speed of an answer, measured from the call of `streamChat` or `completeChat`. */
-export interface ChatTiming {
-  /** Milliseconds until the first text, thinking or tool call; undefined where none came. */
-  readonly firstTokenMs?: number;
-  /** Milliseconds until the end of the answer. */
-  readonly totalMs: number;
-  /** `usage.completion_tokens` over the time after the first token; undefined without usage. */
-  readonly tokensPerSecond?: number;
-}
-
-/** Another answer to the same request, from services that support `n` > 1. */
-export interface ChatAlternative {
-  /** The message. Append it to `messages` in place of the first answer. */
-  readonly message: ChatMessage;
-  /** `finish_reason` as the gateway sent it; null where it sent none. */
-  readonly finishReason: string | null;
-}
-
-/** A whole answer. */
-export interface ChatTurn {
-  /** Message of the model. Append it to `messages` for the next request. */
-  readonly message: ChatMessage;
-  /** Tool calls of the answer, with their arguments as values. Empty where there are none. */
-  readonly toolCalls: readonly ChatToolCall[];
-  /** `finish_reason` as the gateway sent it; null where it sent none, and the outcome is `unconfirmed`. */
-  readonly finishReason: string | null;
-  /** Ending of the answer. Only `complete` and `tool-calls` are whole answers. */
-  readonly outcome: ChatOutcome;
-  /** Tokens that were used; absent where the gateway did not report them. */
-  readonly usage?: ChatUsage;
-  /** Model that answered. The request's model where the answer names none. */
-  readonly model: string;
-  /** Id of the answer; empty where it has none. */
-  readonly id: string;
-  /** Speed of the answer. */
-  readonly timing: ChatTiming;
-  /** Reason why the model refused to answer, where it gave one. */
-  readonly refusal?: string;
-  /** The other answers of a request with `n` > 1; absent where there is only one. */
-  readonly alternatives?: readonly ChatAlternative[];
-  /** Answer of the gateway, unchanged, with unknown fields; of a stream, the last chunk. */
-  readonly raw: unknown;
+/** Reads fields of any type. A field of an unexpected type is read as absent. */
+export interface FieldReader {
+  /** Text; empty where it is absent. */
+  text(value: unknown, path: string): string;
+  /** Entries of an array; none where it is absent. */
+  list(value: unknown, path: string): readonly unknown[];
+  record(value: unknown, path: string): WireObject | undefined;
+  /** An entry of an array, where null is unexpected. */
+  entry(value: unknown, path: string): WireObject | undefined;
 }
 
 /** The counts that every model sends. */
@@ -211,5 +176,137 @@ export function createAnswerReader(
     return [...others]
       .sort(([a], [b]) => a - b)
       .map(([, { fold, reader }]) => ({ message: fold.message, finishReason: reader.finishReason }));
+  }
+}
+
+/** Turns the chunks of one choice into deltas. It keeps the open tool calls, which span chunks. */
+interface ChoiceReader {
+  readonly finishReason: string | null;
+  /** Text of the model in place of an answer, where the service marks it as a refusal. */
+  readonly refusal: string | undefined;
+  readonly outcome: ChatOutcome;
+  /** True if the finish reason announced tool calls, and none came. */
+  readonly lacksCalls: boolean;
+  /** Reason why no tool of the answer can run; undefined where all can. */
+  readonly problem: string | undefined;
+  /** True once a delta, a message or a finish reason has come. */
+  readonly begun: boolean;
+  /** Reads a choice of a chunk. Returns true if it carried content or a finish reason. */
+  read(choice: WireObject): boolean;
+  /** Ends the choice: its tool calls are whole. */
+  finish(): void;
+}
+
+/** Creates the reader of one choice; `emit` gets its deltas in order. */
+function createChoiceReader(emit: (delta: ChatDelta) => void, fields: FieldReader): ChoiceReader {
+  const { text, list, record, entry } = fields;
+  const calls = createCallReader(emit, fields);
+  let hasText = false;
+  /** True once the deltas have brought content. `carried` is the same for the current chunk. */
+  let started = false;
+  let carried = false;
+  let chunks = 0;
+
+  const choice = {
+    finishReason: null as string | null,
+    refusal: undefined as string | undefined,
+    begun: false,
+    get lacksCalls() {
+      return calls.count === 0 && outcomes.get(choice.finishReason) === "tool-calls";
+    },
+    get problem() {
+      return calls.problem;
+    },
+    get outcome(): ChatOutcome {
+      if (choice.finishReason === null) return "unconfirmed";
+      if (choice.lacksCalls) return hasText ? "complete" : "error";
+      // services that send `stop` after tool calls mean the calls
+      const fallback = calls.count > 0 ? "tool-calls" : "complete";
+      return outcomes.get(choice.finishReason) ?? (/error/i.test(choice.finishReason) ? "error" : fallback);
+    },
+    read(given: WireObject) {
+      carried = false;
+      chunks += 1;
+      const reason = text(given.finish_reason, "choices.finish_reason");
+      if (reason) choice.finishReason = reason;
+      // some services repeat the whole message beside the deltas, or after them: it is read only where no delta came
+      const part = record(given.delta, "choices.delta");
+      const delta = part ?? (started ? undefined : record(given.message, "choices.message"));
+      if (delta) readDelta(delta, !part);
+      choice.begun ||= reason !== "" || delta !== undefined;
+      started ||= carried;
+      return carried || reason !== "";
+    },
+    finish: calls.finish,
+  };
+  return choice;
+
+  function readDelta(delta: WireObject, isMessage: boolean): void {
+    const { content } = delta;
+    push(
+      "reasoning-delta",
+      text(delta.reasoning_content, "choices.delta.reasoning_content") ||
+        text(delta.reasoning, "choices.delta.reasoning"),
+    );
+    if (typeof content === "string") push("text-delta", content);
+    else for (const part of list(content, "choices.delta.content")) readPart(part);
+    const refused = text(delta.refusal, "choices.delta.refusal");
+    if (refused) {
+      choice.refusal = (choice.refusal ?? "") + refused;
+      carried = true;
+    }
+    if (delta.tool_calls != null)
+      list(delta.tool_calls, "choices.delta.tool_calls").forEach((entry) => {
+        if (calls.read(entry, chunks, isMessage)) carried = true;
+      });
+    // the older form of a call: at most one in an answer, and without an id
+    else if (delta.function_call && calls.read({ function: delta.function_call }, chunks, isMessage))
+      carried = true;
+  }
+
+  function readPart(value: unknown): void {
+    const part = entry(value, "choices.delta.content");
+    const thinking = part?.thinking;
+    if (part?.type !== "thinking" || !thinking)
+      push("text-delta", text(part?.text, "choices.delta.content.text"));
+    else if (typeof thinking === "string") push("reasoning-delta", thinking);
+    else
+      for (const thought of list(thinking, "choices.delta.content.thinking"))
+        push(
+          "reasoning-delta",
+          text(entry(thought, "choices.delta.content.thinking")?.text, "choices.delta.content.thinking.text"),
+        );
+  }
+
+  function push(type: "text-delta" | "reasoning-delta", text: string): void {
+    if (text === "") return;
+    carried = true;
+    hasText ||= type === "text-delta";
+    emit({ type, text });
+  }
+}
+
+const outcomes = new Map<string | null, ChatOutcome>([
+  ["length", "length"],
+  ["content_filter", "content-filter"],
+  ["tool_calls", "tool-calls"],
+  ["function_call", "tool-calls"],
+  ["insufficient_system_resource", "insufficient-resource"],
+]);
+
+const none: readonly unknown[] = [];
+
+/** Creates a reader of fields; `onUnexpected` gets the path of each field that has an unexpected type. */
+function createFieldReader(onUnexpected: (path: string) => void): FieldReader {
+  return {
+    text: (value, path) => (typeof value === "string" ? value : absent(value, path, "")),
+    list: (value, path) => (Array.isArray(value) ? value : absent(value, path, none)),
+    record: (value, path) => (isRecord(value) ? value : absent(value, path, undefined)),
+    entry: (value, path) => (isRecord(value) ? value : absent(value ?? "null", path, undefined)),
+  };
+
+  function absent<Value>(value: unknown, path: string, instead: Value): Value {
+    if (value !== undefined && value !== null) onUnexpected(path);
+    return instead;
   }
 }

@@ -1,6 +1,6 @@
 import { parseJSON } from "../../transport/error-response.js";
+import type { FieldReader } from "./answer-reader.js";
 import type { ChatDelta } from "./delta.js";
-import type { FieldReader } from "./field-reader.js";
 
 /** Reads the tool calls of one answer. The fragments of a call may come in many deltas. */
 export interface CallReader {

@@ -117,3 +117,59 @@ export interface ChatMessage {
   /** Tool calls of the answer, in the order of the model. */
   readonly tool_calls?: readonly ToolCall[];
 }
+
+/** A tool call that the model made. */
+export interface ChatToolCall {
+  /** Id of the call; the `tool` message with its result carries it as `tool_call_id`. */
+  readonly id: string;
+  /** Name of the function, as in `tools`. */
+  readonly name: string;
+  /** The arguments as the model wrote them. */
+  readonly arguments: string;
+  /** The arguments as a value; undefined where the text is not valid JSON, as in an answer that was cut. */
+  readonly input: unknown;
+}
+
+/** Speed of an answer, measured from the call of `streamChat` or `completeChat`. */
+export interface ChatTiming {
+  /** Milliseconds until the first text, thinking or tool call; undefined where none came. */
+  readonly firstTokenMs?: number;
+  /** Milliseconds until the end of the answer. */
+  readonly totalMs: number;
+  /** `usage.completion_tokens` over the time after the first token; undefined without usage. */
+  readonly tokensPerSecond?: number;
+}
+
+/** Another answer to the same request, from services that support `n` > 1. */
+export interface ChatAlternative {
+  /** The message. Append it to `messages` in place of the first answer. */
+  readonly message: ChatMessage;
+  /** `finish_reason` as the gateway sent it; null where it sent none. */
+  readonly finishReason: string | null;
+}
+
+/** A whole answer. */
+export interface ChatTurn {
+  /** Message of the model. Append it to `messages` for the next request. */
+  readonly message: ChatMessage;
+  /** Tool calls of the answer, with their arguments as values. Empty where there are none. */
+  readonly toolCalls: readonly ChatToolCall[];
+  /** `finish_reason` as the gateway sent it; null where it sent none, and the outcome is `unconfirmed`. */
+  readonly finishReason: string | null;
+  /** Ending of the answer. Only `complete` and `tool-calls` are whole answers. */
+  readonly outcome: ChatOutcome;
+  /** Tokens that were used; absent where the gateway did not report them. */
+  readonly usage?: ChatUsage;
+  /** Model that answered. The request's model where the answer names none. */
+  readonly model: string;
+  /** Id of the answer; empty where it has none. */
+  readonly id: string;
+  /** Speed of the answer. */
+  readonly timing: ChatTiming;
+  /** Reason why the model refused to answer, where it gave one. */
+  readonly refusal?: string;
+  /** The other answers of a request with `n` > 1; absent where there is only one. */
+  readonly alternatives?: readonly ChatAlternative[];
+  /** Answer of the gateway, unchanged, with unknown fields; of a stream, the last chunk. */
+  readonly raw: unknown;
+}

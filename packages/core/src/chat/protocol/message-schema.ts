@@ -1,11 +1,11 @@
 import * as v from "valibot";
-import { notEmpty, type RequestOf, rule } from "../../base/validate.js";
+import { notEmpty, oneOf, type RequestOf, rule } from "../../base/validate.js";
 import { isImageURL } from "./image-url.js";
 
 /** A text part of a message's `content`. */
 export const textPart = v.object({
   /** Kind of the part. */
-  type: v.literal("text"),
+  type: v.picklist(["text"]),
   /** The text itself. */
   text: v.string(),
 });
@@ -16,7 +16,7 @@ export type TextPart = RequestOf<typeof textPart>;
 /** An image part: a public http(s) URL, or a Base64 data URL of a JPEG, PNG, GIF or WebP image. */
 export const imagePart = v.object({
   /** Kind of the part. */
-  type: v.literal("image_url"),
+  type: v.picklist(["image_url"]),
   /** The image. */
   image_url: v.object({
     /** Public http(s) URL, or Base64 data URL of a JPEG, PNG, GIF or WebP image. */
@@ -44,15 +44,15 @@ export function textOr<List>(list: v.GenericSchema<List>): v.GenericSchema<strin
 
 const textContent = textOr<readonly TextPart[]>(
   v.array(
-    v.variant(
+    oneOf<TextPart>(
       "type",
-      [textPart],
+      { text: textPart },
       'must be "text": images are accepted only in user messages of models with image input',
     ),
   ),
 );
 const partsContent = textOr<readonly (TextPart | ImagePart)[]>(
-  v.array(v.variant("type", [textPart, imagePart])),
+  v.array(oneOf<TextPart | ImagePart>("type", { text: textPart, image_url: imagePart })),
 );
 
 /**
@@ -68,7 +68,7 @@ export const toolCall = v.object({
   /** Id of the call; the `tool` message with its result carries it as `tool_call_id`. */
   id: v.string(),
   /** Kind of tool; functions are the only kind. */
-  type: v.literal("function"),
+  type: v.picklist(["function"]),
   /** The function to call and its arguments. */
   function: v.object({
     /** Name of the function, as in `tools`. */
@@ -94,7 +94,7 @@ const commonFields = {
 
 const systemMessage = v.object({
   /** Author of the message. `system`: the app. */
-  role: v.literal("system"),
+  role: v.picklist(["system"]),
   /** Text of the message, or its text parts. Images are for user messages only. */
   content: textContent,
   ...commonFields,
@@ -105,7 +105,7 @@ export type SystemMessage = RequestOf<typeof systemMessage>;
 
 const assistantMessage = v.object({
   /** Author of the message. `assistant`: the model. */
-  role: v.literal("assistant"),
+  role: v.picklist(["assistant"]),
   /** Text of the answer, or its text parts. `null` or absent only beside `tool_calls`. */
   content: v.nullish(textContent),
   ...commonFields,
@@ -118,11 +118,12 @@ const contentOrCalls = rule<v.InferOutput<typeof assistantMessage>>(
   "content",
   ({ content, tool_calls }) => typeof content === "string" || !!content || !!tool_calls?.length,
   "must be text or parts; it may be null or absent only beside tool_calls",
+  "content",
 );
 
 const toolMessage = v.object({
   /** Author of the message. `tool`: the function that the model called. */
-  role: v.literal("tool"),
+  role: v.picklist(["tool"]),
   /** Result of the call, as text or text parts. */
   content: textContent,
   ...commonFields,
@@ -135,7 +136,7 @@ export type ToolMessage = RequestOf<typeof toolMessage>;
 
 const textUserMessage = v.object({
   /** Author of the message. `user`: the person who asks. */
-  role: v.literal("user"),
+  role: v.picklist(["user"]),
   /** Text of the message, or its text parts. This model accepts no images. */
   content: textContent,
   ...commonFields,
@@ -146,7 +147,7 @@ export type TextUserMessage = RequestOf<typeof textUserMessage>;
 
 const userMessage = v.object({
   /** Author of the message. `user`: the person who asks. */
-  role: v.literal("user"),
+  role: v.picklist(["user"]),
   /** Text of the message, or its parts: texts and images. */
   content: partsContent,
   ...commonFields,
@@ -161,13 +162,13 @@ export type TextMessage = SystemMessage | AssistantMessage | ToolMessage | TextU
 export type ChatRequestMessage = SystemMessage | AssistantMessage | ToolMessage | UserMessage;
 
 function messagesOf<Message>(user: typeof userMessage | typeof textUserMessage) {
-  const message: v.GenericSchema<unknown> = v.variant("role", [
-    systemMessage,
+  const message = oneOf<Message>("role", {
+    system: systemMessage,
     user,
-    v.pipe(assistantMessage, v.forward(contentOrCalls, ["content"])),
-    toolMessage,
-  ]);
-  return v.pipe(v.array(message as v.GenericSchema<Message>), notEmpty());
+    assistant: v.pipe(assistantMessage, contentOrCalls),
+    tool: toolMessage,
+  });
+  return v.pipe(v.array(message), notEmpty());
 }
 
 /** Schema of the conversation with a model that reads text only. */

@@ -2,7 +2,7 @@ import { assertAccepted, isUnchecked } from "../../base/validate.js";
 import type { Client } from "../../client.js";
 import { type ChatModel, chatModels } from "../../vocabulary/chat-models.js";
 import { ValidationError } from "../../vocabulary/errors.js";
-import { checkChatRequest } from "./schema.js";
+import { checkSentRequest } from "./schema.js";
 
 /** Path of chat requests (spec, Endpoints). */
 export const CHAT_PATH = "/v1/chat/completions";
@@ -20,7 +20,7 @@ export function streamPath(id: unknown): string | undefined {
  * @throws {ValidationError}
  */
 export function checkedChatRequest(client: Client, request: object, stream: boolean, newer: string): object {
-  assertAccepted(request, checkChatRequest, client.warn, newer);
+  assertAccepted(request, checkSentRequest, client.warn, newer);
   const given = (request as { stream?: unknown }).stream;
   if (given !== undefined && given !== stream) {
     const message = stream

@@ -4,7 +4,7 @@ import { notEmpty, type RequestOf } from "../../base/validate.js";
 /** A tool that the model may call: `function.parameters` is a JSON Schema. */
 export const toolDefinition = v.object({
   /** Kind of tool; functions are the only kind. */
-  type: v.literal("function"),
+  type: v.picklist(["function"]),
   /** The function that the model may call. */
   function: v.object({
     /** Name of the function. Not empty. */
@@ -26,7 +26,7 @@ export type ToolDefinition = RequestOf<typeof toolDefinition>;
 
 const namedToolChoice = v.object({
   /** Kind of tool; functions are the only kind. */
-  type: v.literal("function"),
+  type: v.picklist(["function"]),
   /** The function to call. */
   function: v.object({
     /** Name of the function, as in `tools`. Not empty. */

@@ -148,13 +148,11 @@ export interface BetaMediaInput extends With<Input, "media">, Pick<Input, "promp
 
 const promptOrMedia = v.pipe(
   input,
-  v.forward(
-    rule(
-      "prompt-required",
-      ({ prompt, media }) => !!prompt?.trim() || !!media?.length,
-      "is required where there is no media: give a prompt, media, or both",
-    ),
-    ["prompt"],
+  rule(
+    "prompt-required",
+    ({ prompt, media }) => !!prompt?.trim() || !!media?.length,
+    "is required where there is no media: give a prompt, media, or both",
+    "prompt",
   ),
 ) as v.GenericSchema as v.GenericSchema<BetaPromptInput | BetaMediaInput>;
 

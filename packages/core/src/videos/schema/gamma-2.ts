@@ -187,6 +187,7 @@ const searchNeedsText = <Request extends { content: Content; tools?: readonly un
     "tools-need-text-only",
     ({ content, tools }) => !tools?.length || content.every(({ type }) => type === "text"),
     "web search works in text-to-video only; leave out tools, or all media of content",
+    "tools",
   );
 
 const fullRequest = v.object({
@@ -218,12 +219,12 @@ export type GammaVideoFastRequest = RequestOf<typeof fastRequest>;
 /** Schema of a request to `gamma-video-2.0`. */
 export const gammaVideo20Request: v.GenericSchema<GammaVideo20Request> = v.pipe(
   fullRequest,
-  v.forward(searchNeedsText(), ["tools"]),
+  searchNeedsText(),
 );
 /** Schema of a request to `gamma-video-fast`. */
 export const gammaVideoFastRequest: v.GenericSchema<GammaVideoFastRequest> = v.pipe(
   fastRequest,
-  v.forward(searchNeedsText(), ["tools"]),
+  searchNeedsText(),
 );
 
 /** Warns about what the spec neither lists nor forbids (wire, 1.63), and about the items that it does not show (1.64). */

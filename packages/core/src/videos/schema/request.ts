@@ -48,7 +48,7 @@ export type VideoRequest = VideoRequests[VideoModel];
  * ```
  */
 export function checkVideoRequest(request: unknown): Findings {
-  return checkByModel(request, "video", videoModels, videoRequests, warnOf);
+  return checkByModel(request, { resource: "video", models: videoModels, schemas: videoRequests }, warnOf);
 }
 
 function warnOf(request: VideoRequest, warn: Warn): void {

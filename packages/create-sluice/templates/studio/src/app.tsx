@@ -1,4 +1,4 @@
-import { createClient } from "@sluice/core";
+import { createClient, streamResumption } from "@sluice/core";
 import { GatewayProvider, signOut } from "@sluice/react";
 import { useState } from "react";
 import { Button } from "@/components/sluice/button";
@@ -14,7 +14,12 @@ export function StudioApp() {
 function SignedIn({ session }: { session: Session }) {
   // the page has no key: the server at this address adds it
   const [client] = useState(() =>
-    createClient({ baseURL: "/api", scope: session.user, headers: headersOf(session) }),
+    createClient({
+      baseURL: "/api",
+      scope: session.user,
+      headers: headersOf(session),
+      resume: streamResumption(),
+    }),
   );
 
   async function leave() {

@@ -1,0 +1,384 @@
+import { after, atLimit } from "../base/clock.js";
+import { noteStored } from "../base/note-options.js";
+import type { UncheckedRequest } from "../base/validate.js";
+import type { Client } from "../client.js";
+import { requestIdOf } from "../transport/failure.js";
+import { type ByteReader, bodyReaderOf, readBody } from "../transport/read-body.js";
+import {
+  closeExchange,
+  type Exchange,
+  emitStep,
+  openExchange,
+  type RequestOptions,
+  send,
+} from "../transport/send.js";
+import { ConfigurationError, isGatewayError, TimeoutError } from "../vocabulary/errors.js";
+import { createFold } from "./protocol/accumulate.js";
+import { type AnswerReader, createAnswerReader } from "./protocol/answer-reader.js";
+import type { ChatDelta, ChatMessage, ChatTiming, ChatTurn } from "./protocol/delta.js";
+import { CHAT_PATH, checkedChatRequest, streamPath } from "./protocol/request.js";
+import type { ChatRequest } from "./protocol/schema.js";
+import { createStreamParser } from "./protocol/stream-parser.js";
+import type { OpenResumption } from "./resume.js";
+import { cutError, errorOfEnd, type StreamFacts, timeoutWith } from "./stream-error.js";
+
+/** Origin of an answer: a request, or the proxy that stores it. */
+export interface AnswerSource {
+  readonly request?: ChatRequest | UncheckedRequest | undefined;
+  /** Id of a stored answer, which is read from its start where there is no `request`. */
+  readonly streamId?: string | undefined;
+  /** True if the answer continues at the proxy when this reader stops. */
+  readonly isFollowed?: boolean;
+  /** As in `assertAccepted`. */
+  readonly newer?: string;
+}
+
+/** A delta, or the end of the deltas. */
+export type Step = IteratorResult<ChatDelta, undefined>;
+export const over: Step = { done: true, value: undefined };
+
+/** Reads one answer from its request to its last delta. */
+interface Reader {
+  /** Resolves when the response has come; rejects if it failed. */
+  readonly opening: Promise<void>;
+  readonly head: AnswerReader["head"];
+  /** The message so far. */
+  readonly message: ChatMessage;
+  /** Id of the answer at a proxy that stores it. */
+  readonly streamId: string | undefined;
+  /** The whole answer; rejects with the error that ended it. */
+  readonly turn: Promise<ChatTurn>;
+  /** True once `[DONE]` has come. */
+  readonly isDone: boolean;
+  /** True once the bytes have ended as those of a whole answer do. */
+  readonly isWhole: boolean;
+  timing(): ChatTiming;
+  /**
+   * Returns the next delta, at once if it was read already. Rejects with the error that ended the answer: a stop ends it
+   * at once, any other error after the deltas that were read.
+   */
+  next(): Promise<Step> | Step;
+  /** Reads until the answer is settled. `keeps`: the deltas stay in memory for a loop. */
+  readToEnd(keeps: boolean): Promise<void>;
+  abort(reason: unknown): void;
+}
+
+/** Wait for `[DONE]` or usage after a `finish_reason`. Without them the answer is complete, too. */
+const FINISH_GRACE_MS = 2000;
+const TOO_LONG = "the answer is too long to be read";
+const NOT_RESUMED =
+  "resume: a stored response is read by createClient({ resume: streamResumption() }) only; nothing was sent";
+
+/** Opens an answer: sends its request, or reads a stored one. */
+export function openReader(
+  client: Client,
+  options: RequestOptions,
+  { request, streamId, isFollowed, newer = "streamChat(client, unchecked({ … }))" }: AnswerSource,
+): Reader {
+  const path = (!request && streamPath(streamId)) || CHAT_PATH;
+  const exchange = openExchange(client, { kind: "chat", path, subject: request, isStream: true }, options);
+  const { signal, callId, firstChunkMs } = exchange;
+  const warn: Client["warn"] = (issue) => client.warn(issue, callId);
+  const settlement = createSettlement(client, exchange);
+  const several = ((request as { n?: number } | undefined)?.n ?? 1) > 1;
+  const deltas = createDeltas(settlement.begin, warn, several);
+  const { answer, parser } = deltas;
+  let opened: Response | undefined;
+  let body: ByteReader<void> | undefined;
+  /** The read that is waiting. */
+  let reading: Promise<void> | undefined;
+  let isInGrace = false;
+  /** Continues a stored answer over lost connections. */
+  const stored = (client.resume as OpenResumption | undefined)?.open({
+    client,
+    exchange,
+    headers: options.headers,
+    id: request ? undefined : streamId,
+    isFinished: () => answer.finished,
+    onConnect: () => body?.restart(),
+  });
+
+  limitFirstChunk();
+  const opening = requestResponse().then((response) => {
+    opened = response;
+    if (!stored) noteStored(response, client);
+    const bytes = stored?.read(response) ?? bodyReaderOf(response, warn);
+    body = readBody(client, { ...exchange, abort: late }, bytes, { use, lose, resetsSilence: deltas.grew });
+  });
+  opening.catch(fail);
+  signal.addEventListener("abort", () => {
+    // before the headers, the request itself reports its end: it may have been refused by then
+    if (opened || stored?.id) fail(signal.reason);
+  });
+
+  return {
+    opening,
+    head: answer.head,
+    get message() {
+      return deltas.message;
+    },
+    get streamId() {
+      const { end } = parser;
+      // an answer with an error is over at the proxy, too
+      if (end && end.type !== "done" && end.type !== "cut") return undefined;
+      return stored ? stored.id : (opened?.headers.get("x-stream-id") ?? undefined);
+    },
+    turn: settlement.turn,
+    get isDone() {
+      return parser.end?.type === "done";
+    },
+    get isWhole() {
+      return parser.isWhole;
+    },
+    timing: settlement.timing,
+    next: () => next(false),
+    readToEnd,
+    abort: exchange.abort,
+  };
+
+  function requestResponse(): Promise<Response> {
+    const body = () => checkedChatRequest(client, request as object, true, newer);
+    if (request)
+      return send(client, exchange, { method: "post", body, headers: options.headers, repeat: "any" });
+    return stored?.request() ?? Promise.reject(new ConfigurationError(NOT_RESUMED));
+  }
+
+  /** @param isFresh true directly after a read, which counts as taken itself */
+  function next(isFresh: boolean): Promise<Step> | Step {
+    const { failure } = settlement;
+    if (failure && !isGatewayError(failure.error)) return Promise.reject(failure.error);
+    try {
+      const value = deltas.take();
+      if (value?.type === "finish") succeed();
+      if (value) {
+        if (!isFresh) body?.touch();
+        return { done: false, value };
+      }
+    } catch (cause) {
+      failTooLong(cause);
+    }
+    if (settlement.failure) return Promise.reject(settlement.failure.error);
+    return parser.isWhole ? over : readMore().then(nextFresh);
+  }
+
+  function nextFresh(): Promise<Step> | Step {
+    return next(true);
+  }
+
+  async function readToEnd(keeps: boolean): Promise<void> {
+    while (!settlement.isOver) {
+      try {
+        deltas.fold();
+      } catch (cause) {
+        failTooLong(cause);
+      }
+      if (!keeps) deltas.skip();
+      if (parser.isWhole) succeed();
+      else await readMore().catch(fail);
+    }
+  }
+
+  /** Reads the next bytes, once for all who wait. Settles the answer where there are none. */
+  function readMore(): Promise<void> {
+    if (parser.end) fail(errorOfEnd(client, parser.end, facts()));
+    if (settlement.isOver) return Promise.resolve();
+    if (answer.finished && body && !isInGrace) {
+      isInGrace = true;
+      after(client.clock, FINISH_GRACE_MS, settlement.signal, () => body?.cancel());
+    }
+    // an error of the request settles the answer
+    reading ??= body?.read() ?? opening.then(stopWaiting, stopWaiting);
+    return reading;
+  }
+
+  function stopWaiting(): void {
+    reading = undefined;
+  }
+
+  function use(bytes: Uint8Array | undefined): void {
+    reading = undefined;
+    deltas.clear();
+    parser.push(bytes);
+  }
+
+  function lose(cause: unknown): void {
+    reading = undefined;
+    if (!signal.aborted && !isGatewayError(cause) && answer.finished) parser.cut();
+    else fail(cause);
+  }
+
+  /** Settles the answer with its `finish` delta: a reader that has it need not read again. */
+  function succeed(): void {
+    settlement.succeed((timing) => answer.turn(deltas.message, timing));
+    if (parser.end?.type === "done") body?.release();
+  }
+
+  /** The text is longer than the platform allows: `partial` has its beginning. */
+  function failTooLong(cause: unknown): void {
+    fail(errorOfEnd(client, { type: "malformed", problem: TOO_LONG, cause }, facts()));
+  }
+
+  function fail(cause: unknown): void {
+    if (settlement.isOver) return;
+    try {
+      deltas.fold();
+    } catch {
+      // the text is too long: the message has its beginning
+    }
+    settlement.fail(errorOf(cause), (timing) => answer.turn(deltas.message, timing));
+    body?.cancel();
+    // a stored response continues at the proxy until it is stopped there
+    if (signal.aborted && !isFollowed) stop();
+  }
+
+  function stop(): void {
+    const id = opened?.headers.get("x-stream-id");
+    if (stored) stored.stop();
+    else if (id)
+      import("./stop-stored.js").then(
+        ({ stopStored }) => stopStored(client, id, options.headers),
+        () => {},
+      );
+  }
+
+  function errorOf(cause: unknown): unknown {
+    if (cause !== undefined && cause === stored?.refusal) return cutError(facts(), cause);
+    if (!signal.aborted && !isGatewayError(cause)) return opened ? cutError(facts(), cause) : cause;
+    return opened || stored?.id ? timeoutWith(cause, facts()) : cause;
+  }
+
+  function facts(): StreamFacts {
+    return { partial: deltas.message, requestId: opened && requestIdOf(opened) };
+  }
+
+  /** Limits the time from sending to the first content. It also counts while the stream is not read. */
+  function limitFirstChunk(): void {
+    const text = `nothing came for ${firstChunkMs} ms (timeouts.firstChunkMs)`;
+    atLimit(client.clock, firstChunkMs, settlement.signal, () => {
+      if (!deltas.hasContent) late(new TimeoutError(text, "first-chunk"));
+    });
+  }
+
+  /** Reacts to a limit. The connection may have broken unnoticed: a stored answer is requested again. */
+  function late(reason: unknown): void {
+    if (body && answer.finished) body.cancel();
+    else if (!stored?.drop(reason)) exchange.abort(reason);
+    else if (!deltas.hasContent) limitFirstChunk();
+  }
+}
+
+/** The deltas of one answer, which do not know the network or the time. */
+function createDeltas(onBegin: () => void, warn: Client["warn"], several: boolean) {
+  const queue: ChatDelta[] = [];
+  /** Number of deltas that were given to the loop. */
+  let taken = 0;
+  /** Number of deltas that are in the message. */
+  let folded = 0;
+  const fold = createFold();
+  const answer = createAnswerReader(add, warn, several);
+  /** True where content came since the last read. */
+  let isAlive = false;
+  const deltas = {
+    answer,
+    parser: createStreamParser(answer, () => {
+      isAlive = deltas.hasContent = true;
+    }),
+    hasContent: false,
+    get message() {
+      return fold.message;
+    },
+    /**
+     * Takes the next delta and adds it to the message; undefined where more bytes are needed.
+     *
+     * @throws {RangeError} when the message is longer than a text can be
+     */
+    take(): ChatDelta | undefined {
+      if (taken === queue.length) return undefined;
+      if (taken === folded) fold.add(queue[folded++] as ChatDelta);
+      return queue[taken++];
+    },
+    /**
+     * Adds all deltas to the message. They can still be taken.
+     *
+     * @throws {RangeError}
+     */
+    fold() {
+      while (folded < queue.length) fold.add(queue[folded++] as ChatDelta);
+    },
+    /** Drops the deltas that are in the message: nobody takes them. */
+    skip() {
+      taken = folded;
+    },
+    /** Releases the deltas that were taken. */
+    clear() {
+      if (taken === queue.length && folded === taken) queue.length = taken = folded = 0;
+    },
+    grew() {
+      const wasAlive = isAlive;
+      isAlive = false;
+      return wasAlive;
+    },
+  };
+  return deltas;
+
+  function add(delta: ChatDelta): void {
+    if (delta.type !== "usage" && delta.type !== "finish") onBegin();
+    queue.push(delta);
+  }
+}
+
+/** Creates the end of an answer, which comes once and closes the exchange, and its times. */
+function createSettlement(client: Client, exchange: Exchange) {
+  const ended = new AbortController();
+  let firstTokenMs: number | undefined;
+  let totalMs: number | undefined;
+  let resolve!: (turn: ChatTurn) => void;
+  let reject!: (error: unknown) => void;
+  const turn = new Promise<ChatTurn>((onResolve, onReject) => {
+    resolve = onResolve;
+    reject = onReject;
+  });
+  // a loop throws the error, too: the result may stay unused
+  turn.catch(() => {});
+  const settlement = {
+    turn,
+    /** Aborts at the end, which stops the timers. */
+    signal: ended.signal,
+    failure: undefined as { readonly error: unknown } | undefined,
+    get isOver() {
+      return totalMs !== undefined;
+    },
+    /** Notes the time of the first token. */
+    begin() {
+      if (firstTokenMs !== undefined) return;
+      firstTokenMs = elapsedMs();
+      emitStep(client, exchange, { type: "first-chunk", ms: firstTokenMs });
+    },
+    timing: (): ChatTiming => ({
+      ...(firstTokenMs !== undefined && { firstTokenMs }),
+      totalMs: totalMs ?? elapsedMs(),
+    }),
+    succeed(turnOf: (timing: ChatTiming) => ChatTurn) {
+      if (settlement.isOver) return;
+      const whole = turnOf(settle());
+      closeExchange(client, exchange, whole);
+      resolve(whole);
+    },
+    fail(error: unknown, turnOf: (timing: ChatTiming) => ChatTurn) {
+      settlement.failure = { error };
+      closeExchange(client, exchange, turnOf(settle()), settlement.failure);
+      reject(error);
+    },
+  };
+  return settlement;
+
+  function settle(): ChatTiming {
+    totalMs = elapsedMs();
+    ended.abort(null);
+    return settlement.timing();
+  }
+
+  function elapsedMs(): number {
+    return client.clock.now() - exchange.startedAt;
+  }
+}

@@ -1,0 +1,78 @@
+import type { ClientOptions } from "./client.js";
+import { ConfigurationError } from "./vocabulary/errors.js";
+
+/* What is wrong with an option, in words: bundlers leave this code out in production. */
+
+/** @throws {ConfigurationError} that says which option cannot work, and what to do */
+export function explainOptions(options: ClientOptions): void {
+  explainBaseURL(options?.baseURL);
+  const { apiKey, timeouts, retry, scope, dangerouslyAllowBrowser } = options;
+  explainScope(scope);
+  if (apiKey !== undefined && inBrowser() && !dangerouslyAllowBrowser)
+    throw new ConfigurationError(
+      "apiKey: a key given in a browser can be read by every visitor. Let @sluice/worker-proxy add it and set " +
+        "baseURL to the proxy; or, in a tool of your own, set dangerouslyAllowBrowser: true",
+    );
+  if ("apiKey" in options && typeof apiKey !== "function") explainKey(apiKey);
+  explainTimes("timeouts", timeouts);
+  explainTimes("retry", retry);
+}
+
+const ROUTE = /\/(?:v1\/(?:chat|images|video)\/\w+|gamma\/asset\/\w+|epsilon\/v1\/.+)$/;
+
+function explainBaseURL(given: unknown): void {
+  const fail = (
+    problem: string,
+    remedy = 'give the gateway\'s address, { baseURL: "https://gateway.example.com" }, or a path of the page\'s server, "/api"',
+  ) => {
+    throw new ConfigurationError(`baseURL: ${problem}; ${remedy}`);
+  };
+  const text = typeof given === "string" ? given.trim() : "";
+  if (text === "") return fail("is missing");
+  const baseURL = text.replace(/\/+$/, "");
+  // a path is resolved at the first request, when there may be a page
+  const isPath = /^\.{0,2}\//.test(text);
+  if (!(isPath || URL.canParse(baseURL))) return fail(`${JSON.stringify(given)} is no URL`);
+  const { protocol, username, password, search, hash } = new URL(baseURL, "https://page.invalid");
+  if (!/^https?:$/.test(protocol)) return fail(`has the protocol ${protocol} instead of https:`);
+  if (username || password) return fail("has a name or password; use headers");
+  if (search || hash) return fail("has a query or a fragment");
+  if (ROUTE.test(baseURL))
+    return fail(
+      "ends with the path of one endpoint",
+      `give what stands before it, ${baseURL.replace(ROUTE, "") || "/"}`,
+    );
+}
+
+function explainScope(scope: unknown): void {
+  if (scope === undefined || (typeof scope === "string" && scope !== "")) return;
+  throw new ConfigurationError(
+    `scope: must be the id of the signed-in user, got ${JSON.stringify(scope)}; leave it out for one user`,
+  );
+}
+
+/** @throws {ConfigurationError} that says what is wrong with a key */
+export function explainKey(key: unknown): void {
+  const fail = (problem: string) => {
+    throw new ConfigurationError(`apiKey: ${problem}`);
+  };
+  if (typeof key !== "string" || key === "")
+    return fail(
+      `is ${key === "" ? "empty" : typeof key}; is the environment variable set? Leave the option out if a proxy adds the key`,
+    );
+  if (/^bearer\s/i.test(key)) return fail('give the key alone: "Bearer " is added');
+  if (!/^[\x21-\x7e]+$/.test(key)) return fail("has a space, a line break or a forbidden character");
+}
+
+function explainTimes(option: string, times: object | undefined): void {
+  for (const [name, value] of Object.entries(times ?? {}))
+    if (value !== undefined && !(typeof value === "number" && value >= 0))
+      throw new ConfigurationError(
+        `${option}.${name}: must be a number from 0 up, got ${JSON.stringify(value)}`,
+      );
+}
+
+/** Returns true in a browser or its workers, which call themselves Mozilla. Node, Deno, Bun and workerd do not. */
+export function inBrowser(): boolean {
+  return /^Mozilla\//.test(globalThis.navigator?.userAgent ?? "");
+}
