@@ -44,10 +44,13 @@ const scripts: Readonly<Record<"quick" | Tier, readonly (readonly string[])[]>> 
     ["simulate", "--devices", "--seeds", "10000"],
     ["simulate", "--put-back"],
     ["soak", "--minutes", "10"],
-    ["mutate", "packages/core/src", "--sample", "40"],
+    ["mutate", "packages/core/src", "--sample", "20"],
+    ["mutate", "packages/stores/src", "--sample", "20"],
     ["test", "--repeat", "3", "tests/together", "tests/pages"],
   ],
 };
+/** The client, its stores and the hooks. */
+const quick = ["core in node", "stores in node", "react"];
 /** Random tests of the other tiers, which run longer at night. */
 const searches: readonly { readonly runs: string; readonly args: readonly string[] }[] = [
   { runs: "2000", args: ["--project", "simulation", "properties", "any-json"] },
@@ -90,7 +93,7 @@ async function runTier(tier: "quick" | Tier): Promise<void> {
   const isWhole = rest.length === 0;
   const results = join(folder, `${tier}.jsonl`);
   writeFileSync(results, "");
-  const args = tier === "quick" ? ["--project", "core in node", "--project", "react", ...rest] : rest;
+  const args = tier === "quick" ? [...quick.flatMap((name) => ["--project", name]), ...rest] : rest;
   const count = Math.min(4, availableParallelism() + 1);
   const runEnv = { ...env, SLUICE_TIER: tier === "quick" ? "test" : tier, SLUICE_RESULTS: results };
   const shards = Array.from({ length: count }, (_, nth) =>

@@ -60,30 +60,38 @@ async function agentOf(env: Record<string, string>, ...[file = "", ...args]: str
   return { mcp, call, written: () => written, pid: transport.pid };
 }
 
-test.each(["mcp-cli.js", "cli.js mcp"])(
-  "case 215: an agent that starts %s gets an answer, a picture, a video and errors, and never the key",
-  async (command) => {
-    const { env } = await gateway();
-    const folder = temporaryFolder();
-    const agent = await agentOf(env, ...command.split(" "), "--folder", folder);
-    expect((await agent.mcp.listTools()).tools).toHaveLength(14);
-    const messages = [{ role: "user", content: "Why is the sky blue?" }];
-    expect((await agent.call("chat_delta-5_3", { messages })).content[0]?.text).toContain("sky");
-    await agent.call("image_gamma-image-5-0-260128", { prompt: "A reef" });
-    const started = await agent.call("video_start_beta3_0-video", { input: { prompt: "A reef" } });
-    const { id, model } = started.structuredContent ?? {};
-    await agent.call("video_wait", { id, model });
-    expect((await readdir(folder)).toSorted()).toEqual([
-      expect.stringMatching(/^image-[\da-f]{8}-1-[\da-f]{8}\.(jpg|png)$/),
-      "sluice-calls.jsonl",
-      expect.stringMatching(new RegExp(`^video-${id}-[\\da-f]{8}\\.mp4$`)),
-    ]);
-    for (const prompt of ["[[drop]]", "[[429]]", "[[500]]", "[[malformed]]"])
-      expect((await agent.call("image_gamma-image-5-0-260128", { prompt })).isError).toBe(true);
-    expect(agent.written()).toContain("may be billed");
-    expect(agent.written()).not.toContain("canary");
-  },
-);
+test("case 215: an agent that starts mcp-cli.js gets an answer, a picture, a video and errors, and never the key", async () => {
+  const { env } = await gateway();
+  const folder = temporaryFolder();
+  const agent = await agentOf(env, "mcp-cli.js", "--folder", folder);
+  expect((await agent.mcp.listTools()).tools).toHaveLength(14);
+  const messages = [{ role: "user", content: "Why is the sky blue?" }];
+  expect((await agent.call("chat_delta-5_3", { messages })).content[0]?.text).toContain("sky");
+  await agent.call("image_gamma-image-5-0-260128", { prompt: "A reef" });
+  const started = await agent.call("video_start_beta3_0-video", { input: { prompt: "A reef" } });
+  const { id, model } = started.structuredContent ?? {};
+  await agent.call("video_wait", { id, model });
+  expect((await readdir(folder)).toSorted()).toEqual([
+    expect.stringMatching(/^image-[\da-f]{8}-1-[\da-f]{8}\.(jpg|png)$/),
+    "sluice-calls.jsonl",
+    expect.stringMatching(new RegExp(`^video-${id}-[\\da-f]{8}\\.mp4$`)),
+  ]);
+  for (const prompt of ["[[drop]]", "[[500]]", "[[malformed]]"])
+    expect((await agent.call("image_gamma-image-5-0-260128", { prompt })).isError).toBe(true);
+  expect(agent.written()).toContain("may be billed");
+  expect(agent.written()).not.toContain("canary");
+});
+
+test("case 215: `sluice mcp` starts the same server, which saves into its folder, and never tells the key", async () => {
+  const { env } = await gateway();
+  const folder = temporaryFolder();
+  const agent = await agentOf(env, "cli.js", "mcp", "--folder", folder);
+  expect((await agent.mcp.listTools()).tools).toHaveLength(14);
+  await agent.call("image_gamma-image-5-0-260128", { prompt: "A reef" });
+  expect(await readdir(folder)).toHaveLength(2);
+  expect((await agent.call("image_gamma-image-5-0-260128", { prompt: "[[drop]]" })).isError).toBe(true);
+  expect(agent.written()).not.toContain("canary");
+});
 
 test("A server ends when its agent leaves, also within a call", async () => {
   const { env, emulator } = await gateway();

@@ -1,6 +1,6 @@
 import type { AbstractAgent, AGUIEvent, Message } from "@ag-ui/client";
 import type { Client } from "@sluice/core";
-import { beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { ended, openWorld, said } from "../../packages/ai-sdk/test/support/world.js";
 import { filesOfPage } from "../support/page-files.ts";
 import { numbered, openGateway } from "./gateway.ts";
@@ -151,6 +151,8 @@ describe("an agent of AG-UI", () => {
     world.answerByHand();
     const before = world.page();
     const { agent, types } = agentOf(before);
+    // without a network, the client of a page that is gone would try for half a minute
+    onTestFinished(() => agent.abortRun());
     agent.addMessage(ask("Tell me of rivers"));
     void agent.runAgent().catch(() => {});
     await expect.poll(() => world.written.length).toBe(1);

@@ -16,8 +16,8 @@ beforeEach(() => {
 afterEach(() => void vi.useRealTimers());
 
 function show(Page: FunctionComponent<{ text: string }>, text = "") {
-  const queries = new QueryClient();
-  // its timers would run for minutes
+  // its timers would run for minutes, and `clear` leaves those of mutations
+  const queries = new QueryClient({ defaultOptions: { mutations: { gcTime: Number.POSITIVE_INFINITY } } });
   onTestFinished(() => queries.clear());
   const page = (
     <QueryClientProvider client={queries}>

@@ -1,3 +1,4 @@
+import type { TaskWatch } from "@sluice/core";
 import { type ChatStore, memoryStorage } from "@sluice/react";
 import type { ProxyOptions } from "@sluice/worker-proxy";
 import { createElement, type FC } from "react";
@@ -413,14 +414,15 @@ const mistakes: readonly Mistake[] = [
   ],
   [
     "a task that is not there",
-    ({ call, client }) => call("waitForVideoTask", client, undefined),
+    ({ call, client }) => (call("watchVideoTask", client, undefined) as TaskWatch<never, never>).result(),
     "task: is missing: give the handle that its creation returned, or its id",
   ],
   [
     "a creation that is not awaited",
     ({ call, client }) => {
       const creation = { model: "beta3.0-video", input: { prompt: "A reef" } };
-      return call("waitForVideoTask", client, call("createVideoTask", client, creation));
+      const task = call("createVideoTask", client, creation);
+      return (call("watchVideoTask", client, task) as TaskWatch<never, never>).result();
     },
     "task: is a promise: await the creation, and give its handle",
   ],

@@ -151,7 +151,7 @@ function openStores(options: AppOptions, page: Page) {
   const images = createImageStore(client, options.images);
   const asset = createAssetStore(client, options.asset);
   const stops = [chat, list, video, images, asset].map((store) => store.subscribe(() => {}));
-  return { chat, list, video, images, asset, tree: undefined, close, signOut: () => signOut(client) };
+  return { chat, list, video, images, asset, tree: undefined, close, forget: () => signOut(client) };
 
   function close(): void {
     page.run(() => {

@@ -1,10 +1,4 @@
-import {
-  createClient,
-  createVideoTask,
-  type RecordStorage,
-  streamChat,
-  waitForVideoTask,
-} from "@sluice/core";
+import { createClient, createVideoTask, type RecordStorage, streamChat, watchVideoTask } from "@sluice/core";
 import { type ChatState, type ChatStore, createChatStore } from "@sluice/stores";
 
 /** Number of everything that was done so far. */
@@ -80,7 +74,7 @@ export function openLoad(baseURL: string, user: string, storage: RecordStorage):
   async function task(): Promise<void> {
     const request = { model: "beta3.0-video", input: { prompt: "A reef at dawn" } } as const;
     const handle = await createVideoTask(client, request, { signal });
-    await waitForVideoTask(client, handle, { signal, intervalMs: 500 });
+    await watchVideoTask(client, handle, { signal, intervalMs: 500 }).result();
     done.tasks += 1;
   }
 }

@@ -6,7 +6,7 @@ import {
   generateImages,
   isGatewayError,
   streamChat,
-  waitForVideoTask,
+  watchVideoTask,
 } from "@sluice/core";
 import { createEmulator } from "@sluice/emulator";
 import { serve } from "@sluice/emulator/serve";
@@ -69,7 +69,7 @@ async function video() {
     model: "beta3.0-video",
     input: { prompt: "A reef at dawn" },
   });
-  return (await waitForVideoTask(client, handle, { intervalMs: 20 })).state;
+  return (await watchVideoTask(client, handle, { intervalMs: 20 }).result()).state;
 }
 
 async function failure(content: string) {

@@ -1,4 +1,4 @@
-import { type Client, type Outcome, waitForVideoTask } from "@sluice/core";
+import { type Client, type Outcome, watchVideoTask } from "@sluice/core";
 import { asError } from "@sluice/core/internal";
 import { type AttemptEnd, attempt, type RunContext } from "./attempt.js";
 import { endsRun, isForNow, isOverForTask, isSettledElsewhere } from "./failures.js";
@@ -156,7 +156,7 @@ async function polled(run: RunContext, entry: Entry): Promise<Partial<BatchRecor
   try {
     const { headers, timeouts, retry, intervalMs, deadlineMs } = options();
     const watch = { headers, timeouts, retry, intervalMs, deadlineMs, signal: stopped, seenBefore: true };
-    const { raw: _, ...result } = await waitForVideoTask(client, entry.record?.handle ?? "", watch);
+    const { raw: _, ...result } = await watchVideoTask(client, entry.record?.handle ?? "", watch).result();
     return { state: "answered", result };
   } catch (error) {
     stopped.throwIfAborted();

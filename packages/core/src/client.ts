@@ -20,7 +20,7 @@ export interface Client extends Connection, Scoped {
   readonly hasOnEvent: boolean;
   /** The user whose things this client keeps; undefined without the option `scope`. */
   readonly scope: string | undefined;
-  /** Lookup of an asset in this deployment; `getAsset` and `waitForAsset` need it. */
+  /** Lookup of an asset in this deployment; `getAsset` and `watchAsset` need it. */
   readonly assetLookup: AssetLookup | undefined;
   /** Uploads the files of requests; undefined without the option. */
   readonly uploads: MediaUploader | undefined;
@@ -100,7 +100,7 @@ export interface ClientOptions {
    * @default true without `apiKey`, false with one
    */
   readonly idempotencyKeys?: boolean | undefined;
-  /** Lookup of an asset in this deployment; `getAsset` and `waitForAsset` need it. */
+  /** Lookup of an asset in this deployment; `getAsset` and `watchAsset` need it. */
   readonly assetLookup?: AssetLookup | undefined;
   /**
    * Checks and uploads the files of requests: `uploads()` of `@sluice/media`. Without it, a `File` or `Blob` in the place of

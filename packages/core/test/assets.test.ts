@@ -5,7 +5,7 @@ import {
   createAsset,
   getAsset,
   unchecked,
-  waitForAsset,
+  watchAsset,
 } from "@sluice/core";
 import { checkAssetRequest, checkVideoRequest } from "@sluice/core/schemas";
 import { describe, expect, test } from "vitest";
@@ -107,7 +107,7 @@ describe("createAsset", () => {
 describe("getAsset", () => {
   test("A look-up without an assetLookup names the missing option, and keeps the id", async () => {
     const { client } = clientOf(found("Active"));
-    for (const waiting of [getAsset(client, handle), waitForAsset(client, "a-1")]) {
+    for (const waiting of [getAsset(client, handle), watchAsset(client, "a-1").result()]) {
       const error = await rejectionOf(waiting);
       expect(error).toMatchObject({ name: "ConfigurationError", handle });
       expect((error as Error).message).toMatch(/a-1.*assetLookup/);
@@ -171,7 +171,7 @@ describe("getAsset", () => {
   });
 });
 
-describe("waitForAsset", () => {
+describe("watchAsset", () => {
   const waiting = (steps: readonly Step[], options: Partial<ClientOptions> = {}) =>
     polled(steps, 300_000, { assetLookup: lookup, ...options });
 
@@ -183,7 +183,7 @@ describe("waitForAsset", () => {
       found("Processing"),
       found("Active"),
     ]);
-    const done = track(waitForAsset(client, handle));
+    const done = track(watchAsset(client, handle).result());
     await advance(60_000);
     expect(await done).toMatchObject({ ...handle, state: "active" });
     expect(polledAt).toEqual([0, 3, 6, 9, 12]);
@@ -191,7 +191,7 @@ describe("waitForAsset", () => {
 
   test("throws the failure with the asset and its handle", async () => {
     const { client } = waiting([found("Failed")]);
-    expect(await rejectionOf(waitForAsset(client, "a-1"))).toMatchObject({
+    expect(await rejectionOf(watchAsset(client, "a-1").result())).toMatchObject({
       name: "AssetFailedError",
       code: "asset-failed",
       asset: { state: "failed", rawStatus: "Failed" },
@@ -209,7 +209,7 @@ describe("waitForAsset", () => {
     { Message: "the image shows a person" },
   ])("says why an asset failed, in whatever field the lookup has it: %j", async (fields) => {
     const { client } = waiting([() => Response.json({ Status: "Failed", ...fields })]);
-    expect(await rejectionOf(waitForAsset(client, "a-1"))).toMatchObject({
+    expect(await rejectionOf(watchAsset(client, "a-1").result())).toMatchObject({
       message: "the asset a-1 failed (Failed, the image shows a person): register another image",
       asset: { state: "failed", reason: "the image shows a person" },
     });
@@ -217,7 +217,7 @@ describe("waitForAsset", () => {
 
   test("ends after 5 minutes with an error that has the handle", async () => {
     const { client, advance, track } = waiting([found("Processing")]);
-    const failed = track(rejectionOf(waitForAsset(client, handle)));
+    const failed = track(rejectionOf(watchAsset(client, handle).result()));
     await advance(301_000);
     expect(await failed).toMatchObject({ name: "TimeoutError", phase: "deadline", handle });
   });
@@ -225,7 +225,7 @@ describe("waitForAsset", () => {
   test("ends a lookup that ignores its signal, at the deadline and at the caller's abort", async () => {
     const never = { assetLookup: () => new Promise<never>(() => {}) };
     const late = waiting([], never);
-    const failed = rejectionOf(waitForAsset(late.client, handle));
+    const failed = rejectionOf(watchAsset(late.client, handle).result());
     await late.gateway.advance(300_000);
     expect(await failed).toMatchObject({ name: "TimeoutError", phase: "deadline", handle });
 
@@ -238,13 +238,13 @@ describe("waitForAsset", () => {
   test("ends at once when the caller aborts, and when the lookup is broken", async () => {
     const controller = new AbortController();
     const { client, advance, track } = waiting([found("Processing")]);
-    const failed = track(rejectionOf(waitForAsset(client, handle, { signal: controller.signal })));
+    const failed = track(rejectionOf(watchAsset(client, handle, { signal: controller.signal }).result()));
     await advance(1000);
     controller.abort();
     expect(await failed).toBe(controller.signal.reason);
 
     const bug = new TypeError("a bug");
     const broken = waiting([found("Active")], { assetLookup: () => Promise.reject(bug) });
-    expect(await rejectionOf(waitForAsset(broken.client, handle))).toBe(bug);
+    expect(await rejectionOf(watchAsset(broken.client, handle).result())).toBe(bug);
   });
 });

@@ -328,7 +328,10 @@ describe("retry", () => {
     expect(await retryAfterMs("0.5")).toBe(500);
     expect(await retryAfterMs("Wed, 21 Oct 2015 07:28:00 GMT")).toBe(0);
     expect(await retryAfterMs("Wed, 21 Oct 2037 07:28:00 GMT")).toBeGreaterThan(1e9);
+    expect(await retryAfterMs("600")).toBe(600_000);
+    for (const value of ["0", "-5"]) expect(await retryAfterMs(value)).toBe(0);
     expect(await retryAfterMs("soon")).toBeUndefined();
+    expect(await retryAfterMs("1000000000000")).toBeGreaterThan(1e9);
   });
 
   test("never repeats a stream that has begun", async () => {

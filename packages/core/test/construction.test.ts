@@ -9,7 +9,7 @@ import {
   getVideoTask,
   requestEpsilon,
   streamChat,
-  waitForVideoTask,
+  watchVideoTask,
 } from "@sluice/core";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { clientOf, question, rejectionOf } from "./support/gateway.js";
@@ -144,7 +144,7 @@ describe("a missing client", () => {
     ["generateImages", generateImages],
     ["createVideoTask", createVideoTask],
     ["getVideoTask", getVideoTask],
-    ["waitForVideoTask", waitForVideoTask],
+    ["watchVideoTask", watchVideoTask],
     ["createAsset", createAsset],
     ["getAsset", getAsset],
     ["requestEpsilon", requestEpsilon],

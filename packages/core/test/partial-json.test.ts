@@ -388,7 +388,7 @@ describe("readings", () => {
   });
 
   test("Readings of a long string are right at every length", () => {
-    const text = Array.from({ length: 3000 }, (_, at) => `${at}😀\n`).join("");
+    const text = Array.from({ length: 1000 }, (_, at) => `${at}😀\n`).join("");
     const document = createPartialJSON();
     const json = JSON.stringify({ [text]: text, after: "short" });
     for (let at = 0; at < json.length; at += 7) {
@@ -402,7 +402,7 @@ describe("readings", () => {
 
 describe("random documents in random cuts", () => {
   const title = "grow towards JSON.parse's value, by snapshots that never change (seed %i)";
-  test.each([1, 2, 3, 4])(title, (seed) => expectGrowth(seed, 30));
+  test.each([1, 2, 3, 4])(title, (seed) => expectGrowth(seed, 15));
 
   test.each([1, 2, 3, 4])("agree with JSON.parse about malformed documents (seed %i)", (seed) => {
     const random = seeded(seed);

@@ -4,7 +4,6 @@ import {
   type VideoTask,
   type VideoTaskHandle,
   type VideoTaskWatchOptions,
-  waitForVideoTask,
   watchVideoTask,
 } from "@sluice/core";
 import { describe, expect, test } from "vitest";
@@ -33,6 +32,8 @@ const strangers = [
     () => Response.json({ error: { message: "no", code: "upstream_type" } }, { status: 404 }),
   ],
 ] as const;
+const page = (status: number) => () =>
+  new Response("<h1>Sorry</h1>", { status, headers: { "content-type": "text/html" } });
 const cut = () => Promise.reject(new TypeError("fetch failed", { cause: { code: "ECONNRESET" } }));
 const envelope = () => Response.json({ code: "db_error", message: "try later", data: null });
 const nonsense = () => Response.json({ code: "success", message: "", data: { status: 5 } });
@@ -168,6 +169,7 @@ describe("continues after every failure that may pass", () => {
     ["429", refusal(429)],
     ["500", refusal(500)],
     ["503", refusal(503)],
+    ["502 with a page", page(502)],
     ["408", refusal(408)],
     ["425", refusal(425)],
     ["a dropped connection", cut],
@@ -263,7 +265,7 @@ describe("continues after every failure that may pass", () => {
   test.each(strangers)("a 404 with %s does not say that a task has expired", async (_, stranger) => {
     const { client, track, advance } = polledBy(stranger, stranger, success);
     const old = { ...handle, queryableUntil: 1 };
-    const finished = track(waitForVideoTask(client, old, { seenBefore: true }));
+    const finished = track(watchVideoTask(client, old, { seenBefore: true }).result());
     await advance(60_000);
     expect(await finished).toMatchObject({ state: "succeeded" });
     const failing = polledBy(stranger);
@@ -309,6 +311,7 @@ describe("continues after every failure that may pass", () => {
 
   test.each([
     ["an envelope that is no success", envelope, { name: "APIError", apiCode: "db_error" }],
+    ["a page to sign in", page(200), { name: "APIError", status: 200 }],
     ["an answer that is no task", nonsense, { name: "ResponseError", path: "data.status" }],
   ])("polls a few more times after %s, then throws it", async (_, step, error) => {
     const passing = watched([step, step, step, success]);
@@ -351,14 +354,34 @@ describe("a success without a URL", () => {
 });
 
 describe("the end of waiting", () => {
-  test("waitForVideoTask returns the video", async () => {
+  test("result() returns the video", async () => {
     const { client } = polledBy(success);
-    expect((await waitForVideoTask(client, handle)).url).toBe(video);
+    expect((await watchVideoTask(client, handle).result()).url).toBe(video);
   });
 
-  test("waitForVideoTask throws the failure, with the task and its handle", async () => {
+  test("result() beside a loop sends no query of its own", async () => {
+    const { client, polledAt } = polledBy(success);
+    const watch = watchVideoTask(client, handle);
+    const result = watch.result();
+    const states: string[] = [];
+    for await (const { state } of watch) states.push(state);
+    expect((await result).url).toBe(video);
+    expect(states).toEqual(["succeeded"]);
+    expect(polledAt).toHaveLength(1);
+    expect(() => watch[Symbol.asyncIterator]()).toThrow("already read");
+  });
+
+  test("result() rejects when the loop beside it is left", async () => {
+    const { client } = polledBy(running());
+    const watch = watchVideoTask(client, handle);
+    const result = rejectionOf(watch.result());
+    for await (const _ of watch) break;
+    expect(await result).toMatchObject({ name: "AbortError" });
+  });
+
+  test("result() throws the failure, with the task and its handle", async () => {
     const { client } = polledBy(() => answer({ status: "FAILURE", fail_reason: "policy" }));
-    const error = await rejectionOf(waitForVideoTask(client, handle));
+    const error = await rejectionOf(watchVideoTask(client, handle).result());
     expect(error).toMatchObject({
       name: "TaskFailedError",
       reason: "failed",
@@ -419,7 +442,7 @@ describe("the end of waiting", () => {
   test("a task whose time is over has expired after 30 seconds of 404, with its handle", async () => {
     const { client, track, advance } = polledBy(refusal(404));
     const old = { ...handle, queryableUntil: 1 };
-    const failed = track(rejectionOf(waitForVideoTask(client, old)));
+    const failed = track(rejectionOf(watchVideoTask(client, old).result()));
     await advance(60_000);
     expect(await failed).toMatchObject({
       name: "TaskExpiredError",
@@ -433,7 +456,7 @@ describe("the end of waiting", () => {
   test("a task that was seen before has expired at its first 404 after its time", async () => {
     const { client, polledAt } = polledBy(refusal(404));
     const old = { ...handle, queryableUntil: 1 };
-    const failed = waitForVideoTask(client, old, { seenBefore: true });
+    const failed = watchVideoTask(client, old, { seenBefore: true }).result();
     expect(await rejectionOf(failed)).toMatchObject({ name: "TaskExpiredError", handle: old });
     expect(polledAt).toHaveLength(1);
   });
@@ -441,7 +464,7 @@ describe("the end of waiting", () => {
   test("a clock that is a day ahead does not expire a new task", async () => {
     const { client, track, advance } = polledBy(refusal(404), refusal(404), success);
     const made = { ...handle, queryableUntil: Date.now() - 1000 };
-    const finished = track(waitForVideoTask(client, made));
+    const finished = track(watchVideoTask(client, made).result());
     await advance(60_000);
     expect(await finished).toMatchObject({ state: "succeeded" });
   });
@@ -458,7 +481,7 @@ describe("the end of waiting", () => {
   test("an error as JSON has the handle, and no signature", async () => {
     const failed = () => answer({ status: "FAILURE", fail_reason: "policy", result_url: video });
     const { client } = polledBy(failed);
-    const json = JSON.stringify(await rejectionOf(waitForVideoTask(client, handle)));
+    const json = JSON.stringify(await rejectionOf(watchVideoTask(client, handle).result()));
     expect(JSON.parse(json)).toMatchObject({ name: "TaskFailedError", handle, task: { state: "failed" } });
     expect(json).not.toContain("sig=1");
   });

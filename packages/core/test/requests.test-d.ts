@@ -6,7 +6,7 @@ import {
   getAsset,
   type ImageRequest,
   type VideoRequest,
-  waitForVideoTask,
+  watchVideoTask,
 } from "@sluice/core";
 import { expectTypeOf, test } from "vitest";
 
@@ -113,5 +113,5 @@ test("results are narrowed by their state", async () => {
     else expectTypeOf(entry.url).toBeString();
   }
   const handle = await createVideoTask(client, { model: "beta3.0-video", input: { prompt } });
-  expectTypeOf((await waitForVideoTask(client, handle)).url).toBeString();
+  expectTypeOf((await watchVideoTask(client, handle).result()).url).toBeString();
 });

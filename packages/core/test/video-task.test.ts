@@ -3,7 +3,7 @@ import {
   getVideoTask,
   normalizeVideoTask,
   type VideoTaskHandle,
-  waitForVideoTask,
+  watchVideoTask,
 } from "@sluice/core";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { clientOf, rejectionOf, stoppedClock } from "./support/gateway.js";
@@ -90,7 +90,7 @@ describe("createVideoTask", () => {
         ][nth - 1] as Response,
       { clock },
     );
-    const waited = waitForVideoTask(client, await createVideoTask(client, request));
+    const waited = watchVideoTask(client, await createVideoTask(client, request)).result();
     expect(await clock.advanceUntil(waited, 5000)).toMatchObject({ state: "succeeded" });
   });
 
@@ -169,7 +169,7 @@ describe("getVideoTask", () => {
         name: "ValidationError",
         issues: [{ rule: "video.task-id" }],
       });
-      expect(await rejectionOf(waitForVideoTask(client, { id: id as string }))).toMatchObject({
+      expect(await rejectionOf(watchVideoTask(client, { id: id as string }).result())).toMatchObject({
         name: "ValidationError",
       });
       expect(requests).toHaveLength(0);

@@ -1,4 +1,4 @@
-import { type VideoTask, waitForAsset, waitForVideoTask, watchAsset, watchVideoTask } from "@sluice/core";
+import { type VideoTask, watchAsset, watchVideoTask } from "@sluice/core";
 import { describe, expect, test } from "vitest";
 import { clientOf, openBody, stoppedClock } from "./support/gateway.js";
 
@@ -19,9 +19,9 @@ function answering(answers: readonly (() => Response)[]) {
 describe("A loop over a task that is paused", () => {
   test("It can await the whole wait for the same task, and gets its last snapshot later", async () => {
     const { client, clock } = answering([() => answer("IN_PROGRESS"), success]);
-    const tasks = watchVideoTask(client, "t-1");
+    const tasks = watchVideoTask(client, "t-1")[Symbol.asyncIterator]();
     expect((await tasks.next()).value).toMatchObject({ state: "running" });
-    const whole = await clock.advanceUntil(waitForVideoTask(client, "t-1"), 1000);
+    const whole = await clock.advanceUntil(watchVideoTask(client, "t-1").result(), 1000);
     expect(whole).toMatchObject({ state: "succeeded" });
     expect((await clock.advanceUntil(tasks.next(), 1000)).value).toMatchObject({ state: "succeeded" });
     expect((await tasks.next()).done).toBe(true);
@@ -32,9 +32,9 @@ describe("A loop over a task that is paused", () => {
       () => Response.json({ Status: "Processing" }),
       () => Response.json({ Status: "Active" }),
     ]);
-    const assets = watchAsset(client, "a-1");
+    const assets = watchAsset(client, "a-1")[Symbol.asyncIterator]();
     expect((await assets.next()).value).toMatchObject({ state: "pending" });
-    const whole = await clock.advanceUntil(waitForAsset(client, "a-1"), 500);
+    const whole = await clock.advanceUntil(watchAsset(client, "a-1").result(), 500);
     expect(whole).toMatchObject({ state: "active" });
     expect((await clock.advanceUntil(assets.next(), 500)).value).toMatchObject({ state: "active" });
     expect((await assets.next()).done).toBe(true);
@@ -43,7 +43,7 @@ describe("A loop over a task that is paused", () => {
 
   test("It polls nothing while it is paused, and a loop that is left alone holds nothing after its deadline", async () => {
     const { client, clock, requests } = answering([() => answer("IN_PROGRESS")]);
-    await watchVideoTask(client, "t-1").next();
+    await watchVideoTask(client, "t-1")[Symbol.asyncIterator]().next();
     await clock.advance(1_800_000);
     expect([requests.length, clock.sleeping()]).toEqual([1, 0]);
   });
@@ -63,7 +63,7 @@ describe("A loop over a task that is paused", () => {
       },
       { clock },
     );
-    const tasks = watchVideoTask(client, "t-1");
+    const tasks = watchVideoTask(client, "t-1")[Symbol.asyncIterator]();
     await tasks.next();
     events.send(
       `event: task\ndata: ${JSON.stringify({ code: "success", data: { status: "IN_PROGRESS" } })}\n\n`,

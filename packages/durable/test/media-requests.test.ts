@@ -25,9 +25,11 @@ function begun(path: string, headers: Record<string, string>, start: string, mor
     `POST ${path} HTTP/1.1\r\n${lines.map((line) => line.join(": ")).join("\r\n")}\r\n\r\n${start}`,
     "latin1",
   );
-  const trickle = setInterval(() => socket.write(more), 50);
+  let text = "";
+  // a byte behind the answer would reset the connection, and what was not read yet would be lost: so it is read first
+  const write = () => text || socket.write(more);
+  const trickle = setInterval(() => setImmediate(write), 50);
   return new Promise((resolve) => {
-    let text = "";
     socket.setEncoding("latin1").on("data", (data) => {
       text += data;
       // an answer with its body

@@ -206,6 +206,8 @@ describe("An error", () => {
     const { call, bills } = await connected();
     const answer = await call(VIDEO, { input: { prompt: "A reef" }, parameters: { duration: 31 } });
     expect(answer.isError).toBe(true);
+    // an agent checks it with the schema of the tool, which an error does not fit
+    expect(answer.structuredContent).toBeUndefined();
     expect(textOf(answer)).toMatch(
       /^parameters\.duration: must be .*\nNothing was billed\. Nothing was sent\. Correct/,
     );

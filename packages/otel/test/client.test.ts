@@ -1,5 +1,6 @@
 import { context, SpanKind, SpanStatusCode, trace } from "@opentelemetry/api";
 import {
+  type ChatStream,
   completeChat,
   createClient,
   createVideoTask,
@@ -7,7 +8,7 @@ import {
   generateImages,
   streamChat,
   unchecked,
-  waitForVideoTask,
+  watchVideoTask,
 } from "@sluice/core";
 import { createEmulator } from "@sluice/emulator";
 import { createTelemetry } from "@sluice/otel";
@@ -113,11 +114,20 @@ describe("the span of a call", () => {
     expect(emulator.requests).toHaveLength(0);
   });
 
-  test("is no error where the caller stops it", async () => {
+  test.each([
+    ["leaving the loop", () => true],
+    ["abort()", (stream: ChatStream) => stream.abort()],
+    ["a signal", (_: ChatStream, caller: AbortController) => caller.abort()],
+  ])("ends once, and is no error, where the caller stops it by %s", async (_, stop) => {
     const { client, spans } = openTraced();
-    const stream = streamChat(client, ask("Hello [[stall]]"));
-    for await (const delta of stream) if (delta.type === "text-delta") break;
-    const [span] = spans();
+    const caller = new AbortController();
+    const stream = streamChat(client, ask("Hello [[stall]]"), { signal: caller.signal });
+    const read = async () => {
+      for await (const delta of stream) if (delta.type === "text-delta" && stop(stream, caller)) break;
+    };
+    await read().catch(() => {});
+    const [span, other] = spans();
+    expect(other).toBeUndefined();
     expect(span).toMatchObject({
       status: { code: SpanStatusCode.UNSET },
       attributes: { "sluice.outcome": "stopped" },
@@ -129,7 +139,7 @@ describe("the span of a call", () => {
     const { client, spans } = openTraced({}, {}, createEmulator({ speed: 1000 }));
     await generateImages(client, { model: "gamma-image-5-0-260128", prompt: "A reef", size: "2048x2048" });
     const task = await createVideoTask(client, { model: "beta3.0-video", input: { prompt: "A reef" } });
-    await waitForVideoTask(client, task, { intervalMs: 1000 });
+    await watchVideoTask(client, task, { intervalMs: 1000 }).result();
     const [image, video, ...polls] = spans();
     expect([image?.name, video?.name]).toEqual([
       "generate_content gamma-image-5-0-260128",

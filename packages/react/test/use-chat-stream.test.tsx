@@ -2,7 +2,7 @@ import { type Client, createClient } from "@sluice/core";
 import { GatewayProvider, type UseChatStreamOptions, useChatStream, useClient } from "@sluice/react";
 import { memoryStorage } from "@sluice/stores";
 import { act, fireEvent, render, screen, waitFor } from "@testing-library/react";
-import { type ReactNode, StrictMode, useMemo, useState } from "react";
+import { type ReactNode, StrictMode, useEffect, useMemo, useState } from "react";
 import { hydrateRoot } from "react-dom/client";
 import { renderToString } from "react-dom/server";
 import { describe, expect, test } from "vitest";
@@ -57,6 +57,14 @@ function Counted({ onFinish }: { onFinish: (text: string) => void }) {
       />
     </>
   );
+}
+
+/** Copies the length of the answer into a state of its own, as an effect of each change. */
+function Effects() {
+  const { messages } = useChatStream({ model: "delta-5.3", id: "shared" });
+  const [length, setLength] = useState(0);
+  useEffect(() => setLength(messages.at(-1)?.content.length ?? 0), [messages]);
+  return <b>{length}</b>;
 }
 
 let held: ReturnType<typeof useChatStream> | undefined;
@@ -188,6 +196,25 @@ describe("useChatStream", () => {
     await says(connection, frame({ content: "." }).repeat(1000), clock);
     expect(commits - before).toBe(1);
     expect(thread()).toHaveLength("user: Hello?; assistant: ".length + 1001);
+  });
+
+  test("Twenty components with effects show 6,000 deltas without an endless update", async () => {
+    const { clock, connection } = live(
+      <StrictMode>
+        <Chat id="shared" />
+        {Array.from("abcdefghijklmnopqrst", (key) => (
+          <Effects key={key} />
+        ))}
+      </StrictMode>,
+    );
+    press("send");
+    await says(connection, frame({ content: "." }), clock);
+    const before = commits;
+    for (let part = 0; part < 10; part += 1)
+      await says(connection, frame({ content: "." }).repeat(600), clock);
+    // StrictMode renders each component twice
+    expect(commits - before).toBeLessThanOrEqual(2 * 10);
+    expect(screen.getAllByText("6001")).toHaveLength(20);
   });
 
   test("stop keeps the text, and the next message is sent", async () => {

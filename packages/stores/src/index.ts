@@ -1,6 +1,7 @@
 // Chat
 
 export type { ImageInput } from "./chat/attachments.js";
+export type { TurnRunner } from "./chat/chat.js";
 export type { ChatStore, SendOptions } from "./chat/chat-store.js";
 export type { InitialMessage } from "./chat/initial-messages.js";
 export type {
@@ -12,7 +13,6 @@ export type {
   ToolCallState,
 } from "./chat/message.js";
 export type { ChatOptionsFor, ChatStoreOptions, ChatTarget } from "./chat/options.js";
-export type { TurnRunner } from "./chat/runner.js";
 export type { ChatState, ChatStatus, PendingAction } from "./chat/state.js";
 export { createChatStore } from "./chat/store.js";
 

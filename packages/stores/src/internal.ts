@@ -1,30 +1,29 @@
 // Entry for the other packages of this repository. Apps must not import it: it may change in any version.
 
-export type { Chat, ReadOptions } from "./chat/chat.js";
 export {
-  addQuestion,
-  addVersion,
-  answersAround,
-  type Place,
-  placeOfVersion,
-} from "./chat/insertion-point.js";
+  type Chat,
+  isBetweenSteps,
+  isServing,
+  lastMessage,
+  type OpenTurnRunner,
+  type ReadOptions,
+  stopped,
+  stopSignalOf,
+} from "./chat/chat.js";
 export { type JoinedRecord, joinMessages, joinRecords } from "./chat/join-records.js";
 export { isOpen, isPending, QUEUED } from "./chat/message.js";
-export type { Thread } from "./chat/message-tree.js";
-export { notSent } from "./chat/not-sent.js";
 export type { WhenBusy } from "./chat/options.js";
 export type { OtherDevices } from "./chat/persistence/other-devices.js";
 export { type KeptThread, report } from "./chat/persistence/parts.js";
 export type { WorkLocks } from "./chat/persistence/work-locks.js";
 export type { OpenDevices } from "./chat/persistence.js";
-export type { PlacedMessage } from "./chat/placement.js";
+export { addQuestion, addVersion, answersAround, type Place, placeOfVersion } from "./chat/place.js";
 export type { QueuedMessage } from "./chat/queue.js";
 export { isInFlight, nodeOf, stoppedElsewhere } from "./chat/records.js";
-export type { OpenTurnRunner } from "./chat/runner.js";
-export { isBetweenSteps, isServing, stopSignalOf } from "./chat/server-work.js";
-export { lastMessage } from "./chat/shown.js";
-export { stopped } from "./chat/stop.js";
-export { checkedInput, inputOf } from "./chat/tool-input.js";
+export type { Thread } from "./chat/thread.js";
+export { checkedInput, inputOf } from "./chat/tool-run.js";
+export type { PlacedMessage } from "./chat/tree.js";
+export { notSent } from "./chat/turn-ends.js";
 export { BUSY } from "./chat/turns.js";
 export { storageOf } from "./storage/client-storage.js";
 export { onForget } from "./storage/in-use.js";

@@ -1,4 +1,4 @@
-import { waitForVideoTask } from "@sluice/core";
+import { watchVideoTask } from "@sluice/core";
 import { type ChatStoreOptions, createChatStore, createImageStore, memoryStorage } from "@sluice/stores";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { textAnswer } from "../../core/test/support/answers.js";
@@ -90,7 +90,7 @@ test("an onPoll that throws does not end the watch", async () => {
       data: { status: "SUCCESS", result_url: "https://cdn.test/v" },
     }),
   );
-  const task = await waitForVideoTask(client, "t-1", { onPoll: mistake("in onPoll") });
+  const task = await watchVideoTask(client, "t-1", { onPoll: mistake("in onPoll") }).result();
   expect(task).toMatchObject({ state: "succeeded" });
   await settled();
   expect(uncaught).toEqual(["in onPoll"]);

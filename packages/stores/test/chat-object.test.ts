@@ -145,6 +145,7 @@ describe("a chat with a schema", () => {
   test.each([
     ["does not fit", '{"title":"Tea","steps":[]}', "steps"],
     ["is no JSON", "I'd rather not.", ""],
+    ["stops in the middle of its JSON", '{"title":"Tea","st', ""],
   ])("reports an answer that %s, and keeps its text", async (_, text, path) => {
     const { chat } = chatOf([textAnswer(text)], { schema: recipe });
     expect(await chat.send("A recipe as JSON")).toMatchObject({

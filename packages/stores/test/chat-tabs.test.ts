@@ -62,6 +62,24 @@ const calling = (calls: Readonly<Record<string, string>>) => ({
 });
 
 describe("a chat in several tabs", () => {
+  test("sends what the other tab has sent and got, and no older thread", async () => {
+    const id = `tabs-${Math.random()}`;
+    const storage = memoryStorage();
+    const tabs = await Promise.all([1, 2].map(() => shown(storage, { id })));
+    const [left, right] = tabs as [(typeof tabs)[0], (typeof tabs)[0]];
+    const turn = left.chat.send("Go");
+    left.answer(0, textAnswer("Gone"));
+    await turn;
+    await until(right.chat, ({ messages }) => messages.at(-1)?.content === "Gone");
+    right.answer(0, textAnswer("Here"));
+    await right.chat.send("And now?");
+    expect(await right.requests[0]?.json()).toMatchObject({
+      messages: [{ content: "Go" }, { content: "Gone" }, { content: "And now?" }],
+    });
+    await until(left.chat, ({ messages }) => messages.length === 4);
+    expect(left.texts()).toEqual(["Go", "Gone", "And now?", "Here"]);
+  });
+
   test("accepts the result of a client tool once, however many tabs give it", async () => {
     const id = `tabs-${Math.random()}`;
     const storage = memoryStorage();

@@ -552,6 +552,26 @@ describe("a chat with tools", () => {
   });
 });
 
+test("A tool that is called with empty arguments runs with {}, and the call goes back as {}", async () => {
+  const inputs: unknown[] = [];
+  const refresh = defineTool({
+    name: "refresh",
+    parameters: { type: "object" },
+    execute: (input) => {
+      inputs.push(input);
+      return "done";
+    },
+  });
+  const { chat, sent } = chatOf([callAnswer({ a: ["refresh", ""] }), textAnswer("Done.")], {
+    tools: [refresh],
+  });
+  expect(await chat.send("Refresh")).toMatchObject({ outcome: "complete" });
+  expect(inputs).toEqual([{}]);
+  expect((await sent(1))?.[1]).toMatchObject({
+    tool_calls: [{ function: { name: "refresh", arguments: "{}" } }],
+  });
+});
+
 describe("a tool call that needs approval", () => {
   const guarded = defineTool({
     name: "delete",
@@ -877,6 +897,20 @@ describe("stop in a chat with tools", () => {
     finish("too late");
     await settled();
     expect(calls(chat)).toMatchObject([{ state: "cancelled" }]);
+    expect(requests).toHaveLength(1);
+    await chat.send("Go on");
+    expect((await sent(1))?.map(({ role }) => role)).toEqual(["user", "assistant", "tool", "user"]);
+  });
+
+  test("sends nothing for the result of a client tool that comes late", async () => {
+    const ask = defineTool({ name: "ask", parameters: { type: "object" } });
+    const { chat, requests, sent } = chatOf([callAnswer({ a: ["ask", "{}"] }), textAnswer("Fine.")], {
+      tools: [ask],
+    });
+    await chat.send("Ask me");
+    chat.stop();
+    expect(await chat.addToolResult("a", "too late")).toMatchObject({ outcome: "not-sent" });
+    await settled();
     expect(requests).toHaveLength(1);
     await chat.send("Go on");
     expect((await sent(1))?.map(({ role }) => role)).toEqual(["user", "assistant", "tool", "user"]);

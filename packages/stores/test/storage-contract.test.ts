@@ -13,7 +13,8 @@ const silence = new Promise<never>(nothing);
 async function broken(change: Change, more: Partial<StorageContract> = {}) {
   const kept = memoryStorage();
   const create = () => ({ ...kept, ...change(kept) });
-  const cases = storageContract({ create, deadlineMs: 300, ...more });
+  // most mistakes are noticed by a notice that does not come
+  const cases = storageContract({ create, deadlineMs: 50, ...more });
   const ended = await Promise.allSettled(cases.map(({ run }) => run()));
   return Object.fromEntries(
     ended.flatMap((end, nth) => (end.status === "rejected" ? [[cases[nth]?.title, String(end.reason)]] : [])),
@@ -324,6 +325,28 @@ const mutants: [mistake: string, noticed: string, change: Change, more?: Partial
 test.each(mutants)("The contract notices a storage that %s", async (_, noticed, change, more) => {
   const errors = await broken(change, more);
   expect(Object.keys(errors)).toContainEqual(expect.stringContaining(noticed));
+});
+
+test("The contract accepts a storage that ends the locks of an instance that has crashed", async () => {
+  const kept = memoryStorage();
+  const held = new Map<RecordStorage, (() => Promise<void>)[]>();
+  function create(): RecordStorage {
+    const instance: RecordStorage = {
+      ...kept,
+      async lock(name) {
+        const lock = await kept.lock?.(name);
+        if (lock) held.set(instance, [...(held.get(instance) ?? []), () => lock.release()]);
+        return lock;
+      },
+    };
+    return instance;
+  }
+  const crash = async (instance: RecordStorage) => {
+    for (const release of held.get(instance) ?? []) await release();
+  };
+  const [crashed] = storageContract({ create, crash }).filter(({ title }) => title.includes("has crashed"));
+  await crashed?.run();
+  expect(held.size).toBe(2);
 });
 
 test("A case asks its runner for no callback: Jest and Bun would wait for it", () => {

@@ -61,7 +61,7 @@ function watched(
       emitted.push(event);
       if (event.type === "wait") rested();
     },
-  });
+  })[Symbol.asyncIterator]();
   return {
     clock,
     requested,
@@ -305,7 +305,7 @@ describe("watching ends during pushed changes", () => {
     await next();
     body.send(pushed(running(10)) + pushed(running(20)));
     await next();
-    await tasks.return();
+    await tasks.return?.();
     expect(body.cancelled).toBe(true);
     expect(clock.sleeping()).toBe(0);
   });

@@ -1,4 +1,4 @@
-import { ConfigurationError, type RecordStorage, unchecked, waitForVideoTask } from "@sluice/core";
+import { ConfigurationError, type RecordStorage, unchecked, watchVideoTask } from "@sluice/core";
 import {
   createVideoTaskList,
   createVideoTaskStore,
@@ -214,7 +214,7 @@ test("the error of a failed video has its handle, in a store and from waiting", 
   await failed(video);
   const { error } = video.getSnapshot();
   expect(error).toMatchObject({ name: "TaskFailedError", reason: "failed", handle });
-  expect(await rejectionOf(waitForVideoTask(client, handle ?? ""))).toMatchObject({ handle });
+  expect(await rejectionOf(watchVideoTask(client, handle ?? "").result())).toMatchObject({ handle });
 });
 
 test("an unknown model is submitted, listed and watched", async () => {

@@ -108,6 +108,8 @@ describe("epsilon", () => {
     }
     await create({ prompt: "a" });
     expect(await sent()).toEqual({ prompt: "a", duration: "5" });
+    const textForObject = { model: "epsilon-2", duration: 5, camera: "slow" };
+    expect((await create(textForObject)).status).toBe(200);
   });
 
   test.each([

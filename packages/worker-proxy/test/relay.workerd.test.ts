@@ -68,6 +68,21 @@ test("case 42: nothing is taken from the gateway that the client does not take",
   }
 });
 
+test.each([
+  ["JSON", chat, '{"id":"1"}', { "content-type": "application/json" }],
+  ["a stream", streamed, 'data: {"n":1}\n\ndata: [DONE]\n\n', events],
+])("a length and an encoding that are not true of %s stay here", async (_, body, text, headers) => {
+  const lies = { ...headers, "content-length": "3", "content-encoding": "gzip" };
+  for (const [, options] of both) {
+    const answer = await openProxy(options, () => new Response(text, { headers: lies })).ask(asked({ body }));
+    expect([answer.headers.get("content-length"), answer.headers.get("content-encoding")]).toEqual([
+      null,
+      null,
+    ]);
+    expect(answer.text).toBe(text);
+  }
+});
+
 test("case 42: what is pumped is at most a few pieces ahead of the client", async () => {
   const { seen, answer } = endless(" ".repeat(64 * 1024));
   const { send } = openProxy(pumped, answer);

@@ -225,6 +225,16 @@ describe("an asset", () => {
     expect(reached).toEqual([]);
   });
 
+  test.each(["a=bc", "folder/name", "=", "QUJDRA=="])(
+    "case 30: a text of the letters of Base64 that is no image is no file: %s",
+    async (url) => {
+      const { post, reached } = openTenants();
+      const body = { model: "beta3.0-video", input: { media: [{ type: "first_frame", url }] } };
+      const { status, error } = await post(video, body);
+      expect([status, error?.["code"], reached.length]).toEqual([400, "media_not_allowed", 0]);
+    },
+  );
+
   test.each([
     ["in capitals", `ASSET://${signed("a-1", "asset")}`],
     ["in capitals without a mark", "Asset://a-1"],

@@ -16,7 +16,7 @@ export async function images(world) {
 
 /** A task is watched through its states until it has succeeded; one that fails says so. */
 export async function video(world) {
-  const { createVideoTask, waitForVideoTask, watchVideoTask } = world.core;
+  const { createVideoTask, watchVideoTask } = world.core;
   const client = clientOf(world);
   const request = (prompt) => ({ model: "beta3.0-video", input: { prompt } });
   const states = new Set();
@@ -28,20 +28,20 @@ export async function video(world) {
   equal([file.status, file.headers.get("content-type")], [200, "video/mp4"]);
   await file.blob();
   const failing = await createVideoTask(client, request("A reef at dawn [[fail]]"));
-  const error = await failureOf(waitForVideoTask(client, failing, { intervalMs: 10 }));
+  const error = await failureOf(watchVideoTask(client, failing, { intervalMs: 10 }).result());
   equal([error.name, error.handle.id === failing.id], ["TaskFailedError", true]);
 }
 
 /** A file is registered as a form, and looked up until it is active. */
 export async function asset(world) {
-  const { createAsset, createClient, generateImages, waitForAsset } = world.core;
+  const { createAsset, createClient, generateImages, watchAsset } = world.core;
   const assetLookup = (id, request) => request("/gamma/asset/GetAsset", { Id: id });
   const client = createClient({ baseURL: world.baseURL, assetLookup });
   const { images } = await generateImages(client, image);
   const file = await (await fetch(images[0]?.url ?? "")).blob();
   const about = { model: "gamma-asset", GroupId: "group-1", Name: "canal.png", AssetType: "Image" };
   const handle = await createAsset(client, { ...about, URL: await world.media.toDataURI(file) });
-  const { state } = await waitForAsset(client, handle, { intervalMs: 10 });
+  const { state } = await watchAsset(client, handle, { intervalMs: 10 }).result();
   equal([state, handle.uri], ["active", `asset://${handle.id}`]);
 }
 
@@ -49,7 +49,7 @@ export async function asset(world) {
 export async function media(world) {
   const { checkMedia, probeMedia, toDataURI } = world.media;
   const parser = world.mediabunny;
-  const { createVideoTask, generateImages, waitForVideoTask } = world.core;
+  const { createVideoTask, generateImages, watchVideoTask } = world.core;
   const client = clientOf(world);
   const { images } = await generateImages(client, image);
   const drawn = await (await fetch(images[0]?.url ?? "")).blob();
@@ -65,7 +65,7 @@ export async function media(world) {
     input: { prompt: "Waves" },
     parameters,
   });
-  const { url } = await waitForVideoTask(client, task, { intervalMs: 10 });
+  const { url } = await watchVideoTask(client, task, { intervalMs: 10 }).result();
   const film = await probeMedia(await (await fetch(url)).blob(), { parser });
   equal([film.kind, film.type, Math.round(film.durationSeconds ?? 0)], ["video", "video/mp4", 5]);
   equal(Math.min(film.width ?? 0, film.height ?? 0), 480);

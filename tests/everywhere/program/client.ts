@@ -9,7 +9,7 @@ import {
   StreamError,
   streamChat,
   unchecked,
-  waitForAsset,
+  watchAsset,
   watchVideoTask,
 } from "@sluice/core";
 import { createPartialJSON } from "@sluice/core/partial-json";
@@ -97,7 +97,7 @@ export async function register(file: Blob): Promise<string> {
     AssetType: "Image",
     URL: await toDataURI(file),
   });
-  const { state } = await waitForAsset(client, handle);
+  const { state } = await watchAsset(client, handle).result();
   return `${handle.uri} is ${state}`;
 }
 

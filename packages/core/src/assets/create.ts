@@ -24,7 +24,7 @@ export interface CreateAssetOptions extends RequestOptions {
 
 /**
  * Registers an image in an asset group (spec, POST /gamma/asset/CreateAsset). Requests may use the asset once it is
- * active: see `waitForAsset`.
+ * active: see `watchAsset`.
  *
  * The request is repeated after a 429, which means that nothing was registered; after other failures only behind a proxy
  * that offers `once`. The error's `outcome` shows if the asset may exist.

@@ -1,6 +1,12 @@
 import { unlessAborted } from "../base/clock.js";
 import type { Client } from "../client.js";
-import { defineTask, getTask, type TaskWatchOptions, waitForTask } from "../tasks/define-task.js";
+import {
+  defineTask,
+  getTask,
+  type TaskWatch,
+  type TaskWatchOptions,
+  watchTask,
+} from "../tasks/define-task.js";
 import type { Interval } from "../tasks/poll.js";
 import { excerpt, isRecord, reasonIn } from "../transport/error-response.js";
 import { requestJSON } from "../transport/json-response.js";
@@ -88,41 +94,24 @@ export function getAsset(
 }
 
 /**
- * Watches an asset until it is active or has failed. Yields a snapshot after each change; the last one is
- * `active` or `failed`. Failed lookups (429, 5xx, the network) do not end it.
+ * Watches an asset until it is active or has failed: usually 6 to 9 seconds, and up to 2 minutes under load
+ * (spec, POST /gamma/asset/CreateAsset). Iterate it for a snapshot after each change; the last one is `active` or
+ * `failed`. Or await `result()` for the asset that can be used. Failed lookups (429, 5xx, the network) do not end it.
  *
+ * @throws {AssetFailedError} from `result()` when its preparation fails
  * @throws {TimeoutError} phase `deadline`; watch again with the same handle to continue
  * @throws the errors of {@link getAsset}, when another lookup would not help
  * @example
  * ```ts
- * for await (const asset of watchAsset(client, handle)) console.log(asset.rawStatus);
+ * const { uri } = await watchAsset(client, await createAsset(client, request)).result();
  * ```
  */
 export function watchAsset(
   client: Client,
   asset: AssetHandle | string,
   options: AssetWatchOptions = {},
-): AsyncGenerator<Asset, void, undefined> {
-  return assets.watch(client, asset, options);
-}
-
-/**
- * Waits until an asset can be used, as {@link watchAsset} does: usually 6 to 9 seconds, and up to 2 minutes under load
- * (spec, POST /gamma/asset/CreateAsset).
- *
- * @throws {AssetFailedError} when its preparation fails
- * @throws the errors of {@link watchAsset}
- * @example
- * ```ts
- * const { uri } = await waitForAsset(client, await createAsset(client, request));
- * ```
- */
-export function waitForAsset(
-  client: Client,
-  asset: AssetHandle | string,
-  options: AssetWatchOptions = {},
-): Promise<ActiveAsset> {
-  return waitForTask(assets, client, asset, options);
+): TaskWatch<Asset, ActiveAsset> {
+  return watchTask(assets, client, asset, options);
 }
 
 /**

@@ -228,17 +228,10 @@ export function openReader(
     settlement.fail(errorOf(cause), (timing) => answer.turn(deltas.message, timing));
     body?.cancel();
     // a stored response continues at the proxy until it is stopped there
-    if (signal.aborted && !isFollowed) stop();
-  }
-
-  function stop(): void {
-    const id = opened?.headers.get("x-stream-id");
-    if (stored) stored.stop();
-    else if (id)
-      import("./stop-stored.js").then(
-        ({ stopStored }) => stopStored(client, id, options.headers),
-        () => {},
-      );
+    if (signal.aborted && !isFollowed) {
+      if (stored) stored.stop();
+      else stopAtProxy(client, opened, options.headers);
+    }
   }
 
   function errorOf(cause: unknown): unknown {
@@ -265,6 +258,19 @@ export function openReader(
     else if (!stored?.drop(reason)) exchange.abort(reason);
     else if (!deltas.hasContent) limitFirstChunk();
   }
+}
+
+function stopAtProxy(
+  client: Client,
+  response: Response | undefined,
+  headers: RequestOptions["headers"],
+): void {
+  const id = response?.headers.get("x-stream-id");
+  if (id)
+    import("./stop-stored.js").then(
+      ({ stopStored }) => stopStored(client, id, headers),
+      () => {},
+    );
 }
 
 /** The deltas of one answer, which do not know the network or the time. */

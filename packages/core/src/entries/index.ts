@@ -54,7 +54,6 @@ export type { VideoRequest } from "../videos/schema/request.js";
 export {
   getVideoTask,
   type VideoTaskWatchOptions,
-  waitForVideoTask,
   watchVideoTask,
 } from "../videos/watch.js";
 export type {
@@ -68,7 +67,8 @@ export type {
 
 export { createAsset } from "../assets/create.js";
 export type { AssetRequest } from "../assets/schema.js";
-export { type AssetWatchOptions, getAsset, waitForAsset, watchAsset } from "../assets/watch.js";
+export { type AssetWatchOptions, getAsset, watchAsset } from "../assets/watch.js";
+export type { TaskWatch } from "../tasks/define-task.js";
 export type { ActiveAsset, Asset, AssetHandle, AssetLookup } from "../vocabulary/asset.js";
 
 // Epsilon

@@ -177,16 +177,73 @@ export async function getTask<Task extends Snapshot, Done extends Task, Handle e
   }
 }
 
-/** Polls a task to its end, and returns it. Throws the error of a task that failed. */
-export async function waitForTask<Task extends Snapshot, Done extends Task, Handle extends TaskHandle>(
+/** A task that is watched to its end. It can be read once: by a loop, or by `result()` alone. */
+export interface TaskWatch<Task, Done extends Task> extends AsyncIterable<Task> {
+  /**
+   * Returns the task when it has its result. Without a loop it polls the task itself. Beside a loop it waits for the
+   * loop's last snapshot, and rejects with an `AbortError` if the loop is left before.
+   *
+   * @throws the error of a task that failed; the errors of the watch
+   */
+  result(): Promise<Done>;
+}
+
+/** Watches a task. Nothing is polled before a loop or `result()` asks for it. */
+export function watchTask<Task extends Snapshot, Done extends Task, Handle extends TaskHandle>(
   { handleOf, watch, dataOf, failureOf }: TaskKind<Task, Done, Handle>,
   client: Client,
   task: Handle | string,
   options: TaskWatchOptions<Task>,
-): Promise<Done> {
-  let last: Task | undefined;
-  for await (const snapshot of watch(client, task, options)) last = snapshot;
-  const done = last && dataOf(last);
-  if (done) return done;
-  throw failureOf(last as Task, handleOf(task));
+): TaskWatch<Task, Done> {
+  let isRead = false;
+  let resolve!: (done: Done) => void;
+  let reject!: (error: unknown) => void;
+  const ended = new Promise<Done>((onResolve, onReject) => {
+    resolve = onResolve;
+    reject = onReject;
+  });
+  // a loop throws the error, too: the result may stay unused
+  ended.catch(() => {});
+  return {
+    [Symbol.asyncIterator]() {
+      if (isRead) throw new TypeError("this watch is already read; watch the task again for another loop");
+      isRead = true;
+      return read();
+    },
+    result() {
+      // a loop that starts in the same tick has priority
+      queueMicrotask(() => {
+        if (!isRead) void drain();
+      });
+      return ended;
+    },
+  };
+
+  async function* read(): AsyncGenerator<Task, undefined> {
+    let last: Task | undefined;
+    try {
+      for await (const snapshot of watch(client, task, options)) {
+        last = snapshot;
+        yield snapshot;
+      }
+      const done = last && dataOf(last);
+      if (done) resolve(done);
+      else reject(failureOf(last as Task, handleOf(task)));
+    } catch (error) {
+      reject(error);
+      throw error;
+    } finally {
+      // only where the loop was left
+      reject(new DOMException("The loop over the watch was left", "AbortError"));
+    }
+  }
+
+  async function drain(): Promise<void> {
+    isRead = true;
+    try {
+      for await (const _ of read());
+    } catch {
+      // the result has the error
+    }
+  }
 }

@@ -1,5 +1,11 @@
 import type { Client } from "../client.js";
-import { defineTask, getTask, type TaskWatchOptions, waitForTask } from "../tasks/define-task.js";
+import {
+  defineTask,
+  getTask,
+  type TaskWatch,
+  type TaskWatchOptions,
+  watchTask,
+} from "../tasks/define-task.js";
 import type { Polled } from "../tasks/merge-pushed.js";
 import type { Interval, PollEvent } from "../tasks/poll.js";
 import { isAbsent, isClosedRoute } from "../transport/failure.js";
@@ -76,43 +82,27 @@ export function getVideoTask(
 }
 
 /**
- * Watches a video task to its end. Yields a snapshot after each change; the last one is `succeeded` or `failed`.
- * Progress never goes back. Failed polls (429, 5xx, the network) do not end it. Leaving the loop or aborting ends the
+ * Watches a video task to its end. Iterate it for a snapshot after each change; the last one is `succeeded` or `failed`.
+ * Or await `result()` for the task with its video. Progress never goes back. Failed polls (429, 5xx, the network) do not end it. Leaving the loop or aborting ends the
  * watching; the task continues. Where a proxy pushes changes, the task is polled only after the push has failed.
  *
- * @throws {TaskFailedError} `reason: "result-missing"`: the gateway reported success four times without a URL
+ * @throws {TaskFailedError} from `result()` when the task fails; `task` has the reason. `reason: "result-missing"`: the
+ *   gateway reported success four times without a URL
  * @throws {TaskExpiredError} when the gateway no longer knows the task and its time is over
  * @throws {TimeoutError} phase `deadline`; watch again with the same handle to continue
  * @throws {APIError} | {ResponseError} when another poll would not help. All errors keep the `handle`.
  * @example
  * ```ts
  * for await (const task of watchVideoTask(client, handle)) console.log(task.state, task.progress);
+ * const { url, expiresAt } = await watchVideoTask(client, handle, { signal }).result();
  * ```
  */
 export function watchVideoTask(
   client: Client,
   task: VideoTaskReference | string,
   options: VideoTaskWatchOptions = {},
-): AsyncGenerator<VideoTask, void, undefined> {
-  return videos.watch(client, task, options);
-}
-
-/**
- * Watches a video task and returns it when it has its video.
- *
- * @throws {TaskFailedError} when the task fails; `task` has the reason
- * @throws the errors of {@link watchVideoTask}
- * @example
- * ```ts
- * const { url, expiresAt } = await waitForVideoTask(client, handle, { signal });
- * ```
- */
-export function waitForVideoTask(
-  client: Client,
-  task: VideoTaskReference | string,
-  options: VideoTaskWatchOptions = {},
-): Promise<SucceededVideoTask> {
-  return waitForTask(videos, client, task, options);
+): TaskWatch<VideoTask, SucceededVideoTask> {
+  return watchTask(videos, client, task, options);
 }
 
 /** Says to a proxy that watches a task that its user has removed it. Other gateways get no request. */

@@ -43,6 +43,11 @@ describeRecorded("recorded error answers", errorCases, (cases) => {
 describe("the message of an error body", () => {
   test.each([
     ['{"code":1001,"msg":"quota exhausted"}', "quota exhausted", "1001"],
+    [
+      '{"code":"InvalidParameter","message":"no such size","param":"size"}',
+      "no such size",
+      "InvalidParameter",
+    ],
     ['{"success":false,"msg":"not today"}', "not today", undefined],
     ['{"errors":["first","second"]}', "first", undefined],
     ['{"errors":[{"message":"no such size","code":"bad_size"}]}', "no such size", "bad_size"],

@@ -169,8 +169,8 @@ describe("A log of numbered events", () => {
     await expectWhole(kept([all.slice(0, 3).join(""), (cursor) => from(cursor + 1)]));
   });
 
-  test("100,000 known events are dropped in linear time", async () => {
-    const count = 100_000;
+  test("25,000 known events, more than an answer has, are dropped in linear time", async () => {
+    const count = 25_000;
     const many = Array.from({ length: count }, (_, at) =>
       withId(at + 1, event({ choices: [{ index: 0, delta: { content: "x" } }] })),
     );

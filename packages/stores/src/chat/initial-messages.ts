@@ -1,7 +1,7 @@
 import { ValidationError } from "@sluice/core";
 import { isRecord, randomId } from "@sluice/core/internal";
-import { isFile } from "./files.js";
 import type { ThreadMessage } from "./message.js";
+import { isFile } from "./message.js";
 
 /**
  * A message of the thread to begin with. One without `id` gets an id; an answer without `outcome` counts as

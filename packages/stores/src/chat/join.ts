@@ -1,6 +1,6 @@
 import { isOpen, type ThreadToolCall } from "./message.js";
-import type { JoinCopies } from "./message-tree.js";
-import { isServers, type PlacedMessage } from "./placement.js";
+import type { JoinCopies } from "./thread.js";
+import { isServers, type PlacedMessage } from "./tree.js";
 
 /**
  * Joins two copies: the newer one, with results of tools that only the older one has. All tabs and devices get the same

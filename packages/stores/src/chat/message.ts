@@ -1,5 +1,5 @@
 import type { ChatOutcome, ChatRequestMessage, ChatTiming, ChatUsage, ThreadFile } from "@sluice/core";
-import { describeThrown } from "@sluice/core/internal";
+import { describeThrown, isHTTP, isRecord } from "@sluice/core/internal";
 
 /**
  * Ending of an answer.
@@ -234,4 +234,13 @@ export function wireMessageOf({ role, content, images }: ThreadMessage): ChatReq
   if (role !== "user" || !images?.length) return { role, content };
   const parts = images.map((url) => ({ type: "image_url" as const, image_url: { url } }));
   return { role, content: content === "" ? parts : [{ type: "text", text: content }, ...parts] };
+}
+
+/** True for a file that a page can show: its address is http(s), or a data URL of an image, a video or a sound. */
+export function isFile(value: unknown): value is ThreadFile {
+  if (!isRecord(value)) return false;
+  const { type, url } = value;
+  if (typeof type !== "string" || !/^[\w.+-]+\/[\w.+*-]+$/.test(type) || typeof url !== "string")
+    return false;
+  return isHTTP(url) || /^data:(image|video|audio)\//i.test(url);
 }

@@ -7,9 +7,9 @@ import type {
 } from "@sluice/core";
 import type { UncheckedParams } from "@sluice/core/internal";
 import type { ChatModel, ChatParams, SharedChatParams } from "@sluice/core/schemas";
+import type { TurnRunner } from "./chat.js";
 import type { InitialMessage } from "./initial-messages.js";
 import type { ThreadTurn } from "./message.js";
-import type { TurnRunner } from "./runner.js";
 
 interface TargetOf<Model extends ChatModel> {
   /** The model that answers. It decides which parameters there are. */

@@ -1,8 +1,8 @@
 import { isImageURL, isRecord } from "@sluice/core/internal";
 import { type ImageInput, imageURLs } from "./attachments.js";
 import { QUEUED } from "./message.js";
-import { notSent } from "./not-sent.js";
 import type { MessageQueue, QueueEntry, TimedMessage } from "./queue.js";
+import { notSent } from "./turn-ends.js";
 
 /** Records of a chat's queue in its storage. */
 export interface QueueRecords {

@@ -1,7 +1,7 @@
 import { randomId } from "@sluice/core/internal";
 import type { ImageInput } from "./attachments.js";
 import { QUEUED, type ThreadTurn } from "./message.js";
-import { notSent, sentElsewhere } from "./not-sent.js";
+import { notSent, sentElsewhere } from "./turn-ends.js";
 
 /** Message that is sent when the answer in flight has ended. */
 export interface QueuedMessage {

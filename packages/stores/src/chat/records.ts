@@ -1,6 +1,6 @@
 import { isImageURL, isRecord } from "@sluice/core/internal";
-import { isFile } from "./files.js";
 import {
+  isFile,
   isOpen,
   isPending,
   isResumable,
@@ -9,7 +9,7 @@ import {
   type ThreadToolCall,
   withCallsClosed,
 } from "./message.js";
-import type { PlacedMessage } from "./placement.js";
+import type { PlacedMessage } from "./tree.js";
 
 /** Key of the record with the id of the last shown message; no message has this id. */
 export const LEAF = "/leaf";

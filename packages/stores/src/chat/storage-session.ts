@@ -3,8 +3,8 @@ import { asError, reportStorageFailure, unlessAborted } from "@sluice/core/inter
 import { onForget } from "../storage/in-use.js";
 import { waitForStorage } from "../storage/wait.js";
 import type { ThreadTurn } from "./message.js";
-import { notSent } from "./not-sent.js";
 import type { ThreadKeeper } from "./persistence/keeper.js";
+import { notSent } from "./turn-ends.js";
 
 /**
  * Phase of the storage of a chat.
@@ -44,7 +44,7 @@ export interface StorageSession {
  *
  * @param load loads the code that keeps the thread
  * @param changed called when the storage was read, or given up
- * @param forget called by `signOut` while the storage is open
+ * @param forget called by `client.forget()` while the storage is open
  */
 export function createStorageSession(
   client: Client,

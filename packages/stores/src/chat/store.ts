@@ -2,32 +2,39 @@ import { type Client, ConfigurationError } from "@sluice/core";
 import { createStore, noteMistake, noteModel, noteOptions, randomId, readerOf } from "@sluice/core/internal";
 import type { ChatModel } from "@sluice/core/schemas";
 import { onForget } from "../storage/in-use.js";
-import { type CallChange, reactToCall } from "./call-reactions.js";
-import type { Chat, ReadOptions } from "./chat.js";
+import {
+  addAll,
+  type Chat,
+  forget,
+  givenBack,
+  lastMessage,
+  type OpenTurnRunner,
+  type ReadOptions,
+  refresh,
+  replaceAll,
+  snapshotOf,
+  stop,
+} from "./chat.js";
 import type { ChatStore } from "./chat-store.js";
 import { threadMessagesOf } from "./initial-messages.js";
 import {
-  answersAround,
-  assertContent,
-  type FindPlace,
-  placeOfRetry,
-  placeOfVersion,
-} from "./insertion-point.js";
-import { type ThreadMessage, type ThreadToolCall, type ThreadTurn, withOutput } from "./message.js";
-import { createThread } from "./message-tree.js";
-import { notSent, unlessRefused } from "./not-sent.js";
+  isOpen,
+  isPending,
+  type ThreadMessage,
+  type ThreadToolCall,
+  type ThreadTurn,
+  withOutput,
+} from "./message.js";
 import type { AnyModelOptions, ChatOptionsFor, ChatStoreOptions } from "./options.js";
 import type { ThreadKeeper } from "./persistence/keeper.js";
 import type { KeptThread } from "./persistence/parts.js";
+import { answersAround, assertContent, type FindPlace, placeOfRetry, placeOfVersion } from "./place.js";
 import { createQueue, type QueuedMessage } from "./queue.js";
-import type { OpenTurnRunner } from "./runner.js";
-import { lastMessage, refresh } from "./shown.js";
-import { snapshotOf } from "./snapshot.js";
-import { addAll, forget, givenBack, replaceAll, stop } from "./stop.js";
 import { createStorageSession } from "./storage-session.js";
-import { createThreadList } from "./thread-list.js";
-import { stopTurn } from "./turn/end.js";
-import { BUSY, questionOf, sendQueued, startIfFree, startTurn } from "./turns.js";
+import { createThread, createThreadList } from "./thread.js";
+import { noteCallChange, stopTurn } from "./turn.js";
+import { notSent, unlessRefused } from "./turn-ends.js";
+import { BUSY, beginTurn, questionOf, sendQueued, startIfFree } from "./turns.js";
 
 /**
  * Creates the store of a chat. Nothing is sent before `send`.
@@ -109,7 +116,7 @@ async function loadKeeper(
   return createKeeper({
     ...chat,
     ...place,
-    isRunning: () => chat.run !== undefined,
+    isRunning: () => chat.turn !== undefined,
     onMerge: () => showMerged(chat),
     resume: (left) => resumeLeft(chat, left),
   });
@@ -155,14 +162,14 @@ function verbsOf(chat: Chat, read: ReadOptions): ChatStore {
     },
     stop() {
       const last = lastMessage(chat);
-      if (last && !chat.run) storage.keeper?.stopElsewhere?.(last.id);
+      if (last && !chat.turn) storage.keeper?.stopElsewhere?.(last.id);
       stop(chat);
     },
     sendQueued: () =>
       storage.whenReady(() => {
         const [first] = queue.sendable(true);
-        if (first && !chat.run) return sendQueued(chat, first);
-        return notSent(new ConfigurationError(chat.run ? BUSY : "there is no queued message"));
+        if (first && !chat.turn) return sendQueued(chat, first);
+        return notSent(new ConfigurationError(chat.turn ? BUSY : "there is no queued message"));
       }),
     retry: () => storage.whenReady(() => retry(chat, read)),
     dequeue(index) {
@@ -211,7 +218,7 @@ function retry(chat: Chat, read: ReadOptions): Promise<ThreadTurn> {
   const last = lastMessage(chat);
   const start = () =>
     startIfFree(chat, read, () => placeOfRetry(thread, last && thread.node(last.id)?.message));
-  if (!last || chat.run) return start();
+  if (!last || chat.turn) return start();
   const known = answersAround(thread, last).length;
   return storage.withLockOf(last.id, () =>
     answersAround(thread, last).length > known
@@ -222,22 +229,83 @@ function retry(chat: Chat, read: ReadOptions): Promise<ThreadTurn> {
 
 /** Shows what another tab has changed. */
 function showMerged(chat: Chat): void {
-  const { thread, run } = chat;
+  const { thread, turn } = chat;
   // another tab cleared the chat
-  const worked = thread.node(run?.workedOn);
+  const worked = thread.node(turn?.workedOn);
   // or stopped the answer, on another device
-  if (run?.workedOn !== undefined && (!worked || worked.isStopped)) stopTurn(run);
+  if (turn?.workedOn !== undefined && (!worked || worked.isStopped)) stopTurn(turn);
   refresh(chat);
   chat.runner?.onMerge(chat);
 }
 
 /** Continues an answer, or its tools, that a closed tab has left; undefined where that is not possible now. */
 function resumeLeft(chat: Chat, left: ThreadMessage): Promise<ThreadTurn> | undefined {
-  const { thread, run, own } = chat;
-  if (run || lastMessage(chat)?.id !== left.id) return undefined;
+  const { thread, turn, own } = chat;
+  if (turn || lastMessage(chat)?.id !== left.id) return undefined;
   const added = [left.id];
   const isUnderWay = left.outcome === undefined;
   return isUnderWay
-    ? startTurn(chat, () => ({ below: thread.parentOf(left.id), added }), own, { left })
-    : startTurn(chat, () => ({ below: left.id, added }), own, { message: left.id });
+    ? beginTurn(chat, () => ({ below: thread.parentOf(left.id), added }), own, { left })
+    : beginTurn(chat, () => ({ below: left.id, added }), own, { message: left.id });
+}
+
+/** Change of a call that the user or the app has reacted to. */
+type CallChange = (call: ThreadToolCall) => ThreadToolCall;
+
+/**
+ * Changes the call that waits in this state, and continues the turn when no call waits any more. The first reaction of
+ * all tabs counts.
+ */
+function reactToCall(
+  chat: Chat,
+  read: ReadOptions,
+  toolCallId: string,
+  state: ThreadToolCall["state"],
+  change: CallChange,
+): Promise<ThreadTurn> {
+  const { storage } = chat;
+  const findCall = (message: ThreadMessage | undefined) =>
+    message?.toolCalls?.find((call) => call.id === toolCallId && call.state === state);
+  return storage.whenReady(() => {
+    const message = lastMessage(chat);
+    if (!message || !findCall(message) || chat.turn) return react();
+    return storage.withLockOf(message.id, () => react(message.id));
+  });
+
+  /** @param locked id of the message whose call waited before this tab waited for the lock */
+  function react(locked?: string): ThreadTurn | Promise<ThreadTurn> {
+    const message = lastMessage(chat);
+    const call = findCall(message);
+    if (message && call) return changeCall(chat, read, message, call, change);
+    // another tab answered the call, and was closed before it continued
+    if (message && message.id === locked && !chat.turn && !message.toolCalls?.some(isOpen))
+      return continueTurn(chat, read, locked);
+    const unknown = `toolCallId: no call "${toolCallId}" waits for this`;
+    return chat.turn?.result ?? notSent(new ConfigurationError(unknown));
+  }
+}
+
+/** Changes a call. The turn in flight takes the change over; without one the turn continues. */
+function changeCall(
+  chat: Chat,
+  read: ReadOptions,
+  message: ThreadMessage,
+  call: ThreadToolCall,
+  change: CallChange,
+): ThreadTurn | Promise<ThreadTurn> {
+  const { turn } = chat;
+  const toolCalls = message.toolCalls?.map((each) => (each === call ? change(call) : each)) ?? [];
+  const changed = { ...message, toolCalls };
+  chat.thread.put(changed);
+  chat.store.flush();
+  if (turn) {
+    noteCallChange(turn);
+    return turn.result;
+  }
+  const isHeldUp = toolCalls.some(isPending) && !toolCalls.some(({ state }) => state === "running");
+  return isHeldUp ? { messages: [changed], outcome: "tool-calls" } : continueTurn(chat, read, message.id);
+}
+
+function continueTurn(chat: Chat, read: ReadOptions, message: string): Promise<ThreadTurn> {
+  return beginTurn(chat, () => ({ below: message, added: [message] }), chat.options ?? read, { message });
 }

@@ -8,10 +8,16 @@ import {
   withCallsClosed,
   withOutput,
 } from "./message.js";
-import type { Thread } from "./message-tree.js";
-import { createRunningCall, type RunningCall, withoutRun } from "./running-call.js";
-import { checkedInput, inputOf } from "./tool-input.js";
-import { createToolReport, type ToolReport } from "./tool-report.js";
+import type { Thread } from "./thread.js";
+import {
+  checkedInput,
+  createRunningCall,
+  createToolReport,
+  inputOf,
+  type RunningCall,
+  type ToolReport,
+  withoutRun,
+} from "./tool-run.js";
 
 // loaded while the request of a chat with tools is out, or for an answer that calls one
 

@@ -1,13 +1,11 @@
 import { ConfigurationError } from "@sluice/core";
 import { isolate } from "@sluice/core/internal";
-import type { Chat, ReadOptions } from "./chat.js";
-import { addQuestion, addVersion, type FindPlace } from "./insertion-point.js";
+import { type Chat, lastMessage, type ReadOptions, refresh } from "./chat.js";
 import { isPending, QUEUED, type ThreadMessage, type ThreadTurn } from "./message.js";
-import { elsewhere, notSent, unlessRefused } from "./not-sent.js";
+import { addQuestion, addVersion, type FindPlace } from "./place.js";
 import type { QueuedMessage, QueueEntry } from "./queue.js";
-import { lastMessage } from "./shown.js";
-import { stopTurn } from "./turn/end.js";
-import { createRun, start } from "./turn-runner.js";
+import { createTurn, startTurn, stopTurn } from "./turn.js";
+import { elsewhere, notSent, unlessRefused } from "./turn-ends.js";
 
 /** Reason of a turn that is not sent, because another one is in flight. */
 export const BUSY =
@@ -24,14 +22,14 @@ export function startIfFree(
   message?: QueuedMessage,
 ): Promise<ThreadTurn> {
   return unlessRefused(read, async ({ whenBusy = "reject" }) => {
-    if (chat.run && whenBusy === "queue" && message) return enqueue(chat, message, read);
-    if (chat.run && whenBusy === "replace") stopTurn(chat.run);
-    return chat.run ? notSent(new ConfigurationError(BUSY)) : startTurn(chat, find, read);
+    if (chat.turn && whenBusy === "queue" && message) return enqueue(chat, message, read);
+    if (chat.turn && whenBusy === "replace") stopTurn(chat.turn);
+    return chat.turn ? notSent(new ConfigurationError(BUSY)) : beginTurn(chat, find, read);
   });
 }
 
-/** Starts a turn below the shown messages, or continues one: the turn of `message`, or the answer that a tab has left. */
-export function startTurn(
+/** Begins a turn below the shown messages, or continues one: the turn of `message`, or the response that a tab has left. */
+export function beginTurn(
   chat: Chat,
   find: FindPlace,
   read: ReadOptions,
@@ -44,37 +42,35 @@ export function startTurn(
   return unlessRefused(
     () => find(owner.signal),
     (place) => {
-      const run = createRun({
+      const turn = createTurn({
         client,
         chatId,
         thread,
         storage,
         store,
         options: read,
+        refresh: () => refresh(chat),
         owner,
-        place,
         left,
         workedOn: message,
-        onEnd: (turn) => ended(chat, turn, read),
+        onEnd: (end) => endTurn(chat, end, read),
       });
-      chat.run = run;
-      chat.error = undefined;
-      chat.options = read;
-      start(run);
+      Object.assign(chat, { turn, error: undefined, options: read });
+      startTurn(turn, place);
       store.flush();
-      return run.turn;
+      return turn.result;
     },
   );
 }
 
-/** The queue goes on after an answer that the gateway ended; after any other end, it waits for the user. */
-function ended(chat: Chat, turn: ThreadTurn, read: ReadOptions): void {
-  chat.run = undefined;
+function endTurn(chat: Chat, turn: ThreadTurn, read: ReadOptions): void {
+  chat.turn = undefined;
   chat.error = turn.error;
   const isWaiting = lastMessage(chat)?.toolCalls?.some(isPending);
   // a separate microtask, so that a callback can send the next message; a platform may have no queueMicrotask
   if (!isWaiting) void Promise.resolve().then(() => isolate(() => callBack(turn, read)));
   chat.store.flush();
+  // the queue goes on after a response that the gateway ended; after any other end, it waits for the user
   if (["complete", "length", "content-filter"].includes(turn.outcome)) sendNext(chat);
 }
 
@@ -94,7 +90,7 @@ function enqueue({ queue, storage, store }: Chat, message: QueuedMessage, read: 
 }
 
 function sendNext(chat: Chat): void {
-  const [next] = chat.run ? [] : chat.queue.sendable(false);
+  const [next] = chat.turn ? [] : chat.queue.sendable(false);
   if (next) void sendQueued(chat, next);
 }
 
@@ -104,7 +100,7 @@ export function sendQueued(chat: Chat, entry: QueueEntry<ReadOptions>): Promise<
   const taken = storage.keeper?.isTaken(QUEUED + entry.id, new AbortController().signal);
   return taken
     ? taken.then((isTaken) =>
-        isTaken || chat.run || !queue.sendable(true).includes(entry)
+        isTaken || chat.turn || !queue.sendable(true).includes(entry)
           ? notSent(elsewhere())
           : sendNow(chat, entry),
       )
@@ -116,7 +112,7 @@ function sendNow(chat: Chat, entry: QueueEntry<ReadOptions>): Promise<ThreadTurn
   const { queue, store, own } = chat;
   const { options: read = own } = entry;
   entry.phase = "starting";
-  const turn = startTurn(chat, questionOf(chat, read, entry), read);
+  const turn = beginTurn(chat, questionOf(chat, read, entry), read);
   entry.settle(turn);
   void turn.then(({ outcome, messages }) => {
     queue.tried(entry);

@@ -49,19 +49,19 @@ for (const { url, error } of images)
       };
     case "videos":
       return {
-        names: ["createVideoTask", "waitForVideoTask"],
+        names: ["createVideoTask", "watchVideoTask"],
         body: `${call("const task = await createVideoTask(client, ", work.request)}
 console.log("Keep this:", JSON.stringify(task));
 
-const { url } = await waitForVideoTask(client, task);
+const { url } = await watchVideoTask(client, task).result();
 console.log(url);
 `,
       };
     case "assets":
       return {
-        names: ["createAsset", "waitForAsset"],
+        names: ["createAsset", "watchAsset"],
         body: `${call("const asset = await createAsset(client, ", work.request)}
-const { uri } = await waitForAsset(client, asset);
+const { uri } = await watchAsset(client, asset).result();
 console.log(uri);
 `,
       };

@@ -1,5 +1,5 @@
 import { fingerprintOf, idOf, OWN, randomId } from "@sluice/core/internal";
-import type { Thread } from "../message-tree.js";
+import type { Thread } from "../thread.js";
 import type { KeptThread } from "./parts.js";
 
 /** The `idempotency-key`s of answers in a stored thread. */

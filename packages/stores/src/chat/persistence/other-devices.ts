@@ -1,5 +1,5 @@
 import type { SyncStatus } from "@sluice/core/internal";
-import type { PlacedMessage } from "../placement.js";
+import type { PlacedMessage } from "../tree.js";
 import type { WorkLocks } from "./work-locks.js";
 
 /** The side of a thread that other devices see. A storage that several devices share opens it. */

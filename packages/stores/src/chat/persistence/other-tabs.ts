@@ -1,6 +1,6 @@
 import { isResumable, QUEUED, type ThreadMessage } from "../message.js";
-import { isServers, type PlacedMessage } from "../placement.js";
 import { afterReload, isInFlight, isUnderWay, stoppedElsewhere, withResumableCalls } from "../records.js";
+import { isServers, type PlacedMessage } from "../tree.js";
 import type { ThreadKeeper } from "./keeper.js";
 import { type KeptThread, report } from "./parts.js";
 import type { WorkLocks } from "./work-locks.js";

@@ -1,8 +1,8 @@
 import type { Client, RecordStorage } from "@sluice/core";
 import { reportStorageFailure, type StoreControl } from "@sluice/core/internal";
 import type { ThreadMessage } from "../message.js";
-import type { Thread } from "../message-tree.js";
 import type { MessageQueue } from "../queue.js";
+import type { Thread } from "../thread.js";
 
 /** A thread that is kept, and what keeps it. */
 export interface KeptThread {

@@ -86,7 +86,9 @@ export function createThreadWriter(kept: KeptThread, onWritten: () => void): Thr
       });
     },
     drop(id) {
+      if (!thread.has(id)) return writer.unmark(id);
       thread.remove(id);
+      removed.delete(id);
       writer.unmark(id);
     },
     leave() {
@@ -107,6 +109,8 @@ export function createThreadWriter(kept: KeptThread, onWritten: () => void): Thr
       if (!queue.isReady(id)) return;
       queued.set(id, queue.recordOf(id));
     }
+    // now: a copy that another tab sends before the next write must not bring it back
+    else removed[thread.has(id) ? "delete" : "add"](id);
     writer.mark(id);
     if (!isUnderWay(message)) return writeSoon();
     // a page that is killed now leaves the id behind, and a reload continues the answer

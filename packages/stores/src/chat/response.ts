@@ -21,8 +21,8 @@ import {
 import { createGrowingJSON, type GrowingJSON, loadJSONReader } from "./growing-json.js";
 import { type ThreadMessage, type ThreadToolCall, withCallsClosed } from "./message.js";
 
-/** An answer that is still streaming, as a message. */
-export interface Answer {
+/** A response that is still streaming, as a message. */
+export interface Response {
   /** The message so far; the same object until it grows. */
   readonly message: ThreadMessage;
   /** True until the first text, thinking or tool call. */
@@ -40,12 +40,12 @@ const SLICE_MS = 8;
  * Sends a request and builds the draft of its answer. With a `schema`, the text is read as JSON. Without a request, the
  * draft is an answer that the proxy has kept since the tab was closed. It is read again from its start.
  */
-export function createAnswer(
+export function createResponse(
   client: Client,
   { streamId, ...draft }: ThreadMessage,
   request: ChatRequest | UncheckedRequest | undefined,
   { schema, ...options }: RequestOptions & { schema?: StandardSchema | undefined },
-): Answer {
+): Response {
   const { clock } = client;
   const { idempotencyKey } = draft;
   const newer = "params: unchecked({ … })";

@@ -2,7 +2,7 @@ import { ConfigurationError, ValidationError } from "@sluice/core";
 import { randomId } from "@sluice/core/internal";
 import type { ImageInput } from "./attachments.js";
 import { isContinued, isOpen, isPending, type ThreadMessage, withCallsClosed } from "./message.js";
-import type { Thread } from "./message-tree.js";
+import type { Thread } from "./thread.js";
 
 /** Point of a thread at which a turn begins. */
 export interface Place {
@@ -12,8 +12,8 @@ export interface Place {
   readonly added: readonly string[];
   /** Key of the request: that of the one which the turn repeats, as nobody knows how it ended, or that of a new version. */
   readonly idempotencyKey?: string | undefined;
-  /** The answer that the turn repeats, if a proxy may still keep it: it is read before another one is requested. */
-  readonly kept?: ThreadMessage | undefined;
+  /** The response that the turn repeats, if a proxy may still store it: it is read before another one is requested. */
+  readonly stored?: ThreadMessage | undefined;
 }
 
 /**
@@ -96,7 +96,7 @@ export function placeOfRetry(thread: Thread, last: ThreadMessage | undefined): P
     below,
     added: [],
     idempotencyKey: failed?.idempotencyKey,
-    kept: failed?.streamId ? failed : undefined,
+    stored: failed?.streamId ? failed : undefined,
   };
 }
 

@@ -1,3 +1,4 @@
+import { isGatewayError } from "@sluice/core";
 import { asError } from "@sluice/core/internal";
 import type { ThreadTurn } from "./message.js";
 
@@ -28,4 +29,18 @@ export function sentElsewhere(): ThreadTurn {
 /** Makes the error of a turn with which another device goes on. */
 export function elsewhere(): Error {
   return new DOMException("another device went on with this", "ElsewhereError");
+}
+
+/**
+ * Makes the error of a turn in which a request failed after an answer. The request alone may be free: the turn is not.
+ * The error keeps its class and fields, and the error of the request is its `cause`.
+ */
+export function afterResponses(error: Error): Error {
+  const isOwn = isGatewayError(error);
+  if (isOwn && error.outcome === "unknown") return error;
+  const text = `earlier answers of this turn are kept and may be billed; the next one failed: ${error.message}`;
+  const copy = new Error(text, { cause: error });
+  // a class of the app may need its constructor
+  if (isOwn) Object.setPrototypeOf(copy, Object.getPrototypeOf(error));
+  return Object.assign(copy, { ...error, name: error.name, outcome: "unknown" });
 }

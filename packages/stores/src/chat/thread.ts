@@ -1,5 +1,5 @@
-import { isHollow, type ThreadMessage } from "./message.js";
-import { createTree, type PlacedMessage, type ThreadTree } from "./placement.js";
+import { isHollow, type ThreadMessage, type ThreadNode } from "./message.js";
+import { createTree, type PlacedMessage, type ThreadTree } from "./tree.js";
 
 /**
  * The tree of a chat's messages. The shown messages are one path through it. At each fork it takes the branch that was
@@ -17,6 +17,7 @@ export interface Thread {
   pathTo(id: string | undefined): readonly ThreadMessage[];
   /** Finds a message; no message has the id `undefined`. */
   node(id: string | undefined): PlacedMessage | undefined;
+  has(id: string): boolean;
   /** Id of the message before `id`. */
   parentOf(id: string): string | undefined;
   /** Ids of the versions that can be shown behind a message, oldest first; of first messages for `undefined`. */
@@ -63,6 +64,7 @@ export function createThread(onChange: (id: string, message?: ThreadMessage) => 
       grow();
       return nodes.get(id as string);
     },
+    has: (id) => nodes.has(id),
     parentOf: (id) => grow().parents.get(id),
     versionsBelow: (id) => grow().versions.get(id) ?? [],
     ids: () => [...nodes.keys()],
@@ -160,4 +162,35 @@ function labelled(message: ThreadMessage, branches: readonly string[] | undefine
   if (message.branches === branches || String(message.branches) === String(branches)) return message;
   const { branches: _, ...rest } = message;
   return branches ? { ...rest, branches } : rest;
+}
+
+/**
+ * Creates the function that lists the messages of all branches, as `getThread` of a chat says. A list equal to the last
+ * one is that list.
+ */
+export function createThreadList(thread: Thread): () => readonly ThreadNode[] {
+  let listed: readonly ThreadNode[] = [];
+  return () => {
+    const known = new Map(listed.map((node) => [node.id, node]));
+    const nodes = idsOf(thread).map((id): ThreadNode => {
+      const message = thread.node(id)?.message as ThreadMessage;
+      const parentId = thread.parentOf(id);
+      const same = known.get(id);
+      return same?.message === message && same.parentId === parentId ? same : { id, parentId, message };
+    });
+    const isSame = nodes.length === listed.length && nodes.every((node, nth) => node === listed[nth]);
+    if (!isSame) listed = nodes;
+    return listed;
+  };
+}
+
+/** Lists all that can be shown, each message with all that follows it before its next version. */
+function idsOf(thread: Thread): string[] {
+  const ids: string[] = [];
+  const left = [...thread.versionsBelow(undefined)].reverse();
+  for (let id = left.pop(); id !== undefined; id = left.pop()) {
+    ids.push(id);
+    for (const below of [...thread.versionsBelow(id)].reverse()) left.push(below);
+  }
+  return ids;
 }

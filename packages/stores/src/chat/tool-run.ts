@@ -1,0 +1,146 @@
+import type { ChatTool, Client, ThreadFile, ToolContext } from "@sluice/core";
+import {
+  asError,
+  checkBySchema,
+  issuesText,
+  parseJSON,
+  type ToolOutcome,
+  type ToolRun,
+  within,
+} from "@sluice/core/internal";
+import { isFile, problemOf, type ThreadMessage, type ThreadToolCall } from "./message.js";
+import type { Thread } from "./thread.js";
+
+/** Longest time that a tool waits until what it keeps is written, in milliseconds. */
+const WRITE_MS = 500;
+
+/** Parts of a turn that a running call changes. */
+export interface RunningCallContext {
+  readonly client: Client;
+  readonly thread: Thread;
+  /** Aborts when the turn ends. */
+  readonly signal: AbortSignal;
+  readonly onChange: () => void;
+  /** Writes the thread; undefined without a storage. */
+  readonly written: () => Promise<unknown> | undefined;
+}
+
+/** Functions by which a running tool changes its message. After the end of its call they change nothing. */
+export type RunningCall = Pick<ToolContext, "kept" | "keep" | "progress" | "show">;
+
+/** Creates the functions for the call at `place` of the message `id`. */
+export function createRunningCall(
+  { client, thread, signal, onChange, written }: RunningCallContext,
+  id: string,
+  place: number,
+): RunningCall {
+  return {
+    kept: thread.node(id)?.message.toolCalls?.[place]?.kept,
+    async keep(kept) {
+      const problem = kept === undefined ? "it is undefined" : problemOf(kept);
+      if (problem) throw new TypeError(`keep(): the value does not fit into JSON: ${problem}`);
+      changeCall({ kept });
+      const writing = written();
+      if (writing) await within(client.clock, WRITE_MS, writing, "the storage").catch(() => {});
+    },
+    progress(share) {
+      changeCall({ progress: Math.min(1, Math.max(0, share)) });
+    },
+    show(file) {
+      if (!isFile(file))
+        throw new TypeError("show(): give { type, url }, with an http(s) address or a data URL");
+      change((message) => withFile(message, file));
+    },
+  };
+
+  function changeCall(fields: Partial<ThreadToolCall>): void {
+    change((message) => ({
+      ...message,
+      toolCalls: message.toolCalls?.map((call, nth) => (nth === place ? { ...call, ...fields } : call)) ?? [],
+    }));
+  }
+
+  function change(edit: (message: ThreadMessage) => ThreadMessage): void {
+    const message = thread.node(id)?.message;
+    if (signal.aborted || message?.toolCalls?.[place]?.state !== "running") return;
+    thread.put(edit(message));
+    onChange();
+  }
+}
+
+/** Adds a file, unless the message has it: a call that runs again may show it again. */
+function withFile(message: ThreadMessage, { type, url }: ThreadFile): ThreadMessage {
+  const { images = [], files = [] } = message;
+  if (type.startsWith("image/"))
+    return images.includes(url) ? message : { ...message, images: [...images, url] };
+  return files.some((file) => file.url === url) ? message : { ...message, files: [...files, { type, url }] };
+}
+
+/** Ends a call: what it has kept stays where it has no output. */
+export function withoutRun(ended: ThreadToolCall, { kept }: ThreadToolCall): ThreadToolCall {
+  const { kept: _, progress: _progress, ...rest } = ended;
+  return ended.state === "done" || kept === undefined ? rest : { ...rest, kept };
+}
+
+/** The events of one run of a tool. */
+export interface ToolReport {
+  /** Emits `tool-start`. */
+  start(): void;
+  /** Emits `tool-end`, after a `tool-start` where there was none. */
+  end(outcome: ToolOutcome, cause?: unknown): void;
+  /** Emits the end of a run that was stopped; nothing where it had not begun. */
+  cancel(): void;
+}
+
+/** Creates the report of one run. It has neither the arguments nor the output. */
+export function createToolReport({ clock, emit }: Pick<Client, "clock" | "emit">, run: ToolRun): ToolReport {
+  let startedAt: number | undefined;
+  return {
+    start,
+    end,
+    cancel() {
+      if (startedAt !== undefined) end("cancelled");
+    },
+  };
+
+  function start(): void {
+    startedAt = clock.now();
+    emit({ type: "tool-start", ...run });
+  }
+
+  function end(outcome: ToolOutcome, cause?: unknown): void {
+    if (startedAt === undefined) start();
+    const ms = clock.now() - (startedAt ?? 0);
+    const error = cause === undefined ? undefined : asError(cause);
+    emit({ type: "tool-end", ...run, ms, outcome, ...(error && { error }) });
+  }
+}
+
+/** Reads the arguments of a call. @throws {Error} for a text that is no JSON */
+export function inputOf({ arguments: text }: ThreadToolCall): unknown {
+  const input = text.trim() === "" ? {} : parseJSON(text);
+  const problem = input === undefined ? text.slice(0, 200) : problemOf(input);
+  if (problem) throw new Error(`the arguments are no JSON: ${problem}`);
+  return input;
+}
+
+/** Checks arguments by the type and the schema of a tool. Returns the output of the schema. @throws {Error} for others */
+export async function checkedInput(tool: ChatTool, input: unknown): Promise<unknown> {
+  await assertType(tool, input);
+  const checked = tool.schema ? await checkBySchema(tool.schema, input) : { value: input };
+  if (checked.issues) throw new Error(`the arguments do not fit: ${issuesText(checked.issues)}`);
+  return checked.value;
+}
+
+/**
+ * Refuses arguments of another type than the tool's JSON Schema names. Nearly all arguments are objects, and the schema
+ * is read for others alone.
+ */
+async function assertType(tool: ChatTool, input: unknown): Promise<void> {
+  const found = input === null ? "null" : Array.isArray(input) ? "array" : typeof input;
+  if (found === "object") return;
+  const { type = "object" } = (await tool.definition()).function.parameters ?? {};
+  const types = [type].flat();
+  if (types.includes(found) || (Number.isInteger(input) && types.includes("integer"))) return;
+  throw new Error(`the arguments do not fit: they are of type ${found}, not ${types.join(" or ")}`);
+}
