@@ -1,4 +1,5 @@
 import {
+  type AnyRequest,
   type ChatTurn,
   type Client,
   createVideoTask,
@@ -9,7 +10,6 @@ import {
   type RequestOptions,
   ResponseError,
   streamChat,
-  type UncheckedRequest,
 } from "@sluice/core";
 import { createBackoff, endsUnlessSent, keepsKey, randomId } from "@sluice/core/internal";
 import type { Entry, Ledger, Write } from "./ledger.js";
@@ -99,12 +99,16 @@ const LEFT =
 
 async function send(
   { options, offers }: RunContext,
-  { kind, request }: Entry,
+  { kind, request, checks }: Entry,
   client: Client,
   given: RequestOptions,
 ): Promise<Partial<BatchRecord>> {
-  const more = { ...options().request, ...given };
-  const asked = request as UncheckedRequest;
+  const asked = request as AnyRequest;
+  const more = {
+    ...options().request,
+    ...given,
+    ...(checks === false && { checks }),
+  } as RequestOptions<false>;
   if (kind === "video")
     return { state: "created", handle: await createVideoTask(client, asked, more), open: false };
   if (kind === "image") return answered(withImage(await generateImages(client, asked, more)));
