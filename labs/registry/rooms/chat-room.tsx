@@ -1,6 +1,6 @@
 "use client";
 
-import { costOf } from "@sluice/prices";
+import { calculateCost } from "@sluice/prices";
 import { useChatStream } from "@sluice/react";
 import { useConversations } from "@sluice/react/app";
 import { Plus } from "lucide-react";
@@ -80,7 +80,7 @@ function Conversation({ id }: { readonly id: string }) {
   return (
     <div className="flex min-h-0 min-w-0 grow flex-col">
       <div className="flex h-8 shrink-0 items-center justify-end">
-        {ended.length > 0 && <Cost cost={costOf(ended, prices)} />}
+        {ended.length > 0 && <Cost cost={calculateCost(ended, prices)} />}
       </div>
       <Chat
         chat={chat}

@@ -1,6 +1,6 @@
 "use client";
 
-import { estimate } from "@sluice/prices";
+import { estimateCost } from "@sluice/prices";
 import type { VideoTaskEntry } from "@sluice/react";
 import { useVideoTask, useVideoTasks } from "@sluice/react";
 import { useDraft } from "@sluice/react/app";
@@ -32,7 +32,7 @@ export function VideoRoom() {
         onPrompt={setPrompt}
         onSubmit={() => void start()}
         isBusy={isCreating}
-        estimate={estimate({ model, parameters }, prices)}
+        estimate={estimateCost({ model, parameters }, prices)}
         error={error}
       />
       <ul

@@ -103,12 +103,9 @@ async function send(
   client: Client,
   given: RequestOptions,
 ): Promise<Partial<BatchRecord>> {
+  const { headers, timeouts, retry: retries } = options();
+  const more = { headers, timeouts, retry: retries, ...given, checks } as RequestOptions<false>;
   const asked = request as AnyRequest;
-  const more = {
-    ...options().request,
-    ...given,
-    ...(checks === false && { checks }),
-  } as RequestOptions<false>;
   if (kind === "video")
     return { state: "created", handle: await createVideoTask(client, asked, more), open: false };
   if (kind === "image") return answered(withImage(await generateImages(client, asked, more)));

@@ -28,7 +28,7 @@ const functions = {
   useAttachments: "max maxBytes maxSide downscale words",
   useConversations: "storage activeId pageSize titleOf restoreMs",
   useDraft: "storage parse",
-  createEmulator: `apiKeys clock speed durations chat media script fetchMedia onEnd faults origin cors strict keepRequests state`,
+  createEmulator: `apiKeys clock speed durations chat media script fetchMedia onEnd faults origin cors strict maxRequests state`,
 };
 
 /** The options within an option. */
