@@ -24,7 +24,7 @@ const batch = createBatch(
 process.once("SIGINT", batch.stop);
 
 const { error } = await batch.run();
-for (const { id, state, result, error } of batch.items()) {
+for (const { id, state, result, error } of batch.getItems()) {
   const urls = result && "images" in result ? result.images.map(({ url }) => url) : [];
   console.log(`${id}: ${state}`, error?.message ?? urls.join(" "));
 }

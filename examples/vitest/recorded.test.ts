@@ -1,20 +1,22 @@
 // @vitest-environment node
 import { join } from "node:path";
 import { completeChat, createClient, streamChat } from "@sluice/core";
-import { createReplay, createTapeFolder, createTapeRecorder, readTapes } from "@sluice/emulator/tapes";
+import { createRecorder, createReplay, readRecordings, writeRecording } from "@sluice/emulator/recordings";
 import { afterAll, expect, test } from "vitest";
 
 /*
- * Recorded answers, without a network and without a key. To record them again, delete `tapes/`, and run
+ * Recorded answers, without a network and without a key. To record them again, delete `recordings/`, and run
  * RECORD=https://gateway.example.com GATEWAY_API_KEY=sk-… npx vitest run recorded
  */
 
-const folder = join(import.meta.dirname, "tapes");
+const folder = join(import.meta.dirname, "recordings");
 const { RECORD, GATEWAY_API_KEY = "sk-replay" } = process.env;
 const replay = RECORD
   ? undefined
-  : createReplay({ tapes: readTapes(folder), speed: Number.POSITIVE_INFINITY });
-const recorder = RECORD ? createTapeRecorder({ gateway: RECORD, save: createTapeFolder(folder) }) : undefined;
+  : createReplay({ recordings: readRecordings(folder), speed: Number.POSITIVE_INFINITY });
+const recorder = RECORD
+  ? createRecorder({ gateway: RECORD, save: (recording) => writeRecording(folder, recording) })
+  : undefined;
 const client = createClient({
   baseURL: RECORD ?? "https://gateway.example.com",
   apiKey: GATEWAY_API_KEY,
@@ -23,7 +25,7 @@ const client = createClient({
 });
 
 afterAll(() => {
-  // a request that changed has no tape, and its old tape is of no use
+  // a request that changed has no recording, and its old recording is of no use
   expect(replay?.misses ?? []).toEqual([]);
   expect(replay?.unused() ?? []).toEqual([]);
 });

@@ -66,7 +66,7 @@ test("Enter keeps the text while the answer before is coming", async () => {
 
 test("Enter sends a prompt for images and videos, once and not while one is made", () => {
   const onSubmit = vi.fn();
-  const estimate = { amount: 1, least: 1, currency: "EUR", missing: [] } as never;
+  const estimate = { amount: 1, min: 1, currency: "EUR", missing: [] } as never;
   const form = (props: object) => (
     <PromptForm
       label="Prompt"

@@ -96,8 +96,8 @@ describe.skipIf(!findChromium())("the minimal chat in Chromium (skipped where th
     await expect.poll(() => page.getByRole("listitem").count()).toBe(2);
   });
 
-  test.each(["length", "unconfirmed"])("goes on after an answer that ended by %s", async (scene) => {
-    await ask(`Tell me about rivers [[${scene}]]`);
+  test.each(["length", "unconfirmed"])("goes on after an answer that ended by %s", async (fault) => {
+    await ask(`Tell me about rivers [[${fault}]]`);
     await button("Continue").click();
     await expect.poll(() => page.getByRole("listitem").count()).toBeGreaterThanOrEqual(4);
   });

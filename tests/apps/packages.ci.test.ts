@@ -134,7 +134,7 @@ describe("the types compile with every check on", { timeout: 600_000 }, () => {
   const all = [...Object.keys(entries), "@sluice/core/internal", "@sluice/core/internal/media"];
   const inPages = all.filter((entry) => entry.startsWith("@sluice/react"));
   /** Entries whose types name Node's. */
-  const onNode = all.filter((entry) => /(?:proxy\/node|postgres|serve|tapes)$/.test(entry));
+  const onNode = all.filter((entry) => /(?:proxy\/node|postgres|serve|recordings)$/.test(entry));
   /** Entries beside packages of others whose types name Node's and those of a page. */
   const bridges = all.filter((entry) => /(?:ai-sdk|mcp)(?:\/|$)/.test(entry));
   const everywhere = all.filter((entry) => ![...inPages, ...onNode, ...bridges].includes(entry));

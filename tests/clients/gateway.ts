@@ -1,4 +1,4 @@
-import { createEmulator, type RequestRecord } from "@sluice/emulator";
+import { createEmulator, type EmulatorRequest } from "@sluice/emulator";
 import { serve } from "@sluice/emulator/serve";
 import { createProxy, type ProxyOptions } from "@sluice/worker-proxy";
 import type { Place } from "./places.ts";
@@ -18,7 +18,7 @@ export interface Gateway {
   /** The address that an OpenAI-style client is given, `http://127.0.0.1:…/v1`. */
   readonly baseURL: string;
   readonly apiKey: string;
-  readonly requests: readonly RequestRecord[];
+  readonly requests: readonly EmulatorRequest[];
   readonly close: () => Promise<void>;
 }
 

@@ -32,7 +32,7 @@ const files = execFileSync(
   );
 const written = files.flatMap((name) => questionsIn(readFileSync(join(root, name), "utf8")));
 const offered = demoPrompts.filter(({ room }) => room === "chat").map(({ prompt }) => prompt);
-// a text with a placeholder is no question yet, and one with a scene is the question without it
+// a text with a placeholder is no question yet, and one with a fault is the question without it
 const questions = [...written, ...offered, ...devicePrompts]
   .filter((text) => !/\$\{|<[a-z]+>|…/.test(text))
   .map((text) => text.replace(/\[\[.*?\]\]/g, "").trim())

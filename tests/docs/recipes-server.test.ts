@@ -212,7 +212,7 @@ describe("a change of the key", () => {
 
 describe("CI", () => {
   const files = filesOfPage("docs/recipes/ci.md");
-  const folder = join(temporaryFolder("recipe-tapes"), "tapes");
+  const folder = join(temporaryFolder("recipe-recordings"), "recordings");
 
   interface Gateway {
     readonly client: Client;

@@ -1,14 +1,13 @@
 import { createEmulator } from "@sluice/emulator";
 import { serve } from "@sluice/emulator/serve";
-import { measureWith, probeMedia } from "@sluice/media";
+import { probeMedia } from "@sluice/media";
+import { mediabunny } from "@sluice/media/mediabunny";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { landscapes } from "../../examples/studio/demo/media/media.ts";
 import { findChromium } from "../../scripts/chromium.ts";
 import { sharedBrowser } from "../support/browser.ts";
 
 /* The files that a browser shows: those of the emulator, and the landscapes of the studio's demo. */
-
-measureWith(() => import("@sluice/media/mediabunny"));
 
 interface Film {
   readonly ratio?: string;
@@ -32,7 +31,7 @@ describe.each([
       const film = await filmOf(emulatorWith(media), { ratio, duration });
       expect(film.type).toBe("video/mp4");
       expect(film.size).toBeLessThan(2_000_000);
-      expect(await probeMedia(film)).toMatchObject({
+      expect(await probeMedia(film, { parser: mediabunny })).toMatchObject({
         kind: "video",
         width,
         height,

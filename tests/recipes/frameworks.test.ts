@@ -14,16 +14,16 @@ const root = `${import.meta.dirname}/../../`;
 const speed = Number.POSITIVE_INFINITY;
 let emulator: Emulator;
 let page: HTMLElement;
-let scene: string;
+let fault: string;
 let end: () => unknown = () => {};
 
 beforeEach(() => {
   emulator = createEmulator({ speed });
   page = document.body.appendChild(document.createElement("main"));
-  scene = "";
+  fault = "";
   // the address is /api/v1/…: what is behind it is a proxy in the app, and the emulator here
   vi.stubGlobal("fetch", async (address: string, init: RequestInit) => {
-    const body = init.body ? String(init.body).replace("sky blue?", `sky blue? ${scene}`) : null;
+    const body = init.body ? String(init.body).replace("sky blue?", `sky blue? ${fault}`) : null;
     const { pathname } = new URL(address);
     return emulator.fetch(
       new Request(`https://gateway.test${pathname.replace("/api", "")}`, { ...init, body }),
@@ -92,11 +92,11 @@ describe.each(Object.keys(frameworks))("the guide of %s", (framework) => {
   };
 
   test("shows an answer while it grows, stops it, and shows another", async () => {
-    scene = "[[stall]]";
+    fault = "[[stall]]";
     end = await show("chat");
     await press("Ask");
     await expect.poll(() => page.textContent).toMatch(/Why is the sky blue\?.{20}/s);
-    scene = "";
+    fault = "";
     await press("Stop");
     await expect.poll(() => emulator.requests[0]?.aborted).toBe(true);
     await press("Ask");
@@ -107,7 +107,7 @@ describe.each(Object.keys(frameworks))("the guide of %s", (framework) => {
   });
 
   test("shows the words of a failure", async () => {
-    scene = "[[truncate]]";
+    fault = "[[truncate]]";
     end = await show("chat");
     await press("Ask");
     const alert = await within(page).findByRole("alert");

@@ -8,7 +8,7 @@ export function openGateway(options: EmulatorOptions = {}, clientOptions: Partia
   return { emulator, client };
 }
 
-/** Answers that name their number and their question; scenes, tools and thinking are left to the emulator. */
+/** Answers that name their number and their question; faults, tools and thinking are left to the emulator. */
 export function numbered(): NonNullable<EmulatorOptions["chat"]> {
   let nth = 0;
   return ({ messages }) => {

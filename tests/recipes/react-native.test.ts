@@ -129,8 +129,8 @@ describe.skipIf(!fetchOfExpo)("with the fetch of Expo over a native half of ours
 
   test("an answer that is cut, and a connection that is lost, are errors with the text so far", async () => {
     const { ask } = open();
-    for (const scene of ["truncate", "drop"])
-      await expect(ask(`Tell me of lakes [[${scene}]]`).result()).rejects.toMatchObject({
+    for (const fault of ["truncate", "drop"])
+      await expect(ask(`Tell me of lakes [[${fault}]]`).result()).rejects.toMatchObject({
         name: "StreamError",
         partial: { content: expect.stringMatching(/./) },
       });

@@ -1,6 +1,6 @@
 import { type ClientEvent, type ClientOptions, createClient, streamResumption } from "@sluice/core";
 import { createEmulator, type EmulatorOptions } from "@sluice/emulator";
-import { createUploadStore, type UploadStoreOptions, uploads } from "@sluice/media";
+import { createUploadStore, uploads } from "@sluice/media";
 import {
   type AssetStoreOptions,
   type ChatStoreOptions,
@@ -98,7 +98,12 @@ const asset: Names<AssetStoreOptions> = {
   onSuccess: () => {},
   onError: () => {},
 };
-const upload: Names<UploadStoreOptions> = { use: "reference_video", headers: {}, storage: undefined };
+const upload: Names<Exclude<Parameters<typeof createUploadStore>[1], undefined | (() => unknown)>> = {
+  use: "reference_video",
+  parser: undefined,
+  headers: {},
+  storage: undefined,
+};
 const proxy: Names<ProxyOptions> = {
   baseURL: "https://gateway.test",
   apiKey: () => "sk-gateway",
@@ -138,7 +143,7 @@ const emulator: Names<EmulatorOptions> = {
   origin: undefined,
   cors: false,
   strict: false,
-  keepRequests: 1,
+  maxRequests: 1,
   state: new Map(),
 };
 

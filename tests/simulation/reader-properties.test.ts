@@ -1,5 +1,7 @@
 import {
+  applyDelta,
   type ChatDelta,
+  type ChatMessage,
   type ChatRequestMessage,
   completeChat,
   createVideoTask,
@@ -8,7 +10,7 @@ import {
   repairHistory,
   streamChat,
 } from "@sluice/core";
-import { accumulate, emptyMessage } from "@sluice/core/internal";
+import { emptyMessage } from "@sluice/core/internal";
 import { createPartialJSON } from "@sluice/core/partial-json";
 import {
   chatModels,
@@ -112,7 +114,7 @@ test("any answer in any cut is the same turn, which is the fold of its deltas", 
         const stream = streamChat(client, question);
         for await (const each of stream) seen.push(each);
         const { message, toolCalls, outcome, finishReason } = await stream.result();
-        expect(seen.reduce(accumulate, emptyMessage)).toEqual(message);
+        expect(seen.reduce<ChatMessage | undefined>(applyDelta, undefined) ?? emptyMessage).toEqual(message);
         return { message, toolCalls, outcome, finishReason };
       };
       const pieces = piecesOf(bytes, lengths).filter(({ length }) => length > 0);

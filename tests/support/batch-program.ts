@@ -15,11 +15,11 @@ const batch = createBatch(
   })),
   {
     id: "reefs",
-    limit: 16,
+    concurrency: 16,
     storage: fileStorage(join(folder, "ledger.jsonl")),
     onResult: ({ id, result }) => writeFile(join(folder, `${id}.json`), JSON.stringify(result)),
   },
 );
 const state = await batch.run();
-const unknown = batch.items("unknown").map(({ id, error }) => ({ id, message: error?.message }));
-console.log(JSON.stringify({ ...state, error: state.error?.message, unknown, count: state.unknown }));
+const unconfirmed = batch.getItems("unconfirmed").map(({ id, error }) => ({ id, message: error?.message }));
+console.log(JSON.stringify({ ...state, error: state.error?.message, unconfirmed, count: state.unconfirmed }));

@@ -5,7 +5,7 @@
 export const imagined = `
 import type { Asset, AssetHandle, ChatDelta, ChatMessage, Client, RecordStorage, VideoTaskHandle } from "@sluice/core";
 import type { ImageStore, VideoTaskStore } from "@sluice/stores";
-import type { EncodeProgress } from "@sluice/media";
+import type { toDataURI } from "@sluice/media";
 import type { Emulator } from "@sluice/emulator";
 import type { Extension, GatewayProxy, Meter, ProxyOptions, RateLimitBinding, User } from "@sluice/worker-proxy";
 import type { MediaBucket, MediaStore, ObjectNamespace } from "@sluice/durable";
@@ -49,7 +49,7 @@ declare global {
   const user: { readonly name: string };
 
   const lookUp: (city: string, signal: AbortSignal) => Promise<object>;
-  const onProgress: (progress: EncodeProgress) => void;
+  const onProgress: NonNullable<NonNullable<Parameters<typeof toDataURI>[1]>["onProgress"]>;
   const show: (...shown: unknown[]) => void;
   const render: (...shown: unknown[]) => void;
   const wait: (ms: number | undefined) => void;

@@ -7,10 +7,8 @@ import { createTelemetry } from "@sluice/otel";
 
 const exporter = new OTLPTraceExporter({ url: `${location.origin}/page/v1/traces` });
 const tracerProvider = new TracerProvider({ spanProcessors: [new BatchSpanProcessor({ exporter })] });
-const telemetry = createTelemetry({ tracerProvider });
 const baseURL = new URLSearchParams(location.search).get("worker") ?? "";
-const client = createClient({ baseURL, headers: telemetry.headers });
-telemetry.instrument(client);
+const client = createClient({ baseURL, ...createTelemetry({ tracerProvider, baseURL }) });
 
 /** Asks, and sends the spans. Returns the outcome of the answer. */
 async function ask(content: string): Promise<string> {

@@ -1,6 +1,6 @@
 import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-http";
 import { BatchSpanProcessor, TracerProvider } from "@opentelemetry/sdk-trace";
-import { type ProxyTelemetry, proxyTelemetry } from "@sluice/otel/proxy";
+import { createProxyTelemetry } from "@sluice/otel/proxy";
 import { createProxy } from "@sluice/worker-proxy";
 
 interface Env {
@@ -10,14 +10,16 @@ interface Env {
   readonly SITE: string;
 }
 
-let sdk: { readonly provider: TracerProvider; readonly telemetry: ProxyTelemetry } | undefined;
+let sdk:
+  | { readonly provider: TracerProvider; readonly telemetry: ReturnType<typeof createProxyTelemetry> }
+  | undefined;
 
 /** Starts the SDK of this isolate with the first request, whose `env` says where spans go. */
 function sdkOf(env: Env) {
   if (sdk) return sdk;
   const exporter = new OTLPTraceExporter({ url: `${env.SITE}/worker/v1/traces` });
   const provider = new TracerProvider({ spanProcessors: [new BatchSpanProcessor({ exporter })] });
-  sdk = { provider, telemetry: proxyTelemetry({ tracerProvider: provider }) };
+  sdk = { provider, telemetry: createProxyTelemetry({ tracerProvider: provider }) };
   return sdk;
 }
 

@@ -1,7 +1,7 @@
 import { createClient, getVideoTask } from "@sluice/core";
 import { createEmulator } from "@sluice/emulator";
 import { serve } from "@sluice/emulator/serve";
-import { archivedMedia } from "@sluice/media";
+import { getArchivedMedia } from "@sluice/media";
 import { createVideoTaskList, createVideoTaskStore, memoryStorage } from "@sluice/stores";
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
 import { startMediaProxy, statusOf } from "../../packages/durable/test/support/media.js";
@@ -59,7 +59,7 @@ test("a film is copied once, outlives the gateway's link, and its own link is re
   expect(keptUntil).toBeGreaterThan(Date.now() + 29 * DAY_MS);
   // three tabs that know of no leader
   await Promise.all([1, 2, 3].map(() => getVideoTask(openPage(), id)));
-  await expect.poll(async () => (await archivedMedia(first, { tasks: [id] })).size).toBe(1);
+  await expect.poll(async () => (await getArchivedMedia(first, { tasks: [id] })).size).toBe(1);
   expect(requestsOf(/^\/files\//)).toBe(1);
   const bytes = await sizeOf(temporary);
   stop();

@@ -35,25 +35,25 @@ afterEach(() => {
 test("500 images are 500 pictures and 500 bills behind `once`, though the script is killed three times", async () => {
   const { emulator, url, folder } = await opened({ remembers: true });
   await runUntilKilledThrice(url, folder, 500);
-  expect(await runToEnd(url, folder, 500)).toMatchObject({ status: "ended", done: 500, failed: 0, count: 0 });
+  expect(await runToEnd(url, folder, 500)).toMatchObject({ status: "done", done: 500, failed: 0, count: 0 });
   expect(billsOf(emulator)).toHaveLength(500);
   expect(new Set(billsOf(emulator)).size).toBe(500);
   expect((await picturesIn(folder)).size).toBe(500);
 });
 
-test("without `once` no image is billed twice, and those with an unknown end are set aside and named", async () => {
+test("without `once` no image is billed twice, and the unconfirmed requests are set aside and named", async () => {
   const { emulator, url, folder } = await opened({ remembers: false });
   await runUntilKilledThrice(url, folder, 100);
   const state = await runToEnd(url, folder, 100);
-  expect(state).toMatchObject({ status: "ended", waiting: 0, running: 0, failed: 0 });
+  expect(state).toMatchObject({ status: "done", waiting: 0, running: 0, failed: 0 });
   const bills = billsOf(emulator);
   expect(new Set(bills).size).toBe(bills.length);
   const pictures = await picturesIn(folder);
   expect(pictures.size).toBe(state.done);
   // each request has its picture, or is named
-  expect(state.done + state.unknown.length).toBe(100);
-  expect(state.unknown.length).toBeGreaterThan(0);
-  for (const { message } of state.unknown) expect(message).toBeTruthy();
+  expect(state.done + state.unconfirmed.length).toBe(100);
+  expect(state.unconfirmed.length).toBeGreaterThan(0);
+  for (const { message } of state.unconfirmed) expect(message).toBeTruthy();
 });
 
 test("two processes at once make each image once, and the second takes over when the first is killed", async () => {
@@ -63,18 +63,18 @@ test("two processes at once make each image once, and the second takes over when
   const third = runToEnd(url, folder, 100);
   await first;
   for (const state of await Promise.all([second, third]))
-    expect(state).toMatchObject({ status: "ended", done: 100 });
+    expect(state).toMatchObject({ status: "done", done: 100 });
   expect([billsOf(emulator).length, (await picturesIn(folder)).size]).toEqual([100, 100]);
 });
 
 interface Printed {
   readonly done: number;
-  readonly unknown: readonly { readonly id: string; readonly message: string }[];
+  readonly unconfirmed: readonly { readonly id: string; readonly message: string }[];
 }
 
 /** A gateway, a proxy before it, and a network before that which loses, cuts and refuses some requests. */
 async function opened({ remembers }: { readonly remembers: boolean }) {
-  const emulator = createEmulator({ speed: Infinity, keepRequests: 5000 });
+  const emulator = createEmulator({ speed: Infinity, maxRequests: 5000 });
   const random = randomOf(SEED, "network");
   const way = { baseURL: "https://gateway.example", apiKey: () => "sk-0123456789", fetch: toGateway };
   const Once = onceObject<unknown>({ ...way, namespace: () => objects.namespace });

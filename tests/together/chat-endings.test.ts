@@ -35,10 +35,10 @@ describe("the end of an answer is shown on its message, on the turn and in the s
     ["[[malformed]]", "error", { name: "StreamError", reason: "malformed" }],
     ["[[error-frame]]", "error", { name: "StreamError", reason: "server-error" }],
     ["[[stall]]", "error", { name: "TimeoutError", phase: "chunk" }],
-  ])("%s: %s", async (scene, outcome, error) => {
+  ])("%s: %s", async (fault, outcome, error) => {
     const { chat, clock } = chatOf();
-    const sent = chat.send(`Tell me of rivers ${scene}`);
-    if (scene === "[[stall]]") {
+    const sent = chat.send(`Tell me of rivers ${fault}`);
+    if (fault === "[[stall]]") {
       await until(chat, ({ messages }) => Boolean(messages[1]?.content));
       await clock.advanceUntil(sent, 10_000);
     }
@@ -57,11 +57,11 @@ describe("the end of an answer is shown on its message, on the turn and in the s
     expect(await chat.send("And of lakes?")).toMatchObject({ outcome: "complete" });
   });
 
-  test.each(["[[429]]", "[[500]]"])("%s: a refusal without a text", async (scene) => {
+  test.each(["[[429]]", "[[500]]"])("%s: a refusal without a text", async (fault) => {
     const { chat } = chatOf();
-    expect(await chat.send(`Tell me of rivers ${scene}`)).toMatchObject({
+    expect(await chat.send(`Tell me of rivers ${fault}`)).toMatchObject({
       outcome: "error",
-      error: { name: "APIError", status: Number(scene.slice(2, 5)) },
+      error: { name: "APIError", status: Number(fault.slice(2, 5)) },
       messages: [{}, { content: "", outcome: "error" }],
     });
   });

@@ -16,7 +16,7 @@ const emulator = createEmulator({
   chat: ({ messages }) => {
     const text = JSON.stringify(messages.at(-1)?.content);
     nth += 1;
-    // undefined leaves the answer to the emulator, which calls tools and plays scenes
+    // undefined leaves the answer to the emulator, which calls tools and plays faults
     return /tool|\[\[/.test(text) ? undefined : `answer ${nth} to ${text}`;
   },
 });

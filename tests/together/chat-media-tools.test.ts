@@ -35,7 +35,7 @@ function gatewayOf(calls: Readonly<Record<string, object>>) {
     { prompt: "please", toolCalls },
     ...Object.keys(calls).map((tool) => ({ tool, content: "Here it is." })),
   ];
-  const emulator = createEmulator({ speed: Number.POSITIVE_INFINITY, script: { answers } });
+  const emulator = createEmulator({ speed: Number.POSITIVE_INFINITY, script: { replies: answers } });
   const posts = (path: string) =>
     emulator.requests.filter((request) => request.method === "POST" && request.path === path);
   return { emulator, posts, send: emulator.fetch as Send, options: emulator.clientOptions };
@@ -249,7 +249,7 @@ describe("videoTool", () => {
     expect(answerIn(chat)?.files).toMatchObject([
       { type: "video/mp4", url: expect.stringMatching(/^https?:/) },
     ]);
-    expect(callIn(chat)).toMatchObject({ state: "done", output: "The user sees the film." });
+    expect(callIn(chat)).toMatchObject({ state: "done", output: "The user sees the video." });
     expect(gateway.posts(FILMS).map(({ body }) => body)).toEqual([
       { model: short.model, input: { prompt: "A reef" }, parameters: { ratio: "1:1", ...short.params } },
     ]);
@@ -315,7 +315,7 @@ describe("videoTool", () => {
     expect(await chat.send("please")).toMatchObject({ outcome: "complete" });
     expect(callIn(chat)).toMatchObject({
       state: "failed",
-      error: expect.stringContaining("the film failed"),
+      error: expect.stringContaining("the video failed"),
     });
     expect(answerIn(chat)).not.toHaveProperty("files");
   });

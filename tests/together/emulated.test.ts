@@ -28,18 +28,18 @@ function gateway(options: Partial<Parameters<typeof createClient>[0]> = {}) {
 const ask = (content: string, rest: object = {}) =>
   ({ model: "delta-5.3", messages: [{ role: "user", content }], ...rest }) as ChatRequest;
 
-async function failureOf(scene: string, options = {}) {
+async function failureOf(fault: string, options = {}) {
   const { client, emulator } = gateway(options);
-  const stream = streamChat(client, ask(`Tell me of rivers ${scene}`));
-  return { ...(await failureIn(stream, scene)), emulator };
+  const stream = streamChat(client, ask(`Tell me of rivers ${fault}`));
+  return { ...(await failureIn(stream, fault)), emulator };
 }
 
-async function failureIn(stream: ReturnType<typeof streamChat>, scene: string) {
+async function failureIn(stream: ReturnType<typeof streamChat>, fault: string) {
   const error = await stream.result().then(
     () => undefined,
     (reason: unknown) => reason,
   );
-  if (!isGatewayError(error)) throw new Error(`expected a gateway error for ${scene}, got ${error}`);
+  if (!isGatewayError(error)) throw new Error(`expected a gateway error for ${fault}, got ${error}`);
   return { error, text: stream.snapshot.content };
 }
 
@@ -92,18 +92,18 @@ describe("a chat with a schema", () => {
   );
 });
 
-describe("scenes have their own endings", () => {
+describe("faults have their own endings", () => {
   test.each([
     ["[[truncate]]", { name: "StreamError", reason: "truncated" }],
     ["[[drop]]", { name: "StreamError", reason: "truncated" }],
     ["[[malformed]]", { name: "StreamError", reason: "malformed" }],
     ["[[error-frame]]", { name: "StreamError", reason: "server-error" }],
     ["[[stall]]", { name: "TimeoutError", phase: "chunk" }],
-  ])("%s: the answer ends with the text so far", async (scene, expected) => {
+  ])("%s: the answer ends with the text so far", async (fault, expected) => {
     const clock = stoppedClock();
-    const stream = streamChat(gateway({ clock }).client, ask(`Tell me of rivers ${scene}`));
-    const failing = failureIn(stream, scene);
-    if (scene === "[[stall]]") {
+    const stream = streamChat(gateway({ clock }).client, ask(`Tell me of rivers ${fault}`));
+    const failing = failureIn(stream, fault);
+    if (fault === "[[stall]]") {
       await expect.poll(() => stream.snapshot.content).not.toBe("");
       await clock.advanceUntil(failing, 10_000);
     }

@@ -54,9 +54,9 @@ test.each([
   ["[[500]]", 1, [500], { status: "error", outcome: "unknown", error: { status: 500 } }],
 ])(
   "%s with %i retries is answered with %j, and never sent again by itself",
-  async (scene, retries, expected, state) => {
+  async (fault, retries, expected, state) => {
     const { store, statuses } = painter({ retries });
-    await store.generate({ prompt: `A reef ${scene}` });
+    await store.generate({ prompt: `A reef ${fault}` });
     expect(store.getSnapshot()).toMatchObject(state);
     expect(statuses()).toEqual(expected);
   },

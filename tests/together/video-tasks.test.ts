@@ -67,8 +67,8 @@ describe("a video task on the emulator", () => {
     ["[[busy]]", "beta3.0-video"],
   ] as const)(
     "%s %s: created once, polled at most four times a minute, and a success",
-    async (scene, model) => {
-      const { video, request, seen, counts, untilOver } = videoOf(`A reef at dawn ${scene}`, model);
+    async (fault, model) => {
+      const { video, request, seen, counts, untilOver } = videoOf(`A reef at dawn ${fault}`, model);
       await video.create(request);
       const minutes = await untilOver();
       expect(video.getSnapshot()).toMatchObject({
@@ -88,8 +88,8 @@ describe("a video task on the emulator", () => {
   test.each([
     ["[[fail]]", { name: "TaskFailedError", reason: "failed" }],
     ["[[no-url]]", { name: "TaskFailedError", reason: "result-missing" }],
-  ])("%s: an error with the reason, and the task is kept", async (scene, error) => {
-    const { video, request, counts, untilOver } = videoOf(`A reef at dawn ${scene}`);
+  ])("%s: an error with the reason, and the task is kept", async (fault, error) => {
+    const { video, request, counts, untilOver } = videoOf(`A reef at dawn ${fault}`);
     await video.create(request);
     await untilOver();
     expect(video.getSnapshot()).toMatchObject({ status: "error", error, data: undefined });
@@ -111,13 +111,13 @@ describe("a video task on the emulator", () => {
     expect(video.getSnapshot().handle?.id).toBeDefined();
   });
 
-  test.each(["[[429]]", "[[500]]"])("%s: refused or uncertain, and not polled", async (scene) => {
-    const { video, request, counts, clock } = videoOf(`A reef at dawn ${scene}`);
+  test.each(["[[429]]", "[[500]]"])("%s: refused or uncertain, and not polled", async (fault) => {
+    const { video, request, counts, clock } = videoOf(`A reef at dawn ${fault}`);
     const state = await video.create(request);
     expect(state).toMatchObject({
       status: "error",
       handle: undefined,
-      error: { status: Number(scene.slice(2, 5)) },
+      error: { status: Number(fault.slice(2, 5)) },
     });
     await clock.advance(600_000);
     expect(counts()).toEqual({ creates: 1, queries: 0 });

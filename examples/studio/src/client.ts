@@ -4,7 +4,7 @@ import { uploads } from "@sluice/media";
 import { indexedDBStorage } from "@sluice/react";
 import { atom } from "nanostores";
 import { recordEvent, recordRequest } from "./inspector/feed.js";
-import { checkMedia } from "./media/check-media.js";
+import { checkFiles } from "./media/check-files.js";
 import { assertReachable, isHosted, serverURL } from "./server.js";
 
 /**
@@ -67,7 +67,7 @@ export const client = createClient({
   includeUsage: true,
   baseURL: serverURL,
   resume: streamResumption(),
-  uploads: uploads({ check: checkMedia }),
+  uploads: uploads({ check: checkFiles }),
   // the gateway's specification has no lookup of assets; the emulator has this one, and the Worker lets it through
   assetLookup: (id, request) => request("/gamma/asset/GetAsset", { Id: id }),
   onEvent(event) {

@@ -1,4 +1,4 @@
-import { costOf, definePrices, type EstimatedRequest, estimate } from "@sluice/prices";
+import { calculateCost, definePrices, estimateCost } from "@sluice/prices";
 import type { ThreadMessage, ThreadNode } from "@sluice/react";
 import type { ReactNode } from "react";
 import { Cost, Estimate } from "@/components/sluice/cost";
@@ -41,7 +41,7 @@ export const prices = definePrices({
  */
 export function ChatCost({ thread }: { readonly thread: readonly ThreadNode[] }) {
   const ended = thread.filter(({ message }) => message.outcome !== undefined);
-  return ended.length > 0 && <Cost cost={costOf(ended, prices)} words={imaginary} />;
+  return ended.length > 0 && <Cost cost={calculateCost(ended, prices)} words={imaginary} />;
 }
 
 interface NextCostProps {
@@ -74,11 +74,11 @@ export function WithEstimate({
   request,
   children,
 }: {
-  readonly request: EstimatedRequest;
+  readonly request: Parameters<typeof estimateCost>[0];
   readonly children: ReactNode;
 }) {
   return (
-    <Estimate estimate={estimate(request, prices)} words={imaginary}>
+    <Estimate estimate={estimateCost(request, prices)} words={imaginary}>
       {children}
     </Estimate>
   );

@@ -1,8 +1,8 @@
-import { costOf, type MissingReason, type Prices } from "@sluice/prices";
+import { type Cost, calculateCost, type Prices } from "@sluice/prices";
 import type { CallRecord } from "./recording.js";
 import { counted } from "./texts.js";
 
-const reasons: { readonly [Reason in MissingReason]: string } = {
+const reasons: { readonly [Reason in Cost["missing"][number]["reason"]]: string } = {
   "unknown-model": "the model has no prices",
   "no-price": "the model has no price for it",
   "no-usage": "not reported",
@@ -12,7 +12,7 @@ const reasons: { readonly [Reason in MissingReason]: string } = {
 
 /** Writes the cost of calls, and of how many it is not known: `€0.0042`, `€0.0042, and 1 unknown: in flight`. */
 export function costText(calls: readonly CallRecord[], prices: Prices): string {
-  const cost = costOf(
+  const cost = calculateCost(
     calls.flatMap(({ end }) => end ?? []),
     prices,
   );

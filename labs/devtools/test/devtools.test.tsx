@@ -103,7 +103,7 @@ describe("a fault on a call shows what the user saw, if it was repeated, and wha
 });
 
 test.each([
-  ["answers with 500", { script: { answers: [{ scenes: ["500"] }] } }],
+  ["answers with 500", { script: { replies: [{ faults: ["500"] }] } }],
   ["breaks the connection", { faults: () => "refuse" as const }],
 ])("A request to a server that %s may be billed", async (_, options) => {
   const { client, clock, view, shadow } = await open(options);
@@ -229,7 +229,7 @@ describe("the cost of calls", () => {
   test("A call whose cost nobody knows says why, and the sum says that it is not whole", async () => {
     const { client, shadow, text, clock } = await open({
       prices,
-      script: { answers: [{ scenes: ["500"], prompt: "A reef" }] },
+      script: { replies: [{ faults: ["500"], prompt: "A reef" }] },
     });
     await act(() => completeChat(client, question));
     await act(() => clock.advanceUntil(paint(client), 1000));
@@ -314,7 +314,7 @@ test("The chats of the hooks are listed with their state, and none of their text
 test("A run of a tool is listed with its outcome, and none of its arguments", async () => {
   const call = { name: "look", arguments: { place: "canary" } };
   const script = {
-    answers: [
+    replies: [
       { tool: "look", content: "Blue." },
       { prompt: "sky", toolCalls: [call] },
     ],

@@ -126,7 +126,7 @@ export function Gallery() {
           }}
         />
         <Cost cost={{ amount: 0.0214, currency: "USD", missing: ["an answer"] }} />
-        <Estimate estimate={{ amount: 120, least: 30, currency: "USD", missing: [] }}>
+        <Estimate estimate={{ amount: 120, min: 30, currency: "USD", missing: [] }}>
           <Button onClick={press("generate")}>Generate</Button>
         </Estimate>
       </Part>

@@ -1,6 +1,6 @@
 "use client";
 
-import { costOf } from "@sluice/prices";
+import { calculateCost } from "@sluice/prices";
 import { useChatStream, useConversations } from "@sluice/react";
 import { Plus } from "lucide-react";
 import { useState } from "react";
@@ -79,7 +79,7 @@ function Conversation({ id }: { readonly id: string }) {
   return (
     <div className="flex min-h-0 min-w-0 grow flex-col">
       <div className="flex h-8 shrink-0 items-center justify-end">
-        {ended.length > 0 && <Cost cost={costOf(ended, prices)} />}
+        {ended.length > 0 && <Cost cost={calculateCost(ended, prices)} />}
       </div>
       <Chat
         chat={chat}

@@ -1,7 +1,7 @@
 "use client";
 
 import type { ImageResult } from "@sluice/core";
-import { estimate } from "@sluice/prices";
+import { estimateCost } from "@sluice/prices";
 import { useImages } from "@sluice/react";
 import { Copy, Download, Share, Trash2 } from "lucide-react";
 import { useState } from "react";
@@ -70,7 +70,7 @@ export function ImageRoom() {
         onPrompt={setPrompt}
         onSubmit={() => void start()}
         isBusy={isBusy}
-        estimate={estimate({ model, prompt, size }, prices)}
+        estimate={estimateCost({ model, prompt, size }, prices)}
         error={error}
       />
       <ImageWall label="Images">

@@ -1,6 +1,6 @@
 "use client";
 
-import { estimate } from "@sluice/prices";
+import { estimateCost } from "@sluice/prices";
 import { useVideoTask, useVideoTasks, type VideoTaskEntry } from "@sluice/react";
 import { useDraft } from "@/components/sluice/use-draft";
 import { usualTimeOf, videoStateOf } from "@/components/sluice/video-progress";
@@ -31,7 +31,7 @@ export function VideoRoom() {
         onPrompt={setPrompt}
         onSubmit={() => void start()}
         isBusy={isCreating}
-        estimate={estimate({ model, parameters }, prices)}
+        estimate={estimateCost({ model, parameters }, prices)}
         error={error}
       />
       <ul

@@ -1,6 +1,2 @@
 export { createSluice, type SluiceProvider } from "./provider.js";
-export type {
-  SluiceChatOptions,
-  SluiceImageOptions,
-  SluiceVideoOptions,
-} from "./provider-options.js";
+export type { SluiceModelOptions } from "./provider-options.js";

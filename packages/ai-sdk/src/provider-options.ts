@@ -1,5 +1,4 @@
 import type { SharedV4ProviderOptions } from "@ai-sdk/provider";
-import type { BetaVideoParameters } from "@sluice/core/internal";
 import type {
   ChatModel,
   ChatParams,
@@ -16,47 +15,31 @@ export const NAME = "sluice";
 type Plain<Fields> = Fields extends object ? { [Key in keyof Fields]: Plain<Fields[Key]> } : Fields;
 
 /**
- * Fields of a chat model that the AI SDK has no setting for, such as `thinking` and `user_id`: `providerOptions.sluice`.
- * They go into the request as they are, and win over the SDK's settings. Tools are the SDK's own.
+ * Fields of a model that the AI SDK has no setting for, such as `thinking`, `user_id` and `watermark`:
+ * `providerOptions.sluice`. Of a `beta` model for videos they are its `parameters`. They go into the request unchanged, and
+ * win over the SDK's settings. Tools are the SDK's own.
  *
  * @example
  * ```ts
- * const options: SluiceChatOptions<"alpha-v4.1-flash"> = { thinking: { type: "disabled" }, user_id: "user-1" };
+ * const options: SluiceModelOptions<"alpha-v4.1-flash"> = { thinking: { type: "disabled" }, user_id: "user-1" };
  * ```
  */
-export type SluiceChatOptions<Model extends ChatModel = ChatModel> = Model extends ChatModel
+export type SluiceModelOptions<Model extends ChatModel | ImageModel | VideoModel> = Model extends ChatModel
   ? Plain<Omit<ChatParams[Model], "tools" | "tool_choice">>
-  : never;
-
-/**
- * Fields of an image model that the AI SDK has no setting for, such as `watermark` and `logo_info`:
- * `providerOptions.sluice`. They go into the request as they are, and win over the SDK's settings.
- *
- * @example
- * ```ts
- * const options: SluiceImageOptions = { watermark: true };
- * ```
- */
-export type SluiceImageOptions<Model extends ImageModel = ImageModel> = Model extends ImageModel
-  ? Plain<Omit<Partial<ImageRequests[Model]>, "model" | "prompt">>
-  : never;
-
-/**
- * Fields of a video model that the AI SDK has no setting for, such as `watermark`: `providerOptions.sluice`. Of a `beta`
- * model they are its `parameters`. They go into the request as they are, and win over the SDK's settings.
- *
- * @example
- * ```ts
- * const options: SluiceVideoOptions<"beta3.0-video"> = { prompt_extend: false, resolution: "720P" };
- * ```
- */
-export type SluiceVideoOptions<Model extends VideoModel = VideoModel> = Model extends `beta${string}`
-  ? Plain<BetaVideoParameters>
-  : Model extends VideoModel
-    ? Plain<Omit<Partial<VideoRequests[Model]>, "model" | "content" | "input" | "parameters">>
-    : never;
+  : Model extends ImageModel
+    ? Plain<Omit<Partial<ImageRequests[Model]>, "model" | "prompt">>
+    : Model extends `beta${string}`
+      ? Plain<NonNullable<VideoRequests["beta3.0-video"]["parameters"]>>
+      : Model extends VideoModel
+        ? Plain<Omit<Partial<VideoRequests[Model]>, "model" | "content" | "input" | "parameters">>
+        : never;
 
 /** Returns the fields that a call has under this provider's name. */
 export function fieldsOf(options: SharedV4ProviderOptions | undefined): object {
   return options?.[NAME] ?? {};
+}
+
+/** Returns the row of a model; undefined for an unknown model. */
+export function findModel<Table extends object>(table: Table, id: string): Table[keyof Table] | undefined {
+  return Object.hasOwn(table, id) ? table[id as keyof Table] : undefined;
 }

@@ -41,10 +41,10 @@ describe.each(places)("an error of a chat, by way of the %s", (place) => {
     ),
   )(
     "%s after %s is an APICallError with its status, and only the client retries, where nothing is billed",
-    async (_, scene, status, outcome, code, count, run) => {
+    async (_, fault, status, outcome, code, count, run) => {
       const log = watchLog();
       const { sluice, gateway, paid } = open(place);
-      const error = await errorOf(() => run({ model: sluice(model), prompt: `Hello ${scene}` }));
+      const error = await errorOf(() => run({ model: sluice(model), prompt: `Hello ${fault}` }));
       expect(error).toMatchObject({
         statusCode: status,
         responseBody: expect.stringContaining("error"),
@@ -61,13 +61,13 @@ describe.each(places)("an error of a chat, by way of the %s", (place) => {
 
   test.each(["[[drop]]", "[[truncate]]", "[[error-frame]]"])(
     "A stream that ends by %s is an error everywhere",
-    async (scene) => {
+    async (fault) => {
       const { sluice, gateway } = open(place);
       const errors: unknown[] = [];
       const start = () =>
         streamText({
           model: sluice(model),
-          prompt: `Hello ${scene}`,
+          prompt: `Hello ${fault}`,
           onError: ({ error }) => void errors.push(error),
         });
       const read = start();
@@ -89,10 +89,10 @@ describe.each(places)("an error of a chat, by way of the %s", (place) => {
   test.each([
     ["[[drop]]", "upstream_cut"],
     ["[[truncate]]", "upstream_type"],
-  ])("generateText with %s is an error, and nothing is repeated", async (scene, code) => {
+  ])("generateText with %s is an error, and nothing is repeated", async (fault, code) => {
     const log = watchLog();
     const { sluice, gateway } = open(place);
-    const error = await errorOf(() => generateText({ model: sluice(model), prompt: `Hello ${scene}` }));
+    const error = await errorOf(() => generateText({ model: sluice(model), prompt: `Hello ${fault}` }));
     expect(error).toMatchObject({ isRetryable: false, data: { outcome: "unknown" } });
     expect(gateway.requests).toHaveLength(1);
     expect(log()).toEqual(logged(code));

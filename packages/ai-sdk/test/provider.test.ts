@@ -1,10 +1,5 @@
 import type { LanguageModelV4StreamPart, ProviderV4, SharedV4ProviderOptions } from "@ai-sdk/provider";
-import {
-  createSluice,
-  type SluiceChatOptions,
-  type SluiceImageOptions,
-  type SluiceVideoOptions,
-} from "@sluice/ai-sdk";
+import { createSluice, type SluiceModelOptions } from "@sluice/ai-sdk";
 import {
   createProviderRegistry,
   defaultSettingsMiddleware,
@@ -43,15 +38,18 @@ describe("createSluice", () => {
 });
 
 test("Fields of the gateway are typed by model, and fit providerOptions", () => {
-  const chat: SluiceChatOptions<"alpha-v4.1-flash"> = { thinking: { type: "disabled" }, user_id: "user-1" };
-  const delta: SluiceChatOptions<"delta-5.3"> = { reasoning_effort: "max" };
-  const image: SluiceImageOptions = { watermark: true, logo_info: { add_logo: true } };
-  const beta: SluiceVideoOptions<"beta3.0-video"> = { prompt_extend: false };
-  const gamma: SluiceVideoOptions<"gamma-video-2.0"> = { return_last_frame: true };
+  const chat: SluiceModelOptions<"alpha-v4.1-flash"> = { thinking: { type: "disabled" }, user_id: "user-1" };
+  const delta: SluiceModelOptions<"delta-5.3"> = { reasoning_effort: "max" };
+  const image: SluiceModelOptions<"gamma-image-5-0-260128"> = {
+    watermark: true,
+    logo_info: { add_logo: true },
+  };
+  const beta: SluiceModelOptions<"beta3.0-video"> = { prompt_extend: false };
+  const gamma: SluiceModelOptions<"gamma-video-2.0"> = { return_last_frame: true };
   const all: SharedV4ProviderOptions = { chat, delta, image, beta, gamma };
   expect(Object.keys(all)).toHaveLength(5);
   // @ts-expect-error: this model has no such effort
-  const wrong: SluiceChatOptions<"delta-5.3"> = { reasoning_effort: "none" };
+  const wrong: SluiceModelOptions<"delta-5.3"> = { reasoning_effort: "none" };
   expect(wrong).toBeDefined();
 });
 

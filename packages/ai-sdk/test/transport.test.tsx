@@ -72,10 +72,10 @@ describe("useChat over the proxy", () => {
     ["[[drop]]", false],
     ["[[truncate]]", false],
     ["[[error-frame]]", true],
-  ])("An answer that ends by %s is an error, and its text stays unfinished", async (scene, isLogged) => {
+  ])("An answer that ends by %s is an error, and its text stays unfinished", async (fault, isLogged) => {
     const world = openWorld({ isLogged });
     const page = openPage(world, { storage: textStorage() });
-    void page.chat().sendMessage({ text: `Hello ${scene}` });
+    void page.chat().sendMessage({ text: `Hello ${fault}` });
     await page.is("error");
     expect(page.chat().error).toMatchObject({ name: "StreamError" });
     expect(page.last()?.parts.at(-1)).toMatchObject({ type: "text", state: "streaming" });

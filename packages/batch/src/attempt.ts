@@ -103,7 +103,8 @@ async function send(
   client: Client,
   given: RequestOptions,
 ): Promise<Partial<BatchRecord>> {
-  const more = { ...options().request, ...given };
+  const { headers, timeouts, retry: retries } = options();
+  const more = { headers, timeouts, retry: retries, ...given };
   const asked = request as UncheckedRequest;
   if (kind === "video")
     return { state: "created", handle: await createVideoTask(client, asked, more), open: false };

@@ -1,7 +1,7 @@
 import { type Entry, isLeft, type Ledger } from "./ledger.js";
 import type { BatchRecord } from "./records.js";
 
-/** Changes the record of a request that is failed or unknown; undefined leaves it as it is. */
+/** Changes the record of a failed or unconfirmed request; undefined leaves the record as it is. */
 export type Decision = (record: BatchRecord) => Partial<BatchRecord> | undefined;
 
 /** Lets a request be sent again. A video whose task is known is polled instead. */
@@ -12,10 +12,10 @@ export const sentAgain: Decision = ({ state, handle, key }) => {
   return { state: "waiting", error: undefined, ...(isNew && { key: undefined, sentAt: undefined }) };
 };
 
-/** Gives up a request whose outcome is unknown. */
-export const givenUp: Decision = ({ state }) => (state === "unknown" ? { state: "failed" } : undefined);
+/** Gives up an unconfirmed request. */
+export const skipped: Decision = ({ state }) => (state === "unconfirmed" ? { state: "failed" } : undefined);
 
-/** Changes the requests `ids` that are failed or unknown. Returns those that have changed. */
+/** Changes the failed and unconfirmed requests of `ids`. Returns the changed entries. */
 export async function decideOn(
   ledger: Ledger,
   ids: readonly string[],

@@ -1,5 +1,5 @@
-export type { BatchItem, BatchItemState, BatchResult } from "./item.js";
+export type { BatchItem } from "./item.js";
 export type { BatchOptions } from "./options.js";
 export type { BatchRequest } from "./request.js";
-export type { Batch, BatchState, BatchUsage } from "./state.js";
+export type { Batch, BatchState } from "./state.js";
 export { createBatch } from "./store.js";

@@ -31,12 +31,12 @@ export type BatchResult = ResultOf<BatchKind>;
  * State of a request.
  *
  * - `waiting`: not sent yet, or refused for now; not billed
- * - `running`: sent, or its video is being made, or `onResult` has it
- * - `done`: it has its result, and `onResult` has taken it
- * - `failed`: it has ended with an `error`, and is not sent again before `retry`
- * - `unknown`: nobody knows if it was made, and billed. It is never sent again before `retry`
+ * - `running`: sent, or the gateway creates the video, or `onResult` runs
+ * - `done`: the request has its result, and `onResult` has resolved
+ * - `failed`: the request ended with an `error`. Only `retry` sends it again
+ * - `unconfirmed`: the gateway may have billed it. Only `retry` sends it again
  */
-export type BatchItemState = "waiting" | "running" | "done" | "failed" | "unknown";
+export type BatchItemState = "waiting" | "running" | "done" | "failed" | "unconfirmed";
 
 /** A request of a batch, as it is now. */
 export interface BatchItem {
@@ -48,11 +48,11 @@ export interface BatchItem {
   readonly model: string;
   /** State of the request. */
   readonly state: BatchItemState;
-  /** Its result, once there is one; as in {@link BatchResult}. */
+  /** Its result, once it exists. */
   readonly result?: BatchResults[BatchKind];
   /**
-   * Error of a failed or unknown request. After a reload it has `name`, `message`, `outcome` and `status` of the first
-   * one, and is no `GatewayError`.
+   * Error of a failed or unconfirmed request. After a reload it is a plain `Error` with the `name`, `message`,
+   * `outcome` and `status` of the first one.
    */
   readonly error?: Error;
   /** Handle of a video task. */

@@ -153,7 +153,7 @@ export function createLedger(
 
 /** Returns true for a request that waits for the user's decision. */
 export function isLeft({ record }: Entry): boolean {
-  return record?.state === "failed" || record?.state === "unknown";
+  return record?.state === "failed" || record?.state === "unconfirmed";
 }
 
 /** Returns the state that a user sees. */
@@ -199,4 +199,4 @@ function hasChanged({ record, fingerprint }: Entry): boolean {
   return !(isFree || (state === "waiting" && !open));
 }
 
-const noCounts = () => ({ waiting: 0, running: 0, done: 0, failed: 0, unknown: 0 });
+const noCounts = () => ({ waiting: 0, running: 0, done: 0, failed: 0, unconfirmed: 0 });

@@ -10,15 +10,15 @@ const LONGEST_PAUSE_MS = 600_000;
 
 /** Number of requests that may be in flight, and the pauses between them. */
 export interface Pace {
-  /** Most requests in flight now. */
-  readonly width: number;
+  /** The maximum of requests in flight now. */
+  readonly concurrency: number;
   /** The pause; undefined while requests may be sent. `until`: Unix milliseconds. */
   readonly pause: { readonly until: number; readonly error: Error } | undefined;
   /** Returns the mark of a request that is sent now. */
   ticket(): number;
-  /** Notes an answer: the width grows by one for each round of answers. */
+  /** Notes a response: the concurrency grows by one for each round of responses. */
   answered(): void;
-  /** Halves the width, once for all requests that were sent before. */
+  /** Halves the concurrency, once for all requests that were sent before. */
   slowDown(ticket: number): void;
   /**
    * Pauses after a request that was refused for now, or did not connect.
@@ -31,18 +31,18 @@ export interface Pace {
 /**
  * Creates the pace of a run: additive increase, multiplicative decrease. `onChange` is called after each change.
  */
-export function createPace(client: Client, limit: number, signal: AbortSignal, onChange: () => void): Pace {
+export function createPace(client: Client, max: number, signal: AbortSignal, onChange: () => void): Pace {
   const backoff = createBackoff(client, {
     limit: MOST_PAUSES,
     firstMs: FIRST_PAUSE_MS,
     longestMs: LONGEST_PAUSE_MS,
   });
-  let width = limit;
+  let concurrency = max;
   let round = 0;
   let pause: Pace["pause"];
   return {
-    get width() {
-      return Math.floor(width);
+    get concurrency() {
+      return Math.floor(concurrency);
     },
     get pause() {
       return pause;
@@ -50,7 +50,7 @@ export function createPace(client: Client, limit: number, signal: AbortSignal, o
     ticket: () => round,
     answered() {
       backoff.progress();
-      width = Math.min(limit, width + 1 / width);
+      concurrency = Math.min(max, concurrency + 1 / concurrency);
     },
     slowDown,
     async rest(error, ticket) {
@@ -72,7 +72,7 @@ export function createPace(client: Client, limit: number, signal: AbortSignal, o
   function slowDown(ticket: number): void {
     if (ticket !== round) return;
     round += 1;
-    width = Math.max(1, width / 2);
+    concurrency = Math.max(1, concurrency / 2);
     onChange();
   }
 }

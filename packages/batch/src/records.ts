@@ -1,5 +1,4 @@
 import { isGatewayError, type Outcome, type VideoTaskReference } from "@sluice/core";
-import { isRecord } from "@sluice/core/internal";
 import type { BatchItemState, BatchResults } from "./item.js";
 import type { BatchKind } from "./request.js";
 
@@ -11,7 +10,7 @@ export interface BatchRecord {
    * `waiting`: it may be sent. `sending`: it is sent, or was when its run ended. `created`: its video is being made.
    * `answered`: its result is there, and `onResult` has not taken it.
    */
-  readonly state: "waiting" | "sending" | "created" | "answered" | "done" | "failed" | "unknown";
+  readonly state: "waiting" | "sending" | "created" | "answered" | "done" | "failed" | "unconfirmed";
   /** Fingerprint of the request. */
   readonly fingerprint: string;
   /** The `idempotency-key` of its attempts. */
@@ -40,7 +39,7 @@ export const shownStates: Readonly<Record<BatchRecord["state"], BatchItemState>>
   answered: "running",
   done: "done",
   failed: "failed",
-  unknown: "unknown",
+  unconfirmed: "unconfirmed",
 };
 
 /** Makes the part of an error that is kept. */
@@ -56,8 +55,8 @@ export function errorOf(kept: KeptError): Error {
 }
 
 /**
- * Reads a record. A storage may hold any value: one that can't be read is `unknown`, because its request may have been
- * sent.
+ * Reads a record. A storage may hold any value. A record that can't be read is `unconfirmed`, because its request may
+ * have been sent.
  */
 export function recordIn(value: unknown, fingerprint: string): BatchRecord {
   const record = (isRecord(value) ? value : {}) as Partial<BatchRecord>;
@@ -72,5 +71,9 @@ export function recordIn(value: unknown, fingerprint: string): BatchRecord {
   if (isWhole) return record as BatchRecord;
   const message = "the ledger's record of this request can't be read: it may have been sent";
   const error: KeptError = { name: "Error", message, outcome: "unknown" };
-  return { rev: 0, state: "unknown", fingerprint, error };
+  return { rev: 0, state: "unconfirmed", fingerprint, error };
+}
+
+function isRecord(value: unknown): boolean {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

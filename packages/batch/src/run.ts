@@ -9,8 +9,8 @@ import type { BatchOptions } from "./options.js";
 import { createPace } from "./pace.js";
 import { type BatchRecord, keptError } from "./records.js";
 
-/** Number of requests in a row with an unknown outcome, after which a run ends: all that follow may be billed, too. */
-const MOST_UNKNOWN = 10;
+/** Number of unconfirmed requests in a row that ends a run: the following requests may be billed, too. */
+const MAX_UNCONFIRMED = 10;
 
 /** A run in progress. */
 export interface Work {
@@ -29,8 +29,8 @@ export function contextOf(
   given: Pick<RunContext, "ledger" | "write" | "stopped" | "forgotten">,
   onPace: () => void,
 ): RunContext {
-  const { limit = 4 } = options();
-  const pace = createPace(client, limit, given.stopped, onPace);
+  const { concurrency = 4 } = options();
+  const pace = createPace(client, concurrency, given.stopped, onPace);
   return { client, options, pace, offers: createOffers(client), ...given };
 }
 
@@ -40,7 +40,7 @@ export function startWork(run: RunContext, halt: (error: unknown) => void): Work
   const rest = inOrder(run.ledger.entries.values());
   const first: Entry[] = [];
   let inFlight = 0;
-  let unknownInRow = 0;
+  let unconfirmedInRow = 0;
   let end: () => void = () => {};
   const ended = new Promise<void>((resolve) => {
     end = resolve;
@@ -49,7 +49,7 @@ export function startWork(run: RunContext, halt: (error: unknown) => void): Work
   return { ended, add: (entry) => void first.push(entry), wake };
 
   function wake(): void {
-    while (!stopped.aborted && !pace.pause && inFlight < pace.width) {
+    while (!stopped.aborted && !pace.pause && inFlight < pace.concurrency) {
       const entry = first.pop() ?? rest.next().value;
       if (!entry) break;
       if (isReady(entry)) void start(entry);
@@ -63,8 +63,8 @@ export function startWork(run: RunContext, halt: (error: unknown) => void): Work
     entry.isBusy = true;
     try {
       const outcome = await bring(run, entry, halt);
-      unknownInRow = outcome === "unknown" ? unknownInRow + 1 : 0;
-      if (unknownInRow >= MOST_UNKNOWN) halt(entry.error);
+      unconfirmedInRow = outcome === "unknown" ? unconfirmedInRow + 1 : 0;
+      if (unconfirmedInRow >= MAX_UNCONFIRMED) halt(entry.error);
     } catch (error) {
       if (error !== stopped.reason && error !== forgotten.reason) halt(error);
     }
@@ -84,7 +84,7 @@ function* inOrder(entries: Iterable<Entry>): Generator<Entry, undefined> {
 }
 
 function isReady({ isBusy, record }: Entry): boolean {
-  return !isBusy && !["done", "failed", "unknown"].includes(record?.state ?? "waiting");
+  return !isBusy && !["done", "failed", "unconfirmed"].includes(record?.state ?? "waiting");
 }
 
 /**
@@ -132,13 +132,13 @@ async function settle(
   { error, outcome, isOpen, keepsKey, ticket }: Extract<AttemptEnd, { readonly error: unknown }>,
 ): Promise<Outcome> {
   const known = asError(error);
-  const isUnknown = outcome === "unknown" || (isOpen && isSettledElsewhere(error));
+  const isUnconfirmed = outcome === "unknown" || (isOpen && isSettledElsewhere(error));
   const isBack = isForNow(error) || endsRun(error);
-  if (isUnknown || !isBack) {
+  if (isUnconfirmed || !isBack) {
     entry.error = known;
-    const state = isUnknown ? "unknown" : "failed";
-    const key = isUnknown && keepsKey ? entry.record?.key : undefined;
-    const left = isUnknown ? "unknown" : outcome;
+    const state = isUnconfirmed ? "unconfirmed" : "failed";
+    const key = isUnconfirmed && keepsKey ? entry.record?.key : undefined;
+    const left = isUnconfirmed ? "unknown" : outcome;
     await ledger.save(entry, { state, key, open: undefined, error: keptError(known, left) }, write);
     return left;
   }
@@ -154,8 +154,8 @@ async function settle(
 async function polled(run: RunContext, entry: Entry): Promise<Partial<BatchRecord> | undefined> {
   const { client, ledger, options, stopped, write } = run;
   try {
-    const { request, watch: given } = options();
-    const watch = { ...request, ...given, signal: stopped, seenBefore: true };
+    const { headers, timeouts, retry, intervalMs, deadlineMs } = options();
+    const watch = { headers, timeouts, retry, intervalMs, deadlineMs, signal: stopped, seenBefore: true };
     const { raw: _, ...result } = await watchVideoTask(client, entry.record?.handle ?? "", watch).result();
     return { state: "answered", result };
   } catch (error) {

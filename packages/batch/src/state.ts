@@ -4,24 +4,15 @@ import type { BatchItem, BatchItemState } from "./item.js";
 /**
  * Status of a batch.
  *
- * - `idle`: it was not run here
- * - `running`: requests are sent, or their results handed over
+ * - `idle`: no run has started here
+ * - `running`: requests are in flight, or `onResult` runs
  * - `paused`: nothing is sent until `pausedUntil`, because the gateway refuses for now or can't be reached
- * - `elsewhere`: another tab or process runs it. This one shows its ledger, and takes it over when the other one ends
- * - `stopping`: nothing is sent any more, and what is in flight comes to its end
- * - `stopped`: `stop` has ended the run, or `signOut`
- * - `ended`: nothing is left to send. Some requests may be failed or unknown
- * - `error`: the run has ended early; `error` has the reason, and `run` continues it
+ * - `locked`: another tab or process runs the batch. This one shows the ledger, and continues when the other one ends
+ * - `stopped`: `stop` or `signOut` ended the run. Nothing more is sent; `running` requests come to their end
+ * - `done`: no request is left to send. Some may be failed or unconfirmed
+ * - `error`: the run ended early; `error` has the reason, and `run` continues it
  */
-export type BatchStatus =
-  | "idle"
-  | "running"
-  | "paused"
-  | "elsewhere"
-  | "stopping"
-  | "stopped"
-  | "ended"
-  | "error";
+export type BatchStatus = "idle" | "running" | "paused" | "locked" | "stopped" | "done" | "error";
 
 /** Counts of one model. Prices make money of them. */
 export interface BatchUsage {
@@ -47,8 +38,8 @@ export interface BatchState extends Readonly<Record<BatchItemState, number>> {
   readonly total: number;
   /** Usage of all results so far by model, those of earlier runs included. */
   readonly usage: Readonly<Record<string, BatchUsage>>;
-  /** Most requests in flight now: falls after a 429, and grows up to `limit` again. */
-  readonly width: number;
+  /** The maximum of requests in flight now: falls after a 429, and grows up to the option again. */
+  readonly concurrency: number;
   /** End of the pause; Unix milliseconds. Undefined while nothing is paused. */
   readonly pausedUntil: number | undefined;
   /** Reason of the status `error`; with the status `paused` the refusal that it waits for. */
@@ -66,15 +57,15 @@ export interface Batch extends Store<BatchState> {
   /** Sends nothing more. Requests in flight come to their end; videos are no longer polled, and continue at the gateway. */
   stop(): void;
   /**
-   * Lets requests that are failed or unknown be sent again, by the run in progress or the next one. A video whose task is
-   * known is polled again instead. An unknown request may be billed twice by it, unless the proxy offers `once` and its
-   * answer was lost on the way. Other requests stay as they are. Rejects if the ledger can't be written.
+   * Sends failed and unconfirmed requests again, by the run in progress or the next one. A video whose task is known is
+   * polled again instead. An unconfirmed request may be billed twice, unless the proxy offers `once` and only the response
+   * was lost. Other requests stay as they are. Rejects if the ledger can't be written.
    */
   retry(...ids: readonly string[]): Promise<void>;
-  /** Gives up unknown requests: they become `failed`, and their error stays. Rejects if the ledger can't be written. */
-  accept(...ids: readonly string[]): Promise<void>;
+  /** Gives up unconfirmed requests: they become `failed`, and keep their error. Rejects if the ledger can't be written. */
+  skip(...ids: readonly string[]): Promise<void>;
   /** Returns a request as it is now; undefined for an unknown id. */
-  item(id: string): BatchItem | undefined;
-  /** Returns all requests in the order of the list, or those in one state. The same array until the next change. */
-  items(state?: BatchItemState): readonly BatchItem[];
+  getItem(id: string): BatchItem | undefined;
+  /** Returns all requests in the order of the list, or the requests in one state. The same array until the next change. */
+  getItems(state?: BatchItemState): readonly BatchItem[];
 }

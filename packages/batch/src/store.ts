@@ -1,7 +1,7 @@
 import { type Client, ConfigurationError } from "@sluice/core";
 import { asError, assertClient, createStore, readerOf, reportStorageFailure } from "@sluice/core/internal";
 import { onForget, storageOf } from "@sluice/stores/internal";
-import { type Decision, decideOn, givenUp, sentAgain } from "./decisions.js";
+import { type Decision, decideOn, sentAgain, skipped } from "./decisions.js";
 import { createItemLists } from "./item-lists.js";
 import { assertSameRequests, createLedger, itemOf, type Ledger, type Write } from "./ledger.js";
 import { whileAlone } from "./lock.js";
@@ -27,9 +27,9 @@ interface Run {
 
 /**
  * Creates a batch: many images, videos and chats, a few at a time, each sent once. A ledger in `storage` has a record of
- * each request before it is sent, so that a run that was killed goes on: what is done is not sent again, videos are
- * polled on, and a request whose end nobody knows is set aside as `unknown`. Behind a proxy that offers `once` it is sent
- * again under its key, and paid once.
+ * each request before it is sent, so that a killed run continues. It sends no request again that is done, polls its
+ * videos, and marks a request without a known end as `unconfirmed`. Behind a proxy that offers `once` it sends such a
+ * request again under its key, and you pay once.
  *
  * Nothing is sent before `run`. Two tabs or processes with the same `id` and storage take turns.
  *
@@ -42,9 +42,9 @@ interface Run {
  * const batch = createBatch(
  *   client,
  *   prompts.map((prompt) => ({ id: prompt, image: { model: "gamma-image-5-0-260128", prompt } })),
- *   { id: "reefs", storage: indexedDBStorage(), limit: 8, onResult: ({ id, result }) => show(id, result) },
+ *   { id: "reefs", storage: indexedDBStorage(), concurrency: 8, onResult: ({ id, result }) => show(id, result) },
  * );
- * const { done, failed, unknown, error } = await batch.run();
+ * const { done, failed, unconfirmed, error } = await batch.run();
  * ```
  */
 export function createBatch(
@@ -83,12 +83,12 @@ export function createBatch(
     run: start,
     stop,
     retry: (...ids) => decide(ids, sentAgain),
-    accept: (...ids) => decide(ids, givenUp),
-    item(id) {
+    skip: (...ids) => decide(ids, skipped),
+    getItem(id) {
       const entry = ledger.entries.get(id);
       return entry && itemOf(entry);
     },
-    items: items.in,
+    getItems: items.in,
   };
 
   function start(): Promise<BatchState> {
@@ -110,8 +110,8 @@ export function createBatch(
     const { stop, forget } = started;
     use();
     const busy = () => {
-      if (status === "elsewhere") return;
-      show("elsewhere");
+      if (status === "locked") return;
+      show("locked");
       readLedger().catch((cause) => fail(started, cause));
     };
     try {
@@ -122,7 +122,7 @@ export function createBatch(
     if (run === started) {
       run = undefined;
       if (error) status = "error";
-      else status = stop.signal.aborted ? "stopped" : "ended";
+      else status = stop.signal.aborted ? "stopped" : "done";
     }
     unuse();
     shown();
@@ -155,7 +155,7 @@ export function createBatch(
   function stop(): void {
     if (!run || run.stop.signal.aborted) return;
     run.stop.abort(null);
-    show("stopping");
+    show("stopped");
   }
 
   async function decide(ids: readonly string[], decision: Decision): Promise<void> {
@@ -216,7 +216,7 @@ function snapshotOf(
     total: entries.size,
     ...counts,
     usage,
-    width: pace?.width ?? 0,
+    concurrency: pace?.concurrency ?? 0,
     pausedUntil: pace?.pause?.until,
     error: error ?? pace?.pause?.error,
   };
@@ -227,13 +227,14 @@ function signalsOf({ stop, forget }: Run) {
 }
 
 function checkedOptions(options: BatchOptions): BatchOptions {
-  const { id, storage, limit = 1 } = options;
+  const { id, storage, concurrency = 1 } = options;
   const fail = (message: string) => {
     throw new ConfigurationError(message);
   };
   if (typeof id !== "string" || id === "") fail('id: is missing: give the batch a name, { id: "reefs" }');
   if (typeof storage?.read !== "function")
     fail("storage: is missing: give indexedDBStorage(), or fileStorage(path) of @sluice/stores/node");
-  if (!(Number.isInteger(limit) && limit > 0)) fail(`limit: must be a whole number from 1 up, got ${limit}`);
+  if (!(Number.isInteger(concurrency) && concurrency > 0))
+    fail(`concurrency: must be a whole number from 1 up, got ${concurrency}`);
   return options;
 }

@@ -1,4 +1,3 @@
-import type { CallUsage } from "@sluice/core/internal";
 import type { BatchResults } from "./item.js";
 import type { BatchKind } from "./request.js";
 import type { BatchUsage } from "./state.js";
@@ -19,7 +18,7 @@ export function withResult(
   result: BatchResults[BatchKind],
 ): BatchUsage {
   const { usage = {}, images = [] } = result as {
-    readonly usage?: CallUsage;
+    readonly usage?: Readonly<Record<string, number | undefined>>;
     readonly images?: BatchResults["image"]["images"];
   };
   const {

@@ -44,7 +44,7 @@ function processOver(
   };
   const lock = async () => ({ write, release: async () => {} });
   const world = opened(list, {
-    limit: 2,
+    concurrency: 2,
     storage: { ...storage, write, lock },
     client: { fetch, idempotencyKeys: keys },
   });
@@ -87,12 +87,12 @@ describe.each(places)("a process that dies %s %i", (...crash) => {
     };
     await processOver(storage, gateway, { crash }).end();
     const { batch, end } = processOver(storage, gateway);
-    expect(await end()).toMatchObject({ status: "ended", failed: 0, waiting: 0, running: 0 });
+    expect(await end()).toMatchObject({ status: "done", failed: 0, waiting: 0, running: 0 });
     expect([...new Set(bills)]).toEqual(bills);
-    const unknown = batch.items("unknown").map(({ id }) => id);
-    expect(batch.items("done").length + unknown.length).toBe(4);
-    await batch.retry(...unknown);
-    expect(await end()).toMatchObject({ done: 4, unknown: 0 });
+    const unconfirmed = batch.getItems("unconfirmed").map(({ id }) => id);
+    expect(batch.getItems("done").length + unconfirmed.length).toBe(4);
+    await batch.retry(...unconfirmed);
+    expect(await end()).toMatchObject({ done: 4, unconfirmed: 0 });
   });
 
   test("leaves a batch behind `once` that comes to its end: four pictures, four bills", async () => {
@@ -100,7 +100,7 @@ describe.each(places)("a process that dies %s %i", (...crash) => {
     const { network, sent } = remembering();
     await processOver(storage, network, { crash, keys: true }).end();
     expect(await processOver(storage, network, { keys: true }).end()).toMatchObject({
-      status: "ended",
+      status: "done",
       done: 4,
     });
     expect(sent).toHaveLength(4);
@@ -111,7 +111,7 @@ test("a request whose answer is lost is sent again under its key behind `once`",
   const { network, lose, keys, sent } = remembering();
   for (let nth = 0; nth < 3; nth += 1) lose();
   const { end } = processOver(memoryStorage(), network, { keys: true, list: reefs(1) });
-  expect(await end()).toMatchObject({ status: "ended", done: 1 });
+  expect(await end()).toMatchObject({ status: "done", done: 1 });
   expect([keys.length, new Set(keys).size, sent.length]).toEqual([4, 1, 1]);
 });
 
@@ -119,9 +119,9 @@ test("a request whose answer stays lost is set aside after three repetitions, an
   const { network, lose, keys, sent } = remembering();
   for (let nth = 0; nth < 4; nth += 1) lose();
   const { batch, end } = processOver(memoryStorage(), network, { keys: true, list: reefs(1) });
-  expect(await end()).toMatchObject({ status: "ended", unknown: 1 });
+  expect(await end()).toMatchObject({ status: "done", unconfirmed: 1 });
   await batch.retry("0");
-  expect(await end()).toMatchObject({ status: "ended", done: 1 });
+  expect(await end()).toMatchObject({ status: "done", done: 1 });
   expect([new Set(keys).size, sent.length]).toEqual([1, 1]);
 });
 
@@ -131,10 +131,10 @@ test("a request that met a 500, which the proxy keeps, is set aside, and a retry
   );
   const network = proxy.page().fetch as Network;
   const { batch, end } = processOver(memoryStorage(), network, { keys: true, list: reefs(1) });
-  expect(await end()).toMatchObject({ status: "ended", unknown: 1 });
+  expect(await end()).toMatchObject({ status: "done", unconfirmed: 1 });
   expect(proxy.sent).toHaveLength(1);
   await batch.retry("0");
-  expect(await end()).toMatchObject({ status: "ended", done: 1 });
+  expect(await end()).toMatchObject({ status: "done", done: 1 });
   expect([proxy.sent.length, new Set(proxy.keys).size]).toEqual([2, 2]);
 });
 
@@ -142,8 +142,8 @@ test("a request whose answer is lost is not sent again where the proxy does not 
   const { network, lose, sent } = remembering(null);
   lose();
   const { batch, end } = processOver(memoryStorage(), network, { keys: true, list: reefs(2) });
-  expect(await end()).toMatchObject({ status: "ended", done: 1, unknown: 1 });
-  expect([sent.length, batch.items("unknown").length]).toEqual([2, 1]);
+  expect(await end()).toMatchObject({ status: "done", done: 1, unconfirmed: 1 });
+  expect([sent.length, batch.getItems("unconfirmed").length]).toEqual([2, 1]);
 });
 
 test("a request that a dead process has sent more than 23 hours ago is not sent again", async () => {
@@ -153,7 +153,7 @@ test("a request that a dead process has sent more than 23 hours ago is not sent 
   await processOver(storage, network, { keys: true, list: reefs(1), crash: ["after answer", 1] }).end();
   vi.setSystemTime(1_800_000_000_000 + 23.5 * 3_600_000);
   const { end } = processOver(storage, network, { keys: true, list: reefs(1) });
-  expect(await end()).toMatchObject({ status: "ended", unknown: 1 });
+  expect(await end()).toMatchObject({ status: "done", unconfirmed: 1 });
   expect(sent).toHaveLength(1);
 });
 
@@ -167,7 +167,7 @@ test("a proxy that can't be asked what it remembers pauses the batch, and loses 
     async (request) => (request.method === "GET" && refusals-- > 0 ? refusal(503) : network(request)),
     { keys: true, list: reefs(1) },
   );
-  expect(await end()).toMatchObject({ status: "ended", done: 1 });
+  expect(await end()).toMatchObject({ status: "done", done: 1 });
   expect([sent.length, refusals]).toEqual([1, -1]);
 });
 
@@ -185,8 +185,8 @@ test("a video is polled on after a crash, and never created twice", async () => 
   };
   await processOver(storage, gateway, { list: [film], crash: ["after answer", 2] }).end();
   const { batch, end } = processOver(storage, gateway, { list: [film] });
-  expect(await end()).toMatchObject({ status: "ended", done: 1 });
-  expect([creates.length, batch.item("0")?.handle]).toMatchObject([1, { id: "t-1" }]);
+  expect(await end()).toMatchObject({ status: "done", done: 1 });
+  expect([creates.length, batch.getItem("0")?.handle]).toMatchObject([1, { id: "t-1" }]);
 });
 
 describe("a chat whose answer is cut off", () => {
@@ -211,14 +211,14 @@ describe("a chat whose answer is cut off", () => {
   test("is set aside, and not repeated by itself", async () => {
     const { network, bills } = gateway();
     const { end } = processOver(memoryStorage(), network, { keys: true, list: [chat] });
-    expect(await end()).toMatchObject({ status: "ended", unknown: 1 });
+    expect(await end()).toMatchObject({ status: "done", unconfirmed: 1 });
     expect(bills).toHaveLength(1);
   });
 
   test("is read again under its key behind a stream log, and billed once", async () => {
     const { network, bills } = gateway("chat-once");
     const { end, results } = processOver(memoryStorage(), network, { keys: true, list: [chat] });
-    expect(await end()).toMatchObject({ status: "ended", done: 1 });
+    expect(await end()).toMatchObject({ status: "done", done: 1 });
     expect([bills.length, results]).toMatchObject([1, [{ result: { message: { content: "Hi" } } }]]);
   });
 
@@ -232,7 +232,7 @@ describe("a chat whose answer is cut off", () => {
       },
       { list: [chat] },
     );
-    expect(await end()).toMatchObject({ status: "ended", unknown: 1 });
+    expect(await end()).toMatchObject({ status: "done", unconfirmed: 1 });
     expect(sent).toHaveLength(1);
   });
 });

@@ -13,7 +13,7 @@ function twoTabs(storage: RecordStorage, count = 3) {
     new Promise<Response>((resolve) =>
       open.push(() => resolve(prompt === "reef 0" ? refusal(400) : picture(prompt))),
     );
-  const tab = () => opened(reefs(count), { storage, answer, limit: 1 });
+  const tab = () => opened(reefs(count), { storage, answer, concurrency: 1 });
   return { open, one: tab(), other: tab() };
 }
 
@@ -43,17 +43,17 @@ describe.each([
     const first = one.batch.run();
     await expect.poll(() => open.length).toBe(1);
     const second = other.batch.run();
-    await shows(other.batch, ({ status }) => status === "elsewhere");
+    await shows(other.batch, ({ status }) => status === "locked");
     await other.clock.advanceUntil(
       shows(other.batch, ({ running, waiting }) => running === 1 && waiting === 2),
       50,
     );
     expect(await answering(open, one.clock.advanceUntil(first, 50))).toMatchObject({
-      status: "ended",
+      status: "done",
       done: 2,
     });
     expect(await other.clock.advanceUntil(second, 500)).toMatchObject({
-      status: "ended",
+      status: "done",
       done: 2,
       failed: 1,
     });
@@ -65,12 +65,12 @@ describe.each([
     const first = one.batch.run();
     await expect.poll(() => open.length).toBe(1);
     const second = other.batch.run();
-    await shows(other.batch, ({ status }) => status === "elsewhere");
+    await shows(other.batch, ({ status }) => status === "locked");
     one.batch.stop();
     open.shift()?.();
     expect(await one.clock.advanceUntil(first, 50)).toMatchObject({ status: "stopped", waiting: 2 });
     const state = await answering(open, other.clock.advanceUntil(second, 500));
-    expect(state).toMatchObject({ status: "ended", done: 2, failed: 1 });
+    expect(state).toMatchObject({ status: "done", done: 2, failed: 1 });
     expect([one.prompts, other.prompts]).toEqual([["reef 0"], ["reef 1", "reef 2"]]);
   });
 });
@@ -96,7 +96,7 @@ test("a tab that waits for another one stops waiting", async () => {
   void one.batch.run();
   await expect.poll(() => open.length).toBe(1);
   const second = other.batch.run();
-  await shows(other.batch, ({ status }) => status === "elsewhere");
+  await shows(other.batch, ({ status }) => status === "locked");
   other.batch.stop();
   expect(await other.clock.advanceUntil(second, 500)).toMatchObject({ status: "stopped" });
   expect(other.prompts).toEqual([]);

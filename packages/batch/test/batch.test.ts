@@ -17,14 +17,14 @@ const finished = (id: string) =>
 
 /** Ends once: no request is made by creating or showing a batch. */
 test("a batch sends nothing before it is run, and each request once", async () => {
-  const { batch, prompts, results, run } = opened(reefs(5), { limit: 2 });
+  const { batch, prompts, results, run } = opened(reefs(5), { concurrency: 2 });
   batch.subscribe(() => {});
   await settled();
   expect(prompts).toEqual([]);
-  expect(await run()).toMatchObject({ status: "ended", total: 5, done: 5, waiting: 0, unknown: 0 });
+  expect(await run()).toMatchObject({ status: "done", total: 5, done: 5, waiting: 0, unconfirmed: 0 });
   expect(prompts).toEqual(["reef 0", "reef 1", "reef 2", "reef 3", "reef 4"]);
   expect(results.map(({ id }) => id)).toEqual(["0", "1", "2", "3", "4"]);
-  expect(await run()).toMatchObject({ status: "ended", done: 5 });
+  expect(await run()).toMatchObject({ status: "done", done: 5 });
   expect(prompts).toHaveLength(5);
 });
 
@@ -43,18 +43,18 @@ test("images, videos and chats of one batch end with their own results", async (
       },
     },
   });
-  expect(await run(5000)).toMatchObject({ status: "ended", done: 3 });
+  expect(await run(5000)).toMatchObject({ status: "done", done: 3 });
   const byId = Object.fromEntries(results.map((item) => [item.id, item]));
   expect(byId["picture"]).toMatchObject({ kind: "image", result: { images: [{ url: expect.any(String) }] } });
   expect(byId["1"]).toMatchObject({ kind: "video", result: { url: "https://files.test/t-1.mp4" } });
   expect(byId["2"]).toMatchObject({ kind: "chat", result: { message: { content: "Hi" } } });
 });
 
-test("no more requests are in flight than the limit says", async () => {
+test("no more requests are in flight than `concurrency` allows", async () => {
   let inFlight = 0;
   let most = 0;
   const { run } = opened(reefs(20), {
-    limit: 3,
+    concurrency: 3,
     async answer(prompt) {
       inFlight += 1;
       most = Math.max(most, inFlight);
@@ -72,24 +72,24 @@ describe("one bad answer", () => {
     const { batch, run, prompts } = opened(reefs(3), {
       answer: (prompt, nth) => (prompt === "reef 1" && nth === 1 ? refusal(400) : picture(prompt)),
     });
-    expect(await run()).toMatchObject({ status: "ended", done: 2, failed: 1 });
-    expect(batch.items("failed")).toMatchObject([{ id: "1", error: { status: 400, outcome: "refused" } }]);
+    expect(await run()).toMatchObject({ status: "done", done: 2, failed: 1 });
+    expect(batch.getItems("failed")).toMatchObject([{ id: "1", error: { status: 400, outcome: "refused" } }]);
     await batch.retry("1");
     expect(await run()).toMatchObject({ done: 3, failed: 0 });
     expect(prompts).toEqual(["reef 0", "reef 1", "reef 2", "reef 1"]);
   });
 
-  test("An answer that is nonsense leaves its request unknown, and is not asked for again", async () => {
+  test("An answer that is nonsense leaves its request unconfirmed, and is not asked for again", async () => {
     const { batch, run, prompts } = opened(reefs(2), {
       answer: (prompt) => (prompt === "reef 0" ? Response.json({ hello: 1 }) : picture(prompt)),
     });
-    expect(await run()).toMatchObject({ status: "ended", done: 1, unknown: 1 });
+    expect(await run()).toMatchObject({ status: "done", done: 1, unconfirmed: 1 });
     await run();
     expect(prompts).toEqual(["reef 0", "reef 1"]);
-    expect(batch.item("0")).toMatchObject({ state: "unknown", error: { outcome: "unknown" } });
+    expect(batch.getItem("0")).toMatchObject({ state: "unconfirmed", error: { outcome: "unknown" } });
   });
 
-  test("An answer without an image is no result: its request has failed if it cost nothing, and is unknown otherwise", async () => {
+  test("An answer without an image is no result: its request has failed if it cost nothing, and is unconfirmed otherwise", async () => {
     const { batch, run, results } = opened(reefs(3), {
       answer(prompt) {
         if (prompt === "reef 0") return Response.json({ data: [] });
@@ -97,28 +97,28 @@ describe("one bad answer", () => {
         return picture(prompt);
       },
     });
-    expect(await run()).toMatchObject({ status: "ended", done: 1, failed: 1, unknown: 1 });
+    expect(await run()).toMatchObject({ status: "done", done: 1, failed: 1, unconfirmed: 1 });
     const message = "the gateway answered without an image";
-    expect(batch.item("0")).toMatchObject({ state: "unknown", error: { message } });
-    expect(batch.item("1")).toMatchObject({ state: "failed", error: { message, outcome: "refused" } });
+    expect(batch.getItem("0")).toMatchObject({ state: "unconfirmed", error: { message } });
+    expect(batch.getItem("1")).toMatchObject({ state: "failed", error: { message, outcome: "refused" } });
     expect(results).toHaveLength(1);
   });
 
   test("A 401 ends the run with its error, and nothing more is sent", async () => {
     let isValid = false;
     const { run, prompts } = opened(reefs(9), {
-      limit: 1,
+      concurrency: 1,
       answer: (prompt) => (isValid ? picture(prompt) : refusal(401)),
     });
     expect(await run()).toMatchObject({ status: "error", waiting: 9, error: { status: 401 } });
     expect(prompts).toHaveLength(1);
     isValid = true;
-    expect(await run()).toMatchObject({ status: "ended", done: 9, error: undefined });
+    expect(await run()).toMatchObject({ status: "done", done: 9, error: undefined });
   });
 
   test("A 429 with a Retry-After of a day pauses the batch ten minutes, and says so", async () => {
     const { batch, clock, prompts } = opened(reefs(4), {
-      limit: 1,
+      concurrency: 1,
       answer: (prompt, nth) =>
         prompt === "reef 0" && nth === 1 ? refusal(429, { "retry-after": "86400" }) : picture(prompt),
     });
@@ -129,15 +129,15 @@ describe("one bad answer", () => {
     expect([error?.message, waiting]).toEqual(["status 429", 4]);
     await clock.advance(599_000);
     expect(prompts).toEqual(["reef 0"]);
-    expect(await clock.advanceUntil(ended, 1000)).toMatchObject({ status: "ended", done: 4 });
+    expect(await clock.advanceUntil(ended, 1000)).toMatchObject({ status: "done", done: 4 });
   });
 });
 
-test("the width falls after a 429, once for all that were sent, and grows up to the limit again", async () => {
+test("the concurrency falls after a 429, once for all that were sent, and grows up to the option again", async () => {
   let inFlight = 0;
   let most = 0;
   const { batch, clock } = opened(reefs(80), {
-    limit: 8,
+    concurrency: 8,
     async answer(prompt, nth) {
       if (nth === 1 && Number(prompt.split(" ")[1]) < 8) return refusal(429, { "retry-after": "1" });
       inFlight += 1;
@@ -149,7 +149,7 @@ test("the width falls after a 429, once for all that were sent, and grows up to 
   });
   const ended = batch.run();
   await shows(batch, ({ status }) => status === "paused");
-  expect(batch.getSnapshot().width).toBe(4);
+  expect(batch.getSnapshot().concurrency).toBe(4);
   expect([await clock.advanceUntil(ended, 1000), most]).toMatchObject([{ done: 80 }, 8]);
 });
 
@@ -157,20 +157,25 @@ describe("a batch in which nothing moves", () => {
   test("ends after twelve pauses without an answer, and can be continued", async () => {
     let isBusy = true;
     const { run, prompts } = opened(reefs(3), {
-      limit: 1,
+      concurrency: 1,
       answer: (prompt) => (isBusy ? refusal(429) : picture(prompt)),
     });
     expect(await run(60_000)).toMatchObject({ status: "error", waiting: 3, error: { status: 429 } });
     expect(prompts).toHaveLength(13);
     isBusy = false;
-    expect(await run()).toMatchObject({ status: "ended", done: 3 });
+    expect(await run()).toMatchObject({ status: "done", done: 3 });
   });
 
-  test("ends after ten unknown outcomes in a row: the rest could be billed for nothing", async () => {
-    const { batch, run, prompts } = opened(reefs(50), { limit: 1, answer: () => refusal(500) });
-    expect(await run()).toMatchObject({ status: "error", unknown: 10, waiting: 40, error: { status: 500 } });
+  test("ends after ten unconfirmed requests in a row: the rest could be billed for nothing", async () => {
+    const { batch, run, prompts } = opened(reefs(50), { concurrency: 1, answer: () => refusal(500) });
+    expect(await run()).toMatchObject({
+      status: "error",
+      unconfirmed: 10,
+      waiting: 40,
+      error: { status: 500 },
+    });
     expect(prompts).toHaveLength(10);
-    expect(batch.items("unknown").map(({ id }) => id)).toEqual(
+    expect(batch.getItems("unconfirmed").map(({ id }) => id)).toEqual(
       Array.from({ length: 10 }, (_, at) => `${at}`),
     );
   });
@@ -178,7 +183,7 @@ describe("a batch in which nothing moves", () => {
   test("pauses while there is no connection, and loses nothing", async () => {
     let isOffline = true;
     const { batch, clock, prompts } = opened(reefs(2), {
-      limit: 1,
+      concurrency: 1,
       answer(prompt) {
         if (isOffline)
           throw Object.assign(new TypeError("fetch failed"), { cause: { code: "ECONNREFUSED" } });
@@ -188,7 +193,7 @@ describe("a batch in which nothing moves", () => {
     const ended = batch.run();
     await shows(batch, ({ status }) => status === "paused");
     isOffline = false;
-    expect(await clock.advanceUntil(ended, 1000)).toMatchObject({ status: "ended", done: 2 });
+    expect(await clock.advanceUntil(ended, 1000)).toMatchObject({ status: "done", done: 2 });
     expect(prompts).toEqual(["reef 0", "reef 0", "reef 1"]);
   });
 
@@ -196,7 +201,7 @@ describe("a batch in which nothing moves", () => {
     let isMade = false;
     let creates = 0;
     const { batch, run } = opened([film("A film")], {
-      watch: { deadlineMs: 60_000 },
+      deadlineMs: 60_000,
       client: {
         async fetch(request) {
           if (request.method === "POST") creates += 1;
@@ -207,8 +212,8 @@ describe("a batch in which nothing moves", () => {
         },
       },
     });
-    expect(await run(5000)).toMatchObject({ status: "ended", failed: 1 });
-    expect(batch.item("0")).toMatchObject({ error: { name: "TimeoutError" }, handle: { id: "t-1" } });
+    expect(await run(5000)).toMatchObject({ status: "done", failed: 1 });
+    expect(batch.getItem("0")).toMatchObject({ error: { name: "TimeoutError" }, handle: { id: "t-1" } });
     isMade = true;
     await batch.retry("0");
     expect([await run(5000), creates]).toMatchObject([{ done: 1 }, 1]);
@@ -219,18 +224,18 @@ describe("a stop", () => {
   test("lets what is in flight end, sends nothing new, and run continues", async () => {
     const open: (() => void)[] = [];
     const { batch, clock, prompts } = opened(reefs(5), {
-      limit: 2,
+      concurrency: 2,
       answer: (prompt) => new Promise((resolve) => open.push(() => resolve(picture(prompt)))),
     });
     const ended = batch.run();
     await expect.poll(() => open.length).toBe(2);
     batch.stop();
-    expect(batch.getSnapshot()).toMatchObject({ status: "stopping", running: 2, waiting: 3 });
+    expect(batch.getSnapshot()).toMatchObject({ status: "stopped", running: 2, waiting: 3 });
     for (const answer of open.splice(0)) answer();
     expect(await clock.advanceUntil(ended, 10)).toMatchObject({ status: "stopped", done: 2, waiting: 3 });
     const again = batch.run();
     const answering = setInterval(() => open.shift()?.(), 1);
-    expect(await clock.advanceUntil(again, 10)).toMatchObject({ status: "ended", done: 5 });
+    expect(await clock.advanceUntil(again, 10)).toMatchObject({ status: "done", done: 5 });
     clearInterval(answering);
     expect(prompts).toEqual(["reef 0", "reef 1", "reef 2", "reef 3", "reef 4"]);
   });
@@ -262,7 +267,7 @@ describe("a stop", () => {
     batch.stop();
     expect(await clock.advanceUntil(ended, 1)).toMatchObject({ status: "stopped", running: 1 });
     isMade = true;
-    expect(await run(5000)).toMatchObject({ status: "ended", done: 1 });
+    expect(await run(5000)).toMatchObject({ status: "done", done: 1 });
     expect(sent.filter((method) => method === "POST")).toHaveLength(1);
   });
 });
@@ -272,7 +277,7 @@ describe("a result", () => {
     let isFull = true;
     const given: string[] = [];
     const { batch, run, prompts } = opened(reefs(3), {
-      limit: 1,
+      concurrency: 1,
       async onResult({ id }) {
         given.push(id);
         await settled();
@@ -282,13 +287,13 @@ describe("a result", () => {
     expect(await run()).toMatchObject({ status: "error", done: 0, running: 1, waiting: 2 });
     expect(batch.getSnapshot().error?.message).toBe("the disk is full");
     isFull = false;
-    expect(await run()).toMatchObject({ status: "ended", done: 3 });
+    expect(await run()).toMatchObject({ status: "done", done: 3 });
     expect([given, prompts.length]).toEqual([["0", "0", "1", "2"], 3]);
   });
 
   test("A result whose onResult never ends holds one place, and the others go on", async () => {
     const { batch, clock } = opened(reefs(4), {
-      limit: 2,
+      concurrency: 2,
       onResult: ({ id }) => (id === "0" ? new Promise(() => {}) : undefined),
     });
     void batch.run();
@@ -305,7 +310,7 @@ describe("a result", () => {
     const later = opened(reefs(3), { storage });
     later.batch.subscribe(() => {});
     await shows(later.batch, ({ done }) => done === 2);
-    expect(later.batch.item("1")).toMatchObject({
+    expect(later.batch.getItem("1")).toMatchObject({
       state: "done",
       result: { images: [{ url: "https://files.test/reef%201.png" }] },
     });
@@ -338,7 +343,7 @@ describe("a list that has changed", () => {
     const storage = memoryStorage();
     await opened([reef("a", "a"), reef("b", "b")], { storage }).run();
     const { run, prompts } = opened([reef("c", "c"), reef("b", "b"), reef("a", "a")], { storage });
-    expect([await run(), prompts]).toMatchObject([{ status: "ended", done: 3 }, ["c"]]);
+    expect([await run(), prompts]).toMatchObject([{ status: "done", done: 3 }, ["c"]]);
   });
 
   test("may have another request in the place of one that was refused", async () => {
@@ -352,7 +357,7 @@ describe("a list that has changed", () => {
     batch.subscribe(() => {});
     await shows(batch, ({ failed }) => failed === 1);
     await batch.retry("0");
-    expect(await run()).toMatchObject({ status: "ended", done: 2 });
+    expect(await run()).toMatchObject({ status: "done", done: 2 });
   });
 
   test("has no id twice, and no request without a kind", () => {
@@ -360,7 +365,7 @@ describe("a list that has changed", () => {
     expect(() => opened([{} as BatchRequest])).toThrow(
       "requests.0: must have one of the fields image, video",
     );
-    expect(() => opened([], { limit: 0 })).toThrow("limit: must be a whole number from 1 up");
+    expect(() => opened([], { concurrency: 0 })).toThrow("concurrency: must be a whole number from 1 up");
   });
 });
 
@@ -386,29 +391,29 @@ describe("a storage", () => {
     const { storage } = watched(memoryStorage(), (nth) => {
       if (isBroken && nth > 1) throw new Error("no space");
     });
-    const { batch, run, prompts, results } = opened(reefs(2), { storage, limit: 1 });
+    const { batch, run, prompts, results } = opened(reefs(2), { storage, concurrency: 1 });
     expect(await run()).toMatchObject({ status: "error", error: { message: "no space" } });
     expect(results.map(({ id }) => id)).toEqual(["0"]);
     isBroken = false;
-    expect(await run()).toMatchObject({ status: "ended", done: 2 });
-    expect([prompts, batch.items("done").length]).toEqual([["reef 0", "reef 1"], 2]);
+    expect(await run()).toMatchObject({ status: "done", done: 2 });
+    expect([prompts, batch.getItems("done").length]).toEqual([["reef 0", "reef 1"], 2]);
   });
 
   test("with a record that can't be read lets its request be decided on by the user", async () => {
     const storage = memoryStorage();
     await storage.write("batches/reefs", new Map<string, unknown>([["1", { state: "gibberish" }]]));
     const { batch, run, prompts } = opened(reefs(3), { storage });
-    expect(await run()).toMatchObject({ status: "ended", done: 2, unknown: 1 });
+    expect(await run()).toMatchObject({ status: "done", done: 2, unconfirmed: 1 });
     expect(prompts).toEqual(["reef 0", "reef 2"]);
-    await batch.accept("1");
-    expect(batch.getSnapshot()).toMatchObject({ failed: 1, unknown: 0 });
+    await batch.skip("1");
+    expect(batch.getSnapshot()).toMatchObject({ failed: 1, unconfirmed: 0 });
   });
 });
 
 test("what a user forgets is gone, and nothing is written after", async () => {
   const open: (() => void)[] = [];
   const { batch, client, clock, storage } = opened(reefs(3), {
-    limit: 1,
+    concurrency: 1,
     answer: (prompt, _, request) =>
       new Promise((resolve, reject) => {
         open.push(() => resolve(picture(prompt)));

@@ -1,22 +1,24 @@
 #!/usr/bin/env node
+import { mkdirSync } from "node:fs";
 import { describeThrown } from "@sluice/core/internal";
 import { type Arguments, HELP, readArguments, readVersion } from "./command/arguments.js";
 import { format, lineOf, lineOfExchange } from "./command/request-line.js";
 import { runBeside } from "./command/run-beside.js";
 import { readScript } from "./command/script-file.js";
 import { createEmulator } from "./emulator.js";
-import { type Served, serve } from "./serve.js";
-import type { RequestRecord } from "./server/recorder.js";
-import { createRedactor } from "./server/secrets.js";
-import { checkTapes } from "./tapes/check/check.js";
-import { writeReport } from "./tapes/check/report.js";
+import { checkRecordings } from "./recordings/check/check.js";
+import { writeReport } from "./recordings/check/report.js";
 import {
+  createRecorder,
   createReplay,
-  createTapeFolder,
-  createTapeRecorder,
-  type RecordedExchange,
-  readTapes,
-} from "./tapes/index.js";
+  type Recording,
+  readRecordings,
+  writeRecording,
+} from "./recordings/index.js";
+import type { RecordedExchange } from "./recordings/record.js";
+import { type Served, serve } from "./serve.js";
+import type { EmulatorRequest } from "./server/request-log.js";
+import { createRedactor } from "./server/secrets.js";
 
 await run(orExit(() => readArguments(process.argv.slice(2))));
 
@@ -40,7 +42,7 @@ async function run(given: Arguments) {
 async function emulate({ speed, cors, strict, script, quiet, command, ...given }: Arguments) {
   const apiKeys = given.keys ?? [`sk-sluice-${crypto.randomUUID().replaceAll("-", "").slice(0, 24)}`];
   const redactor = createRedactor(apiKeys);
-  const print = (record: RequestRecord) => console.log(redactor.text(format(lineOf(record))));
+  const print = (record: EmulatorRequest) => console.log(redactor.text(format(lineOf(record))));
   const emulator = orExit(() =>
     createEmulator({
       apiKeys,
@@ -77,10 +79,11 @@ async function beside(command: readonly string[], { url, close }: Served, [key]:
 }
 
 async function record({ gateway, folder, quiet, ...given }: Arguments) {
-  const save = orExit(() => createTapeFolder(folder));
+  orExit(() => mkdirSync(folder, { recursive: true }));
+  const save = (recording: Recording) => writeRecording(folder, recording);
   const print = (exchange: RecordedExchange) =>
     console.log(recorder.redactor.text(format(lineOfExchange(exchange))));
-  const recorder = createTapeRecorder({ gateway, save, ...(quiet ? {} : { onEnd: print }) });
+  const recorder = createRecorder({ gateway, save, ...(quiet ? {} : { onEnd: print }) });
   const { url } = await listen(recorder, given);
   console.log(`Recording ${new URL(gateway).host} into ${folder}. Send your requests, with your own key, to ${url}
 
@@ -90,27 +93,27 @@ Stop it with Ctrl+C.
 }
 
 async function replay({ folder, speed, quiet, ...given }: Arguments) {
-  const tapes = orExit(() => readTapes(folder));
+  const recordings = orExit(() => readRecordings(folder));
   const redactor = createRedactor();
   const print = (exchange: RecordedExchange) => console.log(redactor.text(format(lineOfExchange(exchange))));
-  const replayed = createReplay({ tapes, speed, ...(quiet ? {} : { onEnd: print }) });
+  const replayed = createReplay({ recordings, speed, ...(quiet ? {} : { onEnd: print }) });
   const { url } = await listen(replayed, given, () => {
     const { misses } = replayed;
     if (misses.length === 0) return 0;
     console.error(
-      `\n${misses.length} of the requests had no tape:\n${misses.map((miss) => `  ${miss}`).join("\n")}`,
+      `\n${misses.length} of the requests had no recording:\n${misses.map((miss) => `  ${miss}`).join("\n")}`,
     );
     return 1;
   });
-  console.log(`Answering from ${tapes.length} tapes of ${folder} on ${url}
+  console.log(`Answering from ${recordings.length} recordings of ${folder} on ${url}
 
-A request that fits no tape gets 400, and this command then ends with 1.
+A request that fits no recording gets 400, and this command then ends with 1.
 Stop it with Ctrl+C.
 `);
 }
 
 function check({ folder }: Arguments) {
-  const report = checkTapes(readTapes(folder));
+  const report = checkRecordings(readRecordings(folder));
   console.log(writeReport(report));
   if (report.findings.some(({ kind }) => kind === "differs")) process.exitCode = 1;
 }
@@ -150,7 +153,7 @@ Try it:
 
 curl -N ${url}/v1/chat/completions -H 'Authorization: Bearer ${key}' -H 'Content-Type: application/json' -d '${body}'
 
-Models, scenes and endpoints: ${url}
+Models, faults and endpoints: ${url}
 Each request prints a line. Stop it with Ctrl+C.
 `;
 }

@@ -7,14 +7,19 @@ import { createRules } from "./script/rules.js";
 import { checkScript } from "./script/script.js";
 import { openToAll, preflight } from "./server/cors.js";
 import type { Exchange, Handler } from "./server/exchange.js";
-import { breakMidway, type Fault, refused } from "./server/faults.js";
 import { hash } from "./server/hash.js";
 import { type Answer, methodNotAllowed, notFound, unauthorized } from "./server/http.js";
 import { journal } from "./server/journal.js";
+import { breakMidway, type Fault, refused } from "./server/network-faults.js";
 import { hintAbout } from "./server/path-hint.js";
-import { closeRecord, createRecorder, type OpenRecord, type RequestRecord } from "./server/recorder.js";
 import { toRequest } from "./server/request.js";
 import { readBody } from "./server/request-body.js";
+import {
+  closeRecord,
+  createRequestLog,
+  type EmulatorRequest,
+  type OpenRecord,
+} from "./server/request-log.js";
 import { type BodyEnd, pulledBody } from "./server/response-body.js";
 import { match } from "./server/router.js";
 import { createRedactor } from "./server/secrets.js";
@@ -36,7 +41,7 @@ export interface Emulator {
     readonly headers: Readonly<Record<string, string>>;
   };
   /** The last requests, oldest first. */
-  readonly requests: readonly RequestRecord[];
+  readonly requests: readonly EmulatorRequest[];
   /** Deletes all requests, tasks, assets, files, prompt caches and counts. Answers in flight go on. */
   readonly reset: () => void;
 }
@@ -62,9 +67,9 @@ export function createEmulator(options: EmulatorOptions = {}): Emulator {
   const { apiKeys, clock = systemClock, speed = 1, cors = false, strict = false, faults } = options;
   if (!(speed > 0)) throw new TypeError(`speed must be above 0, got ${speed}; use Infinity for no waiting`);
 
-  const recorder = createRecorder(options.keepRequests ?? 1000);
+  const recorder = createRequestLog(options.maxRequests ?? 1000);
   const { chat, durations = {}, media = {}, fetchMedia, state } = options;
-  const rules = createRules(checkScript(options.script ?? { answers: [] }));
+  const rules = createRules(checkScript(options.script ?? { replies: [] }));
   const gateway = createGateway({
     state,
     clock,
@@ -139,7 +144,7 @@ export function createEmulator(options: EmulatorOptions = {}): Emulator {
   function respond({ status, headers, body }: Answer, { id, record, request }: Exchange): Response {
     record.status = status;
     if (status >= 400 && typeof body === "string") record.error = messageOf(body);
-    const names = [...record.unknownFields, ...record.unknownScenes.map((scene) => `[[${scene}]]`)];
+    const names = [...record.unknownFields, ...record.unknownFaults.map((fault) => `[[${fault}]]`)];
     const unknown = names.length > 0 && { [UNKNOWN]: listed(names) };
     const allHeaders = { ...headers, ...unknown, ...(cors ? openToAll : {}), "x-request-id": id };
     if (typeof body === "function" && request.method !== "HEAD") {
@@ -192,7 +197,7 @@ function messageOf(body: string): string {
 }
 
 const modelIds = [chatModels, imageModels, videoModels].flatMap(Object.keys);
-const UNKNOWN = "x-sluice-emulator-unknown";
+const UNKNOWN = "x-sluice-unknown-fields";
 const MOST_LISTED = 2000;
 
 /** Joins names for a header: cut to 2,000 characters of ASCII. */

@@ -1,12 +1,12 @@
 import { assetModels, chatModels, imageModels, videoModels } from "@sluice/core/schemas";
-import { assetScenes } from "./assets/scenes.js";
-import { chatScenes } from "./chat/scenes.js";
-import { epsilonScenes } from "./epsilon/scenes.js";
-import { imageScenes } from "./images/scenes.js";
+import { assetFaults } from "./assets/faults.js";
+import { chatFaults } from "./chat/faults.js";
+import { epsilonFaults } from "./epsilon/faults.js";
+import { imageFaults } from "./images/faults.js";
 import { type Answer, json } from "./server/http.js";
-import { videoScenes } from "./videos/scenes.js";
+import { videoFaults } from "./videos/faults.js";
 
-/** Answers `GET /` with the endpoints, models and scenes. */
+/** Answers `GET /` with the endpoints, models and faults. */
 export function indexPage(): Answer {
   const anything = "any JSON";
   return json({
@@ -29,16 +29,16 @@ export function indexPage(): Answer {
       "GET /journal": "the last requests with their results, without secrets",
       "GET /files/{name}": "what the answers hold addresses of; without a key, until the address expires",
     },
-    scenes: {
-      chat: written(chatScenes),
-      images: written(imageScenes),
-      videos: written(videoScenes),
-      assets: written(assetScenes),
-      epsilon: written(epsilonScenes),
+    faults: {
+      chat: written(chatFaults),
+      images: written(imageFaults),
+      videos: written(videoFaults),
+      assets: written(assetFaults),
+      epsilon: written(epsilonFaults),
     },
   });
 }
 
-function written(scenes: Readonly<Record<string, string>>): Record<string, string> {
-  return Object.fromEntries(Object.entries(scenes).map(([name, effect]) => [`[[${name}]]`, effect]));
+function written(faults: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(faults).map(([name, effect]) => [`[[${name}]]`, effect]));
 }

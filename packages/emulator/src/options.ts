@@ -3,9 +3,9 @@ import type { EmulatorClock } from "./clock.js";
 import type { MediaScript } from "./files/media.js";
 import type { Script } from "./script/script.js";
 import type { Durations } from "./server/durations.js";
-import type { Fault } from "./server/faults.js";
+import type { Fault } from "./server/network-faults.js";
 import type { FetchMedia } from "./server/reach.js";
-import type { RequestRecord } from "./server/recorder.js";
+import type { EmulatorRequest } from "./server/request-log.js";
 import type { EmulatorState } from "./server/state.js";
 
 /** Options of `createEmulator`. */
@@ -26,7 +26,7 @@ export interface EmulatorOptions {
    */
   readonly speed?: number;
   /**
-   * Times that images and videos take before they are divided by `speed`. Scenes such as `slow` keep their own.
+   * Times that images and videos take before they are divided by `speed`. Faults such as `slow` keep their own.
    * @default some seconds for images, one to two minutes for videos
    */
   readonly durations?: Durations;
@@ -38,7 +38,7 @@ export interface EmulatorOptions {
    */
   readonly media?: MediaScript;
   /**
-   * Answers and scenes as plain JSON, for chats that `chat` leaves alone and for all other requests. The README has the
+   * Replies and faults as plain JSON, for chats that `chat` leaves alone and for all other requests. The README has the
    * format. @default none
    */
   readonly script?: Script;
@@ -51,9 +51,9 @@ export interface EmulatorOptions {
    */
   readonly fetchMedia?: FetchMedia;
   /** Receives each request when its answer has ended, for example to log it. An error that it throws is not caught. */
-  readonly onEnd?: (request: RequestRecord) => void;
+  readonly onEnd?: (request: EmulatorRequest) => void;
   /** Decides, before each request, if the network fails. `nth` counts from 1, and from 1 again after `reset()`. */
-  readonly faults?: (request: RequestRecord, nth: number) => Fault | undefined;
+  readonly faults?: (request: EmulatorRequest, nth: number) => Fault | undefined;
   /**
    * Origin of the URLs of image and video files. Set it behind a proxy, where clients see another origin.
    * @default the origin of each request
@@ -67,7 +67,7 @@ export interface EmulatorOptions {
   /**
    * Refuses with 400 what the specification does not list for a model, such as an unknown field, and what it refuses
    * beyond the rules of the client. The README lists it. By default unknown fields are accepted and change nothing;
-   * `requests` and the header `x-sluice-emulator-unknown` name them (wire, 4.1).
+   * `requests` and the header `x-sluice-unknown-fields` name them (wire, 4.1).
    * @default false
    */
   readonly strict?: boolean;
@@ -75,11 +75,11 @@ export interface EmulatorOptions {
    * Number of requests that `requests` keeps; older ones are deleted.
    * @default 1000
    */
-  readonly keepRequests?: number;
+  readonly maxRequests?: number;
   /**
    * Keeps tasks, assets and files beyond this process: a later emulator with the same state goes on with them. It is read
    * once, by `createEmulator`; `set` and `delete` are called before the answer. Answers in flight, `requests` and the counts
-   * of scenes are not kept.
+   * of faults are not kept.
    *
    * @default they are gone with the emulator
    * @example

@@ -3,12 +3,12 @@ import type { AddressInfo } from "node:net";
 import { PassThrough } from "node:stream";
 
 /** An emulator, a recorder or a replay: anything that answers requests. */
-export interface Handler {
+interface Handler {
   readonly fetch: (request: Request) => Promise<Response>;
 }
 
 /** Options of {@link serve}. */
-export interface ServeOptions {
+interface ServeOptions {
   /** Port to listen on; 0 takes any free port. */
   readonly port: number;
   /** Address to listen on. @default "127.0.0.1", this machine only */

@@ -89,9 +89,9 @@ test.each([
   ["[[fail]] becomes Failed", "[[fail]]", 9, "Failed"],
   ["[[slow]] takes a minute", "[[slow]]", 59, "Processing"],
   ["[[slow]] is Active then", "[[slow]]", 60, "Active"],
-])("%s", async (_, scene, seconds, status) => {
+])("%s", async (_, fault, seconds, status) => {
   const { clock, emulator } = paced();
-  const id = await register(emulator, { Name: `hero ${scene}` });
+  const id = await register(emulator, { Name: `hero ${fault}` });
   expect((await look(emulator, id)).Status).toBe("Processing");
   clock.pass(seconds * 1000);
   expect((await look(emulator, id)).Status).toBe(status);

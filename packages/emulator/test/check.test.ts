@@ -1,39 +1,41 @@
-import { createTapeRecorder, type NamedTape, type Tape } from "@sluice/emulator/tapes";
+import { createRecorder, type Recording, type readRecordings } from "@sluice/emulator/recordings";
 import { describe, expect, test } from "vitest";
 // the command `check` has them, and no entry
-import { checkTapes } from "../src/tapes/check/check.js";
-import { writeReport } from "../src/tapes/check/report.js";
+import { checkRecordings } from "../src/recordings/check/check.js";
+import { writeReport } from "../src/recordings/check/report.js";
 import { ask, createFastEmulator, type EmulatorRequest, send } from "./support.js";
 
+type NamedRecording = ReturnType<typeof readRecordings>[number];
+
 /** Records requests to the emulator, without a folder. */
-async function recorded(...requests: readonly EmulatorRequest[]): Promise<NamedTape[]> {
-  const tapes: NamedTape[] = [];
+async function recorded(...requests: readonly EmulatorRequest[]): Promise<NamedRecording[]> {
+  const recordings: NamedRecording[] = [];
   const emulator = createFastEmulator({ durations: { videoMs: 0 } });
-  const save = (tape: Tape) => {
-    const name = `${tapes.length + 1}`;
-    tapes.push({ name, tape });
+  const save = (recording: Recording) => {
+    const name = `${recordings.length + 1}`;
+    recordings.push({ name, recording });
     return name;
   };
-  const recorder = createTapeRecorder({ gateway: "https://gateway.test", save, fetch: emulator.fetch });
+  const recorder = createRecorder({ gateway: "https://gateway.test", save, fetch: emulator.fetch });
   for (const { path, body } of requests) await (await send(recorder, path, body)).text();
-  return tapes;
+  return recordings;
 }
 
 const chat = (fields: object = {}): EmulatorRequest => ({
   path: "/v1/chat/completions",
   body: ask("hi", fields),
 });
-const textsOf = (tapes: readonly NamedTape[], kind: string) =>
-  checkTapes(tapes).findings.flatMap((finding) => (finding.kind === kind ? [finding.text] : []));
+const textsOf = (recordings: readonly NamedRecording[], kind: string) =>
+  checkRecordings(recordings).findings.flatMap((finding) => (finding.kind === kind ? [finding.text] : []));
 
-/** A tape of a chat with another answer. */
+/** A recording of a chat with another answer. */
 async function chatWith(
   change: (body: Record<string, unknown>) => unknown,
-  head: Partial<Tape["response"]> = {},
+  head: Partial<Recording["response"]> = {},
 ) {
-  const [{ tape } = expect.fail("no tape")] = await recorded(chat());
-  const body = change(structuredClone(tape.response.body) as Record<string, unknown>);
-  return [{ name: "1", tape: { ...tape, response: { ...tape.response, body, ...head } } }];
+  const [{ recording } = expect.fail("no recording")] = await recorded(chat());
+  const body = change(structuredClone(recording.response.body) as Record<string, unknown>);
+  return [{ name: "1", recording: { ...recording, response: { ...recording.response, body, ...head } } }];
 }
 
 describe("recorded traffic", () => {
@@ -46,7 +48,7 @@ describe("recorded traffic", () => {
       AssetType: "Image",
       URL: "https://a.test/b.png",
     };
-    const tapes = await recorded(
+    const recordings = await recorded(
       chat(),
       chat({ model: "gamma-chat-1-6-251015" }),
       chat({ model: "delta-5.3" }),
@@ -61,9 +63,9 @@ describe("recorded traffic", () => {
       { path: "/gamma/asset/CreateAsset", body: asset },
       { path: "/v1/video/generations/none" },
     );
-    expect(textsOf(tapes, "differs")).toEqual([]);
-    const { tape } = tapes[6] ?? expect.fail("no tape");
-    const { id } = tape.response.body as { id: string };
+    expect(textsOf(recordings, "differs")).toEqual([]);
+    const { recording } = recordings[6] ?? expect.fail("no recording");
+    const { id } = recording.response.body as { id: string };
     const more = await recorded(
       { path: "/v1/video/generations", body: video },
       { path: `/v1/video/generations/${id}` },
@@ -74,16 +76,20 @@ describe("recorded traffic", () => {
   test("shows what the specification does not: chunks, and the queries of a task", async () => {
     const body = { model: "gamma-video-2.0", content: [{ type: "text", text: "A reef" }] };
     const create = { path: "/v1/video/generations", body };
-    const [{ tape } = expect.fail("no tape")] = await recorded(create);
-    const { id } = tape.response.body as { id: string };
-    const tapes = await recorded(create, { path: `/v1/video/generations/${id}` }, chat({ stream: true }));
-    const { findings } = checkTapes(tapes);
+    const [{ recording } = expect.fail("no recording")] = await recorded(create);
+    const { id } = recording.response.body as { id: string };
+    const recordings = await recorded(
+      create,
+      { path: `/v1/video/generations/${id}` },
+      chat({ stream: true }),
+    );
+    const { findings } = checkRecordings(recordings);
     expect(findings).toContainEqual({
       kind: "shown",
       endpoint: "GET /v1/video/generations/{id}",
       model: "gamma-video-2.0",
       text: 'data.status "succeeded"',
-      tapes: ["2"],
+      recordings: ["2"],
     });
     expect(findings.map(({ text }) => text)).toContain("chunk: choices[].delta.reasoning_content string");
   });
@@ -111,24 +117,26 @@ describe("a gateway that differs is reported", () => {
   });
 
   test("A status that is not listed is reported", async () => {
-    const tapes = await chatWith(() => ({ error: { message: "busy", code: "busy" } }), { status: 529 });
-    expect(textsOf(tapes, "differs")).toEqual(["answer: status 529 is not in the specification"]);
+    const recordings = await chatWith(() => ({ error: { message: "busy", code: "busy" } }), { status: 529 });
+    expect(textsOf(recordings, "differs")).toEqual(["answer: status 529 is not in the specification"]);
   });
 
   test("A refusal of what the specification allows is reported", async () => {
-    const tapes = await chatWith(() => ({ error: { message: "too hot", code: "no" } }), { status: 400 });
-    expect(textsOf(tapes, "differs")).toEqual(["request: refuses what the specification allows: too hot"]);
+    const recordings = await chatWith(() => ({ error: { message: "too hot", code: "no" } }), { status: 400 });
+    expect(textsOf(recordings, "differs")).toEqual([
+      "request: refuses what the specification allows: too hot",
+    ]);
   });
 
   test("A gateway that takes what the specification forbids is reported", async () => {
-    const [{ tape } = expect.fail("no tape")] = await recorded(chat());
-    const tapes = [
+    const [{ recording } = expect.fail("no recording")] = await recorded(chat());
+    const recordings = [
       {
         name: "1",
-        tape: { ...tape, request: { ...tape.request, body: ask("hi", { max_tokens: 0 }) } },
+        recording: { ...recording, request: { ...recording.request, body: ask("hi", { max_tokens: 0 }) } },
       },
     ];
-    expect(textsOf(tapes, "differs")).toEqual([
+    expect(textsOf(recordings, "differs")).toEqual([
       expect.stringMatching(/^request: accepts max_tokens, which must be/),
     ]);
     expect(textsOf(await recorded(chat({ seed: 2 })), "unlisted")).toContain("request: seed is accepted");
@@ -136,24 +144,24 @@ describe("a gateway that differs is reported", () => {
 
   test("A value that was redacted is not reported", async () => {
     const content = [{ type: "image_url", image_url: { url: `data:image/png;base64,${"QUJD".repeat(20)}` } }];
-    const tapes = await recorded(chat({ messages: [{ role: "user", content }] }));
-    expect(JSON.stringify(tapes)).toContain("base64,[redacted ");
-    expect(textsOf(tapes, "differs")).toEqual([]);
+    const recordings = await recorded(chat({ messages: [{ role: "user", content }] }));
+    expect(JSON.stringify(recordings)).toContain("base64,[redacted ");
+    expect(textsOf(recordings, "differs")).toEqual([]);
   });
 
-  test("Fields that are not listed are reported, once for all tapes that have them", async () => {
+  test("Fields that are not listed are reported, once for all recordings that have them", async () => {
     const [one, two] = [
       await chatWith((body) => ({ ...body, cost: 1 })),
       await chatWith((body) => ({ ...body, cost: 2 })),
     ];
-    const { findings } = checkTapes([...one, ...two.map(({ tape }) => ({ name: "2", tape }))]);
+    const { findings } = checkRecordings([...one, ...two.map(({ recording }) => ({ name: "2", recording }))]);
     expect(findings).toEqual([
       {
         kind: "unlisted",
         endpoint: "POST /v1/chat/completions",
         model: "alpha-v4.1-flash",
         text: "answer: cost (number)",
-        tapes: ["1", "2"],
+        recordings: ["1", "2"],
       },
     ]);
   });
@@ -161,18 +169,18 @@ describe("a gateway that differs is reported", () => {
   test.each([
     ["without an end", "[[truncate]]", "stream: no chunk has a finish_reason"],
     ["with an event that is no JSON", "[[malformed]]", "stream: an event is not JSON"],
-  ])("for a stream %s", async (_, scene, text) => {
-    const tapes = await recorded({
+  ])("for a stream %s", async (_, fault, text) => {
+    const recordings = await recorded({
       path: "/v1/chat/completions",
-      body: ask(`hi ${scene}`, { stream: true }),
+      body: ask(`hi ${fault}`, { stream: true }),
     });
-    expect(textsOf(tapes, "differs")).toContain(text);
+    expect(textsOf(recordings, "differs")).toContain(text);
   });
 });
 
 test("a report names each endpoint and model, what differs first, and the numbers at its end", async () => {
-  const tapes = await chatWith((body) => ({ ...body, object: "chat", cost: 1 }));
-  expect(writeReport(checkTapes(tapes))).toBe(
+  const recordings = await chatWith((body) => ({ ...body, object: "chat", cost: 1 }));
+  expect(writeReport(checkRecordings(recordings))).toBe(
     [
       "POST /v1/chat/completions  alpha-v4.1-flash",
       "  Differs from the specification:",
@@ -180,7 +188,7 @@ test("a report names each endpoint and model, what differs first, and the number
       "  Not listed in the specification:",
       "    answer: cost (number)  (1)",
       "",
-      "1 tape: 1 difference from the specification, 1 field that it does not list.",
+      "1 recording: 1 difference from the specification, 1 field that it does not list.",
     ].join("\n"),
   );
 });

@@ -63,12 +63,12 @@ export function linesOf(command: ChildProcess) {
   return { next: async () => (await lines.next()).value as string };
 }
 
-/** Writes a script of answers into a folder of this test. */
+/** Writes a script of replies into a folder of this test. */
 export function writeScript(script: object | string): string {
   const folder = mkdtempSync(join(tmpdir(), "sluice-script-"));
   onTestFinished(() => rmSync(folder, { recursive: true }));
-  writeFileSync(join(folder, "answers.json"), typeof script === "string" ? script : JSON.stringify(script));
-  return join(folder, "answers.json");
+  writeFileSync(join(folder, "replies.json"), typeof script === "string" ? script : JSON.stringify(script));
+  return join(folder, "replies.json");
 }
 
 /** Builds the command from the sources as one file, which starts much faster than they do; returns its folder. */

@@ -22,7 +22,7 @@ describe("the command", () => {
     expect((await sendTo({ url }, ask("hi", { n: 1 }))).status).toBe(400);
   });
 
-  test("prints the deltas, the scene and the end of a stream", async () => {
+  test("prints the deltas, the fault and the end of a stream", async () => {
     const { command, url } = await started("--port", "0", "--key", KEY, "--speed", "Infinity");
     const lines = linesOf(command);
     await readFrames(
@@ -43,8 +43,8 @@ describe("the command", () => {
 
   test.each([
     ["not there", undefined, "can't be read"],
-    ["not JSON", '{ "answers": [\n { "prompt" "hi" } ] }', "line 2"],
-    ["wrong", '{ "answers": [{ "contnet": "hi" }] }', "answers.0.contnet is not a field of an answer"],
+    ["not JSON", '{ "replies": [\n { "prompt" "hi" } ] }', "line 2"],
+    ["wrong", '{ "replies": [{ "contnet": "hi" }] }', "replies.0.contnet is not a field of a reply"],
   ])("refuses a script that is %s, with its file and place", async (_, text, place) => {
     const path = text === undefined ? "/nowhere.json" : writeScript(text);
     const { code, errors } = await ended("--port", "0", "--script", path);
@@ -54,37 +54,37 @@ describe("the command", () => {
   });
 
   test("records, replays and checks what it recorded", async () => {
-    const folder = join(dirname(writeScript({})), "tapes");
+    const folder = join(dirname(writeScript({})), "recordings");
     const served = await serve(createFastEmulator(), { port: 0 });
     onTestFinished(served.close);
-    const recorder = await started("--port", "0", "--record", served.url, "--tape", folder);
+    const recorder = await started("--port", "0", "--record", served.url, "--recordings", folder);
     const lines = linesOf(recorder.command);
     const sent = await (await sendTo(recorder, ask("hi", { stream: true }))).text();
     expect(await lines.next()).toMatch(/ 200 .* recorded as 0001-post-v1-chat-completions\.json$/);
 
-    const player = await started("--port", "0", "--tape", folder, "--speed", "Infinity");
+    const player = await started("--port", "0", "--recordings", folder, "--speed", "Infinity");
     expect(await (await sendTo(player, ask("hi", { stream: true }))).text()).toBe(sent);
     expect((await sendTo(player, ask("hello", { stream: true }))).status).toBe(400);
     let errors = "";
     player.command.stderr?.on("data", (piece) => (errors += piece));
     player.command.kill("SIGTERM");
     expect(await once(player.command, "close")).toEqual([1, null]);
-    expect(errors).toContain("1 of the requests had no tape");
+    expect(errors).toContain("1 of the requests had no recording");
     expect(errors).toContain(
       '0001-post-v1-chat-completions.json differs: messages.0.content was "hi", is "hello"',
     );
 
     const { code, output } = await ended("check", folder);
-    expect([code, output]).toEqual([0, expect.stringContaining("1 tape: 0 differences")]);
+    expect([code, output]).toEqual([0, expect.stringContaining("1 recording: 0 differences")]);
   });
 
   test.each([
-    [["--record", "https://gateway.test"], "--tape"],
-    [["--record", "gateway.test", "--tape", "tapes"], "address of the gateway"],
-    [["--tape", "/nowhere"], "/nowhere"],
-    [["--tape", "tapes", "--strict"], "--strict has no use here"],
+    [["--record", "https://gateway.test"], "--recordings"],
+    [["--record", "gateway.test", "--recordings", "recordings"], "address of the gateway"],
+    [["--recordings", "/nowhere"], "/nowhere"],
+    [["--recordings", "recordings", "--strict"], "--strict has no use here"],
     [["check"], "check <folder>"],
-    [["chekc", "tapes"], "check <folder>"],
+    [["chekc", "recordings"], "check <folder>"],
   ])("refuses %j", async (args, place) => {
     const { code, errors } = await ended(...args);
     expect(code).toBe(1);

@@ -50,7 +50,7 @@ describe("the command", () => {
   });
 
   test("answers as a script says", async () => {
-    const path = writeScript({ answers: [{ prompt: "weather", content: "It rains." }] });
+    const path = writeScript({ replies: [{ prompt: "weather", content: "It rains." }] });
     const { url } = await started("--port", "0", "--key", KEY, "--speed", "Infinity", "--script", path);
     expect(await (await sendTo({ url }, ask("The weather?"))).json()).toMatchObject({
       choices: [{ message: { content: "It rains." } }],
@@ -70,7 +70,7 @@ describe("the command", () => {
       "--script",
       "--quiet",
       "--record",
-      "--tape",
+      "--recordings",
       "check",
     ])
       expect(output).toContain(option);

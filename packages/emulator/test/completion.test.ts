@@ -205,9 +205,9 @@ describe("what it says", () => {
     expect(content).toContain("Tell me about tea");
   });
 
-  test("lists every scene when asked what it can do", async () => {
+  test("lists every fault when asked what it can do", async () => {
     const { content } = await messageOf(createFastEmulator(), ask("What can you do?"));
-    for (const scene of [
+    for (const fault of [
       "429",
       "500",
       "slow",
@@ -221,7 +221,7 @@ describe("what it says", () => {
       "filter",
       "json",
     ])
-      expect(content).toContain(`[[${scene}]]`);
+      expect(content).toContain(`[[${fault}]]`);
   });
 
   test("counts images, with the type and size of inline ones", async () => {

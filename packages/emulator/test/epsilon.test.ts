@@ -45,9 +45,9 @@ describe.each(routes)("%s", (path) => {
     expect(response.status).toBe(400);
   });
 
-  test("plays scenes wherever they stand in the body", async () => {
+  test("plays faults wherever they stand in the body", async () => {
     const emulator = createFastEmulator();
-    const body = (scene: string) => ({ input: { text: `A reef ${scene}` } });
+    const body = (fault: string) => ({ input: { text: `A reef ${fault}` } });
     expect((await send(emulator, path, body("[[429]]"))).status).toBe(429);
     expect((await send(emulator, path, body("[[500]]"))).status).toBe(500);
     const { data } = await bodyOf<EpsilonAnswer>(send(emulator, path, body("[[fail]]")));
@@ -56,7 +56,7 @@ describe.each(routes)("%s", (path) => {
   });
 });
 
-test("a list of lists is no scene", async () => {
+test("a list of lists is no fault", async () => {
   const response = await send(createFastEmulator(), routes[0] ?? "", { points: [[500]], 'a\\"b': [[429]] });
   expect(response.status).toBe(200);
 });

@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
 import { crc32 } from "node:zlib";
-import type { Emulator, EmulatorOptions, ImageDescription, VideoDescription } from "@sluice/emulator";
+import type { Emulator, EmulatorOptions } from "@sluice/emulator";
 import { serve } from "@sluice/emulator/serve";
 import { beforeAll, describe, expect, test } from "vitest";
 import {
@@ -12,6 +12,10 @@ import {
   refusalOf,
   send,
 } from "./support.js";
+
+type Media = NonNullable<EmulatorOptions["media"]>;
+type ImageDescription = Parameters<NonNullable<Media["image"]>>[0];
+type VideoDescription = Parameters<NonNullable<Media["video"]>>[0];
 
 const HOUR = 3_600_000;
 const fox = { model: "gamma-image-4-0-250828", prompt: "A fox", size: "1024x1024" };
@@ -102,7 +106,7 @@ describe("an image", () => {
       const url = await imageURL(emulator, { prompt, seed: 3, size: "864x1152" });
       return hash("sha1", (await readPNG(await bytesOf(await emulator.fetch(url)))).rows);
     };
-    const captioned = await drawnBy("A fox", { image: ({ prompt }) => `No scene fits: ${prompt}` });
+    const captioned = await drawnBy("A fox", { image: ({ prompt }) => `No fault fits: ${prompt}` });
     expect(captioned).not.toBe(await drawnBy("A fox"));
     expect(await drawnBy("A fox", { image: ({ prompt }) => prompt })).toBe(await drawnBy("A fox"));
   });

@@ -202,7 +202,7 @@ describe("the rules", () => {
   });
 });
 
-describe("scenes", () => {
+describe("faults", () => {
   test("[[429:1]] and [[500]] refuse", async () => {
     const emulator = createFastEmulator();
     const statusOf = async (prompt: string) => (await send(emulator, PATH, { ...fox, prompt })).status;
@@ -226,8 +226,8 @@ describe("scenes", () => {
 
   test("[[truncate]] and [[malformed]] answer no JSON, [[drop]] breaks off", async () => {
     const emulator = createFastEmulator();
-    for (const scene of ["[[truncate]]", "[[malformed]]"])
-      await expect((await send(emulator, PATH, { ...fox, prompt: scene })).json()).rejects.toThrow(
+    for (const fault of ["[[truncate]]", "[[malformed]]"])
+      await expect((await send(emulator, PATH, { ...fox, prompt: fault })).json()).rejects.toThrow(
         SyntaxError,
       );
     await expect((await send(emulator, PATH, { ...fox, prompt: "[[drop]]" })).text()).rejects.toBeInstanceOf(

@@ -159,8 +159,8 @@ describe("the record of a request", () => {
       at: Date.UTC(2026, 2, 14),
       endedAt: expect.any(Number),
       unknownFields: [],
-      scenes: [],
-      unknownScenes: [],
+      faults: [],
+      unknownFaults: [],
       status: 200,
       deltas: 0,
       aborted: false,
@@ -177,7 +177,7 @@ describe("the record of a request", () => {
   });
 
   test("is one of the last thousand, or of as many as asked for", async () => {
-    const emulator = createFastEmulator({ keepRequests: 3 });
+    const emulator = createFastEmulator({ maxRequests: 3 });
     const { requests } = emulator;
     const usual = createFastEmulator();
     for (let index = 0; index < 1010; index++) await usual.fetch(`https://gateway.test/${index}`);

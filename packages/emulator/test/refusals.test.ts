@@ -86,18 +86,18 @@ describe("a path", () => {
     const response = await createFastEmulator().fetch("https://gateway.test/");
     const page = await response.json();
     expect(page).toHaveProperty(["endpoints", "POST /v1/chat/completions", 2], "delta-5.3");
-    expect(page).toHaveProperty(["scenes", "chat", "[[drop]]"]);
-    expect(page).toHaveProperty(["scenes", "videos", "[[no-url]]"]);
+    expect(page).toHaveProperty(["faults", "chat", "[[drop]]"]);
+    expect(page).toHaveProperty(["faults", "videos", "[[no-url]]"]);
   });
 
-  test("/ and the README know the same scenes", async () => {
+  test("/ and the README know the same faults", async () => {
     const response = await createFastEmulator().fetch("https://gateway.test/");
-    const { scenes } = (await response.json()) as { scenes: Record<string, Record<string, string>> };
+    const { faults } = (await response.json()) as { faults: Record<string, Record<string, string>> };
     const readme = await readFile(new URL("../README.md", import.meta.url), "utf8");
-    for (const [room, known] of Object.entries(scenes)) {
+    for (const [room, known] of Object.entries(faults)) {
       const [, table = ""] = readme.split(new RegExp(`^### .*\\b${room}\\b.*$`, "im"));
       const [part = ""] = table.split(/^#/m);
-      const listed = [...part.matchAll(/^\| `(\[\[[\w-]+\]\])`/gm)].map(([, scene]) => scene);
+      const listed = [...part.matchAll(/^\| `(\[\[[\w-]+\]\])`/gm)].map(([, fault]) => fault);
       expect(listed.toSorted(), room).toEqual(Object.keys(known).toSorted());
     }
   });

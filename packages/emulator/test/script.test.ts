@@ -1,8 +1,9 @@
-import { createEmulator, type Script, type ScriptedAnswer } from "@sluice/emulator";
+import { createEmulator, type EmulatorOptions } from "@sluice/emulator";
 import { describe, expect, test } from "vitest";
 import { ask, complete, createFastEmulator, messageOf, post, refusalOf, send } from "./support.js";
 
-const scripted = (...answers: ScriptedAnswer[]) => createFastEmulator({ script: { answers } });
+type Script = NonNullable<EmulatorOptions["script"]>;
+const scripted = (...replies: Script["replies"]) => createFastEmulator({ script: { replies } });
 
 describe("an answer of a script", () => {
   test("is given to the requests whose prompt has its words, in any case", async () => {
@@ -45,7 +46,7 @@ describe("an answer of a script", () => {
 
   test("leaves the reply to the function `chat`, if that has one", async () => {
     const emulator = createFastEmulator({
-      script: { answers: [{ content: "of the script" }] },
+      script: { replies: [{ content: "of the script" }] },
       chat: ({ messages }) => (messages.length > 1 ? "of the function" : undefined),
     });
     expect((await messageOf(emulator, ask("hi"))).content).toBe("of the script");
@@ -57,12 +58,12 @@ describe("an answer of a script", () => {
   });
 });
 
-describe("scenes of a script", () => {
-  test("fail a chat, beside the scenes of its prompt", async () => {
-    const emulator = scripted({ prompt: "castle", scenes: ["429:1"] });
+describe("faults of a script", () => {
+  test("fail a chat, beside the faults of its prompt", async () => {
+    const emulator = scripted({ prompt: "castle", faults: ["429:1"] });
     expect((await post(emulator, ask("A castle"))).status).toBe(429);
     expect((await post(emulator, ask("A castle"))).status).toBe(200);
-    expect(emulator.requests[0]).toMatchObject({ scenes: ["429"], status: 429, error: /Rate limit/ });
+    expect(emulator.requests[0]).toMatchObject({ faults: ["429"], status: 429, error: /Rate limit/ });
   });
 
   test.each([
@@ -78,20 +79,20 @@ describe("scenes of a script", () => {
     ],
     ["/epsilon/v1/videos/text2video", { prompt: "A castle" }],
   ])("reach %s", async (path, body) => {
-    const emulator = scripted({ prompt: "castle", scenes: ["500"] });
+    const emulator = scripted({ prompt: "castle", faults: ["500"] });
     expect((await send(emulator, path, body)).status).toBe(500);
   });
 });
 
 describe("a script that is wrong", () => {
   test.each([
-    [{ answers: [{ prompt: 3 }] }, "answers.0.prompt must be a string"],
-    [{ answers: [{}, { contnet: "x" }] }, "answers.1.contnet is not a field of an answer; there are model,"],
-    [{ answers: [{ scenes: ["slow", "dorp"] }] }, "answers.0.scenes.1 is no scene: dorp; there are"],
-    [{ answers: [{ model: "gpt-4o" }] }, "answers.0.model must be one of"],
-    [{ answers: [{ times: 0 }] }, "answers.0.times must be 1 or more"],
-    [{ answers: [{ toolCalls: [{ args: {} }] }] }, "answers.0.toolCalls.0.args is not a field of a call"],
-    [{ answers: ["hi"] }, "answers.0 must be an answer"],
+    [{ replies: [{ prompt: 3 }] }, "replies.0.prompt must be a string"],
+    [{ replies: [{}, { contnet: "x" }] }, "replies.1.contnet is not a field of a reply; there are model,"],
+    [{ replies: [{ faults: ["slow", "dorp"] }] }, "replies.0.faults.1 is no fault: dorp; there are"],
+    [{ replies: [{ model: "gpt-4o" }] }, "replies.0.model must be one of"],
+    [{ replies: [{ times: 0 }] }, "replies.0.times must be 1 or more"],
+    [{ replies: [{ toolCalls: [{ args: {} }] }] }, "replies.0.toolCalls.0.args is not a field of a call"],
+    [{ replies: ["hi"] }, "replies.0 must be a reply"],
     [{ answer: [] }, "answer is not a field of a script"],
     [[], "must be a script"],
   ])("%j is refused with its place", (script, message) => {

@@ -1,4 +1,4 @@
-import { createEmulator, type Emulator, type EmulatorClock, type EmulatorOptions } from "@sluice/emulator";
+import { createEmulator, type Emulator, type EmulatorOptions } from "@sluice/emulator";
 
 export const KEY = "sk-weather-app";
 export const URL_OF_CHAT = "https://gateway.test/v1/chat/completions";
@@ -195,7 +195,7 @@ export async function bytesOf(response: Response): Promise<Uint8Array<ArrayBuffe
 }
 
 /** A clock on which every sleep is over at once, and is noted; `pass` lets time go by. */
-export function createLeapingClock(): EmulatorClock & {
+export function createLeapingClock(): NonNullable<EmulatorOptions["clock"]> & {
   readonly sleeps: number[];
   readonly pass: (ms: number) => void;
 } {

@@ -4,7 +4,7 @@ import { ask, createFastEmulator, KEY, messageOf, post, refusalOf } from "./supp
 
 /* The emulator stands for a gateway of which only the specification is known, and that says itself that it has fields whose names it does not show. */
 
-const HEADER = "x-sluice-emulator-unknown";
+const HEADER = "x-sluice-unknown-fields";
 const gamma = { model: "gamma-chat-1-6-251015" };
 const tool = { type: "function", function: { name: "get_weather", parameters: { type: "object" } } };
 

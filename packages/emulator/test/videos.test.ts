@@ -312,7 +312,7 @@ test("every other success repeats the URL in fail_reason", async () => {
   expect(repeats).toEqual([true, false, true, false]);
 });
 
-describe("scenes", () => {
+describe("faults", () => {
   const statusesOf = async (emulator: Emulator, id: string, times: number) => {
     const statuses: number[] = [];
     for (let nth = 0; nth < times; nth++) statuses.push((await send(emulator, `${PATH}/${id}`)).status);

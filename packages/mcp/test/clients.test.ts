@@ -6,7 +6,7 @@ import { serveStdio } from "@modelcontextprotocol/server/stdio";
 import { type ChatTool, createClient } from "@sluice/core";
 import { createEmulator } from "@sluice/emulator";
 import { createMcpServer } from "@sluice/mcp";
-import { toolsFromMcp } from "@sluice/mcp/tools";
+import { loadMcpTools } from "@sluice/mcp/tools";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { IMAGE } from "./support/connect.js";
 
@@ -73,7 +73,7 @@ describe.each(["SDK 1", "SDK 2, with a handshake", "SDK 2, without one"] as cons
 );
 
 test.each(["legacy", "auto"] as const)(
-  "toolsFromMcp runs the tools of a server, connected with %s",
+  "loadMcpTools runs the tools of a server, connected with %s",
   async (mode) => {
     const client = createClient(createEmulator({ speed: Number.POSITIVE_INFINITY }).clientOptions);
     const [one, other] = InMemoryTransport.createLinkedPair();
@@ -81,7 +81,7 @@ test.each(["legacy", "auto"] as const)(
     const mcp = new NewClient(name, { versionNegotiation: { mode } });
     await mcp.connect(other);
     onTestFinished(() => mcp.close());
-    const [start, status] = await toolsFromMcp(mcp);
+    const [start, status] = await loadMcpTools(mcp);
     expect([start?.name, await start?.needsApproval({}), await status?.needsApproval({})]).toEqual([
       "video_start_beta3_0-video",
       true,

@@ -133,11 +133,11 @@ describe("The code 5 and an error in the JSON tell that a result is paid for and
   test.each([
     ["[[length]]", "The answer is cut: it reached max_tokens."],
     ["[[filter]]", "The answer is cut by the content filter."],
-  ])("a chat with %s", async (scene, says) => {
+  ])("a chat with %s", async (fault, says) => {
     const { sluice } = await opened();
-    const { code, err } = await sluice(["chat", `A story ${scene}`]);
+    const { code, err } = await sluice(["chat", `A story ${fault}`]);
     expect([code, err]).toEqual([5, `${says}\n`]);
-    const json = await sluice(["chat", `A story ${scene}`, "--json"]);
+    const json = await sluice(["chat", `A story ${fault}`, "--json"]);
     expect([json.code, JSON.parse(json.out).error.message]).toEqual([5, says]);
   });
 

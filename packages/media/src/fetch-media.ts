@@ -17,7 +17,7 @@ import {
   signedType,
   unlessAborted,
 } from "@sluice/core/internal/media";
-import { blobOfDataURI } from "./data-uri.js";
+import { blobOfDataURI } from "./checks/data-uri.js";
 
 /** Options of {@link fetchMedia}. */
 export interface FetchMediaOptions {

@@ -1,15 +1,16 @@
-import { CustomSource, Input, MP3, MP4, QTFF, WAVE } from "mediabunny";
-import type { Mediabunny } from "./checks/container.js";
+import type { MediaParser } from "./checks/container.js";
 
 /**
- * The part of mediabunny that measures files, for `measureWith` of `@sluice/media`. Nothing else of this package imports the
- * package: an app without it is built without a warning, and one with it has no more of it in its bundle than these names.
+ * Measures videos and audio files: the option `parser` of `probeMedia`, `checkMedia`, `checkRequestMedia`, `uploadMedia`
+ * and `uploads`. The first such file loads mediabunny, an optional peer dependency: `npm install mediabunny`.
  *
  * @example
  * ```ts
- * import { measureWith } from "@sluice/media";
+ * import { probeMedia } from "@sluice/media";
+ * import { mediabunny } from "@sluice/media/mediabunny";
  *
- * measureWith(() => import("@sluice/media/mediabunny"));
+ * export const lengthOf = async (file: File) =>
+ *   (await probeMedia(file, { parser: mediabunny })).durationSeconds;
  * ```
  */
-export const mediabunny: Mediabunny = { CustomSource, Input, MP3, MP4, QTFF, WAVE };
+export const mediabunny: MediaParser = () => import("./checks/mediabunny-names.js");

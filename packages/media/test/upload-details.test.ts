@@ -1,5 +1,5 @@
 import { type ClientEvent, type ClientOptions, ResponseError } from "@sluice/core";
-import { archivedMedia, createUploadStore, uploadMedia } from "@sluice/media";
+import { createUploadStore, getArchivedMedia, uploadMedia } from "@sluice/media";
 import { memoryStorage, signOut } from "@sluice/stores";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { clientOf, rejectionOf, settled, stoppedClock, turnsUntil } from "../../core/test/support/gateway.js";
@@ -69,10 +69,10 @@ describe("The events of an upload", () => {
 describe("The events of a search for copies", () => {
   test("have its end, also where it fails", async () => {
     const found = live(() => Response.json({ files: [] }));
-    await archivedMedia(found.client, { tasks: ["a"] });
+    await getArchivedMedia(found.client, { tasks: ["a"] });
     expect(found.steps()).toEqual(["request 1", "response 1 200", "end success"]);
     const lost = live(() => refused(403, "forbidden"));
-    await rejectionOf(archivedMedia(lost.client, { tasks: ["a"] }));
+    await rejectionOf(getArchivedMedia(lost.client, { tasks: ["a"] }));
     expect(lost.steps()).toEqual(["request 1", "response 1 403", "end refused api"]);
     expect(lost.events[0]).toMatchObject({ kind: "archive", path: "/v1/archive" });
   });
@@ -247,7 +247,7 @@ describe("The answer of an archive", () => {
     bytes: 3,
   };
   const findIn = (files: unknown) =>
-    archivedMedia(live(() => Response.json({ files })).client, { tasks: ["a"] });
+    getArchivedMedia(live(() => Response.json({ files })).client, { tasks: ["a"] });
   const { name: _, ...known } = copy;
   test("has the copies by their names", async () => {
     expect(await findIn([copy])).toEqual(new Map([["a", known]]));
@@ -275,13 +275,13 @@ describe("The answer of an archive", () => {
 
 test("A search for copies without an answer ends after a minute", async () => {
   const { client, clock } = live(() => new Promise<never>(() => {}), { retry: { limit: 0 } });
-  const error = await rejectionOf(clock.advanceUntil(archivedMedia(client, { tasks: ["a"] }), 1000));
+  const error = await rejectionOf(clock.advanceUntil(getArchivedMedia(client, { tasks: ["a"] }), 1000));
   expect(error).toMatchObject({ name: "TimeoutError", phase: "headers" });
   expect(clock.now()).toBe(60_000);
 });
 
 test("A search for no copies asks nothing", async () => {
   const { client, requests } = live(() => Response.json({ files: [] }));
-  expect(await archivedMedia(client, {})).toEqual(new Map());
+  expect(await getArchivedMedia(client, {})).toEqual(new Map());
   expect(requests).toEqual([]);
 });

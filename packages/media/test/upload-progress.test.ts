@@ -1,5 +1,5 @@
 import { type ClientEvent, type ClientOptions, isGatewayError } from "@sluice/core";
-import { type UploadOptions, uploadMedia, uploads } from "@sluice/media";
+import { uploadMedia, uploads } from "@sluice/media";
 import { createVideoTaskStore } from "@sluice/stores";
 import { describe, expect, test } from "vitest";
 import { clientOf, rejectionOf, seeded, stoppedClock } from "../../core/test/support/gateway.js";
@@ -35,7 +35,7 @@ function live(answer: Answer, settings: Partial<ClientOptions> = {}) {
     },
     { clock, random: () => 1, onEvent, uploads: uploads({ check: false }), ...settings },
   );
-  const upload = (file = large(), options: UploadOptions = {}) =>
+  const upload = (file = large(), options: Parameters<typeof uploadMedia>[2] = {}) =>
     clock.advanceUntil(uploadMedia(client, file, options), 1000);
   return { client, clock, log, delays, upload, ended, sentBytes: () => sentBytes };
 

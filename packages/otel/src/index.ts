@@ -1,1 +1,1 @@
-export { createTelemetry, type Telemetry, type TelemetryOptions } from "./telemetry.js";
+export { createTelemetry, type TelemetryOptions } from "./telemetry.js";

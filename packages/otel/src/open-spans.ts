@@ -6,16 +6,14 @@ export interface OpenSpans {
   of(key: string, start: () => Span): Span | undefined;
   /** Forgets `key`: its span ends now. */
   close(key: string): void;
-  /** Ends all spans as abandoned. */
-  abandon(): void;
 }
 
 /**
- * Creates a list of at most `most` open spans. One more ends the oldest as `abandoned`: a call whose end never comes, such
+ * Creates a list of at most `max` open spans. One more ends the oldest as `abandoned`: a call whose end never comes, such
  * as a stream that nobody reads, holds no memory for ever and is seen all the same. As many keys of abandoned spans are
  * remembered, so that what comes of them later begins no second span.
  */
-export function createOpenSpans(most: number): OpenSpans {
+export function createOpenSpans(max: number): OpenSpans {
   // both keep the order in which their entries were added
   const open = new Map<string, Span>();
   const abandoned = new Set<string>();
@@ -25,15 +23,12 @@ export function createOpenSpans(most: number): OpenSpans {
       if (known || abandoned.has(key)) return known;
       const span = start();
       open.set(key, span);
-      if (open.size > most) abandon(first(open));
+      if (open.size > max) abandon(first(open));
       return span;
     },
     close(key) {
       open.delete(key);
       abandoned.delete(key);
-    },
-    abandon() {
-      while (open.size > 0) abandon(first(open));
     },
   };
 
@@ -41,7 +36,7 @@ export function createOpenSpans(most: number): OpenSpans {
     open.get(key)?.setAttribute("sluice.outcome", "abandoned").end();
     open.delete(key);
     abandoned.add(key);
-    if (abandoned.size > most) abandoned.delete(first(abandoned));
+    if (abandoned.size > max) abandoned.delete(first(abandoned));
   }
 }
 

@@ -10,7 +10,7 @@ import {
   type TracerProvider,
   trace,
 } from "@opentelemetry/api";
-import { type Client, type ClientEvent, type RequestIdentity, subscribeToEvents } from "@sluice/core";
+import type { ClientEvent, RequestIdentity } from "@sluice/core";
 import {
   type CallEvent,
   type CallRequest,
@@ -33,100 +33,84 @@ import { traceparentOf } from "./traceparent.js";
 
 /** Options of {@link createTelemetry}. */
 export interface TelemetryOptions {
-  /** Makes the spans. @default the provider that is registered globally, now or later */
+  /** Creates the spans. @default the provider that is registered globally, now or later */
   readonly tracerProvider?: TracerProvider;
-  /** Makes the metrics. @default the provider that is registered globally when the first call ends */
+  /** Creates the metrics. @default the provider that is registered globally when the first call ends */
   readonly meterProvider?: MeterProvider;
   /** Value of `gen_ai.provider.name`: your gateway's name. @default "sluice" */
   readonly provider?: string;
+  /** `baseURL` of the client, for `server.address` and `server.port`. @default spans and metrics have neither */
+  readonly baseURL?: string;
   /**
-   * Most spans of calls and tools that are open at a time, from 1 up. One more ends the oldest as `abandoned`.
+   * The maximum of open spans of calls and tools, from 1 up. One more ends the oldest as `abandoned`.
    *
    * @default 1000
    */
-  readonly mostOpen?: number;
+  readonly maxOpenSpans?: number;
 }
 
-/** Traces and metrics of clients. */
-export interface Telemetry {
+/** Traces and metrics of a client: options of `createClient`. */
+interface Telemetry {
   /**
-   * Returns the `traceparent` of a request: that of its call's span, or of the active span for a request beside the
-   * calls. Empty while no client is instrumented, and without a tracer. Give it to `createClient` as `headers`, or spread
-   * what it returns into your own headers. Never throws.
+   * Returns the `traceparent` of a request: of its call's span, or of the active span for a request beside the calls.
+   * Empty without a tracer. Spread the result into your own headers if you have some. Never throws.
    */
   readonly headers: (request: RequestIdentity) => Readonly<Record<string, string>>;
-  /**
-   * Makes spans and metrics of a client's calls from now on, and of the tools of its chats.
-   *
-   * @returns a function that ends it, and ends open spans as `abandoned` when it was the last client
-   */
-  readonly instrument: (client: Pick<Client, "listeners" | "baseURL">) => () => void;
+  /** Records an event as spans and metrics. Call it in your own `onEvent` if you have one. */
+  readonly onEvent: (event: ClientEvent) => void;
 }
 
 /**
- * Creates traces and metrics by the OpenTelemetry conventions for generative AI, v0.1.0. Each call has a span of kind `CLIENT`
- * from its request to its end, with a span event for each retry; each run of a tool has an `execute_tool` span under the
- * call that asked for it. No prompt, answer, argument, output, key or message of an error is in any of them.
+ * Creates traces and metrics by the OpenTelemetry conventions for generative AI, v0.1.0: options of `createClient`. Each
+ * call has a span of kind `CLIENT` from its request to its end, with a span event for each retry. Each run of a tool has an
+ * `execute_tool` span under its call. Spans and metrics contain no prompt, response, argument, output, key or message of
+ * an error.
  *
- * @throws {TypeError} for a `mostOpen` below 1
- *
+ * @throws {TypeError} for a `maxOpenSpans` below 1
  * @example
  * ```ts
- * const telemetry = createTelemetry();
- * const client = createClient({ baseURL: "/api", headers: telemetry.headers });
- * telemetry.instrument(client);
+ * const baseURL = "/api";
+ * const client = createClient({ baseURL, ...createTelemetry({ baseURL }) });
  * ```
  */
 export function createTelemetry({
   tracerProvider = trace.getTracerProvider(),
   meterProvider,
   provider = "sluice",
-  mostOpen = 1000,
+  baseURL,
+  maxOpenSpans = 1000,
 }: TelemetryOptions = {}): Telemetry {
-  if (!(mostOpen >= 1)) throw new TypeError(`mostOpen: must be a number from 1 up, got ${mostOpen}`);
+  if (!(maxOpenSpans >= 1))
+    throw new TypeError(`maxOpenSpans: must be a number from 1 up, got ${maxOpenSpans}`);
   const tracer = tracerProvider.getTracer(NAME, undefined, { schemaUrl: SCHEMA_URL });
-  const open = createOpenSpans(mostOpen);
-  const answers = createAnswers(mostOpen);
+  const open = createOpenSpans(maxOpenSpans);
+  const answers = createAnswers(maxOpenSpans);
+  const server: Attributes = baseURL === undefined ? {} : serverAttributes(baseURL);
   let instruments: Instruments | undefined;
-  let instrumented = 0;
-  return { headers, instrument };
+  return { headers, onEvent };
 
   function headers(request: RequestIdentity): Readonly<Record<string, string>> {
-    const span = instrumented > 0 && isOfCall(request) ? spanOf(request) : trace.getSpan(context.active());
+    const span = isOfCall(request) ? spanOf(request) : trace.getSpan(context.active());
     const traceparent = traceparentOf(span?.spanContext());
     return traceparent ? { traceparent } : {};
   }
 
-  function instrument(client: Pick<Client, "listeners" | "baseURL">): () => void {
-    const server = serverAttributes(client.baseURL);
-    const unsubscribe = subscribeToEvents(client, (event) => note(event, server));
-    let isOn = true;
-    instrumented += 1;
-    return () => {
-      if (!isOn) return;
-      isOn = false;
-      unsubscribe();
-      instrumented -= 1;
-      if (instrumented === 0) open.abandon();
-    };
-  }
-
-  function note(event: ClientEvent, server: Attributes): void {
-    if ("kind" in event) noteCall(event, server);
+  function onEvent(event: ClientEvent): void {
+    if ("kind" in event) noteCall(event);
     else if ("toolCallId" in event) noteTool(event);
   }
 
-  function noteCall(event: CallEvent, server: Attributes): void {
+  function noteCall(event: CallEvent): void {
     const span = spanOf(event, event.type === "end" ? event.ms : 0);
-    if (span) noteStep(span, event, server);
+    if (span) noteStep(span, event);
     if (event.type === "first-chunk" && isInference(operationOf(event)))
-      measures().firstChunk(baseOf(event, server), event.ms);
+      measures().firstChunk(baseOf(event), event.ms);
     if (event.type !== "end") return;
     open.close(event.callId);
-    measures().call(baseOf(event, server), event);
+    measures().call(baseOf(event), event);
   }
 
-  function noteStep(span: Span, event: CallEvent, server: Attributes): void {
+  function noteStep(span: Span, event: CallEvent): void {
     if (event.type === "request") {
       const resent = event.attempt > 1 && { "http.request.resend_count": event.attempt - 1 };
       span.setAttributes({ ...server, ...resent });
@@ -187,7 +171,7 @@ export function createTelemetry({
     return tracer.startSpan(`execute_tool ${event.name}`, { attributes, ...startedBefore(ms) }, parent);
   }
 
-  function baseOf(event: CallEvent, server: Attributes): Attributes {
+  function baseOf(event: CallEvent): Attributes {
     return {
       "gen_ai.operation.name": operationOf(event),
       "gen_ai.provider.name": provider,

@@ -1,7 +1,6 @@
 import { context, SpanKind, SpanStatusCode, trace } from "@opentelemetry/api";
 import {
   type ChatStream,
-  type ClientEvent,
   completeChat,
   createClient,
   createVideoTask,
@@ -94,9 +93,9 @@ describe("the span of a call", () => {
     ["[[429]]", "429"],
     ["[[drop]]", "stream"],
     ["[[error-frame]]", "stream"],
-  ])("is an error after %s, with its class and without its words", async (scene, errorType) => {
+  ])("is an error after %s, with its class and without its words", async (fault, errorType) => {
     const { client, spans } = openTraced({ retry: { limit: 0 } });
-    const error = await rejected(streamChat(client, ask(`Hello ${scene}`)).result());
+    const error = await rejected(streamChat(client, ask(`Hello ${fault}`)).result());
     expect(error).toBeInstanceOf(Error);
     const [span] = spans();
     expect(span?.status).toEqual({ code: SpanStatusCode.ERROR });
@@ -156,7 +155,7 @@ describe("the span of a call", () => {
 
 describe("the tools of a chat", () => {
   const script = {
-    answers: [
+    replies: [
       { prompt: "weather", toolCalls: [{ name: "weather", arguments: { city: "Rome" } }] },
       { tool: "weather", content: "Warm." },
     ],
@@ -252,7 +251,7 @@ describe("nothing that is exported", () => {
     const canary = "canary-77d1";
     const key = `sk-${canary}-0123456789`;
     const script = {
-      answers: [
+      replies: [
         {
           prompt: "tool please",
           toolCalls: [{ name: "note", arguments: { text: canary } }],
@@ -300,60 +299,51 @@ describe("nothing that is exported", () => {
 });
 
 describe("spans that never end", () => {
-  test("are at most `mostOpen`: one more ends the oldest as abandoned", async () => {
-    const { client, spans, stop } = openTraced({}, { mostOpen: 3 });
+  test("are at most `maxOpenSpans`: one more ends the oldest as abandoned", async () => {
+    const { client, spans } = openTraced({}, { maxOpenSpans: 3 });
     const streams = Array.from({ length: 5 }, () => streamChat(client, ask("Hello [[stall]]")));
     // nobody reads them to their end
     await Promise.all(streams.map((stream) => stream[Symbol.asyncIterator]().next()));
     expect(spans().map(({ attributes }) => attributes["sluice.outcome"])).toEqual(["abandoned", "abandoned"]);
-    stop();
-    expect(spans()).toHaveLength(5);
     for (const stream of streams) stream.abort();
     await Promise.all(streams.map((stream) => rejected(stream.result())));
-    // the client is no longer followed
+    // an abandoned span does not end twice
     expect(spans()).toHaveLength(5);
   });
 
-  test("do not begin by `headers` alone, where no client is instrumented", () => {
+  test("are bounded, too, if the app forgets `onEvent`", () => {
     const { tracerProvider, spans } = openSDK();
-    const telemetry = createTelemetry({ tracerProvider, mostOpen: 1 });
+    const { headers } = createTelemetry({ tracerProvider, maxOpenSpans: 1 });
     const call = { kind: "chat", path: "/v1/chat/completions" } as const;
-    for (const callId of ["a", "b", "c"]) expect(telemetry.headers({ ...call, callId })).toEqual({});
-    expect(spans()).toEqual([]);
+    for (const callId of ["a", "b", "c"]) headers({ ...call, callId });
+    expect(spans().map(({ attributes }) => attributes["sluice.outcome"])).toEqual(["abandoned", "abandoned"]);
   });
 });
 
 test("two calls of a tool that share an id have a span each, and so has one whose begin was not seen", () => {
   const { tracerProvider, meterProvider, spans } = openSDK();
-  const listeners = new Set<(event: ClientEvent) => void>();
-  const telemetry = createTelemetry({ tracerProvider, meterProvider });
-  telemetry.instrument({ baseURL: "https://gateway.test", listeners });
+  const { onEvent } = createTelemetry({ tracerProvider, meterProvider });
   const run = { name: "weather", toolCallId: "a", messageId: "m" };
   const start = { type: "tool-start", ...run } as const;
   const end = { type: "tool-end", ...run, ms: 5000, outcome: "done" } as const;
-  for (const event of [start, start, end, end, { ...end, toolCallId: "b" }])
-    for (const emit of listeners) emit(event);
+  for (const event of [start, start, end, end, { ...end, toolCallId: "b" }]) onEvent(event);
   expect(spans().map(({ name }) => name)).toEqual(Array(3).fill("execute_tool weather"));
   expect(spans()[2]?.ms).toBeGreaterThanOrEqual(4999);
 });
 
-test.each([0, -1, Number.NaN])("mostOpen %s is refused: nothing would bound the spans", (mostOpen) => {
-  expect(() => createTelemetry({ mostOpen })).toThrow(/mostOpen/);
-});
+test.each([0, -1, Number.NaN])(
+  "maxOpenSpans %s is refused: nothing would bound the spans",
+  (maxOpenSpans) => {
+    expect(() => createTelemetry({ maxOpenSpans })).toThrow(/maxOpenSpans/);
+  },
+);
 
-describe("instrument", () => {
-  test("follows several clients, each until its own end, and ends twice like once", async () => {
-    const { client, spans, telemetry, stop, emulator } = openTraced();
-    const other = createClient({ ...emulator.clientOptions, headers: telemetry.headers });
-    const stopOther = telemetry.instrument(other);
+describe("the options of a client", () => {
+  test("serve several clients, and spread into `createClient`", async () => {
+    const { client, spans, telemetry, emulator } = openTraced();
+    const other = createClient({ ...emulator.clientOptions, ...telemetry });
     await Promise.all([completeChat(client, ask("Hello")), completeChat(other, ask("Hello"))]);
     expect(spans()).toHaveLength(2);
-    stop();
-    stop();
-    await completeChat(client, ask("Hello"));
-    await completeChat(other, ask("Hello"));
-    expect(spans()).toHaveLength(3);
-    stopOther();
   });
 
   test("lets a request beside the calls join the active trace", async () => {
@@ -368,9 +358,7 @@ describe("instrument", () => {
 
   test("costs nothing to a client without an SDK: its calls work, and no header is sent", async () => {
     const emulator = createEmulator({ speed: Infinity });
-    const telemetry = createTelemetry();
-    const client = createClient({ ...emulator.clientOptions, headers: telemetry.headers });
-    telemetry.instrument(client);
+    const client = createClient({ ...emulator.clientOptions, ...createTelemetry() });
     await completeChat(client, ask("Hello"));
     expect(emulator.requests[0]?.headers).not.toHaveProperty("traceparent");
   });

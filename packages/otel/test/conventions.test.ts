@@ -82,7 +82,7 @@ const given = {
 /** One call of each kind, with each setting. */
 async function callAll() {
   const script = {
-    answers: [
+    replies: [
       { prompt: "weather", toolCalls: [{ name: "weather", arguments: {} }], reasoning: "Let me look." },
       { tool: "weather", content: "Warm." },
     ],
@@ -167,9 +167,9 @@ describe("a sampler", () => {
 describe("the span of a response without an end", () => {
   test.each(["[[drop]]", "[[truncate]]", "[[error-frame]]", "[[500]]", "[[429]]"])(
     "after %s has the finish reason error, and says that it was a stream",
-    async (scene) => {
+    async (fault) => {
       const { client, spans } = openTraced({ retry: { limit: 0 } });
-      const ask = [{ role: "user", content: `Hello ${scene}` }] as const;
+      const ask = [{ role: "user", content: `Hello ${fault}` }] as const;
       await streamChat(client, { model: "alpha-v4.1-flash", messages: ask })
         .result()
         .catch(() => {});

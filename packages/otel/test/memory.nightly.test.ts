@@ -3,7 +3,7 @@ import { runInNewContext } from "node:vm";
 import { TracerProvider } from "@opentelemetry/sdk-trace";
 import type { ClientEvent } from "@sluice/core";
 import { createTelemetry } from "@sluice/otel";
-import { proxyTelemetry } from "@sluice/otel/proxy";
+import { createProxyTelemetry } from "@sluice/otel/proxy";
 import { expect, test } from "vitest";
 
 setFlagsFromString("--expose-gc");
@@ -30,11 +30,6 @@ function held(): number {
 /** A client whose events the test makes. */
 function openClient() {
   const telemetry = createTelemetry({ tracerProvider });
-  const listeners = new Set<(event: ClientEvent) => void>();
-  telemetry.instrument({ baseURL: "https://gateway.test", listeners });
-  const emit = (event: ClientEvent) => {
-    for (const listener of listeners) listener(event);
-  };
   const stepsOf = (nth: number) => {
     const call = {
       callId: `call-${nth}`,
@@ -46,7 +41,7 @@ function openClient() {
     const end = { ...call, type: "end", outcome: "tool-calls", ms: 5, messageId: `message-${nth}` } as const;
     return { call, request, end: end as unknown as ClientEvent };
   };
-  return { headers: telemetry.headers, emit: (event: ClientEvent) => emit(event), stepsOf };
+  return { headers: telemetry.headers, emit: telemetry.onEvent, stepsOf };
 }
 
 // a span is 500 bytes and a key 30: 90,000 of either would be 3 MB and more
@@ -81,7 +76,7 @@ test.each([
   "100,000 requests of a proxy that %s hold no more memory than 10,000",
   { timeout: TIMEOUT },
   (_, hasEnd) => {
-    const { traceparent, onEvent } = proxyTelemetry({ tracerProvider, mostOpen: 1000 });
+    const { traceparent, onEvent } = createProxyTelemetry({ tracerProvider, maxOpenSpans: 1000 });
     const begun = { method: "POST", route: "chat", startedAt: Date.now() } as const;
     const bytes = heldBy(() => {
       const ownTraceparent = traceparent(begun) ?? "";

@@ -51,8 +51,7 @@ test("a collector gets the span and the metrics of a call over the wire, without
   const meterProvider = new MeterProvider({ readers: [reader] });
   const telemetry = createTelemetry({ tracerProvider, meterProvider });
   const emulator = createEmulator({ speed: Infinity });
-  const client = createClient({ ...emulator.clientOptions, headers: telemetry.headers });
-  telemetry.instrument(client);
+  const client = createClient({ ...emulator.clientOptions, ...telemetry });
   const messages = [{ role: "user", content: "canary-0f6e" }] as const;
   const { usage } = await streamChat(client, { model: "alpha-v4.1-flash", messages }).result();
   await tracerProvider.shutdown();

@@ -73,7 +73,7 @@ export function openSDK(sampler?: Sampler) {
   };
 }
 
-/** An instrumented client of an emulator. */
+/** A client of an emulator, with telemetry. */
 export function openTraced(
   options: Partial<ClientOptions> = {},
   telemetryOptions: TelemetryOptions = {},
@@ -82,13 +82,17 @@ export function openTraced(
 ) {
   const sdk = openSDK(sampler);
   const { tracerProvider, meterProvider } = sdk;
-  const telemetry = createTelemetry({ tracerProvider, meterProvider, ...telemetryOptions });
+  const { baseURL } = emulator.clientOptions;
+  const telemetry = createTelemetry({ tracerProvider, meterProvider, baseURL, ...telemetryOptions });
   const client: Client = createClient({
     ...emulator.clientOptions,
     retry: { maxDelayMs: 0 },
     ...options,
     headers: telemetry.headers,
+    onEvent(event) {
+      telemetry.onEvent(event);
+      options.onEvent?.(event);
+    },
   });
-  const stop = telemetry.instrument(client);
-  return { ...sdk, emulator, telemetry, client, stop };
+  return { ...sdk, emulator, telemetry, client };
 }

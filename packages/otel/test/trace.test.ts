@@ -2,7 +2,7 @@ import { context, SpanKind, SpanStatusCode, trace } from "@opentelemetry/api";
 import { completeChat, createClient, streamChat } from "@sluice/core";
 import { createEmulator } from "@sluice/emulator";
 import { createTelemetry } from "@sluice/otel";
-import { proxyTelemetry } from "@sluice/otel/proxy";
+import { createProxyTelemetry } from "@sluice/otel/proxy";
 import { type AnyEvent, createProxy } from "@sluice/worker-proxy";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { openSDK } from "./support.js";
@@ -22,7 +22,7 @@ function openWay() {
   const worker = openSDK();
   const emulator = createEmulator({ speed: Infinity, apiKeys: [KEY] });
   const events: AnyEvent[] = [];
-  const { traceparent, onEvent } = proxyTelemetry(worker);
+  const { traceparent, onEvent } = createProxyTelemetry(worker);
   const proxy = createProxy({
     baseURL: "https://gateway.test",
     apiKey: () => KEY,
@@ -41,9 +41,8 @@ function openWay() {
   const client = createClient({
     baseURL: "https://app.test/api",
     fetch: (request) => proxy.fetch(new Request(request.url.replace("/api", ""), request), {}),
-    headers: telemetry.headers,
+    ...telemetry,
   });
-  telemetry.instrument(client);
   const ended = (count: number) => vi.waitFor(() => expect(worker.spans()).toHaveLength(count));
   return { page, worker, emulator, client, events, ended };
 }
@@ -129,7 +128,7 @@ describe("page, Worker and gateway", () => {
 
   test("leave out the jobs of a server, which belong to no request", () => {
     const worker = openSDK();
-    proxyTelemetry(worker).onEvent({
+    createProxyTelemetry(worker).onEvent({
       kind: "watch",
       id: "t-1",
       outcome: "complete",

@@ -48,9 +48,3 @@ export function readAmount(value: number): bigint | undefined {
   );
   return BigInt(whole) * ONE + BigInt(fraction.padEnd(DECIMALS, "0").slice(0, DECIMALS));
 }
-
-/** Returns an amount in whole millionths of the currency. A fraction is rounded up. */
-export function millionthsOf(amount: number): number {
-  const exact = readAmount(amount);
-  return exact === undefined ? Number.NaN : Number((exact + 999_999n) / 1_000_000n);
-}

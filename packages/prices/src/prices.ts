@@ -1,4 +1,4 @@
-import { isRecord } from "@sluice/core/internal";
+import { isRecord } from "./is-record.js";
 import { readPrice } from "./money.js";
 
 /** One price, or a price for each size or resolution: `{ "720p": 0.05, "1080p": 0.1 }`. Upper and lower case are the same. */

@@ -25,7 +25,7 @@ export interface MissingCost {
 /** An amount of money. Plain JSON. */
 export interface Cost {
   /**
-   * Sum of all costs that are known, in the currency; exact up to 15 digits. `costOf([a, b], prices)` adds costs without
+   * Sum of all costs that are known, in the currency; exact up to 15 digits. `calculateCost([a, b], prices)` adds costs without
    * the errors of fractions, unlike `+`.
    */
   readonly amount: number;
@@ -71,9 +71,9 @@ export function createTally(table: RateTable): Tally {
 
   function addCost({ amount, currency, missing }: Cost): void {
     if (currency !== table.currency)
-      throw new TypeError(`costOf: adds ${currency} to ${table.currency}; give costs of one currency`);
+      throw new TypeError(`calculateCost: adds ${currency} to ${table.currency}; give costs of one currency`);
     const exact = readAmount(amount);
-    if (exact === undefined) throw new TypeError("costOf: an amount is no number from 0 up");
+    if (exact === undefined) throw new TypeError("calculateCost: an amount is no number from 0 up");
     sum += exact;
     for (const { reason, model, count } of missing) miss(reason, model, count);
   }

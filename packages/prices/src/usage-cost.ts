@@ -1,4 +1,4 @@
-import { isRecord } from "@sluice/core/internal";
+import { isRecord } from "./is-record.js";
 import { ofPieces, ofTokens } from "./money.js";
 import type { Rates } from "./prices.js";
 import { type Known, rateOf } from "./tally.js";

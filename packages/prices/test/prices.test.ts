@@ -1,5 +1,5 @@
 import type { ClientEvent, ImageResult, VideoTask } from "@sluice/core";
-import { type Cost, costOf, definePrices, estimate, type Prices } from "@sluice/prices";
+import { type Cost, calculateCost, definePrices, estimateCost, type Prices } from "@sluice/prices";
 import type { ThreadMessage } from "@sluice/stores";
 import { describe, expect, test } from "vitest";
 
@@ -45,7 +45,7 @@ const coins = (amount: number, missing: Cost["missing"] = []) => ({ amount, curr
 
 describe("chats", () => {
   test("an answer costs its tokens", () => {
-    expect(costOf(answer(), prices)).toEqual(coins(0.0018));
+    expect(calculateCost(answer(), prices)).toEqual(coins(0.0018));
   });
 
   test.each([
@@ -53,14 +53,14 @@ describe("chats", () => {
     ["prompt_cache_hit_tokens", { prompt_cache_hit_tokens: 900, prompt_cache_miss_tokens: 100 }],
   ])("tokens of the cache cost less, as %s reports them", (_name, cached) => {
     const usage = { prompt_tokens: 1000, completion_tokens: 500, total_tokens: 1500, ...cached };
-    expect(costOf(answer({ model: "alpha-v4.1-flash", usage }), prices)).toEqual(coins(0.000507));
-    expect(costOf(answer({ usage }), prices)).toEqual(coins(0.0018));
+    expect(calculateCost(answer({ model: "alpha-v4.1-flash", usage }), prices)).toEqual(coins(0.000507));
+    expect(calculateCost(answer({ usage }), prices)).toEqual(coins(0.0018));
   });
 
   test("a conversation costs its answers, those of hidden branches too", () => {
     const node = (message: ThreadMessage) => ({ id: message.id, parentId: undefined, message });
-    expect(costOf([question, answer(), answer({ id: "b" })], prices)).toEqual(coins(0.0036));
-    expect(costOf([node(question), node(answer()), node(answer({ id: "b" }))], prices)).toEqual(
+    expect(calculateCost([question, answer(), answer({ id: "b" })], prices)).toEqual(coins(0.0036));
+    expect(calculateCost([node(question), node(answer()), node(answer({ id: "b" }))], prices)).toEqual(
       coins(0.0036),
     );
   });
@@ -69,7 +69,7 @@ describe("chats", () => {
     const { usage: _, ...unreported } = answer();
     const { outcome: _outcome, ...inFlight } = unreported;
     const halfRead = answer({ usage: { prompt_tokens: 5 } as never });
-    const cost = costOf(
+    const cost = calculateCost(
       [answer(), unreported, unreported, halfRead, inFlight, answer({ model: "new-1" })],
       prices,
     );
@@ -80,34 +80,55 @@ describe("chats", () => {
         { reason: "unknown-model", model: "new-1", count: 1 },
       ]),
     );
-    expect(costOf(answer({ model: "gamma-image-5-0-260128" }), prices).missing[0]?.reason).toBe("no-price");
+    expect(calculateCost(answer({ model: "gamma-image-5-0-260128" }), prices).missing[0]?.reason).toBe(
+      "no-price",
+    );
   });
 
   test("an answer that the gateway refused costs nothing, one that broke off is not known", () => {
     const { usage: _, ...lost } = answer({ outcome: "error" });
     const failed = (outcome: string) => ({ ...lost, error: Object.assign(new Error("lost"), { outcome }) });
-    expect(costOf([failed("refused"), failed("not-sent")], prices)).toEqual(coins(0));
-    expect(costOf(failed("unknown"), prices).missing).toEqual([
+    expect(calculateCost([failed("refused"), failed("not-sent")], prices)).toEqual(coins(0));
+    expect(calculateCost(failed("unknown"), prices).missing).toEqual([
       { reason: "no-usage", model: "delta-5.3", count: 1 },
     ]);
   });
 
   test("an estimate is never less than the cost", () => {
     const messages = [{ role: "user" as const, content: "¿Qué? 什么？ 🙂".repeat(40) }];
-    const { amount, least } = estimate({ model: "delta-5.3", messages, max_tokens: 500 }, prices);
+    const { amount, min } = estimateCost({ model: "delta-5.3", messages, max_tokens: 500 }, prices);
     const bytes = new TextEncoder().encode(messages[0]?.content).length;
     const usage = { prompt_tokens: bytes, completion_tokens: 500, total_tokens: bytes + 500 };
-    expect(amount).toBeGreaterThanOrEqual(costOf(answer({ usage }), prices).amount);
+    expect(amount).toBeGreaterThanOrEqual(calculateCost(answer({ usage }), prices).amount);
     expect(amount).toBeLessThan(0.003);
-    expect(least).toBe(0);
+    expect(min).toBe(0);
     const body = { model: "delta-5.3", messages, max_tokens: 500 };
-    expect(estimate({ ...body, n: 3 }, prices).amount).toBeCloseTo(amount + 2 * 500 * 2.4e-6, 4);
+    expect(estimateCost({ ...body, n: 3 }, prices).amount).toBeCloseTo(amount + 2 * 500 * 2.4e-6, 4);
+  });
+
+  test("an estimate counts an image of a message by its number, not by its length", () => {
+    const amount = (...images: readonly string[]) => {
+      const content = images.map((url) => ({ type: "image_url", image_url: { url } }));
+      const request = { model: "delta-5.3", messages: [{ role: "user", content }], max_tokens: 0 };
+      return estimateCost(request, prices).amount;
+    };
+    const image = `data:image/png;base64,${"A".repeat(100_000)}`;
+    expect(amount(image)).toBeCloseTo(10_000 * 0.6e-6, 3);
+    expect(amount(image, "https://files.example/1.png")).toBeCloseTo(20_000 * 0.6e-6, 3);
+  });
+
+  test("a server counts a response by its request and its usage", () => {
+    const { usage } = answer();
+    expect(calculateCost({ request: { model: "delta-5.3" }, usage }, prices)).toEqual(coins(0.0018));
+    const request = { model: "gamma-image-4-0-250828", size: "4096x4096" };
+    expect(calculateCost({ request, usage: { generated_images: 2 } }, prices)).toEqual(coins(0.16));
+    expect(calculateCost({ request, usage: undefined }, prices).missing).toHaveLength(1);
   });
 
   test("an estimate without max_tokens takes the most that the model writes, or is open", () => {
-    expect(estimate({ model: "delta-5.3" }, prices).amount).toBeGreaterThan(131_072 * 2.4e-6);
+    expect(estimateCost({ model: "delta-5.3" }, prices).amount).toBeGreaterThan(131_072 * 2.4e-6);
     const table = { currency: "coins", models: { "new-1": { input: 1, output: 1 } } };
-    expect(estimate({ model: "new-1" }, table).missing).toEqual([
+    expect(estimateCost({ model: "new-1" }, table).missing).toEqual([
       { reason: "no-limit", model: "new-1", count: 1 },
     ]);
   });
@@ -126,19 +147,19 @@ describe("images", () => {
   });
 
   test("images cost their number, or their sizes; those that failed cost nothing", () => {
-    expect(costOf(made("gamma-image-5-0-260128"), prices)).toEqual(coins(0.06));
-    expect(costOf(made("gamma-image-4-0-250828"), prices)).toEqual(coins(0.1));
+    expect(calculateCost(made("gamma-image-5-0-260128"), prices)).toEqual(coins(0.06));
+    expect(calculateCost(made("gamma-image-4-0-250828"), prices)).toEqual(coins(0.1));
     const usage = { generated_images: 2, output_tokens: 8000, total_tokens: 8200 };
-    expect(costOf(made("tokens-image", { usage }), prices)).toEqual(coins(0.321));
-    expect(costOf(made("tokens-image"), prices).missing[0]?.reason).toBe("no-usage");
+    expect(calculateCost(made("tokens-image", { usage }), prices)).toEqual(coins(0.321));
+    expect(calculateCost(made("tokens-image"), prices).missing[0]?.reason).toBe("no-usage");
   });
 
   test("the request tells the size where the answer does not", () => {
     const result = made("gamma-image-4-0-250828", { images: [{ url: "https://files.example/1.png" }] });
-    expect(costOf(result, prices).missing[0]?.reason).toBe("no-usage");
-    expect(costOf({ request: { size: "4096x4096" }, result }, prices)).toEqual(coins(0.08));
+    expect(calculateCost(result, prices).missing[0]?.reason).toBe("no-usage");
+    expect(calculateCost({ request: { size: "4096x4096" }, result }, prices)).toEqual(coins(0.08));
     const odd = { request: { size: "9x9" }, result };
-    expect(costOf(odd, prices).missing).toEqual([
+    expect(calculateCost(odd, prices).missing).toEqual([
       { reason: "no-price", model: "gamma-image-4-0-250828", count: 1 },
     ]);
   });
@@ -148,14 +169,14 @@ describe("images", () => {
       sequential_image_generation: "auto",
       sequential_image_generation_options: { max_images: 4 },
     };
-    const of = (request: object) => estimate({ model: "gamma-image-4-0-250828", ...request }, prices);
-    expect(of({ size: "1024x1024" })).toEqual({ ...coins(0.02), least: 0.02 });
-    expect(of({ size: "4096x4096", ...sequence })).toEqual({ ...coins(0.32), least: 0.08 });
+    const of = (request: object) => estimateCost({ model: "gamma-image-4-0-250828", ...request }, prices);
+    expect(of({ size: "1024x1024" })).toEqual({ ...coins(0.02), min: 0.02 });
+    expect(of({ size: "4096x4096", ...sequence })).toEqual({ ...coins(0.32), min: 0.08 });
     expect(of({ size: "4096x4096", sequential_image_generation: "auto" }).missing[0]?.reason).toBe(
       "no-limit",
     );
     expect(of({}).missing[0]?.reason).toBe("no-usage");
-    expect(estimate({ model: "tokens-image" }, prices).missing).toHaveLength(1);
+    expect(estimateCost({ model: "tokens-image" }, prices).missing).toHaveLength(1);
   });
 });
 
@@ -164,7 +185,7 @@ describe("videos", () => {
 
   test("a film costs the seconds that the gateway reports, by its resolution", () => {
     const raw = { code: "success", data: { status: "SUCCESS", data: { usage } } };
-    expect(costOf(task("beta3.0-video", raw), prices)).toEqual(coins(0.425));
+    expect(calculateCost(task("beta3.0-video", raw), prices)).toEqual(coins(0.425));
   });
 
   test("a film without usage needs its request", () => {
@@ -172,17 +193,17 @@ describe("videos", () => {
       code: "success",
       data: { status: "SUCCESS", data: {} },
     });
-    expect(costOf(result, prices).missing[0]?.reason).toBe("no-usage");
-    expect(costOf({ request: { model: result.model }, result }, prices)).toEqual(coins(0.2));
+    expect(calculateCost(result, prices).missing[0]?.reason).toBe("no-usage");
+    expect(calculateCost({ request: { model: result.model }, result }, prices)).toEqual(coins(0.2));
     const loud = { request: { model: result.model, duration: 10, generate_audio: true }, result };
-    expect(costOf(loud, prices)).toEqual(coins(0.6));
+    expect(calculateCost(loud, prices)).toEqual(coins(0.6));
     const chosen = { request: { model: result.model, duration: -1 }, result };
-    expect(costOf(chosen, prices).missing[0]?.reason).toBe("no-usage");
+    expect(calculateCost(chosen, prices).missing[0]?.reason).toBe("no-usage");
   });
 
   test("a film that reports tokens costs its tokens", () => {
     const raw = { status: "succeeded", usage: { completion_tokens: 100_000, total_tokens: 100_000 } };
-    expect(costOf(task("gamma-video-fast", raw), prices)).toEqual(coins(0.4));
+    expect(calculateCost(task("gamma-video-fast", raw), prices)).toEqual(coins(0.4));
   });
 
   test("a film that has not ended, or failed, has no known cost", () => {
@@ -192,21 +213,21 @@ describe("videos", () => {
       ...facts
     } = task("beta3.0-video", {}) as VideoTask & { state: "succeeded" };
     for (const state of ["running", "failed"] as const)
-      expect(costOf({ ...facts, state } as VideoTask, prices).missing).toEqual([
+      expect(calculateCost({ ...facts, state } as VideoTask, prices).missing).toEqual([
         { reason: "not-ended", model: "beta3.0-video", count: 1 },
       ]);
   });
 
   test("an estimate depends on length, resolution and sound, with the model's defaults", () => {
     const beta = (parameters: object, media: object[] = []) =>
-      estimate({ model: "beta3.0-video", input: { prompt: "Waves", media }, parameters }, prices);
-    expect(beta({})).toEqual({ ...coins(0.5), least: 0.5 });
+      estimateCost({ model: "beta3.0-video", input: { prompt: "Waves", media }, parameters }, prices);
+    expect(beta({})).toEqual({ ...coins(0.5), min: 0.5 });
     expect(beta({ duration: 8, resolution: "720P" }).amount).toBe(0.4);
-    expect(beta({ duration: -1, resolution: "480P" })).toEqual({ ...coins(0.6), least: 0.04 });
+    expect(beta({ duration: -1, resolution: "480P" })).toEqual({ ...coins(0.6), min: 0.04 });
     expect(beta({}, [{ type: "reference_video", url: "https://files.example/a.mp4" }]).missing).toHaveLength(
       1,
     );
-    const full = (fields: object) => estimate({ model: "gamma-video-2.0", ...fields }, prices);
+    const full = (fields: object) => estimateCost({ model: "gamma-video-2.0", ...fields }, prices);
     expect(full({ duration: 10, resolution: "1080p", generate_audio: true }).amount).toBe(2);
     expect(full({ duration: 10, resolution: "1080p", generate_audio: false }).amount).toBe(1);
     expect(full({ duration: 10, resolution: "1080p" }).missing[0]?.reason).toBe("no-usage");
@@ -226,10 +247,10 @@ test("a batch costs its results; requests whose end is not known are said", () =
     { id: "1", kind: "image", model, state: "waiting" },
     { id: "2", kind: "image", model, state: "running" },
     { id: "3", kind: "image", model, state: "failed", error: failed("refused") },
-    { id: "4", kind: "image", model, state: "unknown", error: failed("unknown") },
+    { id: "4", kind: "image", model, state: "unconfirmed", error: failed("unknown") },
     { id: "5", kind: "video", model: film.model ?? "", state: "done", result: film },
   ] as const;
-  expect(costOf(items, prices)).toEqual(
+  expect(calculateCost(items, prices)).toEqual(
     coins(0.03, [
       { reason: "not-ended", model, count: 1 },
       { reason: "no-usage", model, count: 1 },
@@ -237,7 +258,7 @@ test("a batch costs its results; requests whose end is not known are said", () =
     ]),
   );
   const request = { model: "gamma-video-1-5-pro-251215", duration: 10 };
-  expect(costOf({ request, result: film }, prices)).toEqual(coins(0.4));
+  expect(calculateCost({ request, result: film }, prices)).toEqual(coins(0.4));
 });
 
 describe("events", () => {
@@ -264,7 +285,7 @@ describe("events", () => {
       end({ kind: "upload", path: "/v1/media" }),
       { type: "storage-recovered" },
     ];
-    expect(costOf(events, prices)).toEqual(coins(0.0628));
+    expect(calculateCost(events, prices)).toEqual(coins(0.0628));
   });
 
   test("calls whose cost no event tells are said", () => {
@@ -273,7 +294,7 @@ describe("events", () => {
       end({ kind: "video", model: "beta3.0-video", outcome: "success", path: "/v1/video/generations" }),
       end({ kind: "epsilon", outcome: "success", path: "/epsilon/v1/videos/text2video" }),
     ];
-    expect(costOf(events, prices)).toEqual(
+    expect(calculateCost(events, prices)).toEqual(
       coins(0, [
         { reason: "no-usage", model: "delta-5.3", count: 1 },
         { reason: "no-usage", model: "beta3.0-video", count: 1 },
@@ -297,21 +318,21 @@ describe("sums", () => {
       return sum + BigInt(prompt_tokens) * 600_000n + BigInt(completion_tokens) * 2_400_000n;
     }, 0n);
     const amount = Number(`${exact / 10n ** 12n}.${String(exact % 10n ** 12n).padStart(12, "0")}`);
-    expect(costOf(messages, prices).amount).toBe(amount);
-    expect(costOf([...messages].reverse(), prices).amount).toBe(amount);
-    const each = messages.map((message) => costOf(message, prices));
-    expect(costOf(each, prices).amount).toBe(amount);
-    const halves = [messages.slice(0, 1234), messages.slice(1234)].map((half) => costOf(half, prices));
-    expect(costOf(halves, prices).amount).toBe(amount);
+    expect(calculateCost(messages, prices).amount).toBe(amount);
+    expect(calculateCost([...messages].reverse(), prices).amount).toBe(amount);
+    const each = messages.map((message) => calculateCost(message, prices));
+    expect(calculateCost(each, prices).amount).toBe(amount);
+    const halves = [messages.slice(0, 1234), messages.slice(1234)].map((half) => calculateCost(half, prices));
+    expect(calculateCost(halves, prices).amount).toBe(amount);
   });
 
   test("costs are added without the errors of fractions", () => {
     const of = (amount: number): Cost => ({ amount, currency: "coins", missing: [] });
     expect(0.1 + 0.2).not.toBe(0.3);
-    expect(costOf([of(0.1), of(0.2)], prices).amount).toBe(0.3);
-    expect(costOf([of(123_456_789.1), of(0.000_000_2)], prices).amount).toBe(123_456_789.1000002);
+    expect(calculateCost([of(0.1), of(0.2)], prices).amount).toBe(0.3);
+    expect(calculateCost([of(123_456_789.1), of(0.000_000_2)], prices).amount).toBe(123_456_789.1000002);
     expect(
-      costOf(
+      calculateCost(
         Array.from({ length: 1000 }, () => of(0.000_000_001)),
         prices,
       ).amount,
@@ -319,22 +340,22 @@ describe("sums", () => {
   });
 
   test("a cost survives JSON, with what it misses", () => {
-    const cost = costOf([answer(), answer({ model: "new-1" })], prices);
-    expect(costOf([JSON.parse(JSON.stringify(cost)), cost], prices)).toEqual(
+    const cost = calculateCost([answer(), answer({ model: "new-1" })], prices);
+    expect(calculateCost([JSON.parse(JSON.stringify(cost)), cost], prices)).toEqual(
       coins(0.0036, [{ reason: "unknown-model", model: "new-1", count: 2 }]),
     );
   });
 
   test("costs of two currencies are not added", () => {
     const other: Cost = { amount: 1, currency: "shells", missing: [] };
-    expect(() => costOf([answer(), other], prices)).toThrow("costOf: adds shells to coins");
+    expect(() => calculateCost([answer(), other], prices)).toThrow("calculateCost: adds shells to coins");
   });
 
   test("a thing that has no cost is an error that names it", () => {
-    expect(() => costOf({ url: "https://files.example" } as never, prices)).toThrow(
+    expect(() => calculateCost({ url: "https://files.example" } as never, prices)).toThrow(
       "knows no cost of { url }",
     );
-    expect(() => costOf(undefined as never, prices)).toThrow("give a message");
+    expect(() => calculateCost(undefined as never, prices)).toThrow("give a message");
   });
 });
 
@@ -362,10 +383,10 @@ describe("tables", () => {
     ["no table", undefined as never, "currency: give a text"],
   ])("a table with %s is refused, and the field named", (_name, table, text) => {
     expect(() => definePrices(table)).toThrow(text);
-    expect(() => costOf(answer(), table)).toThrow(text);
+    expect(() => calculateCost(answer(), table)).toThrow(text);
   });
 
   test("a model's name is never one of an object's own", () => {
-    expect(costOf(answer({ model: "constructor" }), prices).missing[0]?.reason).toBe("unknown-model");
+    expect(calculateCost(answer({ model: "constructor" }), prices).missing[0]?.reason).toBe("unknown-model");
   });
 });

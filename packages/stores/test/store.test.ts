@@ -1,43 +1,8 @@
-import type { ChatDelta, Client } from "@sluice/core";
-import { accumulate, createRegistry, emptyMessage } from "@sluice/core/internal";
+import type { Client } from "@sluice/core";
+import { createRegistry } from "@sluice/core/internal";
 import { createAssetStore, createChatStore, createImageStore, createVideoTaskStore } from "@sluice/stores";
 import { describe, expect, test } from "vitest";
 import { clientOf, stoppedClock } from "../../core/test/support/gateway.js";
-
-describe("accumulate", () => {
-  const deltas: ChatDelta[] = [
-    { type: "reasoning-delta", text: "Hm." },
-    { type: "text-delta", text: "Hel" },
-    { type: "tool-call-start", index: 0, id: "a", name: "f" },
-    { type: "tool-call-start", index: 1, id: "b", name: "g" },
-    { type: "tool-call-delta", index: 1, arguments: "{}" },
-    { type: "text-delta", text: "lo" },
-  ];
-
-  test("adds deltas to a message, and does not change earlier messages", () => {
-    const steps = [emptyMessage];
-    for (const delta of deltas) steps.push(accumulate(steps.at(-1) ?? emptyMessage, delta));
-    expect(steps.at(-1)).toEqual({
-      role: "assistant",
-      reasoning_content: "Hm.",
-      content: "Hello",
-      tool_calls: [
-        { id: "a", type: "function", function: { name: "f", arguments: "" } },
-        { id: "b", type: "function", function: { name: "g", arguments: "{}" } },
-      ],
-    });
-    expect(steps[2]).toEqual({ role: "assistant", reasoning_content: "Hm.", content: "Hel" });
-    expect(steps[0]).toEqual({ role: "assistant", content: "" });
-  });
-
-  test("keeps the identity of unchanged parts", () => {
-    const before = deltas.slice(0, 4).reduce(accumulate, emptyMessage);
-    const after = accumulate(before, deltas[4] as ChatDelta);
-    expect(after.tool_calls?.[0]).toBe(before.tool_calls?.[0]);
-    expect(accumulate(after, { type: "text-delta", text: "x" }).tool_calls).toBe(after.tool_calls);
-    expect(accumulate(after, { type: "finish", finishReason: "stop", outcome: "complete" })).toBe(after);
-  });
-});
 
 describe("a registry", () => {
   function registry() {

@@ -1,5 +1,5 @@
 import { generateImages, getVideoTask } from "@sluice/core";
-import { archivedMedia } from "@sluice/core/internal/media";
+import { getArchivedMedia } from "@sluice/core/internal/media";
 import {
   createVideoTaskList,
   createVideoTaskStore,
@@ -130,7 +130,7 @@ describe("a link that has expired", () => {
     const { client } = clientOf(() => Response.json({ files: [{ name: "a", id: "a" }] }));
     const [entry] = await listVideoTasks(client, { storage: await storageOf(["a"]) });
     expect([entry && taskOf(entry)?.url, entry?.error]).toEqual([GATEWAY, undefined]);
-    await expect(archivedMedia(client, { tasks: ["a"] })).rejects.toMatchObject({ name: "ResponseError" });
+    await expect(getArchivedMedia(client, { tasks: ["a"] })).rejects.toMatchObject({ name: "ResponseError" });
   });
 
   test("is renewed in a page that was left open, when its time comes", async () => {
@@ -249,7 +249,7 @@ test.each(["null", "[]", '{"files":null}', "<!doctype html>", ""])(
     const { client } = clientOf(
       () => new Response(body, { headers: { "content-type": "application/json" } }),
     );
-    const failure = archivedMedia(client, { tasks: ["a"] });
+    const failure = getArchivedMedia(client, { tasks: ["a"] });
     await expect(failure).rejects.toMatchObject({ name: "ResponseError", path: "files", body });
   },
 );
@@ -257,7 +257,7 @@ test.each(["null", "[]", '{"files":null}', "<!doctype html>", ""])(
 test("links of more than 100 files are asked for in several requests", async () => {
   const urls = Array.from({ length: 201 }, (_, at) => `https://cdn.gateway.test/${at}.png`);
   const { client, bodies } = openPage(urls);
-  const copies = await archivedMedia(client, { urls });
+  const copies = await getArchivedMedia(client, { urls });
   expect(bodies.map(({ urls }) => urls.length)).toEqual([100, 100, 1]);
   expect([...copies.keys()]).toEqual(urls);
   expect(copies.get(urls[7] ?? "")).toMatchObject({ type: "video/mp4", url: linkTo(urls[7] ?? "") });
@@ -268,5 +268,5 @@ test("a proxy without an archive says what its operator has to do", async () => 
   const { client } = clientOf(() =>
     Response.json({ error }, { status: 404, headers: { "x-sluice-source": "proxy" } }),
   );
-  await expect(archivedMedia(client, { tasks: ["a"] })).rejects.toThrow("its operator sets `archive`");
+  await expect(getArchivedMedia(client, { tasks: ["a"] })).rejects.toThrow("its operator sets `archive`");
 });

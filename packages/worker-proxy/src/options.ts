@@ -213,7 +213,7 @@ export interface ProxyOptions<Env = unknown> {
     admitted: Admitted<Env>,
   ) => Readonly<Record<string, string>> | Promise<Readonly<Record<string, string>>>;
   /**
-   * Begins the proxy's own span of an admitted request, and returns its `traceparent`: that of `proxyTelemetry()` in
+   * Begins the proxy's own span of an admitted request, and returns its `traceparent`: that of `createProxyTelemetry()` in
    * `@sluice/otel`. It goes to the gateway in place of the client's, and the request's event has it as `ownTraceparent`.
    * The client's goes on where it returns none that is well-formed, and where it throws: a broken log must not break an
    * answer.

@@ -22,7 +22,7 @@ const functions = {
   secret: "(env) => env.PROXY_SECRET",
   rateLimit: "workersRateLimit((env) => env.RATE_LIMITER)",
   upstreamHeaders: '(admitted) => ({ "x-name": "value" })',
-  traceparent: "proxyTelemetry().traceparent",
+  traceparent: "createProxyTelemetry().traceparent",
   onEvent: "(event, env) => …",
 } satisfies { readonly [Name in keyof ProxyOptions]?: string };
 

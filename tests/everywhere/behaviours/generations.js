@@ -47,8 +47,8 @@ export async function asset(world) {
 
 /** Files are measured and checked, a video with mediabunny. */
 export async function media(world) {
-  const { checkMedia, measureWith, probeMedia, toDataURI } = world.media;
-  measureWith(world.mediabunny);
+  const { checkMedia, probeMedia, toDataURI } = world.media;
+  const parser = world.mediabunny;
   const { createVideoTask, generateImages, watchVideoTask } = world.core;
   const client = clientOf(world);
   const { images } = await generateImages(client, image);
@@ -57,7 +57,7 @@ export async function media(world) {
   equal([kind, type, width, height], ["image", "image/png", 1024, 1024]);
   const gif = new Blob(["GIF89a", new Uint8Array([44, 1, 250, 0, 0, 0, 0])]);
   equal(await toDataURI(gif), "data:image/gif;base64,R0lGODlhLAH6AAAAAA==");
-  equal((await checkMedia(gif, "first_frame")).length > 0, true);
+  equal((await checkMedia([{ media: gif, use: "first_frame" }])).length > 0, true);
 
   const parameters = { resolution: "720P", duration: 5 };
   const task = await createVideoTask(client, {
@@ -66,7 +66,7 @@ export async function media(world) {
     parameters,
   });
   const { url } = await watchVideoTask(client, task, { intervalMs: 10 }).result();
-  const film = await probeMedia(await (await fetch(url)).blob());
+  const film = await probeMedia(await (await fetch(url)).blob(), { parser });
   equal([film.kind, film.type, Math.round(film.durationSeconds ?? 0)], ["video", "video/mp4", 5]);
   equal(Math.min(film.width ?? 0, film.height ?? 0), 480);
 }

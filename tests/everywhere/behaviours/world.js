@@ -7,7 +7,7 @@
  * @property {typeof import("@sluice/core")} core the package as this place imports it
  * @property {typeof import("@sluice/stores")} stores the same of the stores
  * @property {typeof import("@sluice/media")} media its part for files
- * @property {Parameters<typeof import("@sluice/media").measureWith>[0]} mediabunny loads what measures videos
+ * @property {typeof import("@sluice/media/mediabunny").mediabunny} mediabunny measures videos
  * @property {string} baseURL address of the gateway, or of the proxy in front of it
  * @property {string} gatewayURL address of the gateway's journal
  */

@@ -1,11 +1,10 @@
 import * as core from "@sluice/core";
 import * as media from "@sluice/media";
+import { mediabunny } from "@sluice/media/mediabunny";
 import * as stores from "@sluice/stores";
 import { runBehaviours } from "./behaviours/index.js";
 
 /* The behaviours in a Worker. A request has the addresses, and its answer is the report. */
-
-const mediabunny = () => import("@sluice/media/mediabunny");
 
 export default {
   async fetch(request) {

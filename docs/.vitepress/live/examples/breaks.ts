@@ -1,4 +1,4 @@
-import { createClient } from "@sluice/core";
+import { createClient, streamResumption } from "@sluice/core";
 import { createChatStore } from "@sluice/stores";
 
 interface Place {
@@ -13,6 +13,7 @@ export async function run({ write, choice, signal, ...place }: Place) {
   const client = createClient({
     ...place,
     timeouts: { chunkMs: 3000 },
+    resume: streamResumption(),
     onEvent(event) {
       if (event.type === "request") write(`→ ${event.path}\n`);
       if (event.type === "response") write(`← ${event.status}\n`);

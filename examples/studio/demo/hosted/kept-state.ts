@@ -1,4 +1,6 @@
-import type { EmulatorState } from "@sluice/emulator";
+import type { EmulatorOptions } from "@sluice/emulator";
+
+type EmulatorState = NonNullable<EmulatorOptions["state"]>;
 
 /** State of the emulator in IndexedDB. */
 export interface KeptState extends EmulatorState {

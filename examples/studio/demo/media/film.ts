@@ -1,9 +1,12 @@
-import type { VideoDescription } from "@sluice/emulator";
+import type { EmulatorOptions } from "@sluice/emulator";
 import { BufferTarget, EncodedPacket, EncodedVideoPacketSource, Mp4OutputFormat, Output } from "mediabunny";
 import type { Scene } from "./art/scenes.ts";
 import { readSubject } from "./art/subject.ts";
 import { type Encoded, encode, type Motion } from "./h264.ts";
 import { paintingOf } from "./picture.ts";
+
+type Media = NonNullable<EmulatorOptions["media"]>;
+type VideoDescription = Parameters<NonNullable<Media["video"]>>[0];
 
 const FPS = 24;
 /** Largest distance that the picture of a video moves, in pixels. */

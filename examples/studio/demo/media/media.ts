@@ -1,4 +1,4 @@
-import type { MediaScript } from "@sluice/emulator";
+import type { EmulatorOptions } from "@sluice/emulator";
 import { sceneOf, scenes } from "./art/scenes.ts";
 import { filmOf, TRAVEL } from "./film.ts";
 import { bitmapOf } from "./picture.ts";
@@ -8,7 +8,7 @@ import { writePNG } from "./png.ts";
  * Landscapes for the emulator's option `media`: each is painted from words of its prompt. Where no scene fits, the caption
  * says so.
  */
-export const landscapes: MediaScript = {
+export const landscapes: NonNullable<EmulatorOptions["media"]> = {
   image: ({ isLastFrame, ...image }) =>
     // the last frame of a video is its first one
     captionOf(image) ?? writePNG(bitmapOf({ ...image, extra: isLastFrame ? TRAVEL : 0 }), image.prompt),

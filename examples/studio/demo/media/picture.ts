@@ -1,7 +1,10 @@
-import type { ImageDescription } from "@sluice/emulator";
+import type { EmulatorOptions } from "@sluice/emulator";
 import { hex } from "./art/color.ts";
 import { type Painting, paint } from "./art/paint.ts";
 import type { Bitmap } from "./png.ts";
+
+type Media = NonNullable<EmulatorOptions["media"]>;
+type ImageDescription = Parameters<NonNullable<Media["image"]>>[0];
 
 /** A picture to paint. The same one has the same pixels. */
 export interface Picture extends ImageDescription {

@@ -55,7 +55,7 @@ export function AssetsRoom() {
     const { checkMedia, toDataURI } = await import("../media/media-later.js");
     const found: Refused[] = [];
     for (const file of files)
-      if ((await checkMedia(file, "chat_image")).length > 0)
+      if ((await checkMedia([{ media: file, use: "chat_image" }])).length > 0)
         found.push({ reason: "type", text: `“${file.name}” is not a picture.` });
       else void register(await toDataURI(file), file.name, groupId.trim());
     setRefused(found);

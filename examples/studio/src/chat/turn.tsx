@@ -1,4 +1,4 @@
-import { costOf } from "@sluice/prices";
+import { calculateCost } from "@sluice/prices";
 import type { ThreadMessage } from "@sluice/react";
 import clsx from "clsx";
 import { RefreshCw } from "lucide-react";
@@ -199,7 +199,7 @@ function Stats({ answers }: { readonly answers: readonly ThreadMessage[] }) {
     last?.timing?.tokensPerSecond !== undefined && `${Math.round(last.timing.tokensPerSecond)} tokens/s`,
     tokens > 0 && `${tokens} tokens`,
     totalMs > 0 && seconds(totalMs),
-    costWords(costOf(answers, prices)),
+    costWords(calculateCost(answers, prices)),
   ].filter((fact) => typeof fact === "string");
   return (
     <ul

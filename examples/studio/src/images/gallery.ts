@@ -84,9 +84,9 @@ export async function renewLinks(sheets: readonly Sheet[]): Promise<void> {
     ({ at, images, linksUntil = at + DAY_MS }) => linksUntil <= now && images.some(isKept),
   );
   if (due.length === 0) return;
-  const { archivedMedia } = await import("../media/media-later.js");
+  const { getArchivedMedia } = await import("../media/media-later.js");
   const urls = due.flatMap(({ images }) => images.flatMap(({ url }) => url ?? []));
-  const copies = await archivedMedia(client, { urls });
+  const copies = await getArchivedMedia(client, { urls });
   for (const sheet of due) {
     const copyOf = ({ url = "" }: Shown["image"]) => copies.get(url);
     const images = sheet.images.map((image) => {

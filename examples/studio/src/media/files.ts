@@ -7,7 +7,7 @@ import type { FormValue, FormValues, MediaField } from "@/components/sluice/form
 import { fileProblem } from "@/components/sluice/form-problems";
 import { keptAtom } from "../browser.js";
 import { client } from "../client.js";
-import { checkMedia } from "./check-media.js";
+import { checkFiles } from "./check-files.js";
 
 /*
  * Files that the user chose. A form has addresses, so an address that no server has stands for each file, until the
@@ -174,7 +174,8 @@ async function addressFor(file: File, field: MediaField): Promise<string> {
   const { checkMedia, fitImage, toDataURI } = await import("./media-later.js");
   const use = pictureUses.find((known) => known === field.name);
   try {
-    if (!use && (await checkMedia(file, "chat_image")).length > 0) throw new TypeError("no picture");
+    if (!use && (await checkMedia([{ media: file, use: "chat_image" }])).length > 0)
+      throw new TypeError("no picture");
     const blob = use ? (await fitImage(file, use)).blob : file;
     if (field.accept !== "") return await toDataURI(blob);
     const { name, lastModified } = file;
@@ -191,12 +192,13 @@ const kinds: Readonly<Partial<Record<MediaField["media"], string>>> = {
 
 /** Says why a field does not take a file; undefined where it does. */
 async function objectionTo(file: File, { name, path, media }: MediaField): Promise<string | undefined> {
-  const { checkMedia, probeMedia } = await import("./media-later.js");
+  const { checkMedia, mediabunny, probeMedia } = await import("./media-later.js");
   const kind = kinds[media];
-  if (kind && (await probeMedia(file)).kind !== media) return `“${file.name}” is not ${kind}.`;
+  if (kind && (await probeMedia(file, { parser: mediabunny })).kind !== media)
+    return `“${file.name}” is not ${kind}.`;
   // the spec has limits for these models alone
   const use = path === "input.media" ? otherUses.find((known) => known === name) : undefined;
-  const [issue] = use ? await checkMedia(file, use) : [];
+  const [issue] = use ? await checkMedia([{ media: file, use }], { parser: mediabunny }) : [];
   return issue && `“${file.name}”: ${fileProblem(issue.rule)}`;
 }
 
@@ -208,7 +210,7 @@ export function useFileIssues(request: VideoRequest | undefined): readonly Issue
   useEffect(() => {
     if (checked === "") return;
     const leaving = new AbortController();
-    checkMedia(withFiles(JSON.parse(checked)) as VideoRequest, leaving).then(
+    checkFiles(withFiles(JSON.parse(checked)) as VideoRequest, leaving).then(
       (issues) => setFound({ json: checked, issues }),
       () => {
         // another request is being checked, or the check before sending says why

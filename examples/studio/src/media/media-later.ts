@@ -3,17 +3,13 @@
  * would load it at once.
  */
 
-import { measureWith } from "@sluice/media";
-
-// videos and sounds are measured by mediabunny, which is loaded for the first one
-measureWith(() => import("@sluice/media/mediabunny"));
-
 export {
-  archivedMedia,
   checkMedia,
-  checkVideoMedia,
+  checkRequestMedia,
   fitImage,
+  getArchivedMedia,
   probeMedia,
   toDataURI,
   uploadMedia,
 } from "@sluice/media";
+export { mediabunny } from "@sluice/media/mediabunny";

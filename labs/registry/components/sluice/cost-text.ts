@@ -1,6 +1,6 @@
 import { costWords } from "@/components/sluice/words";
 
-/** A cost, of which a part may be missing: `costOf` of `@sluice/prices`. */
+/** A cost, of which a part may be missing: `calculateCost` of `@sluice/prices`. */
 export interface ShownCost {
   readonly amount: number;
   readonly currency: string;
@@ -8,10 +8,10 @@ export interface ShownCost {
   readonly missing: readonly unknown[];
 }
 
-/** A cost that is not there yet: `estimate` of `@sluice/prices`. */
+/** A cost that is not there yet: `estimateCost` of `@sluice/prices`. */
 export interface ShownEstimate extends ShownCost {
-  /** The least that it may be. */
-  readonly least: number;
+  /** The minimum. */
+  readonly min: number;
 }
 
 /** Says what requests have cost; undefined where nothing of it is known. */
@@ -27,12 +27,12 @@ export function costText(
 
 /** Says what a request will cost. */
 export function estimateText(
-  { amount, least, currency, missing }: ShownEstimate,
+  { amount, min, currency, missing }: ShownEstimate,
   own?: Partial<typeof costWords>,
 ): string {
   const words = { ...costWords, ...own };
   if (missing.length > 0) return words.later;
-  const range = least < amount ? words.range(priceOf(least), priceOf(amount)) : priceOf(amount);
+  const range = min < amount ? words.range(priceOf(min), priceOf(amount)) : priceOf(amount);
   return `${range} ${currency}`;
 }
 

@@ -189,7 +189,7 @@ export const costWords = {
   title: "Cost",
   cost: (title: string, amount: string) => `${title} ${amount}`,
   orMore: (title: string, amount: string) => `${title} ${amount} or more`,
-  range: (least: string, most: string) => `${least} to ${most}`,
+  range: (min: string, max: string) => `${min} to ${max}`,
   send: (title: string, amount: string) => `${title}: at most ${amount} to send,`,
   sendWithTools: (title: string, amount: string) => `${title}: ${amount} to send, more with tools,`,
   someAnswer: (amount: string, tokens: string) => `${amount} for ${tokens} tokens of the answer`,

@@ -6,10 +6,11 @@ import {
   UnsupportedFunctionalityError,
 } from "@ai-sdk/provider";
 import type { ChatRequestMessage } from "@sluice/core";
-import type { ImagePart, TextPart } from "@sluice/core/internal";
 import { bytesOf, dataURIOf } from "../files.js";
 import type { Warnings } from "../warnings.js";
 
+type UserContent = Extract<ChatRequestMessage, { role: "user" }>["content"];
+type Part = Exclude<UserContent, string>[number];
 type MessageOf<Role> = Extract<LanguageModelV4Message, { role: Role }>;
 
 /**
@@ -45,9 +46,7 @@ async function messagesFor(
   }
 }
 
-async function userContent(
-  content: MessageOf<"user">["content"],
-): Promise<string | (TextPart | ImagePart)[]> {
+async function userContent(content: MessageOf<"user">["content"]): Promise<string | Part[]> {
   const parts = await Promise.all(
     content.map((part) => (part.type === "text" ? textPart(part.text) : filePart(part))),
   );
@@ -55,7 +54,7 @@ async function userContent(
   return parts.every((part) => part.type === "text") ? parts.map(({ text }) => text).join("") : parts;
 }
 
-function textPart(text: string): TextPart {
+function textPart(text: string): Extract<Part, { type: "text" }> {
   return { type: "text", text };
 }
 
@@ -72,7 +71,7 @@ function textIn(data: LanguageModelV4FilePart["data"]): string | undefined {
   return base64 ? new TextDecoder().decode(bytesOf(content)) : decodeURIComponent(content);
 }
 
-async function filePart({ data, mediaType }: LanguageModelV4FilePart): Promise<TextPart | ImagePart> {
+async function filePart({ data, mediaType }: LanguageModelV4FilePart): Promise<Part> {
   const text = TEXT_TYPE.test(mediaType) ? textIn(data) : undefined;
   if (text !== undefined) return textPart(text);
   if (data.type === "text") return textPart(data.text);

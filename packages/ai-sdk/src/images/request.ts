@@ -1,8 +1,8 @@
 import { type ImageModelV4CallOptions, UnsupportedFunctionalityError } from "@ai-sdk/provider";
 import { type ImageRequest, unchecked } from "@sluice/core";
-import { imageModelOf } from "@sluice/core/internal";
+import { imageModels } from "@sluice/core/schemas";
 import { addressOf } from "../files.js";
-import { fieldsOf } from "../provider-options.js";
+import { fieldsOf, findModel } from "../provider-options.js";
 import { createWarnings, type Warnings } from "../warnings.js";
 
 /** Largest difference of a size from the ratio that was asked for: sizes are multiples of 16 or so. */
@@ -20,7 +20,7 @@ export async function requestOf(model: string, options: ImageModelV4CallOptions)
       functionality: "mask",
       message: "the image models have no mask; describe the change in the prompt. Nothing was sent",
     });
-  const row = imageModelOf(model);
+  const row = findModel(imageModels, model);
   const warnings = createWarnings();
   const size = sizeOf(options, row?.sizes, warnings);
   const image = await Promise.all(files.map(addressOf));

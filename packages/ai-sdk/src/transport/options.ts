@@ -1,6 +1,7 @@
 import type { ChatTurn } from "@sluice/core";
+import type { ChatModel } from "@sluice/core/schemas";
 import type { ToolSet } from "ai";
-import type { SluiceChatOptions } from "../provider-options.js";
+import type { SluiceModelOptions } from "../provider-options.js";
 import type { StreamStorage } from "./memory.js";
 
 /** Options of `createChatTransport`. Only `model` is required. */
@@ -14,7 +15,7 @@ export interface ChatTransportOptions {
    *
    * @default none
    */
-  readonly params?: SluiceChatOptions;
+  readonly params?: SluiceModelOptions<ChatModel>;
   /**
    * Tools of the AI SDK, by name. A tool with `execute` runs in the page; a call of one without waits for
    * `addToolOutput`. Give `sendAutomaticallyWhen` to `useChat`, so that results are sent.

@@ -12,7 +12,6 @@ import {
   type VideoTaskHandle,
   type VideoTaskReference,
 } from "@sluice/core";
-import { isRecord } from "@sluice/core/internal";
 import { type Call, callErrorOf } from "../call-error.js";
 import { requestOptionsOf } from "../call-options.js";
 import { NAME } from "../provider-options.js";
@@ -71,7 +70,7 @@ function handleOf(operation: JSONValue): VideoTaskReference {
 }
 
 function isReference(operation: unknown): operation is VideoTaskReference {
-  return isRecord(operation) && typeof operation["id"] === "string";
+  return typeof (operation as { readonly id?: unknown } | null | undefined)?.id === "string";
 }
 
 function statusOf(task: VideoTask, modelId: string, watched: WatchedCall): StatusResult {

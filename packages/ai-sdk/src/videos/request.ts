@@ -3,9 +3,9 @@ import type {
   Experimental_VideoModelV4File as VideoFile,
 } from "@ai-sdk/provider";
 import { unchecked, type VideoRequest } from "@sluice/core";
-import { videoModelOf } from "@sluice/core/internal";
+import { videoModels } from "@sluice/core/schemas";
 import { addressOf } from "../files.js";
-import { fieldsOf } from "../provider-options.js";
+import { fieldsOf, findModel } from "../provider-options.js";
 import { createWarnings } from "../warnings.js";
 
 /** A file of a request, with its use. */
@@ -20,7 +20,7 @@ interface Medium {
  * anything is sent: another resolution than the one that was asked for would be paid.
  */
 export async function requestOf(model: string, options: CallOptions) {
-  const row = videoModelOf(model);
+  const row = findModel(videoModels, model);
   const warnings = createWarnings();
   if (options.fps !== undefined) warnings.unsupported("fps");
   const media = await mediaOf(options);

@@ -1,10 +1,4 @@
-import {
-  type Batch,
-  type BatchOptions,
-  type BatchRequest,
-  type BatchResult,
-  createBatch,
-} from "@sluice/batch";
+import { type Batch, type BatchOptions, type BatchRequest, createBatch } from "@sluice/batch";
 import type { ClientEvent, ClientOptions, RecordStorage } from "@sluice/core";
 import { memoryStorage } from "@sluice/stores";
 import { clientOf, stoppedClock } from "../../../core/test/support/gateway.js";
@@ -62,6 +56,8 @@ export function watched(
   };
   return { writes, storage: { ...storage, write: counted(storage.write), lock } };
 }
+
+type BatchResult = Parameters<NonNullable<BatchOptions["onResult"]>>[0];
 
 interface Opened extends Partial<BatchOptions> {
   readonly answer?: Answer;

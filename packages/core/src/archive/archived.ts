@@ -46,11 +46,11 @@ const MOST = 100;
  * @example
  * ```ts
  * const kept = "https://cdn.example.com/reef.png";
- * const copies = await archivedMedia(client, { urls: [kept] });
+ * const copies = await getArchivedMedia(client, { urls: [kept] });
  * show(copies.get(kept)?.url ?? kept);
  * ```
  */
-export async function archivedMedia(
+export async function getArchivedMedia(
   client: Client,
   { tasks = [], urls = [] }: ArchivedMediaQuery,
   options: RequestOptions = {},

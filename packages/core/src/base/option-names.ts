@@ -27,7 +27,7 @@ const functions = {
   defineTool: "name description parameters jsonSchema execute needsApproval timeoutMs",
   useAttachments: "max maxBytes maxSide downscale messages",
   useConversations: "storage activeId pageSize createTitle restoreMs",
-  createEmulator: `apiKeys clock speed durations chat media script fetchMedia onEnd faults origin cors strict keepRequests state`,
+  createEmulator: `apiKeys clock speed durations chat media script fetchMedia onEnd faults origin cors strict maxRequests state`,
 };
 
 /** The options within an option. */

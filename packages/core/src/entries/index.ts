@@ -48,7 +48,6 @@ export type { ImageRequest } from "../images/schema.js";
 // Videos
 
 export { createVideoTask } from "../videos/create.js";
-export { type VideoTaskQueryOptions, videoTaskQueryOptions } from "../videos/query-options.js";
 export { normalizeVideoTask } from "../videos/read-task.js";
 export type { VideoRequest } from "../videos/schema/request.js";
 export {
@@ -78,6 +77,7 @@ export { getEpsilonTask, requestEpsilon } from "../epsilon/epsilon.js";
 // Chat
 
 export { completeChat } from "../chat/complete.js";
+export { applyDelta } from "../chat/protocol/accumulate.js";
 export type {
   ChatDelta,
   ChatMessage,

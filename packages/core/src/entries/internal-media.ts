@@ -1,12 +1,12 @@
 // Entry for `@sluice/media` alone. Apps must not import it: it may change in any version.
 
-export { type ArchivedMedia, type ArchivedMediaQuery, archivedMedia } from "../archive/archived.js";
+export { type ArchivedMedia, getArchivedMedia } from "../archive/archived.js";
 export { type Backoff, createBackoff } from "../base/backoff.js";
 export { atLimit, openSpan, unlessAborted, within } from "../base/clock.js";
 export { assertClient } from "../base/note-options.js";
 export { readerOf } from "../base/store.js";
 export { assertBlob, type Bytes, bytesOf, hasText, textAt, viewOf } from "../files/bytes.js";
-export { type DataURIOptions, type EncodeProgress, signedType, toDataURI } from "../files/data-uri.js";
+export { signedType, toDataURI } from "../files/data-uri.js";
 export { formatOf, HEAD_BYTES, type SignedFormat, signedTypes } from "../files/signatures.js";
 export { isRemembered } from "../transport/ask-offers.js";
 export { excerpt } from "../transport/error-response.js";

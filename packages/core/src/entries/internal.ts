@@ -49,7 +49,7 @@ export {
 export { assertAccepted, type RequestFor, type UncheckedParams } from "../base/validate.js";
 export { isHTTP, isPublicHTTP } from "../base/web-address.js";
 export { jsonSchemaOf } from "../chat/json-schema.js";
-export { accumulate, emptyMessage } from "../chat/protocol/accumulate.js";
+export { emptyMessage } from "../chat/protocol/accumulate.js";
 export { isImageURL } from "../chat/protocol/image-url.js";
 export type { ImagePart, TextPart, ToolCall } from "../chat/protocol/message-schema.js";
 export { isErrorEvent } from "../chat/protocol/reported-error.js";

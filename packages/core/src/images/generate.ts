@@ -24,7 +24,7 @@ export interface GeneratedImage {
   readonly expiresAt?: number;
   /**
    * End of the time for which the proxy's archive keeps a copy; Unix milliseconds. Until then a store renews `url` when it
-   * expires, and `archivedMedia` gives a new link for this one. Absent without an archive.
+   * expires, and `getArchivedMedia` gives a new link for this one. Absent without an archive.
    */
   readonly keptUntil?: number;
   /** Absent: this image was made. */

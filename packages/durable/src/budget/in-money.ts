@@ -1,5 +1,4 @@
-import { type Cost, definePrices, estimate, type Prices } from "@sluice/prices";
-import { costOfUsage, millionthsOf } from "@sluice/prices/internal";
+import { type Cost, calculateCost, definePrices, estimateCost, type Prices } from "@sluice/prices";
 import type { Payable, Usage } from "@sluice/worker-proxy";
 
 /**
@@ -38,14 +37,21 @@ export interface MoneyPrices {
  */
 export function inMoney(table: PriceTable): MoneyPrices {
   const prices = definePrices(table as Prices);
-  const known = ({ amount, missing }: Cost) => (missing.length === 0 ? millionthsOf(amount) : undefined);
+  const known = ({ amount, missing }: Cost) => (missing.length === 0 ? toMillionths(amount) : undefined);
   return {
     currency: prices.currency,
-    most: (payable) => known(estimate(requestOf(payable), prices)),
-    cost: (usage, payable) => known(costOfUsage(requestOf(payable), usage, prices)) ?? Number.NaN,
+    most: (payable) => known(estimateCost(requestOf(payable), prices)),
+    cost: (usage, payable) =>
+      known(calculateCost({ request: requestOf(payable), usage }, prices)) ?? Number.NaN,
   };
 }
 
 function requestOf({ model = "", body }: Payable) {
   return { ...body, model };
+}
+
+/** Returns an amount in whole millionths of the currency. A fraction is rounded up. */
+function toMillionths(amount: number): number {
+  // an amount has 12 decimals; the product has the noise of a binary fraction behind the sixth
+  return Math.ceil(Number((amount * 1_000_000).toFixed(6)));
 }

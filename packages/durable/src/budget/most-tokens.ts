@@ -1,4 +1,3 @@
-import { requestTokens } from "@sluice/prices";
 import type { Payable } from "@sluice/worker-proxy";
 
 /** Options of {@link mostTokens}. */
@@ -23,5 +22,21 @@ export function mostTokens(
   { body = {} }: Pick<Payable<never>, "body">,
   { answer = 8192, image = 10_000 }: MostTokensOptions = {},
 ): number {
-  return requestTokens(body, image) + (Number(body["max_tokens"]) || answer);
+  return countTokens(body, image) + (Number(body["max_tokens"]) || answer);
+}
+
+function countTokens(body: Readonly<Record<string, unknown>>, image: number): number {
+  const images = [body["messages"]].flat().flatMap((message) => findImages(message as Message));
+  const embedded = images.reduce((sum, url) => sum + (/^data:/i.test(url) ? url.length : 0), 0);
+  const bytes = new TextEncoder().encode(JSON.stringify(body)).length - embedded;
+  return bytes + images.length * image;
+}
+
+type Message =
+  | { readonly content?: readonly { readonly image_url?: { readonly url?: unknown } }[] }
+  | undefined;
+
+function findImages(message: Message): readonly string[] {
+  const urls = [message?.content].flat().map((part) => part?.image_url?.url);
+  return urls.filter((url) => typeof url === "string");
 }

@@ -10,7 +10,7 @@ import { hash } from "../server/hash.js";
 import { type Answer, badRequest, json, unknownThing } from "../server/http.js";
 import type { FailureOf, Refuse } from "../server/refusals.js";
 import { createCount, type EmulatorState } from "../server/state.js";
-import { readAssetScenes } from "./scenes.js";
+import { readAssetFaults } from "./faults.js";
 
 /** Parts that the asset endpoints use. */
 export interface AssetsOptions {
@@ -52,16 +52,16 @@ export function createAssets({ state, clock, speed, refuse, failureOf, files }: 
   async function create(exchange: Exchange): Promise<Answer> {
     const checked = checkAsset(exchange);
     if ("refusal" in checked) return checked.refusal;
-    const scenes = readAssetScenes(checked.body.Name, exchange.scripted?.scenes);
-    const refusal = refuse(scenes, exchange);
+    const faults = readAssetFaults(checked.body.Name, exchange.scripted?.faults);
+    const refusal = refuse(faults, exchange);
     if (refusal) return refusal;
 
     const digest = hash(exchange.text);
     const id = `asset-${digest}-${count.next()}`;
     const usual = LEAST_MS + (Number.parseInt(digest.slice(0, 6), 16) % SPREAD_MS);
-    const readyAt = clock.now() + (scenes.names.has("slow") ? SLOW_MS : usual) / speed;
-    assets.set(id, { name: cut(scenes.text, MOST_NAME), readyAt, fails: scenes.names.has("fail") });
-    return answerJSON({ Id: id }, failureOf(scenes, exchange), exchange.request.signal);
+    const readyAt = clock.now() + (faults.names.has("slow") ? SLOW_MS : usual) / speed;
+    assets.set(id, { name: cut(faults.text, MOST_NAME), readyAt, fails: faults.names.has("fail") });
+    return answerJSON({ Id: id }, failureOf(faults, exchange), exchange.request.signal);
   }
 
   function lookup(exchange: Exchange): Answer {

@@ -14,10 +14,10 @@ export interface Reply {
   readonly finishReason: "stop" | "length" | "content_filter" | "tool_calls";
 }
 
-const SCENE_TOKENS = 24;
+const FAULT_TOKENS = 24;
 
 /**
- * Cuts a draft at `stop`, by the scenes that cut, and at `max_tokens`, which includes thinking. At most half of the
+ * Cuts a draft at `stop`, by the faults that cut, and at `max_tokens`, which includes thinking. At most half of the
  * tokens are spent on thinking.
  *
  * @param id part of the ids of tool calls, `call_<id>_0` and so on
@@ -26,12 +26,12 @@ export function withinBudget(draft: Draft, job: ChatJob, id: string): Reply {
   let content = tokenize(cutAtStop(draft.content, job.stops));
   const calls = draft.calls.map(({ name, arguments: text }) => ({ name, fragments: tokenize(text) }));
   let finishReason: Reply["finishReason"] = calls.length > 0 ? "tool_calls" : "stop";
-  for (const [scene, reason] of [
+  for (const [fault, reason] of [
     ["length", "length"],
     ["filter", "content_filter"],
   ] as const) {
-    if (!job.scenes.names.has(scene) || content.length === 0) continue;
-    content = content.slice(0, SCENE_TOKENS);
+    if (!job.faults.names.has(fault) || content.length === 0) continue;
+    content = content.slice(0, FAULT_TOKENS);
     finishReason = reason;
   }
 

@@ -49,9 +49,9 @@ export function createChat({ clock, speed, refuse, failureOf, fetchMedia, script
   async function answer(exchange: Exchange): Promise<Answer> {
     const checked = checkBody<ChatRequest>(exchange, check, chatModels);
     if ("refusal" in checked) return checked.refusal;
-    const job = readChatJob(checked.body, exchange.scripted?.scenes);
+    const job = readChatJob(checked.body, exchange.scripted?.faults);
     const refusal =
-      refuse(job.scenes, exchange) ??
+      refuse(job.faults, exchange) ??
       (await refuseUnreachable(imageAddressesOf(checked.body), fetchMedia, exchange));
     if (refusal) return refusal;
 
@@ -78,7 +78,7 @@ export function createChat({ clock, speed, refuse, failureOf, fetchMedia, script
   }
 
   function streamed({ id, created, reply, usage }: Completion, job: ChatJob, exchange: Exchange): Answer {
-    const failureMode = failureOf(job.scenes, exchange);
+    const failureMode = failureOf(job.faults, exchange);
     return eventStream((signal) =>
       writeFrames(
         {
@@ -86,7 +86,7 @@ export function createChat({ clock, speed, refuse, failureOf, fetchMedia, script
           reply,
           usage: job.includeUsage ? usage : undefined,
           failureMode,
-          pace: paceOf(speed, job.scenes.names.has("slow")),
+          pace: paceOf(speed, job.faults.names.has("slow")),
           clock,
           record: exchange.record,
         },
@@ -97,9 +97,9 @@ export function createChat({ clock, speed, refuse, failureOf, fetchMedia, script
 
   async function whole(completion: Completion, job: ChatJob, exchange: Exchange): Promise<Answer> {
     const { request } = exchange;
-    const pace = paceOf(speed, job.scenes.names.has("slow"));
+    const pace = paceOf(speed, job.faults.names.has("slow"));
     await pace.waitForAll(clock, completionTokens(completion.reply), request.signal);
-    const failureMode = failureOf(job.scenes, exchange);
+    const failureMode = failureOf(job.faults, exchange);
     const finishReason = failureMode === "unconfirmed" ? null : completion.reply.finishReason;
     return answerJSON(wholeBody(completion, job.request.model, finishReason), failureMode, request.signal);
   }

@@ -1,10 +1,12 @@
 import type { ChatRequest, ChatRequestMessage } from "@sluice/core";
-import type { ToolDefinition } from "@sluice/core/internal";
-import { chatModels } from "@sluice/core/schemas";
+import { type ChatRequests, chatModels } from "@sluice/core/schemas";
 import type { Addressed } from "../server/reach.js";
+import { type ChatFaults, readChatFaults } from "./faults.js";
 import { textOf } from "./message-text.js";
-import { type ChatScenes, readChatScenes } from "./scenes.js";
 import { shownExample, shownSchema } from "./shown-schema.js";
+
+/** A tool of a request. */
+export type ToolDefinition = NonNullable<ChatRequests["alpha-v4.1-flash"]["tools"]>[number];
 
 /** Amount of thinking before the answer. */
 export type Effort = "none" | "low" | "high" | "max";
@@ -13,9 +15,9 @@ export type Effort = "none" | "low" | "high" | "max";
 export interface ChatJob {
   readonly request: ChatRequest;
   readonly family: ChatFamily;
-  /** Last user message, without its scenes. */
+  /** Last user message, without its faults. */
   readonly prompt: string;
-  readonly scenes: ChatScenes;
+  readonly faults: ChatFaults;
   /** Number of user messages: the number of this turn. */
   readonly turn: number;
   /** User message before the last one. */
@@ -51,22 +53,22 @@ export interface ToolResult {
 /**
  * Reads a checked request.
  *
- * @param added scenes of the script, `[[drop]]`
+ * @param added faults of the script, `[[drop]]`
  */
 export function readChatJob(request: ChatRequest, added?: string): ChatJob {
   const users = request.messages.filter(({ role }) => role === "user");
   const last = users.at(-1);
   const before = users.at(-2);
-  const scenes = readChatScenes(last ? textOf(last) : "", added);
+  const faults = readChatFaults(last ? textOf(last) : "", added);
   const wantsJSON = "response_format" in request && request.response_format?.type === "json_object";
   const tools = "tools" in request ? request.tools : undefined;
   return {
     request,
     family: chatModels[request.model].family,
-    prompt: scenes.text,
-    scenes,
+    prompt: faults.text,
+    faults,
     turn: users.length,
-    earlier: before && readChatScenes(textOf(before)).text,
+    earlier: before && readChatFaults(textOf(before)).text,
     images: last ? imagesOf(last) : [],
     toolResults: trailingToolResults(request.messages),
     effort: effortOf(request),

@@ -13,7 +13,7 @@ const BETWEEN_MS = 15;
 const SLOW_MS = 25;
 
 /**
- * Returns a brisk reading pace, divided by `speed`. The scene `slow` does not depend on the speed, so that a test has
+ * Returns a brisk reading pace, divided by `speed`. The fault `slow` does not depend on the speed, so that a test has
  * time to act during an answer.
  */
 export function paceOf(speed: number, slow: boolean): Pace {

@@ -59,19 +59,19 @@ function scriptedDraft(scripted: string | ScriptedReply, job: ChatJob): Draft {
 }
 
 function contentOf(job: ChatJob, subject: Subject): string {
-  const { answerSchema, answerExample, scenes, images, prompt, toolResults } = job;
+  const { answerSchema, answerExample, faults, images, prompt, toolResults } = job;
   // words of a schema in the question are no values
   const words = prompt.replace(/\{.*\}/s, "");
   if (answerSchema !== undefined) return JSON.stringify(sample(answerSchema, hintsOf(words)), null, 2);
   if (answerExample !== undefined) return JSON.stringify(answerExample, null, 2);
-  if (job.wantsJSON || scenes.names.has("json")) return jsonAnswer(job, subject);
+  if (job.wantsJSON || faults.names.has("json")) return jsonAnswer(job, subject);
   if (toolResults.length > 0) return toolAnswer(job, subject);
   if (images.length > 0) return imageAnswer(job, subject);
-  if (/what (can|do) you do|what you (can )?do|your (scenes|abilities)|list .*scenes/i.test(prompt))
+  if (/what (can|do) you do|what you (can )?do|your (faults|abilities)|list .*faults/i.test(prompt))
     return capabilities();
   if (/\bmarkdown\b/i.test(prompt)) return markdownAnswer(subject);
-  // a scene needs a text that is long enough to cut
-  if (scenes.names.size === 0 && isSmallTalk(prompt)) return shortAnswer(subject);
+  // a fault needs a text that is long enough to cut
+  if (faults.names.size === 0 && isSmallTalk(prompt)) return shortAnswer(subject);
   return longAnswer(subject);
 }
 

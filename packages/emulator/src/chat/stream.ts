@@ -1,8 +1,8 @@
 import { type EmulatorClock, untilAborted } from "../clock.js";
-import { reset } from "../server/faults.js";
+import type { FailureMode } from "../server/faults.js";
 import { errorBody } from "../server/http.js";
-import type { OpenRecord } from "../server/recorder.js";
-import type { FailureMode } from "../server/scenes.js";
+import { reset } from "../server/network-faults.js";
+import type { OpenRecord } from "../server/request-log.js";
 import type { Reply } from "./budget.js";
 import type { Pace } from "./pace.js";
 import type { usageOf } from "./usage.js";
@@ -57,7 +57,7 @@ export async function* writeFrames(plan: StreamPlan, signal: AbortSignal): Async
   yield DONE;
 }
 
-/** Error of the scene `error-frame`. */
+/** Error of the fault `error-frame`. */
 const midwayError = errorBody("The model failed while it was answering.", "server_error", "upstream_error");
 
 /** Number of deltas before a failure: all of the thinking and some of the text, but not all of it where possible. */

@@ -1,7 +1,7 @@
 import { pick } from "../server/hash.js";
+import { chatFaults } from "./faults.js";
 import type { Effort } from "./job.js";
 import { knownAnswer } from "./known-answers.js";
-import { chatScenes } from "./scenes.js";
 
 /** Subject of the texts. */
 export interface Subject {
@@ -121,12 +121,12 @@ export function thinking({ topic, seed }: Subject, effort: Effort, calls: readon
   return [`The user wrote about “${topic}”.`, ...purpose].join(" ");
 }
 
-/** Lists the abilities of the emulator, with every scene. */
+/** Lists the abilities of the emulator, with every fault. */
 export function capabilities(): string {
-  const scenes = Object.entries(chatScenes).map(([name, effect]) => `[[${name}]]: ${effect}.`);
+  const faults = Object.entries(chatFaults).map(([name, effect]) => `[[${name}]]: ${effect}.`);
   return `I am the Sluice emulator, a stand-in for the gateway. I answer offline and free of charge. I stream, think before I answer, look at the size of images, answer in JSON, and call the tools that you offer if you say “use the tool”.
 
 I also fail on request. Write one of these words into your message, with its brackets:
 
-${scenes.join("\n\n")}`;
+${faults.join("\n\n")}`;
 }

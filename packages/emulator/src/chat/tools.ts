@@ -1,6 +1,5 @@
-import type { ToolDefinition } from "@sluice/core/internal";
 import { hintsOf } from "./hints.js";
-import type { ChatJob } from "./job.js";
+import type { ChatJob, ToolDefinition } from "./job.js";
 import { sample } from "./sample.js";
 
 /** A tool call of the model. `arguments` is JSON as text. */

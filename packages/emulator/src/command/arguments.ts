@@ -3,24 +3,24 @@ import { parseArgs } from "node:util";
 
 export const HELP = `Serves the Sluice emulator: the gateway, offline and free of charge.
 
-  sluice-emulator [options]                              answers as the gateway would
-  sluice-emulator [options] -- <command>                 runs a command beside it, and ends with the command
-  sluice-emulator --record <gateway> --tape <folder>     sends requests on, and records the exchanges
-  sluice-emulator --tape <folder>                        answers from the recorded exchanges
-  sluice-emulator check <folder>                         compares recorded exchanges with the specification
+  sluice-emulator [options]                                  answers as the gateway would
+  sluice-emulator [options] -- <command>                     runs a command beside it, and ends with the command
+  sluice-emulator --record <gateway> --recordings <folder>   sends requests on, and records the exchanges
+  sluice-emulator --recordings <folder>                      answers from the recorded exchanges
+  sluice-emulator check <folder>                             compares recorded exchanges with the specification
 
-  --port <number>     port to listen on; 0 takes any free one    (8788)
-  --host <address>    address to listen on                       (127.0.0.1)
-  --key <key>         key to accept; may be given several times  (a random one)
-  --speed <factor>    1 is a human or recorded pace, 100 is brisk, Infinity does not wait    (1)
-  --script <file>     answers and scenes of your own, as JSON
-  --cors              answer pages of other origins too
-  --strict            refuse also what the specification does not list
-  --record <gateway>  address of the gateway to record
-  --tape <folder>     folder of the recorded exchanges
-  --quiet             print no line for each request
-  --version           print the version
-  --help              this text
+  --port <number>        port to listen on; 0 takes any free one    (8788)
+  --host <address>       address to listen on                       (127.0.0.1)
+  --key <key>            key to accept; may be given several times  (a random one)
+  --speed <factor>       1 is a human or recorded pace, 100 is brisk, Infinity does not wait    (1)
+  --script <file>        replies and faults of your own, as JSON
+  --cors                 answer pages of other origins too
+  --strict               refuse also what the specification does not list
+  --record <gateway>     address of the gateway to record
+  --recordings <folder>  folder of the recorded exchanges
+  --quiet                print no line for each request
+  --version              print the version
+  --help                 this text
 
 A command after \`--\` gets the address and a key as GATEWAY_URL and GATEWAY_API_KEY, and for OpenAI clients as
 OPENAI_BASE_URL and OPENAI_API_KEY. The port is then any free one.
@@ -35,7 +35,7 @@ const options = {
   cors: { type: "boolean", default: false },
   strict: { type: "boolean", default: false },
   record: { type: "string" },
-  tape: { type: "string" },
+  recordings: { type: "string" },
   quiet: { type: "boolean", default: false },
   version: { type: "boolean", default: false, short: "v" },
   help: { type: "boolean", default: false, short: "h" },
@@ -56,7 +56,7 @@ export interface Arguments {
   readonly strict: boolean;
   /** Address of the gateway to record; empty for other tasks. */
   readonly gateway: string;
-  /** Folder of the tapes; empty for tasks without one. */
+  /** Folder of the recordings; empty for tasks without one. */
   readonly folder: string;
   /** Command to run beside the emulator, with its arguments; undefined for none. */
   readonly command: readonly string[] | undefined;
@@ -67,14 +67,14 @@ export interface Arguments {
 export function readArguments(args: readonly string[]): Arguments {
   const [own, command] = partedAt("--", args);
   const { values, positionals } = parseArgs({ args: own, options, allowPositionals: true });
-  const { port, host, key, speed, script, cors, strict, record, tape, quiet, version, help } = values;
+  const { port, host, key, speed, script, cors, strict, record, recordings, quiet, version, help } = values;
   const [verb, folder, ...more] = positionals;
   if (verb !== undefined && (verb !== "check" || folder === undefined || more.length > 0))
     throw new Error(
       `${[verb, ...more].join(" ")} is not understood. Did you mean: sluice-emulator check <folder>`,
     );
-  if (record !== undefined && tape === undefined)
-    throw new Error("--record needs a folder for the recorded exchanges: --tape ./tapes");
+  if (record !== undefined && recordings === undefined)
+    throw new Error("--record needs a folder for the recorded exchanges: --recordings ./recordings");
   if (record !== undefined && !/^https?:$/.test(URL.parse(record)?.protocol ?? ""))
     throw new Error(`--record needs the address of the gateway, https://gateway.example.com, got ${record}.`);
   const task = help
@@ -85,7 +85,7 @@ export function readArguments(args: readonly string[]): Arguments {
         ? "check"
         : record
           ? "record"
-          : tape
+          : recordings
             ? "replay"
             : "emulate";
   if (task !== "emulate")
@@ -101,7 +101,7 @@ export function readArguments(args: readonly string[]): Arguments {
     cors,
     strict,
     gateway: record ?? "",
-    folder: folder ?? tape ?? "",
+    folder: folder ?? recordings ?? "",
     command,
     quiet,
   };

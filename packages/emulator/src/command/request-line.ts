@@ -1,6 +1,6 @@
 import { styleText } from "node:util";
-import type { RequestRecord } from "../server/recorder.js";
-import type { RecordedExchange } from "../tapes/index.js";
+import type { RecordedExchange } from "../recordings/record.js";
+import type { EmulatorRequest } from "../server/request-log.js";
 
 /** One line of the terminal about a request that has ended. */
 export interface RequestLine {
@@ -19,12 +19,12 @@ const LONGEST_END = 300;
 const LONGEST_NAME = 64;
 
 /** Describes a request of the emulator. */
-export function lineOf(record: RequestRecord): RequestLine {
+export function lineOf(record: EmulatorRequest): RequestLine {
   const { at, endedAt = at, method, path, status } = record;
   return { at, ms: endedAt - at, method, path, model: modelOf(record.body), status, end: endOf(record) };
 }
 
-/** Describes a request that was recorded, or answered from a tape. */
+/** Describes a request that was recorded, or answered from a recording. */
 export function lineOfExchange({ at, ms, method, path, body, status, note }: RecordedExchange): RequestLine {
   return { at, ms, method, path, model: modelOf(body), status, end: note };
 }
@@ -50,15 +50,15 @@ function modelOf(body: unknown): string {
   return typeof model === "string" ? model : "";
 }
 
-function endOf(record: RequestRecord): string {
-  const { error, aborted, finished, deltas, scenes, unknownFields, unknownScenes } = record;
+function endOf(record: EmulatorRequest): string {
+  const { error, aborted, finished, deltas, faults, unknownFields, unknownFaults } = record;
   const after = deltas > 0 ? ` after ${deltas} deltas` : "";
   const end =
     error ?? (aborted ? `client left${after}` : finished ? `finished${after}` : `connection broken${after}`);
-  const wanted = scenes.map((scene) => ` [[${scene}]]`).join("");
+  const wanted = faults.map((fault) => ` [[${fault}]]`).join("");
   const unknown = unknownFields.length > 0 ? `; not in the specification: ${unknownFields.join(", ")}` : "";
-  const noScene = unknownScenes.map((scene) => `[[${scene}]]`).join(" ");
-  const unplayed = error === undefined && noScene ? `; not a scene: ${noScene}` : "";
+  const noFault = unknownFaults.map((fault) => `[[${fault}]]`).join(" ");
+  const unplayed = error === undefined && noFault ? `; not a fault: ${noFault}` : "";
   return `${end}${wanted}${unknown}${unplayed}`;
 }
 

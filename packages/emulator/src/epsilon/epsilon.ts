@@ -11,7 +11,7 @@ import { type Answer, json, unknownThing } from "../server/http.js";
 import type { FailureOf, Refuse } from "../server/refusals.js";
 import { createCount, type EmulatorState } from "../server/state.js";
 import { planTask, progressAt, type Timeline } from "../server/timeline.js";
-import { readEpsilonScenes } from "./scenes.js";
+import { readEpsilonFaults } from "./faults.js";
 
 /** Parts that the epsilon endpoints use. */
 export interface EpsilonOptions {
@@ -59,21 +59,21 @@ export function createEpsilon({ state, clock, speed, refuse, failureOf, files }:
   async function create(exchange: Exchange): Promise<Answer> {
     const parsed = parseBody(exchange);
     if ("refusal" in parsed) return parsed.refusal;
-    const scenes = readEpsilonScenes(exchange.text, exchange.scripted?.scenes);
+    const faults = readEpsilonFaults(exchange.text, exchange.scripted?.faults);
     const whole = `${exchange.record.path} ${exchange.text}`;
-    const refusal = refuse(scenes, exchange);
+    const refusal = refuse(faults, exchange);
     if (refusal) return refusal;
 
     const digest = hash(whole);
     const id = `epsilon-${digest}-${count.next()}`;
-    const timeline = planTask(clock.now(), digest, speed, scenes.names.has("slow"));
+    const timeline = planTask(clock.now(), digest, speed, faults.names.has("slow"));
     const task = {
       prompt: cut(promptIn(parsed.body), MOST_PROMPT),
       timeline,
-      fails: scenes.names.has("fail"),
+      fails: faults.names.has("fail"),
     };
     tasks.set(id, task);
-    return answerJSON(bodyOf(id, task, exchange), failureOf(scenes, exchange), exchange.request.signal);
+    return answerJSON(bodyOf(id, task, exchange), failureOf(faults, exchange), exchange.request.signal);
   }
 
   function query(exchange: Exchange): Answer {

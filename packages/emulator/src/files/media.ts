@@ -4,7 +4,7 @@ export interface ImageDescription {
   readonly width: number;
   /** Height in pixels. */
   readonly height: number;
-  /** Prompt without its scenes, at most 600 characters. The name, for an asset. */
+  /** Prompt without its faults, at most 600 characters. The name, for an asset. */
   readonly prompt: string;
   /** Prompt of the emulator's own image that this one starts from. @default none */
   readonly base?: string;

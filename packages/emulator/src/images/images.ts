@@ -49,20 +49,20 @@ export function createImages({
   async function answer(exchange: Exchange): Promise<Answer> {
     const checked = checkBody<ImageRequestBody>(exchange, checkImageRequest, imageModels);
     if ("refusal" in checked) return checked.refusal;
-    const job = readImageJob(checked.body, exchange.scripted?.scenes);
+    const job = readImageJob(checked.body, exchange.scripted?.faults);
     const addresses = job.references.map((url, index) => ({ path: `image.${index}`, url }));
     const refusal =
-      refuse(job.scenes, exchange) ?? (await refuseUnreachable(addresses, fetchMedia, exchange));
+      refuse(job.faults, exchange) ?? (await refuseUnreachable(addresses, fetchMedia, exchange));
     if (refusal) return refusal;
 
     const id = `img_${hash(exchange.text)}_${count.next()}`;
     const own = START_MS + EACH_MS * job.count;
-    const wait = (job.scenes.names.has("slow") ? SLOW_FACTOR * own : (usualMs ?? own)) / speed;
+    const wait = (job.faults.names.has("slow") ? SLOW_FACTOR * own : (usualMs ?? own)) / speed;
     const reference = await referenceOf(job);
     if (wait > 0) await clock.sleep(wait, exchange.request.signal);
     return answerJSON(
       resultOf(job, reference, id, exchange.origin),
-      failureOf(job.scenes, exchange),
+      failureOf(job.faults, exchange),
       exchange.request.signal,
     );
   }
@@ -78,7 +78,7 @@ export function createImages({
 
   function resultOf(job: ImageJob, reference: Reference, id: string, origin: string) {
     const data = Array.from({ length: job.count }, (_, index) => {
-      if (index === 1 && job.scenes.names.has("partial")) return { error: filtered };
+      if (index === 1 && job.faults.names.has("partial")) return { error: filtered };
       const at = { origin, expiresAt: clock.now() + LIFETIME_MS };
       const url = files.publish(`${id}_${index}.png`, describe(job, reference, id, index), at);
       return { url, size: `${job.width}x${job.height}` };

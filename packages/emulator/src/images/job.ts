@@ -1,4 +1,4 @@
-import { type ImageScenes, readImageScenes } from "./scenes.js";
+import { type ImageFaults, readImageFaults } from "./faults.js";
 
 /** Fields of a checked request that decide what is drawn. */
 export interface ImageRequestBody {
@@ -14,9 +14,9 @@ export interface ImageRequestBody {
 /** A request in one shape, with defaults filled in. */
 export interface ImageJob {
   readonly model: string;
-  /** Prompt without its scenes. */
+  /** Prompt without its faults. */
   readonly prompt: string;
-  readonly scenes: ImageScenes;
+  readonly faults: ImageFaults;
   /** Width in pixels. */
   readonly width: number;
   /** Height in pixels. */
@@ -38,18 +38,18 @@ const words = ["two", "three", "four", "five", "six", "seven", "eight", "nine"];
 /**
  * Reads a checked request.
  *
- * @param added scenes of the script, `[[drop]]`
+ * @param added faults of the script, `[[drop]]`
  */
 export function readImageJob(request: ImageRequestBody, added?: string): ImageJob {
-  const scenes = readImageScenes(request.prompt, added);
+  const faults = readImageFaults(request.prompt, added);
   const [width = 0, height = 0] = (request.size ?? DEFAULT_SIZE).split("x").map(Number);
   return {
     model: request.model,
-    prompt: scenes.text,
-    scenes,
+    prompt: faults.text,
+    faults,
     width,
     height,
-    count: countOf(request, scenes.text),
+    count: countOf(request, faults.text),
     seed: request.seed,
     references: request.image ?? [],
   };

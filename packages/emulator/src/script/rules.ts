@@ -1,24 +1,24 @@
 import type { Scripted, ScriptedReply } from "../server/scripted.js";
 import { lastPrompt, resultsOf } from "./prompt.js";
-import type { Script, ScriptedAnswer } from "./script.js";
+import type { Script, ScriptedRule } from "./script.js";
 
 /** Creates the rules of a script, with the number of requests that each has answered. */
-export function createRules({ answers }: Script) {
-  const used = new Map<ScriptedAnswer, number>();
+export function createRules({ replies }: Script) {
+  const used = new Map<ScriptedRule, number>();
   return { take, clear: () => used.clear() };
 
   /** Finds the rule that decides the answer to a request body, and counts it. */
   function take(body: unknown): Scripted | undefined {
-    const found = answers.find(
+    const found = replies.find(
       (rule) => (used.get(rule) ?? 0) < (rule.times ?? Infinity) && fits(rule, body),
     );
     if (!found) return undefined;
     used.set(found, (used.get(found) ?? 0) + 1);
-    return { reply: replyOf(found), scenes: (found.scenes ?? []).map((scene) => `[[${scene}]]`).join("") };
+    return { reply: replyOf(found), faults: (found.faults ?? []).map((fault) => `[[${fault}]]`).join("") };
   }
 }
 
-function fits({ model, prompt, tool }: ScriptedAnswer, body: unknown): boolean {
+function fits({ model, prompt, tool }: ScriptedRule, body: unknown): boolean {
   if (typeof body !== "object" || body === null) return false;
   const results = resultsOf(body);
   if (tool === undefined ? results.length > 0 : !results.includes(tool)) return false;
@@ -26,8 +26,8 @@ function fits({ model, prompt, tool }: ScriptedAnswer, body: unknown): boolean {
   return prompt === undefined || lastPrompt(body).toLowerCase().includes(prompt.toLowerCase());
 }
 
-/** Returns the reply of a rule; undefined if it has scenes alone. */
-function replyOf({ content, reasoning, toolCalls }: ScriptedAnswer): ScriptedReply | undefined {
+/** Returns the reply of a rule; undefined if it has faults alone. */
+function replyOf({ content, reasoning, toolCalls }: ScriptedRule): ScriptedReply | undefined {
   if (content === undefined && reasoning === undefined && toolCalls === undefined) return undefined;
   return {
     ...(content === undefined ? {} : { content }),

@@ -1,20 +1,20 @@
 import { assetModels, chatModels, imageModels, videoModels } from "@sluice/core/schemas";
 import * as v from "valibot";
-import { assetScenes } from "../assets/scenes.js";
-import { chatScenes } from "../chat/scenes.js";
-import { epsilonScenes } from "../epsilon/scenes.js";
-import { imageScenes } from "../images/scenes.js";
+import { assetFaults } from "../assets/faults.js";
+import { chatFaults } from "../chat/faults.js";
+import { epsilonFaults } from "../epsilon/faults.js";
+import { imageFaults } from "../images/faults.js";
 import type { ScriptedReply } from "../server/scripted.js";
-import { videoScenes } from "../videos/scenes.js";
+import { videoFaults } from "../videos/faults.js";
 
-/** Answers and scenes that a test decides, as plain JSON. */
+/** Replies and faults that a test decides, as plain JSON. */
 export interface Script {
   /** Rules; the first one that fits a request decides. */
-  readonly answers: readonly ScriptedAnswer[];
+  readonly replies: readonly ScriptedRule[];
 }
 
-/** One rule of a script: the conditions of a request, then the answer. All conditions that are given must hold. */
-export interface ScriptedAnswer extends ScriptedReply {
+/** One rule of a script: the conditions of a request, then the reply. All conditions that are given must hold. */
+export interface ScriptedRule extends ScriptedReply {
   /** Model of the request. @default any model */
   readonly model?: string;
   /**
@@ -29,17 +29,17 @@ export interface ScriptedAnswer extends ScriptedReply {
   readonly tool?: string;
   /** Number of requests that the rule answers; then the next one that fits decides. @default no limit */
   readonly times?: number;
-  /** Scenes, as in the prompt but without brackets: `["slow", "429:2"]`. @default none */
-  readonly scenes?: readonly string[];
+  /** Faults, as in the prompt but without brackets: `["slow", "429:2"]`. @default none */
+  readonly faults?: readonly string[];
 }
 
 const models = [assetModels, chatModels, imageModels, videoModels].flatMap((table) => Object.keys(table));
-const scenes = Object.keys({
-  ...assetScenes,
-  ...chatScenes,
-  ...epsilonScenes,
-  ...imageScenes,
-  ...videoScenes,
+const faults = Object.keys({
+  ...assetFaults,
+  ...chatFaults,
+  ...epsilonFaults,
+  ...imageFaults,
+  ...videoFaults,
 });
 
 const text = v.string("must be a string");
@@ -47,11 +47,11 @@ const count = v.pipe(
   v.number("must be a number"),
   v.check((n) => Number.isInteger(n) && n > 0, "must be 1 or more"),
 );
-const scene = v.pipe(
+const fault = v.pipe(
   text,
   v.check(
-    (name) => scenes.includes(name.replace(/:\d+$/, "")),
-    ({ input }) => `is no scene: ${input}; there are ${scenes.join(", ")}`,
+    (name) => faults.includes(name.replace(/:\d+$/, "")),
+    ({ input }) => `is no fault: ${input}; there are ${faults.join(", ")}`,
   ),
 );
 const toolCall = v.strictObject({ name: text, arguments: v.optional(v.unknown()) }, ({ expected, input }) =>
@@ -67,25 +67,25 @@ const fields = {
   content: v.optional(text),
   reasoning: v.optional(text),
   toolCalls: v.optional(v.array(toolCall, "must be a list of { name, arguments }")),
-  scenes: v.optional(v.array(scene, "must be a list of scenes")),
+  faults: v.optional(v.array(fault, "must be a list of faults")),
 };
-const answer = v.strictObject(fields, ({ expected }) =>
+const reply = v.strictObject(fields, ({ expected }) =>
   expected === "never"
-    ? `is not a field of an answer; there are ${Object.keys(fields).join(", ")}`
-    : 'must be an answer, as in { "prompt": "weather", "content": "It rains." }',
+    ? `is not a field of a reply; there are ${Object.keys(fields).join(", ")}`
+    : 'must be a reply, as in { "prompt": "weather", "content": "It rains." }',
 );
 const script = v.strictObject(
-  { $schema: v.optional(v.string()), answers: v.array(answer, "must be a list of answers") },
+  { $schema: v.optional(v.string()), replies: v.array(reply, "must be a list of replies") },
   ({ expected }) =>
     expected === "never"
-      ? "is not a field of a script; there is answers"
-      : 'must be a script, as in { "answers": [{ "prompt": "weather", "content": "It rains." }] }',
+      ? "is not a field of a script; there is replies"
+      : 'must be a script, as in { "replies": [{ "prompt": "weather", "content": "It rains." }] }',
 );
 
 /**
  * Checks a script that was written as JSON.
  *
- * @throws TypeError that names each wrong field, `answers.0.scenes.1`.
+ * @throws TypeError that names each wrong field, `replies.0.faults.1`.
  */
 export function checkScript(value: unknown): Script {
   const { success, output, issues } = v.safeParse(script, value);

@@ -4,7 +4,7 @@ import type { Answer } from "./http.js";
 export const openToAll = {
   "access-control-allow-origin": "*",
   "access-control-expose-headers":
-    "x-request-id, x-sluice-emulator-unknown, retry-after, content-range, accept-ranges, etag",
+    "x-request-id, x-sluice-unknown-fields, retry-after, content-range, accept-ranges, etag",
 };
 
 /** Answers a preflight request. */

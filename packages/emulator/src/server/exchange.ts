@@ -1,6 +1,6 @@
 import type { Answer } from "./http.js";
-import type { OpenRecord } from "./recorder.js";
 import type { RequestBody } from "./request-body.js";
+import type { OpenRecord } from "./request-log.js";
 import type { Scripted } from "./scripted.js";
 
 /** One request that is being answered. */

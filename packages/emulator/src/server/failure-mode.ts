@@ -1,7 +1,7 @@
 import { untilAborted } from "../clock.js";
-import { reset } from "./faults.js";
+import type { FailureMode } from "./faults.js";
 import { type Answer, json, jsonBody, serverError } from "./http.js";
-import type { FailureMode } from "./scenes.js";
+import { reset } from "./network-faults.js";
 
 /** Answers with `value` as JSON, or fails in the given mode. */
 export function answerJSON(

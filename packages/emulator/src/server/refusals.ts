@@ -1,16 +1,16 @@
 import type { Exchange } from "./exchange.js";
+import type { FailureMode, Faults } from "./faults.js";
 import { hash } from "./hash.js";
 import { type Answer, badRequest, rateLimited, serverError } from "./http.js";
-import type { FailureMode, Scenes } from "./scenes.js";
 
 /**
- * Notes the scenes of a request in its record, and answers it if they ask for a refusal or one is misspelt; undefined
+ * Notes the faults of a request in its record, and answers it if they ask for a refusal or one is misspelt; undefined
  * lets it pass. Refusals are counted for each path and body.
  */
-export type Refuse = (scenes: Scenes, exchange: Exchange) => Answer | undefined;
+export type Refuse = (faults: Faults, exchange: Exchange) => Answer | undefined;
 
 /** Returns the way in which this answer fails; undefined for a whole one. Failures are counted as refusals are. */
-export type FailureOf = (scenes: Scenes, exchange: Exchange) => FailureMode | undefined;
+export type FailureOf = (faults: Faults, exchange: Exchange) => FailureMode | undefined;
 
 const MOST = 1000;
 
@@ -19,15 +19,15 @@ export function createRefusals() {
   const counts = new Map<string, number>();
   return { refuse, failureOf, clear: () => counts.clear() };
 
-  function refuse({ refusal, names, unknown, mistake }: Scenes, exchange: Exchange): Answer | undefined {
-    exchange.record.scenes = [...names];
-    exchange.record.unknownScenes = unknown;
-    if (mistake !== undefined) return badRequest(mistake, undefined, "unknown_scene");
+  function refuse({ refusal, names, unknown, mistake }: Faults, exchange: Exchange): Answer | undefined {
+    exchange.record.faults = [...names];
+    exchange.record.unknownFaults = unknown;
+    if (mistake !== undefined) return badRequest(mistake, undefined, "unknown_fault");
     if (!refusal || !isDue(refusal.times, "refusal", exchange)) return undefined;
     return refusal.status === 429 ? rateLimited(1) : serverError();
   }
 
-  function failureOf({ failure, refusal }: Scenes, exchange: Exchange): FailureMode | undefined {
+  function failureOf({ failure, refusal }: Faults, exchange: Exchange): FailureMode | undefined {
     if (failure && isDue(failure.times, "failure", exchange)) return failure.mode;
     // a whole answer ends the counts: an equal request that comes later fails again
     if (!failure && !refusal) return undefined;

@@ -12,6 +12,6 @@ export interface ScriptedReply {
 export interface Scripted {
   /** Reply of a chat; undefined leaves it to the emulator. */
   readonly reply: ScriptedReply | undefined;
-  /** Scenes as a prompt has them, `[[slow]][[drop]]`. */
-  readonly scenes: string;
+  /** Faults as a prompt has them, `[[slow]][[drop]]`. */
+  readonly faults: string;
 }

@@ -1,6 +1,6 @@
 import { type VideoModel, videoModels } from "@sluice/core/schemas";
 import { cut } from "../server/cut.js";
-import { readVideoScenes, type VideoScenes } from "./scenes.js";
+import { readVideoFaults, type VideoFaults } from "./faults.js";
 
 /** Fields of a checked request that decide what is made. */
 export interface VideoRequestBody {
@@ -37,10 +37,10 @@ export type VideoFamily = (typeof videoModels)[VideoModel]["family"];
 export interface VideoJob {
   readonly model: VideoModel;
   readonly family: VideoFamily;
-  /** Prompt with its scenes, cut to 5,000 characters, the limit of `beta`. */
+  /** Prompt with its faults, cut to 5,000 characters, the limit of `beta`. */
   readonly prompt: string;
-  /** Scenes of the prompt; their text is cut too, because tasks are kept. */
-  readonly scenes: VideoScenes;
+  /** Faults of the prompt; their text is cut too, because tasks are kept. */
+  readonly faults: VideoFaults;
   readonly action: "generate" | "firstTailGenerate";
   readonly resolution: string;
   readonly ratio: string;
@@ -63,13 +63,13 @@ const REFERENCE_SECONDS = 3;
 /**
  * Reads a checked request.
  *
- * @param added scenes of the script, `[[drop]]`
+ * @param added faults of the script, `[[drop]]`
  */
 export function readVideoJob(request: VideoRequestBody, added?: string): VideoJob {
   const { model, input, content = [] } = request;
   const settings: Settings = (input ? request.parameters : request) ?? {};
   const prompt = input ? (input.prompt ?? "") : content.flatMap(({ text }) => text ?? []).join("\n");
-  const scenes = readVideoScenes(prompt, added);
+  const faults = readVideoFaults(prompt, added);
   const marks = input
     ? (input.media ?? []).map(({ type }) => type)
     : content.map(({ type, role }) => role ?? type);
@@ -80,7 +80,7 @@ export function readVideoJob(request: VideoRequestBody, added?: string): VideoJo
     model,
     family: row.family,
     prompt: cut(prompt, MOST_PROMPT),
-    scenes: { ...scenes, text: cut(scenes.text, MOST_PROMPT) },
+    faults: { ...faults, text: cut(faults.text, MOST_PROMPT) },
     action: marks.includes("first_frame") && marks.includes("last_frame") ? "firstTailGenerate" : "generate",
     resolution: settings.resolution ?? ("resolutionDefault" in row ? row.resolutionDefault : "720p"),
     // the one clip has this ratio

@@ -61,7 +61,7 @@ interface TaskForm {
   readonly words: keyof typeof statusWords;
   /** Makes the upstream's own answer, `data.data`. */
   readonly upstreamOf: (task: Task, view: View) => object;
-  /** True where the scene `flat` leaves out the envelope. */
+  /** True where the fault `flat` leaves out the envelope. */
   readonly canBeBare?: boolean;
 }
 
@@ -80,9 +80,9 @@ export function formOf({ family }: VideoJob): TaskForm {
   return forms[family] ?? usual;
 }
 
-/** Makes a query result: in its envelope, or bare where the scene `flat` is in the prompt and the model has that form. */
+/** Makes a query result: in its envelope, or bare where the fault `flat` is in the prompt and the model has that form. */
 export function resultOf(task: Task, view: View) {
-  const isBare = formOf(task.job).canBeBare && task.job.scenes.names.has("flat");
+  const isBare = formOf(task.job).canBeBare && task.job.faults.names.has("flat");
   return isBare ? bareOf(task, view) : envelopeOf(task, view);
 }
 

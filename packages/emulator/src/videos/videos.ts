@@ -72,10 +72,10 @@ export function createVideos({
   async function create(exchange: Exchange): Promise<Answer> {
     const checked = checkBody<VideoRequestBody>(exchange, check, videoModels);
     if ("refusal" in checked) return checked.refusal;
-    const job = readVideoJob(checked.body, exchange.scripted?.scenes);
+    const job = readVideoJob(checked.body, exchange.scripted?.faults);
     const refusal =
       refuseReferences(checked.body, assetStatus) ??
-      refuse(job.scenes, exchange) ??
+      refuse(job.faults, exchange) ??
       (await refuseUnreachable(addressesOf(checked.body), fetchMedia, exchange));
     if (refusal) return refusal;
 
@@ -89,7 +89,7 @@ export function createVideos({
       progress: 0,
       created_at: Math.floor(clock.now() / 1000),
     };
-    return answerJSON(receipt, failureOf(job.scenes, exchange), exchange.request.signal);
+    return answerJSON(receipt, failureOf(job.faults, exchange), exchange.request.signal);
   }
 
   /** Returns the fields that the first image of a request decides; of an image from elsewhere, its colors alone. */
@@ -106,19 +106,19 @@ export function createVideos({
     const digest = hash(text);
     const number = count.next();
     const id = `task-${digest}-${number}`;
-    const seed = job.seed < 0 ? id : hash(`${job.scenes.text} ${job.seed}`);
+    const seed = job.seed < 0 ? id : hash(`${job.faults.text} ${job.seed}`);
     const task = {
       id,
       job,
       video: {
         ...frameSizeOf(job.ratio),
-        prompt: job.scenes.text,
+        prompt: job.faults.text,
         seed,
         index: 0,
         ...reference,
         seconds: job.duration,
       },
-      timeline: planTask(clock.now(), digest, speed, job.scenes.names.has("slow"), usualMs),
+      timeline: planTask(clock.now(), digest, speed, job.faults.names.has("slow"), usualMs),
       repeatsURL: number % 2 === 1,
       queries: 0,
       successQueries: 0,
@@ -130,10 +130,10 @@ export function createVideos({
   function query({ param: id, origin }: Exchange): Answer {
     const task = tasks.get(id);
     if (!task) return unknownThing(`There is no task ${id}.`, "task_not_found");
-    const { scenes } = task.job;
+    const { faults } = task.job;
     const nth = ++task.queries;
-    const isAmongFirst = (scene: "late" | "busy" | "unknown") =>
-      scenes.names.has(scene) && nth <= (scenes.numbers.get(scene) ?? USUAL_QUERIES);
+    const isAmongFirst = (fault: "late" | "busy" | "unknown") =>
+      faults.names.has(fault) && nth <= (faults.numbers.get(fault) ?? USUAL_QUERIES);
     if (isAmongFirst("late")) return unknownThing(`There is no task ${id}.`, "task_not_found");
     if (isAmongFirst("busy")) return rateLimited(1);
     const view = viewOf(task, isAmongFirst("unknown"), origin);
@@ -141,9 +141,9 @@ export function createVideos({
   }
 
   function viewOf(task: KeptTask, oddStatus: boolean, origin: string): View {
-    const { scenes, returnsLastFrame } = task.job;
+    const { faults, returnsLastFrame } = task.job;
     const progress = progressAt(task.timeline, clock.now());
-    const failed = scenes.names.has("fail");
+    const failed = faults.names.has("fail");
     const unfinished = { oddStatus, failed, url: undefined, lastFrameURL: undefined };
     // an unknown status must not come with signs of an end
     if (oddStatus) return { ...unfinished, phase: "running", share: Math.min(progress.share, 0.99) };
@@ -165,6 +165,6 @@ export function createVideos({
 }
 
 function isWithoutURL(task: KeptTask): boolean {
-  const { names, numbers } = task.job.scenes;
+  const { names, numbers } = task.job.faults;
   return names.has("no-url") && ++task.successQueries <= (numbers.get("no-url") ?? Infinity);
 }

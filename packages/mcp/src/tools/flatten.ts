@@ -1,4 +1,4 @@
-import { isRecord } from "@sluice/core/internal";
+import { isRecord } from "./is-record.js";
 
 type Schema = Readonly<Record<string, unknown>>;
 

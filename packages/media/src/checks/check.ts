@@ -2,24 +2,18 @@ import type { Issue } from "@sluice/core";
 import { inputAndOutputSeconds, type MediaLimits, type MediaUse, mediaLimits } from "./limits.js";
 import { type MediaProbe, type ProbeOptions, probeMedia } from "./probe.js";
 
-/** Options of {@link checkMedia}. */
-export interface CheckOptions extends ProbeOptions {
-  /** Path of the file in the request, for the issues: `"input.media.0"`. @default "" */
-  readonly path?: string;
-}
-
-/** A file, or the result of {@link probeMedia} for it, and its use. */
+/** A file and its use. */
 export interface MediaEntry {
   /** The file, or the result of `probeMedia` for it. */
   readonly media: Blob | MediaProbe;
   /** Role of the file in a request; it decides the limits. */
   readonly use: MediaUse;
-  /** Path of the file in the request. @default the path of the list, with the number of the entry */
+  /** Path of the file in the request, for the issues. @default the path of the list, and the index of the file */
   readonly path?: string;
 }
 
-/** Options of {@link checkMediaList}. */
-export interface CheckListOptions extends ProbeOptions {
+/** Options of {@link checkMedia}. */
+export interface CheckOptions extends ProbeOptions {
   /** Path of the list in the request, for the issues. @default "input.media" */
   readonly path?: string;
   /** `parameters.duration` of the request: 5 where it is absent. −1, where the model chooses, is not counted. */
@@ -27,45 +21,25 @@ export interface CheckListOptions extends ProbeOptions {
 }
 
 /**
- * Checks one file against the limits of its use (spec, Family `beta`), if its bytes can be read. Limits are exact:
- * 15.02 s is more than 15 s.
+ * Checks files against the limits of their use (spec, Family `beta`), if their bytes can be read: each file, and the total
+ * seconds of all videos and of all audio files. Limits are exact: 15.02 s is more than 15 s. The check of the request
+ * itself limits the number of files.
  *
- * @returns The broken rules, in the form of the request checks; empty when the file is accepted.
+ * @returns The broken rules, in the form of the request checks; empty when all files are accepted.
+ * @throws {ConfigurationError} for a video or an audio file without `parser`
  * @throws {ValidationError} if it is not a `Blob`, or can no longer be read; the signal's reason after an abort
  * @example
  * ```ts
- * const issues = await checkMedia(file, "first_frame", { path: "input.media.0" });
+ * const issues = await checkMedia([{ media: file, use: "first_frame" }]);
  * // [{ path: "input.media.0", message: "must have no alpha channel: …", rule: "media.first-frame.alpha" }]
  * ```
  */
 export async function checkMedia(
-  media: Blob | MediaProbe,
-  use: MediaUse,
-  { path = "", signal }: CheckOptions = {},
+  files: readonly MediaEntry[],
+  { path = "input.media", outputSeconds, ...options }: CheckOptions = {},
 ): Promise<Issue[]> {
-  return issuesOfProbe(await probeOf(media, signal), mediaLimits[use], `media.${dashed(use)}`, path);
-}
-
-/**
- * Checks the files of one request: each file, and the total seconds of all videos and of all audios (spec, Family
- * `beta`). The check of the request itself limits their number.
- *
- * @throws the errors of {@link checkMedia}
- * @example
- * ```ts
- * const issues = await checkMediaList(
- *   [{ media: clip, use: "reference_video" }, { media: song, use: "reference_audio" }],
- *   { outputSeconds: 20 },
- * );
- * if (issues.length > 0) throw new ValidationError(issues);
- * ```
- */
-export async function checkMediaList(
-  entries: readonly MediaEntry[],
-  { path = "input.media", outputSeconds, signal }: CheckListOptions = {},
-): Promise<Issue[]> {
-  const probes = await Promise.all(entries.map(({ media }) => probeOf(media, signal)));
-  const issues = entries.flatMap(({ use, path: own }, index) =>
+  const probes = await Promise.all(files.map(({ media }) => probeOf(media, options)));
+  const issues = files.flatMap(({ use, path: own }, index) =>
     issuesOfProbe(
       probes[index] as MediaProbe,
       mediaLimits[use],
@@ -74,12 +48,14 @@ export async function checkMediaList(
     ),
   );
   const secondsOf = (counted: MediaUse) =>
-    entries.reduce((sum, { use }, at) => sum + (use === counted ? (probes[at]?.durationSeconds ?? 0) : 0), 0);
+    files.reduce((sum, { use }, at) => sum + (use === counted ? (probes[at]?.durationSeconds ?? 0) : 0), 0);
 
   for (const use of ["reference_video", "reference_audio"] as const) {
     const { kind, secondsInAll } = mediaLimits[use];
     const seconds = secondsOf(use);
-    if (isMore(seconds, secondsInAll)) {
+    // a single file has its own limit
+    const isSingle = files.filter((file) => file.use === use).length < 2;
+    if (!isSingle && isMore(seconds, secondsInAll)) {
       const message = `all ${kind}s together must be at most ${secondsInAll} s long, got ${rounded(seconds)} s`;
       issues.push({ path, message, rule: `media.${dashed(use)}.seconds-in-all` });
     }
@@ -110,7 +86,7 @@ export function issuesOfProbe(probe: MediaProbe, limits: MediaLimits, rule: stri
   if (probe.problem) add("unreadable", `${probe.problem}: the gateway could not read it`);
   // the spec has this limit for PNG only
   if (limits.alpha === false && probe.format === "png" && probe.hasAlpha)
-    add("alpha", "must have no alpha channel: flatten it onto a colour, in browsers with fitImage()");
+    add("alpha", "must have no alpha channel: flatten it onto a color, in browsers with fitImage()");
 
   if (width !== undefined && height !== undefined) {
     const [short, long] = [Math.min(width, height), Math.max(width, height)];
@@ -130,10 +106,8 @@ export function issuesOfProbe(probe: MediaProbe, limits: MediaLimits, rule: stri
   return issues;
 }
 
-async function probeOf(media: Blob | MediaProbe, signal: AbortSignal | undefined): Promise<MediaProbe> {
-  return typeof media === "object" && media !== null && "kind" in media
-    ? media
-    : probeMedia(media, { signal });
+async function probeOf(media: Blob | MediaProbe, options: ProbeOptions): Promise<MediaProbe> {
+  return typeof media === "object" && media !== null && "kind" in media ? media : probeMedia(media, options);
 }
 
 /** sums of fractions may be slightly too large */

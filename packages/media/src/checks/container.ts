@@ -25,57 +25,30 @@ const EXACT_MP3_BYTES = 4_194_304;
 /** The formats that {@link containerHeader} reads. */
 export type ContainerFormat = Extract<SignedFormat, "mp4" | "m4a" | "mov" | "wav" | "mp3">;
 
-/** The names of mediabunny that measure files. Its types are not named here: an app without it compiles, too. */
-export type Mediabunny = Readonly<
-  Record<"CustomSource" | "Input" | "MP3" | "MP4" | "QTFF" | "WAVE", unknown>
+/**
+ * Loads the names of mediabunny that measure files: `mediabunny` of `@sluice/media/mediabunny`, or in a page without a
+ * bundler a function that imports a file of mediabunny. Runs for each file; an error does not stop the next attempt. The
+ * types of mediabunny are not named here: an app without mediabunny compiles.
+ */
+export type MediaParser = () => Promise<
+  Readonly<Record<"CustomSource" | "Input" | "MP3" | "MP4" | "QTFF" | "WAVE", unknown>>
 >;
 
-/** The module `@sluice/media/mediabunny`. */
-interface MediabunnyEntry {
-  /** The names of mediabunny. */
-  readonly mediabunny: Mediabunny;
-}
-
-const ENTRY = "@sluice/media/mediabunny";
-const HOW_TO = `npm install mediabunny, and call measureWith(() => import("${ENTRY}")) of @sluice/media once`;
-const MISSING = `videos and audio files are measured by mediabunny: ${HOW_TO}`;
+const HOW_TO = "npm install mediabunny, and give { parser: mediabunny } of @sluice/media/mediabunny";
+const MISSING = `parser: is missing, and videos and audio files need one: ${HOW_TO}`;
 const NOT_LOADED =
-  "videos and audio files are measured by mediabunny, which could not be loaded: is it installed?";
-
-/** Loads mediabunny; undefined until the app says how. */
-let load: Parameters<typeof measureWith>[0] | undefined;
-
-/**
- * Says how mediabunny is loaded, which measures videos and audio files: an app that checks such files calls this once, before
- * the first check. Nothing is loaded before a file needs it. Where that fails, the next file tries again. A later call replaces
- * an earlier one. The setting is that of the module, for all of a page or a process.
- *
- * @param loader imports `@sluice/media/mediabunny`, or in a page without a bundler a file of mediabunny
- * @throws {ConfigurationError} if it is no function
- * @example
- * ```ts
- * import { measureWith } from "@sluice/media";
- *
- * measureWith(() => import("@sluice/media/mediabunny"));
- * ```
- */
-export function measureWith(loader: () => Promise<Mediabunny | MediabunnyEntry>): void {
-  if (typeof loader !== "function") throw new ConfigurationError(`measureWith: give a function: ${HOW_TO}`);
-  load = loader;
-}
-
-/** Returns true once the app has called {@link measureWith}. */
-export const canMeasure = () => load !== undefined;
+  "parser: mediabunny measures videos and audio files, and could not be loaded: is it installed?";
 
 /** Measures a video or an audio file from its index, without decoding. */
 export async function containerHeader(
   format: ContainerFormat,
   reader: BlobReader,
+  parser: MediaParser | undefined,
   signal: AbortSignal | undefined,
 ): Promise<ContainerHeader> {
   const problem = format === "wav" || format === "mp3" ? undefined : await boxesProblem(reader);
   if (problem) return { problem };
-  const { CustomSource, Input, demuxers } = await loadMediabunny();
+  const { CustomSource, Input, demuxers } = await loadDemuxers(parser);
   const source = new CustomSource({
     getSize: () => reader.size,
     read: (start, end) => reader.read(start, end),
@@ -94,22 +67,20 @@ export async function containerHeader(
   }
 }
 
-async function loadedBy(loader: Parameters<typeof measureWith>[0]) {
+async function loadDemuxers(parser: MediaParser | undefined) {
+  if (!parser) throw new ConfigurationError(MISSING);
+  const names = await loadNames(parser);
+  if (!names?.Input) throw new ConfigurationError(`parser: loaded another module: ${HOW_TO}`);
+  const { CustomSource, Input, MP3, MP4, QTFF, WAVE } = names as typeof import("mediabunny");
+  return { CustomSource, Input, demuxers: { mp4: MP4, m4a: MP4, mov: QTFF, wav: WAVE, mp3: MP3 } };
+}
+
+async function loadNames(parser: MediaParser) {
   try {
-    return await loader();
+    return await parser();
   } catch (cause) {
     throw new ConfigurationError(NOT_LOADED, { cause });
   }
-}
-
-/** Loads the demuxers. */
-async function loadMediabunny() {
-  if (!load) throw new ConfigurationError(MISSING);
-  const loaded = await loadedBy(load);
-  const names = loaded && "mediabunny" in loaded ? loaded.mediabunny : loaded;
-  if (!names?.Input) throw new ConfigurationError(`measureWith: its function gave another module: ${HOW_TO}`);
-  const { CustomSource, Input, MP3, MP4, QTFF, WAVE } = names as typeof import("mediabunny");
-  return { CustomSource, Input, demuxers: { mp4: MP4, m4a: MP4, mov: QTFF, wav: WAVE, mp3: MP3 } };
 }
 
 async function measure(input: Input, isEstimate: boolean): Promise<ContainerHeader> {

@@ -1,13 +1,13 @@
 import { ConfigurationError, ValidationError } from "@sluice/core";
 import { issuesOfProbe } from "./check.js";
 import { type MediaLimits, type MediaUse, mediaLimits } from "./limits.js";
-import { type MediaProbe, probeMedia } from "./probe.js";
+import { type MediaProbe, probeWherePossible } from "./probe.js";
 
 /** Options of {@link fitImage}. */
 export interface FitOptions {
   /** Aborts the work. */
   readonly signal?: AbortSignal;
-  /** CSS colour of transparent parts and of padding. @default "#ffffff" */
+  /** CSS color of transparent parts and of padding. @default "#ffffff" */
   readonly background?: string;
   /** Format of the result. A browser that can't encode WEBP makes a JPEG. @default "image/jpeg" */
   readonly type?: "image/jpeg" | "image/webp";
@@ -41,7 +41,7 @@ const QUALITIES = [0.92, 0.85, 0.75, 0.65, 0.5];
 const SHRINK = 0.8;
 
 /**
- * Fits an image into the limits of a use, in a page or worker. Alpha becomes a colour, long sides are scaled down,
+ * Fits an image into the limits of a use, in a page or worker. Alpha becomes a color, long sides are scaled down,
  * short sides and extreme ratios are padded; nothing is enlarged or distorted. The quality of the encoder goes down
  * until the bytes fit, then the size. An image within the limits is returned unchanged. An animation keeps only its
  * first frame.
@@ -63,7 +63,7 @@ export async function fitImage(
 ): Promise<FittedImage> {
   assertCanvas();
   const rules: MediaLimits = typeof limits === "string" ? mediaLimits[limits] : limits;
-  const probe = await probeMedia(blob, { signal });
+  const probe = await probeWherePossible(blob, { signal });
   assertImage(probe, maxPixels);
   const { width, height } = probe;
   if (width && height && issuesOfProbe(probe, rules, "media.fit", "").length === 0)

@@ -1,6 +1,6 @@
 import { assertBlob } from "@sluice/core/internal/media";
 import { readerOf } from "./blob-reader.js";
-import { type ContainerFormat, canMeasure, containerHeader } from "./container.js";
+import { type ContainerFormat, containerHeader, type MediaParser } from "./container.js";
 import {
   claimedFormat,
   extensionOf,
@@ -48,6 +48,8 @@ export interface MediaProbe {
 export interface ProbeOptions {
   /** Aborts the reading. */
   readonly signal?: AbortSignal | undefined;
+  /** Measures videos and audio files: `mediabunny` of `@sluice/media/mediabunny`. @default they are refused */
+  readonly parser?: MediaParser | undefined;
 }
 
 /**
@@ -55,9 +57,9 @@ export interface ProbeOptions {
  * MP4, MOV, WAV and MP3 (an MP3 up to 4 MB is read as a whole, for its exact length). A file without a signature is
  * judged by its extension. Broken files do not throw: `problem` describes the fault.
  *
- * Videos and audio files need {@link measureWith}: the first one loads mediabunny, an optional peer dependency.
+ * Videos and audio files need the option `parser`. The first one loads mediabunny, an optional peer dependency.
  *
- * @throws {ConfigurationError} for a video or audio without `measureWith`, or where mediabunny is not installed
+ * @throws {ConfigurationError} for a video or an audio file without `parser`, or if mediabunny is not installed
  * @throws {ValidationError} if it is not a `Blob`, or can no longer be read; the signal's reason after an abort
  * @example
  * ```ts
@@ -65,18 +67,18 @@ export interface ProbeOptions {
  * // { kind: "image", type: "image/png", format: "png", bytes: 81_234, width: 1024, height: 768, hasAlpha: true, … }
  * ```
  */
-export function probeMedia(blob: Blob, { signal }: ProbeOptions = {}): Promise<MediaProbe> {
-  return probe(blob, signal, true);
+export function probeMedia(blob: Blob, options: ProbeOptions = {}): Promise<MediaProbe> {
+  return probe(blob, options, true);
 }
 
-/** Probes a file as {@link probeMedia}, but measures videos and audio files only after `measureWith`. */
-export function probeWherePossible(blob: Blob, { signal }: ProbeOptions): Promise<MediaProbe> {
-  return probe(blob, signal, canMeasure());
+/** Probes a file as {@link probeMedia} does, but measures no videos and audio files without a parser. */
+export function probeWherePossible(blob: Blob, options: ProbeOptions): Promise<MediaProbe> {
+  return probe(blob, options, options.parser !== undefined);
 }
 
 async function probe(
   blob: Blob,
-  signal: AbortSignal | undefined,
+  { signal, parser }: ProbeOptions,
   measuresContainers: boolean,
 ): Promise<MediaProbe> {
   assertBlob(blob);
@@ -91,7 +93,7 @@ async function probe(
   if (headerOf) return { ...about, ...typeOf(format), ...(await headerOf(reader)) };
   if (!(measuresContainers && isContainer(format))) return { ...about, ...typeOf(format) };
 
-  const { hasVideo, ...header } = await containerHeader(format, reader, signal);
+  const { hasVideo, ...header } = await containerHeader(format, reader, parser, signal);
   return { ...about, ...typeOf(format === "mp4" && hasVideo === false ? "m4a" : format), ...header };
 }
 

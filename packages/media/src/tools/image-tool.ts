@@ -6,14 +6,13 @@ import {
   generateImages,
   type ImageRequest,
 } from "@sluice/core";
-import { imageModelOf } from "@sluice/core/internal";
-import type { ImageModel } from "@sluice/core/schemas";
+import { type ImageModel, imageModels } from "@sluice/core/schemas";
 import { argumentsOf, type MediaToolOptions } from "./options.js";
 import { beginRun, withBilling } from "./paid-run.js";
 
 /** Options of {@link imageTool}. */
 export interface ImageToolOptions extends MediaToolOptions {
-  /** The model that makes the images. */
+  /** The model that creates the images. */
   readonly model: ImageModel;
   /** Fields of each request, under the gateway's own names. The model can't change a `size` that is set here. */
   readonly params?: Partial<Omit<ImageRequest, "model" | "prompt">>;
@@ -23,11 +22,11 @@ export interface ImageToolOptions extends MediaToolOptions {
 const TIMEOUT_MS = 600_000;
 
 /**
- * Makes a tool by which a chat makes images: they are shown as the `images` of the answer that calls it. The model
- * chooses the prompt, and a size of the image model; it gets a sentence, and not the image.
+ * Returns a tool that lets a chat create images. The `images` of the response that calls it show them. The model chooses
+ * the prompt and a size of the image model. It gets a sentence, not the image.
  *
- * A request is sent once for each call, and is billed. After a reload it is repeated only behind a proxy that remembers
- * its key (`once`), which gives the same images. Elsewhere the call fails, and the model is told to ask the user.
+ * Each call sends one request, which is billed. After a reload the request is repeated only behind a proxy that stores
+ * its key (`once`): the proxy returns the same images. Elsewhere the call fails, and the model is told to ask the user.
  *
  * @throws {ConfigurationError} for a model that the table `imageModels` does not have
  * @example
@@ -41,16 +40,17 @@ const TIMEOUT_MS = 600_000;
  * ```
  */
 export function imageTool(client: Client, options: ImageToolOptions): ChatTool {
-  const { model, params = {}, name = "make_image", request } = options;
-  const row = imageModelOf(model);
-  if (!row) throw new ConfigurationError(`model: ${JSON.stringify(model)} is no image model`);
+  const { model, params = {}, name = "make_image" } = options;
+  const { headers, timeouts, retry } = options;
+  if (!Object.hasOwn(imageModels, model))
+    throw new ConfigurationError(`model: ${JSON.stringify(model)} is no image model`);
   return defineTool<unknown, string>({
     name,
     description: options.description ?? "Makes an image from a description, and shows it to the user.",
     parameters: argumentsOf(
       {
         prompt: { type: "string", description: "Everything that the image shows, in one text." },
-        size: { type: "string", enum: row.sizes, description: "Width and height in pixels." },
+        size: { type: "string", enum: imageModels[model].sizes, description: "Width and height in pixels." },
       },
       params,
     ),
@@ -61,7 +61,7 @@ export function imageTool(client: Client, options: ImageToolOptions): ChatTool {
       const { key } = await beginRun(client, context);
       // only what the schema names: the model may write more
       const body = { ...(size !== undefined && { size }), ...params, model, prompt } as ImageRequest;
-      const sent = { ...request, signal: context.signal, idempotencyKey: key };
+      const sent = { headers, timeouts, retry, signal: context.signal, idempotencyKey: key };
       const { images } = await generateImages(client, body, sent).catch((error) => {
         throw withBilling(error);
       });

@@ -1,23 +1,21 @@
 import type { RequestOptions } from "@sluice/core";
 
-/** Options that the tools for images and films share. */
-export interface MediaToolOptions {
+/** Options of both tools. Headers, timeouts and retry are those of each request. */
+export interface MediaToolOptions extends Omit<RequestOptions, "signal" | "idempotencyKey"> {
   /** Name by which the model calls the tool: 1 to 64 letters, digits, `_` and `-`. */
   readonly name?: string;
   /** Explanation for the model: what the tool does and when to call it. */
   readonly description?: string;
   /**
-   * True if the user has to approve a call first, as of `defineTool`: each call is billed. A function gets the arguments
-   * as the model wrote them.
+   * True if the user approves each call first, as in `defineTool`: each call is billed. A function gets the arguments as
+   * the model wrote them.
    *
    * @default false
    */
   readonly needsApproval?: boolean | ((input: unknown) => boolean | Promise<boolean>);
-  /** Headers, timeouts and retry of the requests. */
-  readonly request?: Omit<RequestOptions, "signal" | "idempotencyKey">;
 }
 
-/** Makes the JSON Schema of arguments: each has a description, and is left out where the app sets it. */
+/** Returns the JSON Schema of the arguments, without the fields that the app sets. */
 export function argumentsOf(
   fields: Readonly<Record<string, object | undefined>>,
   set: object,

@@ -1,6 +1,7 @@
 import { type Client, isGatewayError, type ToolContext } from "@sluice/core";
-import { hasOffer, isRecord, randomId } from "@sluice/core/internal";
+import { hasOffer, randomId } from "@sluice/core/internal";
 import { isRemembered } from "@sluice/core/internal/media";
+import { isRecord } from "../checks/is-record.js";
 
 /** A run of a tool that is billed, as it is kept with its call. */
 export interface PaidRun {

@@ -8,8 +8,7 @@ import {
   type VideoRequest,
   watchVideoTask,
 } from "@sluice/core";
-import { videoModelOf } from "@sluice/core/internal";
-import type { VideoModel, VideoRequests } from "@sluice/core/schemas";
+import { type VideoModel, type VideoRequests, videoModels } from "@sluice/core/schemas";
 import { argumentsOf, type MediaToolOptions } from "./options.js";
 import { beginRun, withBilling } from "./paid-run.js";
 
@@ -21,7 +20,7 @@ type Parameters = {
 
 /** Options of {@link videoTool}. */
 export interface VideoToolOptions extends MediaToolOptions {
-  /** The model that makes the films. */
+  /** The model that creates the videos. */
   readonly model: VideoModel;
   /**
    * Fields of each request, under the gateway's own names: of a `beta` model its `parameters`. The model can't change
@@ -34,36 +33,38 @@ export interface VideoToolOptions extends MediaToolOptions {
 const TIMEOUT_MS = 1_800_000;
 
 /**
- * Makes a tool by which a chat makes films: each is shown in the `files` of the answer that calls it. The model chooses
- * the prompt and what the film model leaves open: ratio, length, resolution. It gets a sentence, and not the film.
+ * Returns a tool that lets a chat create videos. The `files` of the response that calls it show them. The model chooses
+ * the prompt, and ratio, length and resolution where `params` leaves them open. It gets a sentence, not the video.
  *
- * The call has a `progress`, and keeps the handle of the task as `kept`: after a reload it goes on to wait for the same
- * film. A film costs money also if the chat is stopped: a task can't be cancelled.
+ * The call has a `progress`, and stores the handle of the task as `kept`: after a reload it waits for the same video. A
+ * video costs money even if the chat is stopped: a task can't be cancelled.
  *
  * @throws {ConfigurationError} for a model that the table `videoModels` does not have
  * @example
  * ```ts
- * const film = videoTool(client, {
+ * const video = videoTool(client, {
  *   model: "beta3.0-video",
  *   params: { resolution: "720P", duration: 5 },
  *   needsApproval: true,
  * });
- * const chat = createChatStore(client, { model: "alpha-v4.1-flash", tools: [film] });
+ * const chat = createChatStore(client, { model: "alpha-v4.1-flash", tools: [video] });
  * ```
  */
 export function videoTool(client: Client, options: VideoToolOptions): ChatTool {
-  const { model, params = {}, name = "make_video", request } = options;
-  const row = videoModelOf(model);
-  if (!row) throw new ConfigurationError(`model: ${JSON.stringify(model)} is no video model`);
+  const { model, params = {}, name = "make_video" } = options;
+  const { headers, timeouts, retry } = options;
+  if (!Object.hasOwn(videoModels, model))
+    throw new ConfigurationError(`model: ${JSON.stringify(model)} is no video model`);
+  const row = videoModels[model];
   const { min, max } = row.duration;
   return defineTool<unknown, string>({
     name,
     description:
       options.description ??
-      "Makes a short film from a description, and shows it to the user. It takes minutes.",
+      "Makes a short video from a description, and shows it to the user. It takes minutes.",
     parameters: argumentsOf(
       {
-        prompt: { type: "string", description: "Everything that the film shows, in one text." },
+        prompt: { type: "string", description: "Everything that the video shows, in one text." },
         ratio: { type: "string", enum: row.ratios, description: "Width to height." },
         resolution: { type: "string", enum: row.resolutions },
         duration: { type: "integer", minimum: min, maximum: max, description: "Length in seconds." },
@@ -80,7 +81,7 @@ export function videoTool(client: Client, options: VideoToolOptions): ChatTool {
         row.family === "beta"
           ? { model, input: { prompt }, parameters: fields }
           : { ...fields, model, content: [{ type: "text", text: prompt }] };
-      const sent = { ...request, signal: context.signal };
+      const sent = { headers, timeouts, retry, signal: context.signal };
       const handle =
         run.handle ??
         (await createVideoTask(client, body as VideoRequest, { ...sent, idempotencyKey: run.key }).catch(
@@ -89,15 +90,15 @@ export function videoTool(client: Client, options: VideoToolOptions): ChatTool {
           },
         ));
       await context.keep({ ...run, handle });
-      const url = await filmOf(client, handle, sent, context);
+      const url = await waitForVideo(client, handle, sent, context);
       context.show({ type: "video/mp4", url });
-      return "The user sees the film.";
+      return "The user sees the video.";
     },
   });
 }
 
-/** Waits for a film, and reports how far it is. */
-async function filmOf(
+/** Waits for a video, and reports its progress. */
+async function waitForVideo(
   client: Client,
   handle: { readonly id: string },
   sent: object,
@@ -108,9 +109,9 @@ async function filmOf(
   for await (const task of watchVideoTask(client, handle, options)) {
     if (task.progress !== undefined) progress(task.progress);
     if (task.state === "succeeded") return task.url;
-    if (task.state === "failed") throw new Error(`the film failed: ${task.reason || "no reason is given"}`);
+    if (task.state === "failed") throw new Error(`the video failed: ${task.reason || "no reason is given"}`);
   }
-  throw new Error("the film has no end");
+  throw new Error("the task has no end");
 }
 
 function defined(fields: Readonly<Record<string, unknown>>): Record<string, unknown> {

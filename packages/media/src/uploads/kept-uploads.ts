@@ -1,7 +1,8 @@
 import type { Client, Clock, RecordStorage } from "@sluice/core";
-import { isRecord, reportStorageFailure } from "@sluice/core/internal";
+import { reportStorageFailure } from "@sluice/core/internal";
 import { bytesOf } from "@sluice/core/internal/media";
 import { storageOf, waitForStorage } from "@sluice/stores/internal";
+import { isRecord } from "../checks/is-record.js";
 import { PART_BYTES } from "./part-request.js";
 import { isUploadId, type UploadAtProxy } from "./upload-at-proxy.js";
 

@@ -1,6 +1,7 @@
 import { ResponseError } from "@sluice/core";
-import { isRecord, parseJSON } from "@sluice/core/internal";
+import { parseJSON } from "@sluice/core/internal";
 import { excerpt } from "@sluice/core/internal/media";
+import { isRecord } from "../checks/is-record.js";
 
 /** State of an upload in an answer of the proxy. */
 export interface UploadAtProxy {

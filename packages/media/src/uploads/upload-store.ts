@@ -17,7 +17,7 @@ export interface UploadState {
 }
 
 /** Options of an upload store; read at each use. */
-export type UploadStoreOptions = Pick<UploadOptions, "use" | "headers" | "storage">;
+export type UploadStoreOptions = Pick<UploadOptions, "use" | "parser" | "headers" | "storage">;
 
 /** Store of one upload at a time. */
 export interface UploadStore extends Store<UploadState> {
@@ -35,7 +35,7 @@ export interface UploadStore extends Store<UploadState> {
  * @param options the options, or a function that returns them and is called at each use
  * @example
  * ```ts
- * const upload = createUploadStore(client, { use: "reference_video" });
+ * const upload = createUploadStore(client, { use: "reference_video", parser: mediabunny });
  * upload.subscribe(() => show(upload.getSnapshot().progress));
  * const { data } = await upload.upload(clip);
  * ```
@@ -63,10 +63,17 @@ export function createUploadStore(
       return next;
     };
     try {
-      const { use, headers, storage } = read();
+      const { use, parser, headers, storage } = read();
       const onProgress: UploadOptions["onProgress"] = ({ loadedBytes, totalBytes }) =>
         show({ ...state, progress: loadedBytes / totalBytes });
-      const data = await uploadMedia(client, file, { use, headers, storage, signal, onProgress });
+      const data = await uploadMedia(client, file, {
+        use,
+        parser,
+        headers,
+        storage,
+        signal,
+        onProgress,
+      });
       return show({ ...idle, status: "success", progress: 1, data });
     } catch (error) {
       return show({ ...idle, status: "error", error: asError(error) });

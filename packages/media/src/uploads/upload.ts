@@ -7,6 +7,7 @@ import {
   unlessAborted,
   withRoute,
 } from "@sluice/core/internal/media";
+import type { MediaParser } from "../checks/container.js";
 import type { MediaUse } from "../checks/limits.js";
 import { PATH } from "./part-request.js";
 import { sendFile } from "./send-file.js";
@@ -28,6 +29,8 @@ export interface UploadOptions {
   readonly onProgress?: ((progress: UploadProgress) => void) | undefined;
   /** Checks the file with `checkMedia` for this use, before anything is sent. @default no check */
   readonly use?: MediaUse | undefined;
+  /** Measures a video or an audio file for `use`: `mediabunny` of `@sluice/media/mediabunny`. */
+  readonly parser?: MediaParser | undefined;
   /** Headers added to the client's own. */
   readonly headers?: RequestOptions["headers"];
   /**
@@ -86,6 +89,7 @@ const uploads = new WeakMap<Client, WeakMap<Blob, PageUpload>>();
  * ```ts
  * const { url } = await uploadMedia(client, clip, {
  *   use: "reference_video",
+ *   parser: mediabunny,
  *   onProgress: ({ loadedBytes, totalBytes }) => show(loadedBytes / totalBytes),
  * });
  * ```
@@ -95,9 +99,9 @@ export async function uploadMedia(
   file: Blob,
   options: UploadOptions = {},
 ): Promise<UploadedMedia> {
-  const { use, signal } = options;
+  const { signal } = options;
   assertClient(client);
-  await assertSendable(file, use, signal);
+  await assertSendable(file, options);
   const upload = uploadOf(client, file);
   const mine = upload.turn.then(() => {
     signal?.throwIfAborted();
@@ -107,13 +111,13 @@ export async function uploadMedia(
   return unlessAborted(mine, signal);
 }
 
-async function assertSendable(file: Blob, use: MediaUse | undefined, signal: AbortSignal | undefined) {
+async function assertSendable(file: Blob, { use, parser, signal }: UploadOptions) {
   const refused = (message: string) => new ValidationError([{ path: "", message, rule: "upload.file" }]);
   if (!(file instanceof Blob)) throw refused("give a Blob or a File");
   if (file.size === 0) throw refused("the file is empty");
   if (use === undefined) return;
   const { checkMedia } = await import("../checks/check-later.js");
-  const issues = await checkMedia(file, use, { signal });
+  const issues = await checkMedia([{ media: file, use, path: "" }], { signal, parser });
   if (issues.length > 0) throw new ValidationError(issues);
 }
 

@@ -1,20 +1,22 @@
 import type { MediaUploader, VideoRequest } from "@sluice/core";
+import type { MediaParser } from "../checks/container.js";
 
 /** Options of {@link uploads}. */
 export interface UploadsOptions {
   /**
-   * Last check of a video request before it is stored or sent, in place of the built-in one: `checkVideoMedia` with options,
-   * or the app's own. Issues, and errors that it throws, refuse the request. `false` switches the check off.
+   * Last check of a video request before it is stored or sent, in place of the built-in one: `checkRequestMedia` with
+   * options, or a function of the app. Issues and errors of the check refuse the request. `false` switches it off.
    *
-   * @default the limits of each file and data URI that can be read. Videos and audio files are measured only after
-   * `measureWith`
+   * @default the limits of each file and data URI that can be read. Videos and audio files are measured by `parser`
    */
   readonly check?: MediaUploader["check"] | false;
+  /** Measures videos and audio files for the built-in check: `mediabunny` of `@sluice/media/mediabunny`. @default none */
+  readonly parser?: MediaParser | undefined;
 }
 
 /**
- * Lets the stores of a client take files: `createClient({ uploads: uploads() })`. A `File` or `Blob` in the place of an
- * address is checked, and uploaded with `uploadMedia` before the request is sent. The code is loaded with the first file.
+ * Checks and uploads the files of requests: `createClient({ uploads: uploads() })`. A request may have a `File` or `Blob`
+ * in the place of an address. `uploadMedia` stores it before the request is sent. The code is loaded with the first file.
  * Needs a proxy with `mediaStore` of `@sluice/durable`.
  *
  * @example
@@ -27,22 +29,22 @@ export interface UploadsOptions {
  * });
  * ```
  */
-export function uploads({ check = checkFiles }: UploadsOptions = {}): MediaUploader {
+export function uploads({ check, parser }: UploadsOptions = {}): MediaUploader {
   return Object.freeze<MediaUploader>({
     async upload(client, file, options) {
       const { uploadMedia } = await import("./upload-later.js");
       return uploadMedia(client, file, options);
     },
-    check: check || undefined,
+    check: check === false ? undefined : (check ?? checkFiles),
   });
-}
 
-/** Checks the media of a request, whose code a request of text alone does not load. */
-const checkFiles: MediaUploader["check"] = async (request, options) => {
-  if (!hasMedia(request)) return [];
-  const { checkWherePossible } = await import("../checks/check-later.js");
-  return checkWherePossible(request, options);
-};
+  // a request without media does not load the code of the check
+  async function checkFiles(request: VideoRequest, { signal }: { readonly signal: AbortSignal }) {
+    if (!hasMedia(request)) return [];
+    const { checkWherePossible } = await import("../checks/check-later.js");
+    return checkWherePossible(request, { signal, parser });
+  }
+}
 
 function hasMedia(request: VideoRequest): boolean {
   const { input, content } = request as {

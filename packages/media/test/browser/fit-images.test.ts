@@ -81,7 +81,7 @@ describe("fitting images", () => {
     const fitted = await fitImage(blob, "reference_image", { background: "white" });
     expect(fitted).toMatchObject({ width: toWidth, height: toHeight, changes });
     expect(await probeMedia(fitted.blob)).toMatchObject({ width: toWidth, height: toHeight });
-    expect(await checkMedia(fitted.blob, "reference_image")).toEqual([]);
+    expect(await checkMedia([{ media: fitted.blob, use: "reference_image" }])).toEqual([]);
     // the picture stays in the middle, and what is around it has the background's colour
     expect((await pixel(fitted.blob, toWidth >> 1, toHeight >> 1))[0]).toBeLessThan(10);
     if (changes.includes("padded")) {

@@ -1,4 +1,4 @@
-import { createUploadStore, type UploadsOptions, uploadMedia, uploads } from "@sluice/media";
+import { createUploadStore, uploadMedia, uploads } from "@sluice/media";
 import { createImageStore, createVideoTaskStore } from "@sluice/stores";
 import { describe, expect, test } from "vitest";
 import { clientOf, rejectionOf, shows, stoppedClock } from "../../../core/test/support/gateway.js";
@@ -11,7 +11,10 @@ const small = () => new Blob([new Uint8Array(1000).fill(7)]);
 const large = () => new Blob([new Uint8Array(2 * PART + 5).fill(7)]);
 const dropped = () => Promise.reject(new TypeError("fetch failed"));
 
-function live(next?: Parameters<typeof openUploads>[0], options: UploadsOptions = { check: false }) {
+function live(
+  next?: Parameters<typeof openUploads>[0],
+  options: Parameters<typeof uploads>[0] = { check: false },
+) {
   const proxy = openUploads(next);
   const clock = stoppedClock();
   const { client } = clientOf((request) => proxy.answer(request), {

@@ -1,7 +1,4 @@
 import "./loaded.js";
-import { measureWith } from "@sluice/media";
-
-measureWith(() => import("@sluice/media/mediabunny"));
 
 type Bytes = Uint8Array<ArrayBuffer>;
 type Part = Bytes | string | readonly number[];

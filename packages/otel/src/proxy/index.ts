@@ -15,22 +15,22 @@ import { NAME, SCHEMA_URL } from "../name.js";
 import { createOpenSpans } from "../open-spans.js";
 import { spanContextOf, traceparentOf } from "../traceparent.js";
 
-/** Options of {@link proxyTelemetry}. */
+/** Options of {@link createProxyTelemetry}. */
 export interface ProxyTelemetryOptions {
-  /** Makes the spans. @default the provider that is registered globally, now or later */
+  /** Creates the spans. @default the provider that is registered globally, now or later */
   readonly tracerProvider?: TracerProvider;
-  /** Makes the metrics. @default the provider that is registered globally when this is called */
+  /** Creates the metrics. @default the provider that is registered globally when this is called */
   readonly meterProvider?: MeterProvider;
   /**
-   * Most spans of requests that are open at a time, from 1 up. One more ends the oldest as `abandoned`.
+   * The maximum of open spans of requests, from 1 up. One more ends the oldest as `abandoned`.
    *
    * @default 10000
    */
-  readonly mostOpen?: number;
+  readonly maxOpenSpans?: number;
 }
 
 /** Traces and metrics of a proxy. */
-export interface ProxyTelemetry {
+interface ProxyTelemetry {
   /**
    * Begins the span of a request that goes to the gateway, and returns its `traceparent`: for `traceparent` of the proxy.
    * Without it the span is made at the end, and the gateway's spans are children of the client's.
@@ -48,21 +48,22 @@ const SECONDS = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600];
  * request has a `traceparent`; without one it is a trace of its own. The gateway's spans are its children. It has no user's
  * id, no prompt, no answer and no key.
  *
- * @throws {TypeError} for a `mostOpen` below 1
+ * @throws {TypeError} for a `maxOpenSpans` below 1
  * @example
  * ```ts
- * const { traceparent, onEvent } = proxyTelemetry();
+ * const { traceparent, onEvent } = createProxyTelemetry();
  * const proxy = createProxy<Env>({ ...options, traceparent, onEvent });
  * ```
  */
-export function proxyTelemetry({
+export function createProxyTelemetry({
   tracerProvider = trace.getTracerProvider(),
   meterProvider = metrics.getMeterProvider(),
-  mostOpen = 10_000,
+  maxOpenSpans = 10_000,
 }: ProxyTelemetryOptions = {}): ProxyTelemetry {
-  if (!(mostOpen >= 1)) throw new TypeError(`mostOpen: must be a number from 1 up, got ${mostOpen}`);
+  if (!(maxOpenSpans >= 1))
+    throw new TypeError(`maxOpenSpans: must be a number from 1 up, got ${maxOpenSpans}`);
   const tracer = tracerProvider.getTracer(NAME, undefined, { schemaUrl: SCHEMA_URL });
-  const open = createOpenSpans(mostOpen);
+  const open = createOpenSpans(maxOpenSpans);
   const duration = meterProvider
     .getMeter(NAME, undefined, { schemaUrl: SCHEMA_URL })
     .createHistogram("http.server.request.duration", {

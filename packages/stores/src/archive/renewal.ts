@@ -1,6 +1,6 @@
 import type { Client } from "@sluice/core";
 import type { ExpiringLink } from "@sluice/core/internal";
-import { type ArchivedMedia, archivedMedia } from "@sluice/core/internal/media";
+import { type ArchivedMedia, getArchivedMedia } from "@sluice/core/internal/media";
 
 /* Loaded where a link has run out, and the proxy keeps a copy. */
 
@@ -22,7 +22,7 @@ const batches = new WeakMap<Client, Batch>();
  * Finds the copy of a task or of a link, together with the others that the page looks for at that time.
  *
  * @returns undefined where the proxy has none, or not any more
- * @throws the errors of {@link archivedMedia}
+ * @throws the errors of {@link getArchivedMedia}
  */
 export async function newestCopy(
   client: Client,
@@ -46,7 +46,7 @@ function openBatch(client: Client): Batch {
   const names: Names = { tasks: new Set(), urls: new Set() };
   const found = client.clock.sleep(COLLECT_MS).then(() => {
     batches.delete(client);
-    return archivedMedia(client, { tasks: [...names.tasks], urls: [...names.urls] });
+    return getArchivedMedia(client, { tasks: [...names.tasks], urls: [...names.urls] });
   });
   const batch = { names, found };
   batches.set(client, batch);

@@ -7,7 +7,7 @@ import { newestCopy, withCopy } from "../archive/renewal.js";
  * Returns the images with new links to the proxy's copies in the place of those that have expired.
  *
  * @param dueAt returns the time from which an image is renewed
- * @throws the errors of `archivedMedia`
+ * @throws the errors of `getArchivedMedia`
  */
 export async function renewedImages(
   client: Client,

@@ -19,7 +19,7 @@ import { type Line, openJournal } from "./journal.js";
  * @example
  * ```ts
  * import { createBatch } from "@sluice/batch";
- * import { fileStorage } from "@sluice/core/node";
+ * import { fileStorage } from "@sluice/stores/node";
  *
  * const storage = fileStorage("reefs.jsonl");
  * const requests = [{ image: { model: "gamma-image-5-0-260128", prompt: "A reef at dawn" } }] as const;

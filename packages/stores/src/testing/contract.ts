@@ -25,7 +25,7 @@ export interface StorageCase {
  *
  * @example
  * ```ts
- * import { storageContract } from "@sluice/core/testing";
+ * import { storageContract } from "@sluice/stores/testing";
  * import { test } from "vitest";
  * import { openMyStorage } from "./my-storage.js"; // yours
  *

@@ -6,7 +6,7 @@ import { newestCopy, withCopy } from "../archive/renewal.js";
 /**
  * Returns the task with new links to the proxy's copies; as gone, if there is none.
  *
- * @throws the errors of `archivedMedia`
+ * @throws the errors of `getArchivedMedia`
  */
 export async function renewedTask(client: Client, task: SucceededVideoTask): Promise<SucceededVideoTask> {
   const copy = await newestCopy(client, "tasks", task.id);

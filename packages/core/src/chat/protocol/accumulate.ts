@@ -7,9 +7,16 @@ import type { ToolCall } from "./message-schema.js";
 export const emptyMessage: ChatMessage = Object.freeze({ role: "assistant", content: "" });
 
 /**
- * Adds one delta to the message and returns the new message. Pure: unchanged parts keep their identity.
+ * Adds one delta to a message and returns the new message. Pure: unchanged parts stay the same objects.
+ *
+ * @param message the message so far; undefined before the first delta
+ * @example
+ * ```ts
+ * let message: ChatMessage | undefined;
+ * for await (const delta of streamChat(client, request)) message = applyDelta(message, delta);
+ * ```
  */
-export function accumulate(message: ChatMessage, delta: ChatDelta): ChatMessage {
+export function applyDelta(message: ChatMessage | undefined, delta: ChatDelta): ChatMessage {
   const fold = createFold(message);
   fold.add(delta);
   return fold.message;

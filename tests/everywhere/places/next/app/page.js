@@ -2,6 +2,7 @@
 
 import * as core from "@sluice/core";
 import * as media from "@sluice/media";
+import { mediabunny } from "@sluice/media/mediabunny";
 import * as stores from "@sluice/stores";
 import { useEffect } from "react";
 import { runBehaviours } from "../../behaviours/index.js";
@@ -13,7 +14,6 @@ export default function Page() {
   return <main />;
 }
 
-const mediabunny = () => import("@sluice/media/mediabunny");
 let isRun = false;
 
 async function run() {

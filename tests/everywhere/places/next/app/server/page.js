@@ -1,10 +1,10 @@
 import * as core from "@sluice/core";
 import * as media from "@sluice/media";
+import { mediabunny } from "@sluice/media/mediabunny";
 import * as stores from "@sluice/stores";
 import { runBehaviours } from "../../../behaviours/index.js";
 
 export const dynamic = "force-dynamic";
-const mediabunny = () => import("@sluice/media/mediabunny");
 
 /** Runs the behaviours in a Server Component, and renders the report. */
 export default async function Page() {

@@ -1,0 +1,52 @@
+import {
+  checkAssetRequest,
+  checkChatRequest,
+  checkImageRequest,
+  checkVideoRequest,
+} from "@sluice/core/schemas";
+import type { Findings } from "../../server/check.js";
+import type { Recording } from "../recording.js";
+import type { Found } from "./finding.js";
+
+const checks: Readonly<Record<string, (body: unknown) => Findings>> = {
+  "POST /v1/chat/completions": checkChatRequest,
+  "POST /v1/images/generations": checkImageRequest,
+  "POST /v1/video/generations": checkVideoRequest,
+  "POST /gamma/asset/CreateAsset": checkAssetRequest,
+};
+
+/** Compares the gateway's decision about a request with the rules of the specification. */
+export function findingsOfRequest({ request, response }: Recording, endpoint: string): Found[] {
+  const check = checks[endpoint];
+  if (!check) return [];
+  const { issues, warnings } = check(request.body);
+  // what was redacted can't be checked
+  const broken = issues.filter(({ path }) => !isRedacted(request.body, path));
+  const unknown = warnings.filter(({ rule }) => rule.endsWith(".unknown-field"));
+  if (response.status === 200)
+    return [
+      ...broken.map(({ path, message }) => differs(`accepts ${path}, which ${message} by the specification`)),
+      ...unknown.map(({ path }): Found => ({ kind: "unlisted", text: `request: ${path} is accepted` })),
+    ];
+  const isRefusal = response.status === 400 && broken.length === 0 && issues.length === 0;
+  const named = unknown.map(({ path }) => path).join(", ");
+  const because = named === "" ? "" : `, with the unlisted ${named}`;
+  return isRefusal
+    ? [differs(`refuses what the specification allows${because}: ${reasonOf(response.body)}`)]
+    : [];
+}
+
+function differs(text: string): Found {
+  return { kind: "differs", text: `request: ${text}` };
+}
+
+function isRedacted(body: unknown, path: string): boolean {
+  let value = body;
+  for (const step of path.split(".")) value = (value as Record<string, unknown> | null | undefined)?.[step];
+  return JSON.stringify(value)?.includes("[redacted") ?? false;
+}
+
+function reasonOf(body: unknown): string {
+  const { error } = (body ?? {}) as { error?: { message?: unknown } };
+  return typeof error?.message === "string" ? error.message : "no message";
+}

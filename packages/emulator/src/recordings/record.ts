@@ -1,0 +1,202 @@
+import { describeThrown } from "@sluice/core/internal";
+import { type EmulatorClock, systemClock } from "../clock.js";
+import { json } from "../server/http.js";
+import { toRequest } from "../server/request.js";
+import { readBody } from "../server/request-body.js";
+import { type BodyEnd, pulledBody } from "../server/response-body.js";
+import { createRedactor } from "../server/secrets.js";
+import { type Piece, redactEvents, splitEvents } from "./events.js";
+import { addAnswerSecrets, addSecrets } from "./exchange-secrets.js";
+import { requestOf } from "./recorded-request.js";
+import { type RecordedResponse, type Recording, stringifyRecording } from "./recording.js";
+
+/** Options of {@link createRecorder}. */
+export interface RecorderOptions {
+  /** Address of the gateway, `https://gateway.example.com`. */
+  readonly gateway: string;
+  /** Keeps a recording; returns its name. */
+  readonly save: (recording: Recording) => string;
+  /** Receives each request whose answer has ended. `note` says under which name it is kept, or why it is not. */
+  readonly onEnd?: (exchange: RecordedExchange) => void;
+  /** Replacement for the global `fetch`, for tests. @default globalThis.fetch */
+  readonly fetch?: (request: Request) => Promise<Response>;
+  /** Clock of the times. @default the platform's */
+  readonly clock?: EmulatorClock;
+}
+
+/** A request that passed the recorder. */
+export interface RecordedExchange {
+  readonly method: string;
+  /** Path without its query. */
+  readonly path: string;
+  readonly body: unknown;
+  /** Status of the gateway's answer; undefined if it gave none. */
+  readonly status: number | undefined;
+  /** Time of arrival, in milliseconds since 1970. */
+  readonly at: number;
+  readonly ms: number;
+  readonly note: string;
+}
+
+const KEPT_HEADERS = /^(?:content-type|retry-after|retry-after-ms|x-request-id|x-ratelimit-.*)$/;
+const OWN_HEADERS = /^(?:connection|content-encoding|content-length|keep-alive|transfer-encoding)$/;
+const READABLE = /^(?:application\/(?:[\w.-]+\+)?json|text\/)/i;
+
+/**
+ * Creates a handler that sends each request to the gateway with the caller's own key, passes the answer on as it comes,
+ * and keeps the exchange without its secrets.
+ *
+ * @example
+ * ```ts run
+ * const recordings: Recording[] = [];
+ * const recorder = createRecorder({
+ *   gateway: "https://gateway.example.com",
+ *   save: (recording) => `recording ${recordings.push(recording)}`,
+ * });
+ * const client = createClient({ baseURL: "https://gateway.example.com", apiKey: "sk-docs", fetch: recorder.fetch });
+ * ```
+ */
+export function createRecorder(options: RecorderOptions) {
+  const { gateway, save, onEnd, clock = systemClock, fetch: send = globalThis.fetch } = options;
+  const redactor = createRedactor();
+  const { username, password } = new URL(gateway);
+  for (const secret of [username, password]) redactor.add(secret);
+  return { fetch: receive, redactor };
+
+  async function receive(input: Request | URL | string, init?: RequestInit): Promise<Response> {
+    const request = toRequest(input, init);
+    const at = clock.now();
+    const bytes = await request.clone().arrayBuffer();
+    const { text } = await readBody(request);
+    const asked = requestOf(request, text);
+    addSecrets(request, asked.body, redactor);
+    const end = (status: number | undefined, note: string) => {
+      const { pathname: path } = new URL(request.url);
+      onEnd?.({ method: request.method, path, body: asked.body, status, at, ms: clock.now() - at, note });
+    };
+
+    let answer: Response;
+    try {
+      answer = await send(forward(request, bytes));
+    } catch (error) {
+      end(undefined, `not recorded: the gateway can't be reached (${reasonOf(error)})`);
+      if (request.signal.aborted) throw request.signal.reason;
+      return unreachable();
+    }
+    addAnswerSecrets(answer.headers, redactor);
+    const headMs = clock.now() - at;
+    const headers = new Headers([...answer.headers].filter(([name]) => !OWN_HEADERS.test(name)));
+    const pieces: Piece[] = [];
+    const body = pulledBody(
+      request,
+      () => read(answer, pieces),
+      (how) => {
+        end(answer.status, keep(how));
+      },
+    );
+    return new Response(isEmpty(answer) ? finishEmpty() : body, { status: answer.status, headers });
+
+    /** Ends an answer that can have no body. */
+    function finishEmpty(): null {
+      end(answer.status, keep("finished"));
+      return null;
+    }
+
+    function keep(how: BodyEnd): string {
+      const type = answer.headers.get("content-type") ?? "";
+      if (pieces.length > 0 && !READABLE.test(type))
+        return `not recorded: ${type || "an answer without a type"}`;
+      const response = responseOf(answer, pieces, headMs, how);
+      const recording: Recording = {
+        version: 1,
+        recordedAt: new Date(at).toISOString(),
+        request: {
+          method: asked.method,
+          path: redactor.text(asked.path),
+          ...(asked.body === undefined ? {} : { body: redactor.value(asked.body) }),
+        },
+        response,
+      };
+      // a form of the secret that no rule knows must not reach the disk
+      if (redactor.hasSecret(stringifyRecording(recording)))
+        return "not recorded: a secret could not be removed";
+      return `recorded as ${save(recording)}`;
+    }
+  }
+
+  function forward(request: Request, bytes: ArrayBuffer): Request {
+    const { pathname, search } = new URL(request.url);
+    const headers = new Headers(request.headers);
+    for (const name of ["host", "connection", "content-length", "accept-encoding"]) headers.delete(name);
+    const { method, signal } = request;
+    const body = bytes.byteLength > 0 ? bytes : null;
+    return new Request(gateway.replace(/\/+$/, "") + pathname + search, {
+      method,
+      headers,
+      body,
+      signal,
+      redirect: "manual",
+    });
+  }
+
+  async function* read(answer: Response, pieces: Piece[]) {
+    const decoder = new TextDecoder();
+    let last = clock.now();
+    for await (const bytes of answer.body ?? []) {
+      const now = clock.now();
+      pieces.push({ afterMs: now - last, text: decoder.decode(bytes, { stream: true }) });
+      last = now;
+      yield bytes;
+    }
+  }
+
+  function responseOf(
+    answer: Response,
+    pieces: readonly Piece[],
+    headMs: number,
+    how: BodyEnd,
+  ): RecordedResponse {
+    const headers = Object.fromEntries(
+      [...answer.headers]
+        .filter(([name]) => KEPT_HEADERS.test(name))
+        .map(([name, value]) => [name, redactor.text(value)]),
+    );
+    const head = { status: answer.status, headers, end: how };
+    const isStream = /^text\/event-stream/i.test(headers["content-type"] ?? "");
+    if (isStream || how !== "finished")
+      return { ...head, afterMs: headMs, events: redactEvents(splitEvents(pieces), redactor) };
+    const whole = pieces.map(({ text }) => text).join("");
+    const afterMs = headMs + pieces.reduce((sum, piece) => sum + piece.afterMs, 0);
+    return { ...head, afterMs, ...bodyOf(whole) };
+  }
+
+  /** Keeps compact JSON as a value, which is sent the same again, and anything else as text. */
+  function bodyOf(whole: string): Pick<RecordedResponse, "body" | "text"> {
+    if (whole === "") return {};
+    try {
+      const value: unknown = JSON.parse(whole);
+      if (JSON.stringify(value) === whole) return { body: redactor.value(value) };
+      const clean = redactor.value(value);
+      // with an escape in it, a secret is found in the value alone
+      if (JSON.stringify(clean) !== JSON.stringify(value)) return { body: clean };
+    } catch {
+      // no JSON
+    }
+    return { text: redactor.text(whole) };
+  }
+}
+
+function isEmpty(answer: Response): boolean {
+  return answer.body === null || [204, 205, 304].includes(answer.status);
+}
+
+function unreachable(): Response {
+  const message = "The recorder can't reach the gateway. Is the address behind --record right?";
+  const { body, headers } = json({ error: { message, type: "server_error", code: "gateway_unreachable" } });
+  return new Response(body as string, { status: 502, headers });
+}
+
+function reasonOf(error: unknown): string {
+  const cause = error instanceof Error ? error.cause : undefined;
+  return describeThrown(cause instanceof Error ? cause : error);
+}

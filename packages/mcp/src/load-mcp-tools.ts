@@ -1,0 +1,140 @@
+import { type ChatTool, defineTool } from "@sluice/core";
+
+/** A tool as an MCP server lists it. */
+interface McpTool {
+  /** Name by which the server knows the tool. */
+  readonly name: string;
+  /** Name for people. */
+  readonly title?: string | undefined;
+  /** Explanation for the model. */
+  readonly description?: string | undefined;
+  /** JSON Schema of the arguments. */
+  readonly inputSchema: { readonly [keyword: string]: unknown };
+  /** Claims of the server about the tool. */
+  readonly annotations?: { readonly readOnlyHint?: boolean | undefined } | undefined;
+}
+
+/** The parts of `Client` of `@modelcontextprotocol/client` that {@link loadMcpTools} uses. */
+interface McpConnection {
+  /** Lists the tools of the server, one page of them. */
+  listTools(params?: { cursor: string }): Promise<{
+    readonly tools: readonly McpTool[];
+    readonly nextCursor?: string | undefined;
+  }>;
+  /** Calls a tool. */
+  callTool(
+    params: { name: string; arguments: Record<string, unknown> },
+    options: {
+      signal: AbortSignal;
+      timeout: number;
+      resetTimeoutOnProgress: boolean;
+      onprogress: () => void;
+    },
+  ): Promise<unknown>;
+}
+
+/** Options of {@link loadMcpTools}. */
+export interface McpToolOptions {
+  /** Names of the tools to load. @default all */
+  readonly only?: readonly string[] | undefined;
+  /** Text before each name, to tell the tools of several servers apart: `files_`. @default "" */
+  readonly prefix?: string | undefined;
+  /**
+   * Returns true if the user approves each call of the tool. A server may claim `readOnlyHint` wrongly: return `true` for
+   * a server that you do not trust.
+   *
+   * @default true unless the tool has `readOnlyHint`
+   */
+  readonly needsApproval?: ((tool: McpTool) => boolean) | undefined;
+  /** Milliseconds until a call that is still running counts as failed. @default 300_000 */
+  readonly timeoutMs?: number | undefined;
+}
+
+const TIMEOUT_MS = 300_000;
+
+/**
+ * Loads the tools of an MCP server as tools of a chat. The user approves each call, unless the server marks the tool as
+ * read-only. Results are texts and links: images and audio in Base64 are named and left out.
+ *
+ * @param connection a connected `Client` of `@modelcontextprotocol/client`
+ * @throws the errors of `listTools`
+ * @throws {TypeError} for two tools with one name
+ * @example
+ * ```ts
+ * import { Client as McpClient, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
+ *
+ * const mcp = new McpClient({ name: "my-app", version: "1.0.0" });
+ * await mcp.connect(new StreamableHTTPClientTransport(new URL("https://files.example/mcp")));
+ * const chat = createChatStore(client, { model: "alpha-v4.1-flash", tools: await loadMcpTools(mcp) });
+ * ```
+ */
+export async function loadMcpTools(
+  connection: McpConnection,
+  options: McpToolOptions = {},
+): Promise<ChatTool[]> {
+  const { only, prefix = "" } = options;
+  const wanted = (await listAllTools(connection)).filter(({ name }) => !only || only.includes(name));
+  const names = wanted.map(({ name }) => `${prefix}${name}`.replace(/[^\w-]/g, "_").slice(0, 64));
+  const twice = names.find((name, index) => names.indexOf(name) !== index);
+  if (twice !== undefined)
+    throw new TypeError(`two tools have the name ${twice}: choose some by \`only\`, or another \`prefix\``);
+  return wanted.map((tool, index) => chatTool(connection, tool, names[index] ?? tool.name, options));
+}
+
+function chatTool(connection: McpConnection, tool: McpTool, name: string, options: McpToolOptions): ChatTool {
+  const { needsApproval = ({ annotations }) => !annotations?.readOnlyHint, timeoutMs = TIMEOUT_MS } = options;
+  return defineTool<unknown, string>({
+    name,
+    description: tool.description ?? tool.title ?? "",
+    parameters: tool.inputSchema,
+    needsApproval: needsApproval(tool),
+    timeoutMs,
+    async execute(input, { signal }) {
+      const params = { name: tool.name, arguments: input as Record<string, unknown> };
+      // the tool's own time is over before: the chat says then what happened
+      const limits = { signal, timeout: timeoutMs + 1000, resetTimeoutOnProgress: true, onprogress() {} };
+      const result = (await connection.callTool(params, limits)) as Called;
+      const says = textOf(result);
+      if (result.isError) throw new Error(says || "the tool failed without a reason");
+      return says;
+    },
+  });
+}
+
+/** Lists all tools, page by page. A server whose pages repeat has no more. */
+async function listAllTools(connection: McpConnection): Promise<McpTool[]> {
+  const tools: McpTool[] = [];
+  const seen = new Set<string>();
+  let cursor: string | undefined;
+  do {
+    const page = await connection.listTools(cursor === undefined ? undefined : { cursor });
+    tools.push(...page.tools);
+    cursor = page.nextCursor;
+    if (cursor !== undefined && seen.has(cursor)) break;
+    if (cursor !== undefined) seen.add(cursor);
+  } while (cursor !== undefined);
+  return tools;
+}
+
+interface Called {
+  readonly isError?: boolean;
+  readonly content?: readonly {
+    readonly type: string;
+    readonly text?: string;
+    readonly uri?: string;
+    readonly mimeType?: string;
+    readonly resource?: { readonly uri: string; readonly text?: string };
+  }[];
+  readonly structuredContent?: unknown;
+}
+
+function textOf({ content = [], structuredContent }: Called): string {
+  const parts = content.map(({ type, text, uri, mimeType, resource }) => {
+    if (text !== undefined) return text;
+    if (uri !== undefined) return uri;
+    if (resource) return resource.text ?? resource.uri;
+    return `[${type}${mimeType ? ` of type ${mimeType}` : ""}, which is not shown]`;
+  });
+  if (parts.length === 0 && structuredContent !== undefined) return JSON.stringify(structuredContent);
+  return parts.join("\n");
+}

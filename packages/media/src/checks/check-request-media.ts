@@ -1,0 +1,128 @@
+import type { Issue, VideoRequest } from "@sluice/core";
+import { videoModels } from "@sluice/core/schemas";
+import { checkMedia, issuesOfProbe, type MediaEntry } from "./check.js";
+import { blobOfDataURI } from "./data-uri.js";
+import { signedFormats } from "./formats.js";
+import { type MediaLimits, type MediaUse, mediaLimits } from "./limits.js";
+import { type MediaProbe, type ProbeOptions, probeMedia, probeWherePossible } from "./probe.js";
+
+/** Options of {@link checkRequestMedia}. */
+export interface RequestMediaOptions extends ProbeOptions {
+  /**
+   * Returns the file at an address of the request: the file that the app uploaded or downloads, or the result of
+   * `probeMedia` for it. If it returns undefined, the gateway checks the file. Without this function no address is
+   * checked.
+   */
+  readonly mediaAt?:
+    | ((
+        url: string,
+        options: ProbeOptions,
+      ) => Blob | MediaProbe | undefined | Promise<Blob | MediaProbe | undefined>)
+    | undefined;
+}
+
+/**
+ * Checks the media of a whole video request, as far as they can be read: data URIs directly, addresses through
+ * `mediaAt`. Nothing is downloaded. For `beta` models (`input.media`) it checks the limits of each file, and the total
+ * seconds of all videos, of all audios, and of videos and result together (spec, Family `beta`). For `gamma` models
+ * (`content`) the spec has no limits: it checks that the bytes are whole and of the declared type. For the option `check`
+ * of `uploads`, which runs after the check of the request itself.
+ *
+ * @returns The broken rules with the item's path, `"input.media.0"`, `"content.1"`; empty when there are none, and for
+ * a model that the tables don't know.
+ * @throws {ValidationError} if a file of `mediaAt` can no longer be read; the error of `mediaAt`; the signal's reason
+ * when it aborts.
+ * @example
+ * ```ts
+ * const issues = await checkRequestMedia(request);
+ * // with the files that the app has uploaded, so that their seconds count
+ * const files = new Map<string, Blob>();
+ * const check = (request: VideoRequest) => checkRequestMedia(request, { mediaAt: (url) => files.get(url) });
+ * const client = createClient({ baseURL: "/api", uploads: uploads({ check }) });
+ * ```
+ */
+export function checkRequestMedia(
+  request: VideoRequest,
+  options: RequestMediaOptions = {},
+): Promise<Issue[]> {
+  return issuesOfMedia(request, options, probeMedia);
+}
+
+/** Checks the readable media. Without a parser, videos and audio files are not measured. */
+export function checkWherePossible(request: VideoRequest, options: ProbeOptions): Promise<Issue[]> {
+  return issuesOfMedia(request, options, probeWherePossible);
+}
+
+async function issuesOfMedia(
+  request: VideoRequest,
+  { mediaAt, ...options }: RequestMediaOptions,
+  probe: (file: Blob, options: ProbeOptions) => Promise<MediaProbe>,
+): Promise<Issue[]> {
+  const { model, input, content, parameters } = request as LooseRequest;
+  if (!Object.hasOwn(videoModels, model ?? "")) return [];
+  const { media } = input ?? {};
+  if (media) return issuesOfBeta(media);
+  return content ? issuesOfGamma(content) : [];
+
+  async function issuesOfBeta(items: readonly LooseItem[]): Promise<Issue[]> {
+    const { durationDefault } = videoModels["beta3.0-video"];
+    const entries = await Promise.all(
+      items.map(async ({ type, url }, index): Promise<MediaEntry[]> => {
+        if (!Object.hasOwn(mediaLimits, type)) return [];
+        const found = await probeAt(url);
+        return found ? [{ media: found, use: type as MediaUse, path: `input.media.${index}` }] : [];
+      }),
+    );
+    return checkMedia(entries.flat(), {
+      ...options,
+      outputSeconds: parameters?.duration ?? durationDefault,
+    });
+  }
+
+  async function issuesOfGamma(items: readonly LooseItem[]): Promise<Issue[]> {
+    const issues = await Promise.all(
+      items.map(async (item, index) => {
+        const kind = /^(image|video|audio)_url$/.exec(item.type)?.[1] as AddressedKind | undefined;
+        const found = kind && (await probeAt(item[`${kind}_url`]?.url));
+        return found ? issuesOfProbe(found, anyOf(kind, found), `media.${kind}`, `content.${index}`) : [];
+      }),
+    );
+    return issues.flat();
+  }
+
+  async function probeAt(url: unknown): Promise<MediaProbe | undefined> {
+    const found = await mediaOf(url);
+    return found && ("kind" in found ? found : probe(found, options));
+  }
+
+  async function mediaOf(url: unknown): Promise<Blob | MediaProbe | undefined> {
+    // a file that is uploaded after this check
+    if (url instanceof Blob) return url;
+    if (typeof url !== "string") return undefined;
+    return blobOfDataURI(url) ?? (HTTP.test(url) ? await mediaAt?.(url, options) : undefined);
+  }
+}
+
+/** Fields of a request that are read here. The schema checks the rest. */
+interface LooseRequest {
+  readonly model?: string;
+  readonly input?: { readonly media?: readonly LooseItem[] } | undefined;
+  readonly content?: readonly LooseItem[] | undefined;
+  readonly parameters?: { readonly duration?: number } | undefined;
+}
+
+type AddressedKind = "image" | "video" | "audio";
+type LooseItem = { readonly type: string; readonly url?: unknown } & {
+  readonly [Kind in AddressedKind as `${Kind}_url`]?: { readonly url?: unknown };
+};
+
+/** Any format of a kind: the spec names no formats. A file of an unknown kind is accepted, too. */
+function anyOf(kind: AddressedKind, probe: MediaProbe): MediaLimits {
+  const signed = Object.entries(signedFormats).flatMap(([name, format]) =>
+    format.kind === kind ? [name] : [],
+  );
+  const isTaken = probe.kind === kind || probe.type === "application/octet-stream";
+  return { kind, formats: isTaken ? [...signed, probe.format] : signed };
+}
+
+const HTTP = /^https?:/i;
