@@ -1,6 +1,12 @@
 import { createClient, streamResumption } from "@sluice/core";
-import { GatewayProvider, signOut, type ThreadMessage, useChatStream } from "@sluice/react";
-import { describeError, useConversations } from "@sluice/react/app";
+import {
+  describeError,
+  GatewayProvider,
+  signOut,
+  type ThreadMessage,
+  useChatStream,
+  useConversations,
+} from "@sluice/react";
 import { remoteStorage, serverRunner } from "@sluice/sync";
 import type { ComponentProps, SubmitEvent } from "react";
 import { createRoot } from "react-dom/client";

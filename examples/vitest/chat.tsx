@@ -1,5 +1,4 @@
-import { useChatStream } from "@sluice/react";
-import { describeError } from "@sluice/react/app";
+import { describeError, useChatStream } from "@sluice/react";
 
 /** The component to be tested: a question, its answer, and what went wrong. */
 export function Chat() {

@@ -68,7 +68,9 @@ const suites: Readonly<Record<string, Suite>> = {
   "packages/react/src": {
     project: "react",
     near: {
-      "/app/": ["/app/"],
+      attachments: ["/use-attachments"],
+      conversation: ["/use-conversations"],
+      error: ["/describe-error"],
       "/use-chat": ["/use-chat"],
       "/use-video": ["/use-video"],
       "": ["/activity", "/fast-refresh", "/server", "/use-chat-stream"],

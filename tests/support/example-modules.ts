@@ -21,6 +21,7 @@ const copied = [
   "form-fields",
   "image-form",
   "text-blocks",
+  "use-draft",
   "use-leave-warning",
   "video-form",
 ];

@@ -14,12 +14,7 @@ import { expect, test } from "vitest";
  */
 
 const root = join(import.meta.dirname, "../..");
-const bundled = [
-  "core/dist/entries/index.js",
-  "media/dist/index.js",
-  "react/dist/index.js",
-  "react/dist/app/index.js",
-];
+const bundled = ["core/dist/entries/index.js", "media/dist/index.js", "react/dist/index.js"];
 /** Names that the code does without where they are missing. */
 const optional = ["BroadcastChannel", "OffscreenCanvas"];
 /** Methods that are called on a value, whose name leaves no doubt about their owner. */

@@ -18,7 +18,6 @@ const entries = [
   "packages/ai-sdk/src/index.ts",
   "packages/ai-sdk/src/transport/index.ts",
   "packages/react/src/index.ts",
-  "packages/react/src/app/index.ts",
 ] as const;
 const hovers = readHovers(entries);
 const all: readonly Hover[] = Object.values(hovers).flat();

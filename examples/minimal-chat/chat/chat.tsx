@@ -1,6 +1,12 @@
 import type { ChatModel } from "@sluice/core/schemas";
-import { type ThreadMessage, type UseChatStreamResult, useChatStream, webStorage } from "@sluice/react";
-import { describeError, useAttachments } from "@sluice/react/app";
+import {
+  describeError,
+  type ThreadMessage,
+  type UseChatStreamResult,
+  useAttachments,
+  useChatStream,
+  webStorage,
+} from "@sluice/react";
 import { type KeyboardEvent, type SubmitEvent, useState } from "react";
 
 /** Models of which the first one is preselected. */

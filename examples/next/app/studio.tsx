@@ -4,7 +4,6 @@ import {
   indexedDBStorage,
   useAsset,
   useChatMessage,
-  useChatStatus,
   useImages,
   useVideoTask,
   useVideoTasks,
@@ -18,11 +17,10 @@ export function Studio() {
   const { status: video } = useVideoTask({ storage });
   const { tasks } = useVideoTasks({ storage });
   const { status: asset } = useAsset({ groupId: "group-1" });
-  const chat = useChatStatus("support");
   const greeting = useChatMessage("support", "greeting");
   return (
     <output>
-      {images}, {video}, {tasks.length}, {asset}, {chat}, {greeting?.content ?? "no message"}
+      {images}, {video}, {tasks.length}, {asset}, {greeting?.content ?? "no message"}
     </output>
   );
 }

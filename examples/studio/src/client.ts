@@ -27,7 +27,7 @@ export const storage = indexedDBStorage();
 /** Options of every list of chats. A title leaves out the failures that a question asks the emulator for. */
 export const chatListOptions = {
   storage,
-  titleOf(question: string): string {
+  createTitle(question: string): string {
     const [line = ""] = question
       .replace(/\[\[[^\]]*\]\]\s*/g, "")
       .trim()

@@ -1,9 +1,9 @@
 import { useStore } from "@nanostores/react";
-import { type DescribeErrorOptions, describeError, type ErrorDescription } from "@sluice/react/app";
+import { describeError, type ErrorDescription } from "@sluice/react";
 import { isAway, isOfOffline } from "./server.js";
 import { unsentWords } from "./words.js";
 
-interface DescriptionOptions extends DescribeErrorOptions {
+interface DescriptionOptions extends NonNullable<Parameters<typeof describeError>[1]> {
   /** True where the request goes out by itself once the network is back. @default false */
   readonly isWaiting?: boolean;
 }

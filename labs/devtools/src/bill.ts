@@ -1,4 +1,4 @@
-import { describeError } from "@sluice/react/app";
+import { describeError } from "@sluice/react";
 import type { CallRecord } from "./recording.js";
 import { isPaidPath, type TappedRequest } from "./tap.js";
 import { counted } from "./texts.js";

@@ -1,6 +1,6 @@
 import type { Client } from "@sluice/core";
 import type { Prices } from "@sluice/prices";
-import { describeError } from "@sluice/react/app";
+import { describeError } from "@sluice/react";
 import { useState } from "react";
 import { billOf, billText, knownText } from "./bill.js";
 import { costText } from "./cost.js";

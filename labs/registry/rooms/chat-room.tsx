@@ -1,8 +1,7 @@
 "use client";
 
 import { calculateCost } from "@sluice/prices";
-import { useChatStream } from "@sluice/react";
-import { useConversations } from "@sluice/react/app";
+import { useChatStream, useConversations } from "@sluice/react";
 import { Plus } from "lucide-react";
 import { useState } from "react";
 import { Button } from "@/components/sluice/button";

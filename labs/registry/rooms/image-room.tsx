@@ -3,7 +3,6 @@
 import type { ImageResult } from "@sluice/core";
 import { estimateCost } from "@sluice/prices";
 import { useImages } from "@sluice/react";
-import { useDraft } from "@sluice/react/app";
 import { Copy, Download, Share, Trash2 } from "lucide-react";
 import { useState } from "react";
 import { downloadMedia, shareMedia } from "@/components/sluice/download";
@@ -12,6 +11,7 @@ import { ImageTile } from "@/components/sluice/image-tile";
 import { ImageWall, PendingImages } from "@/components/sluice/image-wall";
 import { Lightbox } from "@/components/sluice/lightbox";
 import { SHARE } from "@/components/sluice/media-words";
+import { useDraft } from "@/components/sluice/use-draft";
 import { prices } from "./prices";
 import { PromptForm } from "./prompt-form";
 import { createShelf } from "./shelf";

@@ -1,7 +1,7 @@
 "use client";
 
 import type { Estimate as EstimateOf } from "@sluice/prices";
-import { describeError } from "@sluice/react/app";
+import { describeError } from "@sluice/react";
 import { Sparkles } from "lucide-react";
 import type { FormEvent, KeyboardEvent } from "react";
 import { Button } from "@/components/sluice/button";

@@ -1,9 +1,8 @@
 "use client";
 
 import { estimateCost } from "@sluice/prices";
-import type { VideoTaskEntry } from "@sluice/react";
-import { useVideoTask, useVideoTasks } from "@sluice/react";
-import { useDraft } from "@sluice/react/app";
+import { useVideoTask, useVideoTasks, type VideoTaskEntry } from "@sluice/react";
+import { useDraft } from "@/components/sluice/use-draft";
 import { usualTimeOf, videoStateOf } from "@/components/sluice/video-progress";
 import { VideoTaskCard } from "@/components/sluice/video-task-card";
 import { prices } from "./prices";

@@ -4,7 +4,7 @@ import { chats } from "./chats.js";
 import { images } from "./images.js";
 
 /** Stores of one kind, which the hooks of a client share. */
-export interface HookStoreList<Store> {
+interface HookStoreList<Store> {
   /** The stores by their keys: the `id` of the hook, or an object for a hook without one. */
   readonly entries: ReadonlyMap<unknown, HookStore<Store>>;
   /** Calls `listener` when a store is added or removed. Returns the function that ends the calls. */
@@ -12,7 +12,7 @@ export interface HookStoreList<Store> {
 }
 
 /** A store, and the number of components that show it. */
-export interface HookStore<Store> {
+interface HookStore<Store> {
   /** The store. */
   readonly value: Store;
   /** Number of components that show it. */
@@ -20,7 +20,7 @@ export interface HookStore<Store> {
 }
 
 /** The stores that the hooks of a client share. */
-export interface HookStores {
+interface HookStores {
   /** Stores of `useChatStream`. */
   readonly chats: HookStoreList<ChatStore>;
   /** Stores of `useImages`. */

@@ -1,9 +1,21 @@
 export * from "@sluice/stores";
-export { getHookStores, type HookStore, type HookStoreList, type HookStores } from "./hook-stores.js";
+export type { UseAttachmentsOptions } from "./attachments.js";
+export type { ConversationListState } from "./conversation-listing.js";
+export type { Conversation } from "./conversation-record.js";
+export type { ConversationMatch } from "./conversation-search.js";
+export { describeError, type ErrorDescription } from "./describe-error.js";
+export { type ErrorMessages, errorMessages } from "./error-messages.js";
+export { getHookStores } from "./hook-stores.js";
 export { GatewayProvider, useClient } from "./provider.js";
 export { type UseAssetOptions, type UseAssetResult, useAsset } from "./use-asset.js";
-export { useChatMessage, useChatStatus } from "./use-chat-parts.js";
+export { type UseAttachmentsResult, useAttachments } from "./use-attachments.js";
+export { useChatMessage } from "./use-chat-message.js";
 export { type UseChatStreamOptions, type UseChatStreamResult, useChatStream } from "./use-chat-stream.js";
+export {
+  type UseConversationsOptions,
+  type UseConversationsResult,
+  useConversations,
+} from "./use-conversations.js";
 export { type UseImagesOptions, type UseImagesResult, useImages } from "./use-images.js";
 export { useStore } from "./use-store.js";
 export {

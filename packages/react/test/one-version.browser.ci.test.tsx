@@ -1,4 +1,4 @@
-import { GatewayProvider, useChatMessage, useChatStatus, useChatStream } from "@sluice/react";
+import { GatewayProvider, useChatMessage, useChatStream } from "@sluice/react";
 import { startTransition, useLayoutEffect, useMemo, useState } from "react";
 import { createRoot, type Root } from "react-dom/client";
 import { beforeEach, describe, expect, test } from "vitest";
@@ -71,7 +71,7 @@ function Owner() {
   return null;
 }
 
-const Badge = () => <output>{useChatStatus("a")}</output>;
+const Badge = () => <output>{useChatMessage("a", "none")?.content}</output>;
 
 type Scene = "rows stay" | "rows come beside the chat" | "rows come beside a badge" | "rows come alone";
 

@@ -4,8 +4,7 @@ import * as schemas from "@sluice/core/schemas";
 import * as sse from "@sluice/core/sse";
 import * as media from "@sluice/media";
 import * as react from "@sluice/react";
-import * as app from "@sluice/react/app";
-import * as german from "@sluice/react/app/de";
+import * as german from "@sluice/react/de";
 import * as stores from "@sluice/stores";
 
 /* A page that imports all entries, and loads all that a chat loads when it needs it: tools, a storage, and retries. */
@@ -29,7 +28,7 @@ addEventListener("securitypolicyviolation", ({ violatedDirective, blockedURI }) 
 
 globalThis.page = {
   violations,
-  entries: [core, stores, media, partialJSON, schemas, sse, react, app, german],
+  entries: [core, stores, media, partialJSON, schemas, sse, react, german],
   async send(text) {
     const { outcome, error } = await chat.send(text);
     return { outcome, error: error?.name };

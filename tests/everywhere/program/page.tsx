@@ -1,17 +1,18 @@
 import { createUploadStore } from "@sluice/media";
 import {
+  describeError,
   GatewayProvider,
   useAsset,
+  useAttachments,
   useChatMessage,
-  useChatStatus,
   useChatStream,
   useClient,
+  useConversations,
   useImages,
   useStore,
   useVideoTask,
   useVideoTasks,
 } from "@sluice/react";
-import { describeError, useAttachments, useConversations, useDraft } from "@sluice/react/app";
 import { useState } from "react";
 import { client } from "./client.js";
 
@@ -20,7 +21,7 @@ import { client } from "./client.js";
 function Chat() {
   const { messages, status, error, send, pendingActions, approve } = useChatStream({ model: "delta-5.3" });
   const { images, inputProps } = useAttachments("delta-5.3");
-  const { draft, setDraft } = useDraft("chat", { text: "" });
+  const [draft, setDraft] = useState({ text: "" });
   const { conversations } = useConversations();
   return (
     <form
@@ -63,7 +64,7 @@ function Studio() {
       {images.data?.images.map((image) => image.url).join()}
       {video.task?.state === "succeeded" ? video.task.url : video.status}
       {tasks.map(({ state }) => state).join()} {asset.uri} {upload.progress}
-      {message?.content} {useChatStatus("chat")}
+      {message?.content}
     </output>
   );
 }

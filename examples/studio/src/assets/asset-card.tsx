@@ -1,7 +1,6 @@
 import { redact } from "@sluice/core";
 import { type VideoModel, videoModels } from "@sluice/core/schemas";
-import { useAsset } from "@sluice/react";
-import { errorWords } from "@sluice/react/app";
+import { errorMessages, useAsset } from "@sluice/react";
 import { Clapperboard, Copy, Image, LoaderCircle, Trash2 } from "lucide-react";
 import type { ReactNode } from "react";
 import { Badge, Button, IconButton } from "@/components/sluice/button";
@@ -80,15 +79,15 @@ export function AssetCard({ asset }: { readonly asset: RegisteredAsset }) {
 }
 
 /** Here it is the group that a proxy does not allow. */
-const words = {
-  ...errorWords,
+const messages = {
+  ...errorMessages,
   forbidden: { title: "Not allowed", hint: "Use another group, or ask for access." },
 };
 
 /** A picture on its way to the gateway, or why it is not there. */
 export function RegistrationCard({ registration }: { readonly registration: Registration }) {
   const { id, name, picture, groupId, state, error } = registration;
-  const { title, hint, mayBeBilled } = useDescription(error, { words });
+  const { title, hint, mayBeBilled } = useDescription(error, { messages });
   return (
     <Card name={name} picture={picture}>
       <p className="flex items-center gap-2">

@@ -1,5 +1,5 @@
 import { useStore } from "@nanostores/react";
-import { useAttachments, useConversations } from "@sluice/react/app";
+import { useAttachments, useConversations } from "@sluice/react";
 import { X } from "lucide-react";
 import { useEffect, useRef, useState } from "react";
 import { Button } from "@/components/sluice/button";

@@ -1,5 +1,5 @@
 import { useStore } from "@nanostores/react";
-import type { useAttachments } from "@sluice/react/app";
+import type { useAttachments } from "@sluice/react";
 import { SlidersHorizontal } from "lucide-react";
 import type { ReactNode, RefObject } from "react";
 import { AttachButton, Attachments } from "@/components/sluice/attachments";

@@ -1,6 +1,5 @@
 import { useStore } from "@nanostores/react";
-import type { ChatStatus, ThreadMessage } from "@sluice/react";
-import { useAttachments, useConversations } from "@sluice/react/app";
+import { type ChatStatus, type ThreadMessage, useAttachments, useConversations } from "@sluice/react";
 import { Columns2, StickyNote } from "lucide-react";
 import {
   type KeyboardEvent,

@@ -1,5 +1,5 @@
 import { useStore } from "@nanostores/react";
-import type { useAttachments } from "@sluice/react/app";
+import type { useAttachments } from "@sluice/react";
 import { FilePlus, FileText, X } from "lucide-react";
 import { atom } from "nanostores";
 import { type ClipboardEvent, type DragEvent, useEffect, useRef } from "react";

@@ -1,4 +1,3 @@
-import { type UseDraftOptions, useDraft } from "@sluice/react/app";
 import {
   type ClipboardEventHandler,
   type ReactNode,
@@ -8,6 +7,7 @@ import {
   useRef,
 } from "react";
 import { Composer } from "@/components/sluice/composer";
+import { type UseDraftOptions, useDraft } from "@/components/sluice/use-draft";
 import { longTextOf, PastedTexts, textsOf, useIncoming } from "./documents.js";
 
 interface MessageBoxProps {

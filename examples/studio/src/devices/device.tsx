@@ -1,6 +1,5 @@
 import { useStore } from "@nanostores/react";
-import { GatewayProvider } from "@sluice/react";
-import { useConversations } from "@sluice/react/app";
+import { GatewayProvider, useConversations } from "@sluice/react";
 import { Plus, Wifi, WifiOff } from "lucide-react";
 import { useEffect, useState } from "react";
 import { Chip, IconButton } from "@/components/sluice/button";

@@ -1,6 +1,6 @@
 import { useStore } from "@nanostores/react";
 import type { Outcome } from "@sluice/core";
-import { type ErrorWords, errorWords } from "@sluice/react/app";
+import { type ErrorMessages, errorMessages } from "@sluice/react";
 import clsx from "clsx";
 import { CircleAlert, Sparkles } from "lucide-react";
 import {
@@ -233,19 +233,19 @@ export function GenerateButton({ button, isBusy, children, onPress }: GeneratePr
 interface FailureProps {
   readonly error: unknown;
   readonly outcome?: Outcome | undefined;
-  /** Words of this request. */
-  readonly words?: Partial<ErrorWords>;
+  /** Texts of this request. */
+  readonly messages?: Partial<ErrorMessages>;
   readonly onRetry?: () => void;
   readonly onDismiss?: () => void;
 }
 
-const ownWords = { ...errorWords, tooLong: TOO_LARGE };
+const ownMessages = { ...errorMessages, tooLong: TOO_LARGE };
 
 /** A failed request, in words for people, with one way on. */
-function Failure({ error, outcome, words, onRetry, onDismiss }: FailureProps) {
+function Failure({ error, outcome, messages, onRetry, onDismiss }: FailureProps) {
   const { kind, title, hint, action, mayBeBilled } = useDescription(error, {
     outcome,
-    words: { ...ownWords, ...words },
+    messages: { ...ownMessages, ...messages },
   });
   const canRetry = action === "retry" || action === "wait";
   // the words of these two say so themselves

@@ -6,12 +6,12 @@ import {
   type VideoModel,
   videoModels,
 } from "@sluice/core/schemas";
-import { useDraft } from "@sluice/react/app";
 import { useState } from "react";
 import type { FieldName } from "@/components/sluice/field-labels";
 import type { FormField, FormValue, FormValues, MediaField } from "@/components/sluice/form-fields";
 import { type Problems, problemsOf } from "@/components/sluice/form-problems";
 import { imageForm, imageRequestOf } from "@/components/sluice/image-form";
+import { useDraft } from "@/components/sluice/use-draft";
 import { videoForm, videoRequestOf } from "@/components/sluice/video-form";
 import { storage } from "../client.js";
 import { lostFilesOf, useFileIssues, withoutLostFiles } from "./files.js";

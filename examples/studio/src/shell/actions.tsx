@@ -1,5 +1,5 @@
 import { useStore } from "@nanostores/react";
-import { useConversations } from "@sluice/react/app";
+import { useConversations } from "@sluice/react";
 import {
   Bookmark,
   BookOpen,

@@ -1,5 +1,10 @@
-import { createChatStore, type InitialMessage, type ThreadMessage } from "@sluice/react";
-import type { Conversation, UseConversationsResult } from "@sluice/react/app";
+import {
+  type Conversation,
+  createChatStore,
+  type InitialMessage,
+  type ThreadMessage,
+  type UseConversationsResult,
+} from "@sluice/react";
 import {
   Download,
   FileJson,

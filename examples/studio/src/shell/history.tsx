@@ -1,5 +1,5 @@
 import { useStore } from "@nanostores/react";
-import { type Conversation, useConversations } from "@sluice/react/app";
+import { type Conversation, useConversations } from "@sluice/react";
 import { Download, FileJson, Share } from "lucide-react";
 import { useEffect } from "react";
 import { Button } from "@/components/sluice/button";

@@ -1,14 +1,14 @@
-import { type ConversationMatch, useConversationSearch } from "@sluice/react/app";
+import type { ConversationMatch } from "@sluice/react";
 import { Command } from "cmdk";
 import { MessageSquare } from "lucide-react";
 import { type ComponentProps, useState } from "react";
 import readme from "../../../../README.md?raw";
-import { chatListOptions } from "../client.js";
 import { openRoute } from "../rooms.js";
 import { later } from "../ui/later.js";
 import { Dialog } from "../ui/popups.js";
 import { type Action, useActions } from "./actions.js";
 import { closeOverlay, keysOf } from "./commands.js";
+import { useChatSearch } from "./use-chat-search.js";
 
 const Markdown = later(async () => (await import("../chat/diagram.js")).Markdown);
 
@@ -23,7 +23,7 @@ interface PaletteProps {
 
 /** Search over chats, and every command of the shell. */
 export function Palette({ text, onText, title, field }: PaletteProps) {
-  const { matches, isSearching } = useConversationSearch(text, chatListOptions);
+  const { matches, isSearching } = useChatSearch(text);
   const words = text.toLowerCase().split(/\s+/);
   const found = useActions(text).map(({ heading, actions }) => ({
     heading,

@@ -39,7 +39,7 @@ import { TaskCard } from "./task-card.js";
 type Draft = MediaDraft<VideoModel>;
 
 /** Words for a proxy without a place for files. */
-const noFileWords = {
+const noFileMessages = {
   wrongAddress: NO_FILE_STORE,
 };
 
@@ -91,7 +91,7 @@ export function VideosRoom() {
   const failure = error &&
     outcomeOf(error) !== "unknown" && {
       error,
-      ...(isMissingRoute(error) && filesIn(form.values).length > 0 && { words: noFileWords }),
+      ...(isMissingRoute(error) && filesIn(form.values).length > 0 && { messages: noFileMessages }),
       onRetry: submit,
       onDismiss() {
         focusButton();

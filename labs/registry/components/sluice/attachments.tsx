@@ -1,6 +1,6 @@
 "use client";
 
-import type { useAttachments } from "@sluice/react/app";
+import type { useAttachments } from "@sluice/react";
 import { Paperclip, X } from "lucide-react";
 import { type ReactNode, useRef } from "react";
 import { Button, IconButton } from "@/components/sluice/button";

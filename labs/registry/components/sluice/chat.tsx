@@ -1,12 +1,12 @@
 "use client";
 
-import type { UseChatStreamResult } from "@sluice/react";
-import { useAttachments, useDraft } from "@sluice/react/app";
+import { type UseChatStreamResult, useAttachments } from "@sluice/react";
 import { type ReactNode, useRef } from "react";
 import { AttachButton, Attachments, DropHint } from "@/components/sluice/attachments";
 import { ChatTurn, type ChatTurnProps, turnsOf } from "@/components/sluice/chat-turn";
 import { Composer, Queue } from "@/components/sluice/composer";
 import { SyncStatus } from "@/components/sluice/devices";
+import { useDraft } from "@/components/sluice/use-draft";
 import { chatWords } from "@/components/sluice/words";
 
 interface ChatProps extends Pick<ChatTurnProps, "renderText" | "toolTitles" | "renderTool" | "words"> {

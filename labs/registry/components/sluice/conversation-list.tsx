@@ -1,6 +1,6 @@
 "use client";
 
-import type { Conversation } from "@sluice/react/app";
+import type { Conversation } from "@sluice/react";
 import { Folder, FolderMinus, FolderOpen, Pencil } from "lucide-react";
 import { useState } from "react";
 import { Button } from "@/components/sluice/button";

@@ -1,6 +1,6 @@
 "use client";
 
-import type { Conversation } from "@sluice/react/app";
+import type { Conversation } from "@sluice/react";
 import { Ellipsis, Folder, FolderMinus, Pencil, Pin, PinOff, Trash2 } from "lucide-react";
 import { type FormEvent, useId, useState } from "react";
 import { IconButton } from "@/components/sluice/button";

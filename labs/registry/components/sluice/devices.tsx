@@ -1,7 +1,11 @@
 "use client";
 
-import type { ThreadMessage, UseChatStreamResult } from "@sluice/react";
-import { describeError, type ErrorDescription } from "@sluice/react/app";
+import {
+  describeError,
+  type ErrorDescription,
+  type ThreadMessage,
+  type UseChatStreamResult,
+} from "@sluice/react";
 import { Square } from "lucide-react";
 import { Badge, Button } from "@/components/sluice/button";
 import { deviceWords } from "@/components/sluice/words";

@@ -1,7 +1,6 @@
 "use client";
 
-import type { ThreadMessage } from "@sluice/react";
-import { describeError, type ErrorDescription, type ErrorKind } from "@sluice/react/app";
+import { describeError, type ErrorDescription, type ThreadMessage } from "@sluice/react";
 import { CircleAlert, Info, RotateCw, StepForward } from "lucide-react";
 import type { ReactNode } from "react";
 import { Button, onPressOnce } from "@/components/sluice/button";
@@ -49,7 +48,7 @@ export function Ending({ message, onRetry, onContinue, describe, switchModel, ..
 }
 
 /** Failures after which the text so far is good, and its rest can be asked for. */
-const breaks: readonly ErrorKind[] = ["cutOff", "connectionLost", "stalled", "timedOut"];
+const breaks: readonly ErrorDescription["kind"][] = ["cutOff", "connectionLost", "stalled", "timedOut"];
 
 function hasRest({ error, content, toolCalls = [] }: ThreadMessage): boolean {
   return content !== "" && toolCalls.length === 0 && breaks.includes(describeError(error).kind);

@@ -1,8 +1,7 @@
 "use client";
 
 import { redact } from "@sluice/core";
-import type { VideoTaskEntry } from "@sluice/react";
-import { describeError, type ErrorDescription } from "@sluice/react/app";
+import { describeError, type ErrorDescription, type VideoTaskEntry } from "@sluice/react";
 import { CircleAlert, Download, RotateCcw, Share } from "lucide-react";
 import type { ReactNode } from "react";
 import { Badge, Button, IconButton, ProgressBar } from "@/components/sluice/button";

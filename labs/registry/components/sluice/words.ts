@@ -2,7 +2,7 @@ import type { ChatStatus, MessageOutcome, ToolCallState } from "@sluice/react";
 
 /*
  * The words of the components in this folder. Each component has a prop `words` for its part; an app in another language
- * changes them here. The words of errors come from `describeError` of `@sluice/react/app`.
+ * changes them here. The words of errors come from `describeError` of `@sluice/react`.
  */
 
 /** Words of what opens above the page. */

@@ -1,7 +1,6 @@
 // @vitest-environment happy-dom
 import { createEmulator } from "@sluice/emulator";
-import { GatewayProvider, useChatStream } from "@sluice/react";
-import { type UseConversationsResult, useConversations } from "@sluice/react/app";
+import { GatewayProvider, type UseConversationsResult, useChatStream, useConversations } from "@sluice/react";
 import { act, cleanup, configure, render, waitFor } from "@testing-library/react";
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from "vitest";
 import { openServer } from "../../../../tests/support/conversations-server.ts";

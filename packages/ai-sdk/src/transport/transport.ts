@@ -25,7 +25,7 @@ type Sent<Message extends UIMessage> = Parameters<ChatTransport<Message>["sendMe
  *
  * An answer that breaks off is an error of the chat, and its text stays unfinished. `stop()` stops the answer at the
  * gateway. With `storage` and a stream log in the proxy, an answer continues after a reload, and is not paid again. One that
- * was lost before it began is not continued: `regenerate()` brings it, and it is not paid again either. The chat's `error` is the client's own, so `describeError` of `@sluice/react/app` has its words.
+ * was lost before it began is not continued: `regenerate()` brings it, and it is not paid again either. The chat's `error` is the client's own, so `describeError` of `@sluice/react` has its words.
  *
  * @example
  * ```tsx

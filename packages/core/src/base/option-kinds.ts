@@ -31,7 +31,7 @@ const kinds: Readonly<Record<string, Kind>> = {
   onEnd: callback,
   prepare: callback,
   prepareMessages: callback,
-  titleOf: callback,
+  createTitle: callback,
   execute: callback,
   chat: callback,
   faults: [isFunction, "give a function of each request, (request, nth) => …"],

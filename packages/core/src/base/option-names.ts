@@ -25,9 +25,8 @@ const functions = {
     seenBefore unlessSent stopOnAbort`,
   "a message": "images",
   defineTool: "name description parameters jsonSchema execute needsApproval timeoutMs",
-  useAttachments: "max maxBytes maxSide downscale words",
-  useConversations: "storage activeId pageSize titleOf restoreMs",
-  useDraft: "storage parse",
+  useAttachments: "max maxBytes maxSide downscale messages",
+  useConversations: "storage activeId pageSize createTitle restoreMs",
   createEmulator: `apiKeys clock speed durations chat media script fetchMedia onEnd faults origin cors strict maxRequests state`,
 };
 

@@ -1,20 +1,19 @@
-import type { AttachmentWords } from "./attachments.js";
-import type { ErrorWords } from "./error-words.js";
+import type { ErrorMessages } from "./error-messages.js";
 
 /*
- * Each set is written out, and nothing is taken from the English one: a text that is missing here is a type error. No
- * sentence says "du" or "Sie", so that the words fit every app.
+ * Each text is written out, and nothing is taken from the English ones: a text that is missing here is a type error. No
+ * sentence says "du" or "Sie", so that the texts fit every app.
  */
 
 /**
- * German words of `describeError`.
+ * German texts of `describeError` and `useAttachments`.
  *
  * @example
  * ```ts
- * const { title, hint } = describeError(new Error("no network"), { words: errorWords });
+ * const { title, hint } = describeError(new Error("no network"), { messages: errorMessages });
  * ```
  */
-export const errorWords: ErrorWords = {
+export const errorMessages: ErrorMessages = {
   offline: { title: "Keine Verbindung", hint: "Verbindung prüfen, dann noch einmal versuchen." },
   unreachable: { title: "Nicht erreichbar", hint: "Internet prüfen, dann noch einmal versuchen." },
   originRefused: { title: "Seite nicht erlaubt", hint: "Diese Seite in `origins` des Servers eintragen." },
@@ -52,19 +51,10 @@ export const errorWords: ErrorWords = {
   stopped: { title: "Angehalten", hint: "" },
   unexpected: { title: "Etwas ging schief", hint: "Noch einmal versuchen oder melden." },
   mayBeBilled: "Eventuell wurde es berechnet.",
-};
-
-/**
- * German words of the problems of attachments.
- *
- * @example
- * ```ts
- * const files = useAttachments("alpha-v4.1-flash", { words: attachmentWords });
- * ```
- */
-export const attachmentWords: AttachmentWords = {
-  type: "„{name}“ ist kein Bild in JPEG, PNG, GIF oder WebP.",
-  size: "„{name}“ ist zu groß. Grenze: {megabytes} MB.",
-  number: "„{name}“ wurde nicht hinzugefügt. Grenze: {max} Bilder.",
-  unreadable: "„{name}“ ist nicht lesbar.",
+  attachments: {
+    type: "„{name}“ ist kein Bild in JPEG, PNG, GIF oder WebP.",
+    size: "„{name}“ ist zu groß. Grenze: {megabytes} MB.",
+    number: "„{name}“ wurde nicht hinzugefügt. Grenze: {max} Bilder.",
+    unreadable: "„{name}“ ist nicht lesbar.",
+  },
 };

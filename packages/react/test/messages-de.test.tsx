@@ -1,7 +1,6 @@
 import { globSync, readFileSync } from "node:fs";
-import * as english from "@sluice/react/app";
-import { describeError, type ErrorWords } from "@sluice/react/app";
-import * as german from "@sluice/react/app/de";
+import { describeError, type ErrorMessages, errorMessages as english } from "@sluice/react";
+import { errorMessages as german } from "@sluice/react/de";
 import { expect, test } from "vitest";
 
 /** All texts below a value, by their path: `offline.title`. */
@@ -12,12 +11,9 @@ function textsOf(value: unknown, path = ""): [string, string][] {
   );
 }
 
-test.each([
-  ["errors", english.errorWords, german.errorWords],
-  ["attachments", english.attachmentWords, german.attachmentWords],
-])("the German words of %s say all that the English ones say, in other words", (_, originalWords, words) => {
-  const originals = new Map(textsOf(originalWords));
-  const translated = textsOf(words);
+test("the German texts say all that the English ones say, in other words", () => {
+  const originals = new Map(textsOf(english));
+  const translated = textsOf(german);
   expect(translated.map(([path]) => path).sort()).toEqual([...originals.keys()].sort());
   for (const [path, text] of translated) {
     const original = originals.get(path) ?? "";
@@ -30,7 +26,7 @@ test.each([
 });
 
 test("a German error is as short as an English one: five words and twelve, with the bill", () => {
-  const { mayBeBilled, ...kinds } = german.errorWords;
+  const { mayBeBilled, attachments: _, ...kinds } = german;
   const count = (text: string) => text.split(" ").length;
   for (const [kind, { title, hint }] of Object.entries(kinds)) {
     expect.soft(count(title), `${kind}: ${title}`).toBeLessThanOrEqual(5);
@@ -39,21 +35,21 @@ test("a German error is as short as an English one: five words and twelve, with 
 });
 
 test("an error is described in German", () => {
-  const { title } = describeError(new DOMException("", "AbortError"), { words: german.errorWords });
+  const { title } = describeError(new DOMException("", "AbortError"), { messages: german });
   expect(title).toBe("Angehalten");
 });
 
-test("a set of words that lacks a text does not compile", () => {
-  const { offline, ...rest } = german.errorWords;
+test("a set of texts that lacks a text does not compile", () => {
+  const { offline, ...rest } = german;
   // @ts-expect-error `offline` is missing
-  const errors: ErrorWords = rest;
+  const errors: ErrorMessages = rest;
   expect([errors, offline.title]).toHaveLength(2);
 });
 
-test("no other module imports the German words, so that no page loads them unasked", () => {
-  const folder = `${import.meta.dirname}/../../src/`;
+test("no other module imports the German texts, so that no page loads them unasked", () => {
+  const folder = `${import.meta.dirname}/../src/`;
   const sources = globSync("**/*.{ts,tsx}", { cwd: folder });
-  expect(sources).toContain("app/de.ts");
+  expect(sources).toContain("de.ts");
   const importers = sources.filter((path) =>
     /from "[^"]*\/de\.js"/.test(readFileSync(folder + path, "utf8")),
   );

@@ -1,5 +1,6 @@
 import type { Store } from "@sluice/core";
 import { createStore, systemClock } from "@sluice/core/internal";
+import { type ErrorMessages, errorMessages } from "./error-messages.js";
 
 /** An image that goes with the next message. */
 export interface Attachment {
@@ -37,24 +38,6 @@ export interface AttachmentProblem {
   readonly message: string;
 }
 
-/** Words of {@link AttachmentProblem}. `{name}`, `{max}` and `{megabytes}` stand for the file's name and the limits. */
-export type AttachmentWords = Readonly<Record<AttachmentProblemKind, string>>;
-
-/**
- * English words of the problems of attachments. Spread them to replace some.
- *
- * @example
- * ```ts run
- * const words = { ...attachmentWords, unreadable: "“{name}” konnte nicht gelesen werden." };
- * ```
- */
-export const attachmentWords: AttachmentWords = {
-  type: "“{name}” is not a JPEG, PNG, GIF or WebP image.",
-  size: "“{name}” is too large. Limit: {megabytes} MB.",
-  number: "“{name}” was not added. Limit: {max} images.",
-  unreadable: "“{name}” can't be read.",
-};
-
 /** Options of `useAttachments`. All may change at any time. */
 export interface UseAttachmentsOptions {
   /** Most attachments of one message. The spec gives no limit. @default 10 */
@@ -70,8 +53,8 @@ export interface UseAttachmentsOptions {
    * @default true
    */
   readonly downscale?: boolean | undefined;
-  /** Words of the problems, in any language. @default attachmentWords */
-  readonly words?: AttachmentWords | undefined;
+  /** Texts of the problems, in any language. @default errorMessages */
+  readonly messages?: ErrorMessages | undefined;
 }
 
 /** Snapshot of the attachments. */
@@ -147,13 +130,16 @@ export function createAttachmentStore(read: () => UseAttachmentsOptions): Attach
   }
 
   function refuse(file: File, problem: AttachmentProblemKind): void {
-    const { max = 10, maxBytes = MAX_BYTES, words = attachmentWords } = read();
+    const { max = 10, maxBytes = MAX_BYTES, messages = errorMessages } = read();
     const details: Record<string, string> = {
       name: file.name,
       max: String(max),
       megabytes: String(Math.round((maxBytes / MEGABYTE) * 10) / 10),
     };
-    const message = words[problem].replace(/\{(\w+)\}/g, (whole, name: string) => details[name] ?? whole);
+    const message = messages.attachments[problem].replace(
+      /\{(\w+)\}/g,
+      (whole, name: string) => details[name] ?? whole,
+    );
     problems = [...problems, { id: nextId(), file, problem, message }];
   }
 

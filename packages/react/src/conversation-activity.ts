@@ -2,7 +2,7 @@ import type { Client } from "@sluice/core";
 import { scoped } from "@sluice/core/internal";
 import type { ChatState, ChatStore } from "@sluice/stores";
 import { isLocked, withLock } from "@sluice/stores/internal";
-import { chats } from "../chats.js";
+import { chats } from "./chats.js";
 
 /**
  * Status of a conversation.

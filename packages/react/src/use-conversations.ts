@@ -1,12 +1,11 @@
 import type { RecordStorage } from "@sluice/core";
 import { useEffect, useMemo, useState, useSyncExternalStore } from "react";
-import { useClient } from "../provider.js";
-import { useIsHydrated } from "../use-is-hydrated.js";
-import { useNotedOptions } from "../use-noted-options.js";
 import type { ConversationListState } from "./conversation-listing.js";
 import { type Conversation, folderOf } from "./conversation-record.js";
-import type { ConversationMatch } from "./conversation-search.js";
 import { type ConversationStore, conversationStoreOf } from "./conversations.js";
+import { useClient } from "./provider.js";
+import { useIsHydrated } from "./use-is-hydrated.js";
+import { useNotedOptions } from "./use-noted-options.js";
 
 /** Options of `useConversations`. All but `activeId`, `folder` and `pageSize` are read once for each client and storage. */
 export interface UseConversationsOptions {
@@ -23,7 +22,7 @@ export interface UseConversationsOptions {
   /** Number of conversations that are shown at first, and more with each `showMore()`. @default 50 */
   readonly pageSize?: number | undefined;
   /** Makes the title of the first question. @default its first line, at most 60 characters */
-  readonly titleOf?: ((question: string) => string) | undefined;
+  readonly createTitle?: ((question: string) => string) | undefined;
   /** Time that a removed conversation can be restored, in milliseconds. @default 10_000 */
   readonly restoreMs?: number | undefined;
 }
@@ -71,8 +70,11 @@ export interface UseConversationsResult
  * ```
  */
 export function useConversations(options: UseConversationsOptions = {}): UseConversationsResult {
-  const { activeId, folder, pageSize = 50 } = options;
-  const store = useConversationStore(options);
+  useNotedOptions("useConversations", options);
+  const { storage, activeId, folder, pageSize = 50, createTitle, restoreMs } = options;
+  const client = useClient();
+  const [first] = useState(() => ({ createTitle, restoreMs }));
+  const store = useMemo(() => conversationStoreOf(client, { storage, ...first }), [client, storage, first]);
   const state = useSyncExternalStore(store.subscribe, store.getSnapshot, store.getSnapshot);
   const isHydrated = useIsHydrated();
   const [pages, setPages] = useState(1);
@@ -102,71 +104,5 @@ export function useConversations(options: UseConversationsOptions = {}): UseConv
   };
 }
 
-/** Result of `useConversationSearch`. */
-export interface UseConversationSearchResult {
-  /** Conversations that were found; the last result while the next search is in flight. */
-  readonly matches: readonly ConversationMatch[];
-  /** True while the search for this text is in flight. */
-  readonly isSearching: boolean;
-}
-
-/** Time without another key press before the search begins, in milliseconds. */
-const PAUSE_MS = 150;
-
-/**
- * Searches the titles and stored messages of the conversations while the user types.
- *
- * @param text words that must all be in a title or in one message; an empty text finds nothing
- * @param options those of `useConversations`, with the same `storage`
- * @throws {ConfigurationError} outside a `GatewayProvider`
- * @example
- * ```tsx
- * function Results({ text }: { text: string }) {
- *   const { matches } = useConversationSearch(text, { storage });
- *   return matches.map(({ conversation, excerpt }) => (
- *     <p key={conversation.id}>
- *       {conversation.title} <small>{excerpt}</small>
- *     </p>
- *   ));
- * }
- * ```
- */
-export function useConversationSearch(
-  text: string,
-  options: Pick<UseConversationsOptions, "storage" | "titleOf" | "restoreMs"> = {},
-): UseConversationSearchResult {
-  const store = useConversationStore(options);
-  const [found, setFound] = useState<{
-    store: ConversationStore;
-    text: string;
-    matches: readonly ConversationMatch[];
-  }>();
-  useEffect(() => {
-    const left = new AbortController();
-    const search = async () => {
-      const matches = await store.search(text, { signal: left.signal });
-      setFound({ store, text, matches });
-    };
-    const timer = setTimeout(() => search().catch(() => {}), text === "" ? 0 : PAUSE_MS);
-    return () => {
-      clearTimeout(timer);
-      left.abort();
-    };
-  }, [store, text]);
-  if (text.trim() === "") return { matches: noMatches, isSearching: false };
-  // another client is another user
-  if (found?.store !== store) return { matches: noMatches, isSearching: true };
-  return { matches: found.matches, isSearching: found.text !== text };
-}
-
-function useConversationStore(options: UseConversationsOptions): ConversationStore {
-  useNotedOptions("useConversations", options);
-  const client = useClient();
-  const { storage, titleOf, restoreMs } = options;
-  const [first] = useState(() => ({ titleOf, restoreMs }));
-  return useMemo(() => conversationStoreOf(client, { storage, ...first }), [client, storage, first]);
-}
-
 const none: readonly Conversation[] = [];
 const noNames: readonly string[] = [];
-const noMatches: readonly ConversationMatch[] = [];

@@ -1,11 +1,15 @@
-import { GatewayProvider } from "@sluice/react";
-import { type UseAttachmentsOptions, type UseAttachmentsResult, useAttachments } from "@sluice/react/app";
+import {
+  GatewayProvider,
+  type UseAttachmentsOptions,
+  type UseAttachmentsResult,
+  useAttachments,
+} from "@sluice/react";
 import { signOut } from "@sluice/stores";
 import { act, cleanup, createEvent, fireEvent, render, screen, waitFor } from "@testing-library/react";
 import * as React from "react";
 import { StrictMode } from "react";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { bytesOfBase64, clientOf, settled } from "../../../core/test/support/gateway.js";
+import { bytesOfBase64, clientOf, settled } from "../../core/test/support/gateway.js";
 
 /** React 18 has none. */
 const { Activity } = React as Partial<typeof React>;

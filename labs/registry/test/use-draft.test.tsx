@@ -1,12 +1,11 @@
 import type { RecordStorage } from "@sluice/core";
-import { GatewayProvider } from "@sluice/react";
-import { useDraft } from "@sluice/react/app";
-import { memoryStorage, signOut } from "@sluice/stores";
-import { act, fireEvent, render, screen, waitFor } from "@testing-library/react";
+import { GatewayProvider, memoryStorage, signOut } from "@sluice/react";
+import { act, fireEvent, render, screen } from "@testing-library/react";
 import { StrictMode } from "react";
 import { renderToString } from "react-dom/server";
-import { afterEach, expect, test, vi } from "vitest";
-import { clientOf, settled, stoppedClock } from "../../../core/test/support/gateway.js";
+import { afterEach, expect, test } from "vitest";
+import { useDraft } from "@/components/sluice/use-draft";
+import { clientOf, settled } from "../../../packages/core/test/support/gateway.js";
 
 afterEach(() => localStorage.clear());
 
@@ -37,10 +36,8 @@ function Form({ name, storage }: { name: string; storage: RecordStorage }) {
 }
 
 /** A page load: its own client, and the storage of the browser. */
-function page() {
-  const clock = stoppedClock();
-  const events: { type: string; issue?: { path: string } }[] = [];
-  const { client } = clientOf(() => new Response(), { clock, onEvent: (event) => events.push(event) });
+function page(scope?: string) {
+  const { client } = clientOf(() => new Response(), { ...(scope && { scope }) });
   const show = (props: FieldProps = {}) =>
     render(
       <StrictMode>
@@ -49,7 +46,7 @@ function page() {
         </GatewayProvider>
       </StrictMode>,
     );
-  return { client, clock, events, show };
+  return { client, show };
 }
 
 const field = () => screen.getByRole<HTMLTextAreaElement>("textbox");
@@ -61,7 +58,6 @@ test("a draft is there again after a reload", async () => {
   const shown = before.show();
   await rest();
   type("Why is");
-  await act(() => before.clock.advance(400));
   shown.unmount();
   page().show();
   expect(field().value).toBe("");
@@ -85,47 +81,47 @@ test("A draft is shown as restoring until its storage was read", async () => {
   expect(shown()).toEqual(["Why is", "false"]);
 });
 
-test("a draft is written when the page is left, without waiting", async () => {
-  const before = page();
-  before.show();
+test.each([undefined, "ann"])("signing out removes the drafts of the scope %s", async (scope) => {
+  const { client, show } = page(scope);
+  const { unmount } = show();
   await rest();
   type("Why is");
-  act(() => void window.dispatchEvent(new Event("pagehide")));
-  expect(Object.values(localStorage)).toEqual([JSON.stringify("Why is")]);
+  expect(localStorage.length).toBe(1);
+  unmount();
+  await act(() => signOut(client));
+  expect(localStorage.length).toBe(0);
+  show();
+  await rest();
+  expect(field().value).toBe("");
 });
 
-test("a draft is written when its field goes away, without waiting", async () => {
-  const { show } = page();
+test("a user sees no draft of another user of the browser", async () => {
+  const { show } = page("ann");
   const { unmount } = show();
   await rest();
   type("Why is");
   unmount();
-  expect(Object.values(localStorage)).toEqual([JSON.stringify("Why is")]);
-});
-
-test("a draft of a storage that is late is shown when it comes", async () => {
-  const storage = memoryStorage();
-  await storage.write("drafts", new Map([["chat/a", "Why is"]]));
-  let answer: () => void = () => {};
-  const held = new Promise<void>((resolve) => {
-    answer = resolve;
-  });
-  const { clock, show } = page();
-  show({ storage: { ...storage, read: (collection) => held.then(() => storage.read(collection)) } });
-  await act(() => clock.advance(3000));
-  expect([field().value, field().getAttribute("aria-busy")]).toEqual(["", "false"]);
-  answer();
+  const other = page("bob").show();
+  await rest();
+  expect(field().value).toBe("");
+  other.unmount();
+  page("ann").show();
   await rest();
   expect(field().value).toBe("Why is");
 });
 
-test("a draft is forgotten with all that its client forgets", async () => {
-  const { client, show } = page();
-  show();
+test("a draft that a storage refuses lasts as long as the page", async () => {
+  const refused = () => Promise.reject(new Error("the disk is broken"));
+  const storage: RecordStorage = { read: refused, write: refused, watch: () => () => {} };
+  const { show } = page();
+  const { unmount } = show({ storage });
   await rest();
   type("Why is");
-  await act(() => signOut(client));
-  expect([field().value, localStorage.length]).toEqual(["", 0]);
+  await rest();
+  expect([field().value, field().getAttribute("aria-busy")]).toEqual(["Why is", "false"]);
+  unmount();
+  show({ storage });
+  expect(field().value).toBe("Why is");
 });
 
 test("a server renders no draft", async () => {
@@ -139,92 +135,6 @@ test("a server renders no draft", async () => {
     </GatewayProvider>,
   );
   expect(html).toContain('<textarea aria-busy="true"></textarea>');
-});
-
-test("a draft that is shown again is not read again", async () => {
-  const storage = memoryStorage();
-  const { show } = page();
-  const { unmount } = show({ storage });
-  await rest();
-  unmount();
-  // another tab has written its own
-  await storage.write("drafts", new Map([["chat/a", "Elsewhere"]]));
-  show({ storage });
-  await rest();
-  expect(field().value).toBe("");
-});
-
-test("typing writes once in a while, not for each key", async () => {
-  const writes: unknown[] = [];
-  const kept = memoryStorage();
-  const storage: RecordStorage = {
-    ...kept,
-    write(collection, changes) {
-      writes.push(...changes.values());
-      return kept.write(collection, changes);
-    },
-  };
-  const { clock, show } = page();
-  show({ storage });
-  await rest();
-  for (const text of ["W", "Wh", "Why"]) type(text);
-  expect([writes, clock.sleeping()]).toEqual([[], 1]);
-  await act(() => clock.advance(400));
-  expect(writes).toEqual(["Why"]);
-  type("Why is");
-  await act(() => clock.advance(300));
-  act(() => void window.dispatchEvent(new Event("pagehide")));
-  expect(writes).toEqual(["Why", "Why is"]);
-  // the page was kept, and its user goes on: 400 ms count anew
-  type("Why is it");
-  await act(() => clock.advance(399));
-  expect(writes).toHaveLength(2);
-  await act(() => clock.advance(1));
-  expect(writes).toEqual(["Why", "Why is", "Why is it"]);
-});
-
-test("typing into a storage that does not answer adds few writes to it, and the last text is written when it answers", async () => {
-  const kept = memoryStorage();
-  const waiting: (() => void)[] = [];
-  let hangs = true;
-  const storage: RecordStorage = {
-    ...kept,
-    async write(collection, changes) {
-      if (hangs) await new Promise<void>((answer) => void waiting.push(answer));
-      await kept.write(collection, changes);
-    },
-  };
-  const { clock, show } = page();
-  show({ storage });
-  await rest();
-  for (let second = 0; second < 60; second += 1) {
-    type(`Why is ${second}`);
-    await act(() => clock.advance(1000));
-  }
-  expect(waiting.length).toBeLessThan(15);
-  // left now, a page asks for its last text all the same
-  const before = waiting.length;
-  type("Why is the sky blue?");
-  window.dispatchEvent(new Event("pagehide"));
-  expect(waiting).toHaveLength(before + 1);
-  type("Why is the sky blue at noon?");
-  hangs = false;
-  for (const answer of waiting) answer();
-  await act(() => clock.advance(2000));
-  expect(await kept.read("drafts")).toEqual(new Map([["chat/a", "Why is the sky blue at noon?"]]));
-});
-
-test("A field that has gone leaves no listener on the page", async () => {
-  const listening = vi.spyOn(globalThis, "addEventListener");
-  const { unmount } = page().show();
-  await rest();
-  unmount();
-  const signals = listening.mock.calls.flatMap(([type, , options]) =>
-    type === "pagehide" ? [(options as AddEventListenerOptions).signal?.aborted] : [],
-  );
-  listening.mockRestore();
-  expect(signals.length).toBeGreaterThan(0);
-  expect(new Set(signals)).toEqual(new Set([true]));
 });
 
 test("A draft can be changed by a function, and components with the same key show the same one", async () => {
@@ -266,14 +176,6 @@ function Tags({ storage }: { storage: RecordStorage }) {
   return <p>{Array.isArray(draft) ? draft.join() : "no list"}</p>;
 }
 
-test("An option that a hook does not know is warned of once", async () => {
-  const { events, show } = page();
-  show({ storrage: memoryStorage() } as FieldProps);
-  await waitFor(() =>
-    expect(events).toMatchObject([{ type: "warning", issue: { path: "useDraft.storrage" } }]),
-  );
-});
-
 test("A list that was stored is a list again", async () => {
   const storage = memoryStorage();
   await storage.write("drafts", new Map([["tags", ["reef", "dawn"]]]));
@@ -288,11 +190,10 @@ test("A list that was stored is a list again", async () => {
 });
 
 test("a draft that was sent leaves nothing behind", async () => {
-  const { clock, show } = page();
+  const { show } = page();
   show();
   await rest();
   type("Why is");
-  await act(() => clock.advance(400));
   fireEvent.click(screen.getByRole("button", { name: "send" }));
   expect([field().value, localStorage.length]).toEqual(["", 0]);
 });
@@ -314,6 +215,7 @@ test("each conversation has its own draft, which survives a route change", async
   await rest();
   expect(field().value).toBe("");
   other("chat/a");
+  await rest();
   expect(field().value).toBe("To a");
 });
 
@@ -324,18 +226,6 @@ test("A text that is typed before the storage was read stays", async () => {
   type("new");
   await rest();
   expect(field().value).toBe("new");
-});
-
-test("a storage that is refused leaves a draft of this page, and is reported", async () => {
-  const refused = () => Promise.reject(new Error("the disk is broken"));
-  const storage: RecordStorage = { read: refused, write: refused, watch: () => () => {} };
-  const { clock, events, show } = page();
-  show({ storage });
-  await rest();
-  type("Why is");
-  await act(() => clock.advance(400));
-  expect([field().value, field().getAttribute("aria-busy")]).toEqual(["Why is", "false"]);
-  expect(events.map(({ type }) => type)).toContain("storage-failure");
 });
 
 test("an object that was stored by an older app gets the fields that it lacks", async () => {

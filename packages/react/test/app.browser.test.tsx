@@ -1,17 +1,18 @@
 import { createClient } from "@sluice/core";
-import { GatewayProvider, type UseChatStreamResult, useChatStream } from "@sluice/react";
 import {
+  GatewayProvider,
   type UseAttachmentsResult,
+  type UseChatStreamResult,
   type UseConversationsResult,
   useAttachments,
+  useChatStream,
   useConversations,
-  useDraft,
-} from "@sluice/react/app";
+} from "@sluice/react";
 import { indexedDBStorage } from "@sluice/stores";
 import { createRoot, type Root } from "react-dom/client";
 import { afterEach, expect, test } from "vitest";
-import { textAnswer } from "../../../core/test/support/answers.js";
-import { openBody, streamAnswer } from "../../../core/test/support/gateway.js";
+import { textAnswer } from "../../core/test/support/answers.js";
+import { openBody, streamAnswer } from "../../core/test/support/gateway.js";
 
 /* Tests of features that only a browser has: IndexedDB and its channel, Web Locks, a canvas, and previews. */
 
@@ -19,14 +20,12 @@ interface Tab {
   list?: UseConversationsResult;
   chat?: UseChatStreamResult;
   attachments?: UseAttachmentsResult;
-  setDraft?: (draft: string) => void;
 }
 
 const roots: Root[] = [];
 afterEach(() => {
   for (const root of roots.splice(0)) root.unmount();
   document.body.replaceChildren();
-  localStorage.clear();
 });
 
 /** Opens a tab with a client, a storage and a React root of its own. */
@@ -48,11 +47,8 @@ function Page({ tab, id, storage }: { tab: Tab; id: string; storage: ReturnType<
   tab.list = useConversations({ storage, activeId: id });
   tab.chat = useChatStream({ id, model: "delta-5.3", storage });
   tab.attachments = useAttachments("alpha-v4.1-flash", { maxSide: 64 });
-  const { draft, setDraft } = useDraft(`chat/${id}`, "");
-  tab.setDraft = setDraft;
   return (
     <>
-      <output>{draft}</output>
       {tab.attachments.attachments.map(({ id, previewUrl, file }) => (
         <img key={id} src={previewUrl} alt={file.name} />
       ))}
@@ -102,17 +98,4 @@ test("a large picture is made smaller, and its preview loads until it is removed
   tab.attachments?.clear();
   await shows(preview).toBe(null);
   await expect(fetch(address)).rejects.toThrow();
-});
-
-test("a draft is there after a reload", async () => {
-  const name = `draft-${Math.random()}`;
-  const before = open({ name, id: "a" });
-  await isOpen(before);
-  before.setDraft?.("Why is");
-  await shows(() => document.querySelector("output")?.textContent).toBe("Why is");
-  dispatchEvent(new PageTransitionEvent("pagehide"));
-  for (const root of roots.splice(0)) root.unmount();
-  document.body.replaceChildren();
-  open({ name, id: "a" });
-  await shows(() => document.querySelector("output")?.textContent).toBe("Why is");
 });

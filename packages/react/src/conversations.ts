@@ -55,7 +55,7 @@ export interface ConversationStore extends Store<ConversationListState> {
 /** Options of {@link createConversationStore}. */
 export interface ConversationStoreOptions {
   readonly storage: RecordStorage;
-  readonly titleOf: (question: string) => string;
+  readonly createTitle: (question: string) => string;
   readonly restoreMs: number;
 }
 
@@ -65,7 +65,7 @@ const GRACE_MS = 2000;
 /** Creates the list of a client's conversations. It reads the storage when it is shown for the first time. */
 export function createConversationStore(
   client: Client,
-  { storage: given, titleOf, restoreMs }: ConversationStoreOptions,
+  { storage: given, createTitle, restoreMs }: ConversationStoreOptions,
 ): ConversationStore {
   const storage = storageOf(client, given);
   const records = createConversationRecords(client, storage, () => store.flush());
@@ -73,7 +73,7 @@ export function createConversationStore(
   const activity = createConversationActivity(client, {
     onChat(id, state) {
       search.forget(id);
-      if (!state.isRestoring) noteQuestions(records, titleOf, id, state.messages);
+      if (!state.isRestoring) noteQuestions(records, createTitle, id, state.messages);
     },
     onAnswering: (id, isAnswering) => records.change(id, { isAnswering }),
     onStatus: () => store.flush(),
@@ -188,7 +188,7 @@ export function createConversationStore(
 /** Notes the questions of a chat: the first gives a conversation its record and title, each its time. */
 function noteQuestions(
   records: ConversationRecords,
-  titleOf: (question: string) => string,
+  createTitle: (question: string) => string,
   id: string,
   messages: ChatState["messages"],
 ): void {
@@ -199,9 +199,9 @@ function noteQuestions(
   const record = records.all.get(id);
   if (!record) {
     const { createdAt = updatedAt } = first;
-    records.add(id, { title: titleOf(first.content), createdAt, updatedAt });
+    records.add(id, { title: createTitle(first.content), createdAt, updatedAt });
   } else if (updatedAt > record.updatedAt) {
-    const title = record.title || titleOf(first.content);
+    const title = record.title || createTitle(first.content);
     // a question in a removed conversation brings it back: its messages would be lost
     records.change(id, { updatedAt, title, removedAt: undefined });
   }
@@ -219,12 +219,12 @@ export function conversationStoreOf(
   client: Client,
   {
     storage,
-    titleOf = titleOfQuestion,
+    createTitle = titleOfQuestion,
     restoreMs = 10_000,
   }: { [Key in keyof ConversationStoreOptions]?: ConversationStoreOptions[Key] | undefined },
 ): ConversationStore {
   const create = () =>
-    createConversationStore(client, { storage: storage ?? memoryStorage(), titleOf, restoreMs });
+    createConversationStore(client, { storage: storage ?? memoryStorage(), createTitle, restoreMs });
   if (typeof window === "undefined") return create();
   const ofClient = stores.get(client) ?? new Map<RecordStorage | undefined, ConversationStore>();
   stores.set(client, ofClient);

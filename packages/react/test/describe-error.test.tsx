@@ -12,11 +12,11 @@ import {
   TimeoutError,
   ValidationError,
 } from "@sluice/core";
-import { describeError, type ErrorKind, errorWords } from "@sluice/react/app";
+import { describeError, type ErrorDescription, errorMessages } from "@sluice/react";
 import { createChatStore, memoryStorage } from "@sluice/stores";
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { clientOf } from "../../../core/test/support/gateway.js";
-import { until } from "../../../stores/test/support/chat.js";
+import { clientOf } from "../../core/test/support/gateway.js";
+import { until } from "../../stores/test/support/chat.js";
 
 afterEach(() => vi.unstubAllGlobals());
 
@@ -252,8 +252,11 @@ test("an error that a storage kept is described as before", async () => {
 });
 
 test("each text is short: a title of five words and a hint of twelve, with the bill", () => {
-  const { mayBeBilled, ...texts } = errorWords;
-  const kinds = Object.entries(texts) as [ErrorKind, (typeof texts)[ErrorKind]][];
+  const { mayBeBilled, attachments: _, ...texts } = errorMessages;
+  const kinds = Object.entries(texts) as [
+    ErrorDescription["kind"],
+    (typeof texts)[ErrorDescription["kind"]],
+  ][];
   for (const [kind, { title, hint }] of kinds) {
     const count = (text: string) => text.split(" ").length;
     expect.soft(count(title), `${kind}: ${title}`).toBeLessThanOrEqual(5);
@@ -261,13 +264,13 @@ test("each text is short: a title of five words and a hint of twelve, with the b
   }
 });
 
-test("the words can be replaced", () => {
-  const words = { ...errorWords, signedOut: { title: "Bitte anmelden", hint: "Dann noch einmal." } };
-  expect(describeError(answer(401), { words })).toMatchObject({
+test("the texts can be replaced", () => {
+  const messages = { ...errorMessages, signedOut: { title: "Bitte anmelden", hint: "Dann noch einmal." } };
+  expect(describeError(answer(401), { messages })).toMatchObject({
     title: "Bitte anmelden",
     hint: "Dann noch einmal.",
   });
   // @ts-expect-error a missing kind is no table
-  const incomplete: typeof errorWords = { signedOut: words.signedOut, mayBeBilled: "" };
+  const incomplete: typeof errorMessages = { signedOut: messages.signedOut, mayBeBilled: "" };
   expect(incomplete).toBeTruthy();
 });

@@ -1,10 +1,16 @@
 import { chatModelOf } from "@sluice/core/internal";
 import { type ChatModel, chatModels } from "@sluice/core/schemas";
 import { onForget } from "@sluice/stores/internal";
-import { type ChangeEvent, type ClipboardEvent, type DragEvent, useEffect, useMemo, useState } from "react";
-import { useClientIfAny } from "../provider.js";
-import { useLatest } from "../use-latest.js";
-import { useNotedOptions } from "../use-noted-options.js";
+import {
+  type ChangeEvent,
+  type ClipboardEvent,
+  type DragEvent,
+  useEffect,
+  useMemo,
+  useReducer,
+  useState,
+  useSyncExternalStore,
+} from "react";
 import {
   type AttachmentState,
   type AttachmentStore,
@@ -12,7 +18,9 @@ import {
   createAttachmentStore,
   type UseAttachmentsOptions,
 } from "./attachments.js";
-import { useOwnStore } from "./use-own-store.js";
+import { useClientIfAny } from "./provider.js";
+import { useLatest } from "./use-latest.js";
+import { useNotedOptions } from "./use-noted-options.js";
 
 /** Props of an `<input>` that adds files. */
 export interface AttachmentInputProps {
@@ -100,10 +108,16 @@ export function useAttachments(
   const client = useClientIfAny();
   const store = useLatest(options, createStoreOf).storeOf(client ?? page);
   useEffect(() => client && onForget(client, store.clear), [client, store]);
-  const [{ attachments, problems }, changed] = useOwnStore(store);
+  const { attachments, problems } = useSyncExternalStore(
+    store.subscribe,
+    store.getSnapshot,
+    store.getSnapshot,
+  );
+  // React hears of stores only after it has painted. The handler of the next event must know what was added before
+  const [, changed] = useReducer((count: number) => count + 1, 0);
   useEffect(() => store.hold(), [store]);
   const [isDragging, setDragging] = useState(false);
-  const verbs = useMemo(() => verbsOf(store, changed), [store, changed]);
+  const verbs = useMemo(() => verbsOf(store, changed), [store]);
   const handlers = useMemo(() => handlersOf(verbs.add, setDragging), [verbs]);
   const isBlind = attachments.length > 0 && !canSee(model);
   return {

@@ -1,18 +1,18 @@
 import { locks } from "node:worker_threads";
 import type { RecordStorage } from "@sluice/core";
-import { GatewayProvider, useChatStream } from "@sluice/react";
 import {
+  GatewayProvider,
   type UseConversationsOptions,
   type UseConversationsResult,
-  useConversationSearch,
+  useChatStream,
   useConversations,
-} from "@sluice/react/app";
+} from "@sluice/react";
 import { memoryStorage, signOut } from "@sluice/stores";
 import { act, configure, render, waitFor } from "@testing-library/react";
 import { Fragment, StrictMode } from "react";
 import { renderToString } from "react-dom/server";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
-import { textAnswer } from "../../../core/test/support/answers.js";
+import { textAnswer } from "../../core/test/support/answers.js";
 import {
   clientOf,
   frame,
@@ -20,7 +20,7 @@ import {
   settled,
   stoppedClock,
   streamAnswer,
-} from "../../../core/test/support/gateway.js";
+} from "../../core/test/support/gateway.js";
 
 // a slow machine takes longer than the usual second
 configure({ asyncUtilTimeout: 15_000 });
@@ -40,21 +40,17 @@ interface Held {
   readonly seen: Set<string>;
   list?: UseConversationsResult;
   chat?: Chat;
-  found?: ReturnType<typeof useConversationSearch>;
 }
 
 interface PageProps extends UseConversationsOptions {
-  /** Text of a search. */
-  readonly text?: string;
   /** Id of the chat that is shown. @default activeId */
   readonly chatId?: string;
 }
 
-function Shell({ held, text = "", chatId, ...options }: PageProps & { held: Held }) {
+function Shell({ held, chatId, ...options }: PageProps & { held: Held }) {
   const shownId = chatId ?? options.activeId;
   held.list = useConversations(options);
   for (const { status } of held.list.conversations) held.seen.add(status);
-  held.found = useConversationSearch(text, options);
   return shownId === undefined ? null : <Conversation held={held} id={shownId} storage={options.storage} />;
 }
 
@@ -748,15 +744,13 @@ test("a search finds titles first, then messages, whatever the case and the acce
   expect(await found(" ")).toEqual([]);
 });
 
-test("a search of the page shows what was found, and finds what was said since", async () => {
+test("a search finds what was said since the last one", async () => {
   const page = await opened({ storage: alone() });
   await page.ask(create(page), "Why?");
-  await page.show({ text: "scatter" });
-  await waitFor(() => expect(page.held.found).toEqual({ matches: [], isSearching: false }));
+  expect(await page.list().search("scatter")).toEqual([]);
   await page.answer("Short waves scatter more.");
-  await page.show({ text: "SCATTER" });
-  expect(page.held.found?.isSearching).toBe(true);
-  await waitFor(() => expect(page.held.found?.matches[0]?.excerpt).toBe("Short waves scatter more."));
+  const [match] = await page.list().search("SCATTER");
+  expect(match?.excerpt).toBe("Short waves scatter more.");
 });
 
 test("An excerpt has 160 characters of a long message around the word, and none is cut in two", async () => {
@@ -855,63 +849,6 @@ test("A search that was aborted reads nothing, and rejects also where titles are
   expect(reads).toEqual([]);
   const all = await withTitles(["Sky"]);
   await expect(all.page.list().search("sky", { signal })).rejects.toThrow("abort");
-});
-
-test("A search begins 150 ms after the last key, and shows nothing for a text of spaces", async () => {
-  const { page, reads } = await withTitles(["Sea"]);
-  vi.useFakeTimers({ toFake: ["Date", "setTimeout", "clearTimeout"] });
-  const type = async (text: string, ms: number) => {
-    await page.show({ text });
-    await act(async () => {
-      vi.advanceTimersByTime(ms);
-      await settled();
-    });
-    return reads.length;
-  };
-  expect([await type("s", 149), await type("sk", 149)]).toEqual([0, 0]);
-  expect(page.held.found).toEqual({ matches: [], isSearching: true });
-  expect(await type("sk", 1)).toBe(1);
-  expect(page.held.found).toEqual({ matches: [], isSearching: false });
-  await page.show({ text: " " });
-  expect(page.held.found).toEqual({ matches: [], isSearching: false });
-});
-
-test("A search that comes late does not take the place of a newer one", async () => {
-  const kept = memoryStorage();
-  const record = { title: "One", createdAt: 1, updatedAt: 1, revision: 1 };
-  await kept.write("conversations", new Map([["c", record]]));
-  const message = (content: string) => ({ message: { role: "user", content } });
-  const records = [
-    ["m1", message("the sky")],
-    ["m2", message("the sea")],
-  ] as const;
-  await kept.write("chat/c", new Map(records));
-  const held: (() => void)[] = [];
-  const read = async (collection: string) => {
-    if (collection === "chat/c" && held.length === 0)
-      await new Promise<void>((resolve) => held.push(resolve));
-    return kept.read(collection);
-  };
-  const page = await opened({ storage: { ...kept, read } });
-  await page.show({ text: "sky" });
-  await waitFor(() => expect(held).toHaveLength(1));
-  await page.show({ text: "sea" });
-  await waitFor(() => expect(page.held.found?.matches[0]?.messageId).toBe("m2"));
-  await act(async () => {
-    held[0]?.();
-    await settled();
-  });
-  expect(page.held.found).toMatchObject({ matches: [{ messageId: "m2" }], isSearching: false });
-});
-
-test("A search in another storage shows no match of the one before", async () => {
-  const page = await opened();
-  create(page, "Sky");
-  await shows(page, ["Sky: ready"]);
-  await page.show({ text: "sky" });
-  await waitFor(() => expect(page.held.found?.matches).toHaveLength(1));
-  await page.show({ text: "sky", storage: memoryStorage() });
-  expect(page.held.found).toEqual({ matches: [], isSearching: true });
 });
 
 test("a search that is aborted rejects", async () => {

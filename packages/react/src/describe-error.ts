@@ -1,6 +1,6 @@
 import type { Outcome } from "@sluice/core";
 import { type ErrorFacts, kindOf } from "./error-kind.js";
-import { type ErrorKind, type ErrorWords, errorWords } from "./error-words.js";
+import { type ErrorKind, type ErrorMessages, errorMessages } from "./error-messages.js";
 
 /**
  * Next step that helps after an error.
@@ -33,8 +33,8 @@ export interface ErrorDescription {
 
 /** Options of {@link describeError}. */
 export interface DescribeErrorOptions {
-  /** Words of the description, in any language. @default errorWords */
-  readonly words?: ErrorWords;
+  /** Texts of the description, in any language. @default errorMessages */
+  readonly messages?: ErrorMessages | undefined;
   /** Outcome of the request, where a state has it and its error does not: `outcome` of `useImages`. */
   readonly outcome?: Outcome | undefined;
 }
@@ -118,17 +118,17 @@ const firstSeen = new WeakMap<object, number>();
  * ```
  */
 export function describeError(error: unknown, options: DescribeErrorOptions = {}): ErrorDescription {
-  const { words = errorWords } = options;
+  const { messages = errorMessages } = options;
   const facts: ErrorFacts = typeof error === "object" && error !== null ? error : {};
   const kind = kindOf(facts);
   const mayBeBilled = isBilledPerhaps(facts, kind, options.outcome);
-  // words that another version or a program has written may lack one
-  const { title, hint } = words[kind] ?? errorWords[kind];
+  // texts that another version or a program has written may lack one
+  const { title, hint } = messages[kind] ?? errorMessages[kind];
   const retryAt = retryTimeOf(facts);
   return {
     kind,
     title,
-    hint: mayBeBilled ? `${hint} ${words.mayBeBilled}`.trim() : hint,
+    hint: mayBeBilled ? `${hint} ${messages.mayBeBilled}`.trim() : hint,
     action: actions[kind],
     ...(retryAt !== undefined && { retryAt }),
     mayBeBilled,

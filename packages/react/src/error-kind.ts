@@ -1,4 +1,4 @@
-import type { ErrorKind } from "./error-words.js";
+import type { ErrorKind } from "./error-messages.js";
 
 /** Fields of an error that tell its kind. A storage keeps all of them but `outcome`, `handle` and `issues`. */
 export interface ErrorFacts {

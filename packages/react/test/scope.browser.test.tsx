@@ -3,20 +3,21 @@ import { createEmulator } from "@sluice/emulator";
 import {
   GatewayProvider,
   useAsset,
+  useAttachments,
   useChatStream,
+  useConversations,
   useImages,
   useVideoTask,
   useVideoTasks,
 } from "@sluice/react";
-import { useAttachments, useConversations, useDraft } from "@sluice/react/app";
 import { indexedDBStorage, signOut } from "@sluice/stores";
 import { useLayoutEffect } from "react";
 import { createRoot, type Root } from "react-dom/client";
 import { afterEach, expect, test, vi } from "vitest";
 
 /*
- * An app with everything that is kept or shared, in a real browser. Names of locks, channels, collections and items of
- * `localStorage` are noted where they reach the browser.
+ * An app with everything that is kept or shared, in a real browser. Names of locks, channels and collections are noted
+ * where they reach the browser.
  */
 
 const PIXEL =
@@ -30,8 +31,6 @@ function usePage(storage: RecordStorage) {
   return {
     chat: useChatStream({ id: "a", model: "delta-5.3", storage }),
     conversations: useConversations({ storage, activeId: "a" }),
-    draft: useDraft("composer", "", { storage }),
-    localDraft: useDraft("form", ""),
     video: useVideoTask({ storage }),
     videos: useVideoTasks({ storage }),
     asset: useAsset({ groupId: "group" }),
@@ -79,7 +78,7 @@ function clientFor(emulator: ReturnType<typeof createEmulator>, scope: string | 
 
 /** Notes the names that reach the browser. */
 function noteNames(inner: RecordStorage) {
-  const names = { locks: new Set<string>(), channels: new Set<string>(), items: new Set<string>() };
+  const names = { locks: new Set<string>(), channels: new Set<string>() };
   const collections = new Set<string>();
   const request = navigator.locks.request.bind(navigator.locks) as (...given: unknown[]) => Promise<unknown>;
   vi.spyOn(navigator.locks, "request").mockImplementation(((name: string, ...rest: unknown[]) => {
@@ -95,11 +94,6 @@ function noteNames(inner: RecordStorage) {
       }
     },
   );
-  const setItem = Storage.prototype.setItem;
-  vi.spyOn(Storage.prototype, "setItem").mockImplementation(function (this: Storage, name, text) {
-    names.items.add(name);
-    setItem.call(this, name, text);
-  });
   const note = <Rest extends unknown[], Answer>(act: (collection: string, ...rest: Rest) => Answer) => {
     return (collection: string, ...rest: Rest) => {
       collections.add(collection);
@@ -118,9 +112,7 @@ function noteNames(inner: RecordStorage) {
 
 /** Uses everything once: what is kept, what is shared with other tabs, and what lasts as long as the page. */
 async function useEverything(): Promise<void> {
-  await happens(() => !page.chat.isRestoring && !page.conversations.isRestoring && !page.draft.isRestoring);
-  page.draft.setDraft("half a question");
-  page.localDraft.setDraft("half a form");
+  await happens(() => !page.chat.isRestoring && !page.conversations.isRestoring);
   page.attachments.add([png()]);
   await page.chat.send("What is a reef?");
   await page.images.generate({ prompt: "A reef at dawn", size: "2048x2048" });
@@ -130,10 +122,9 @@ async function useEverything(): Promise<void> {
   await happens(() => page.attachments.images.length === 1);
 }
 
-const shownOf = ({ chat, conversations, draft, localDraft, ...rest }: typeof page) => ({
+const shownOf = ({ chat, conversations, ...rest }: typeof page) => ({
   messages: chat.messages.length,
   conversations: conversations.total,
-  drafts: [draft.draft, localDraft.draft],
   video: rest.video.status,
   videos: rest.videos.tasks.length,
   asset: rest.asset.status,
@@ -144,7 +135,6 @@ const shownOf = ({ chat, conversations, draft, localDraft, ...rest }: typeof pag
 const nothing = {
   messages: 0,
   conversations: 0,
-  drafts: ["", ""],
   video: "idle",
   videos: 0,
   asset: "idle",
@@ -157,28 +147,20 @@ afterEach(() => {
   root = undefined;
   vi.restoreAllMocks();
   vi.unstubAllGlobals();
-  localStorage.clear();
 });
 
-test("Every lock, channel, collection and item has the scope of the client in its name", async () => {
+test("Every lock, channel and collection has the scope of the client in its name", async () => {
   const name = `scope-${crypto.randomUUID()}`;
   const { storage, names, collections } = noteNames(indexedDBStorage({ name }));
   await show(clientFor(createEmulator({ speed: 50 }), "user/1"), storage);
   await useEverything();
-  await happens(() => names.items.size > 0);
 
   // the channel of the database is that of its name; its messages name the collection
   names.channels.delete(`${name}/1`);
   const all: Readonly<Record<string, ReadonlySet<string>>> = { ...names, collections };
   const own = '"user/1"/';
   for (const [kind, used] of Object.entries(all))
-    for (const each of used) {
-      // an item of `webStorage` begins with JSON that has the collection
-      const [, , collection = each] = each.startsWith("[")
-        ? JSON.parse(each.slice(0, each.indexOf("]") + 1))
-        : [];
-      expect(collection, kind).toMatch(new RegExp(`^${own}`));
-    }
+    for (const each of used) expect(each, kind).toMatch(new RegExp(`^${own}`));
   // what a full run uses, so that this test notices when it uses less
   const kindsOf = (used: ReadonlySet<string>) =>
     new Set([...used].map((each) => /^(?:sluice\/)?[a-z-]+/.exec(each.slice(own.length))?.[0]));
@@ -186,9 +168,7 @@ test("Every lock, channel, collection and item has the scope of the client in it
     new Set(["sluice/chat", "sluice/conversation", "sluice/submission", "sluice/video", "sluice/asset"]),
   );
   expect(kindsOf(names.channels)).toEqual(new Set(["sluice/video", "sluice/asset"]));
-  expect(kindsOf(collections)).toEqual(
-    new Set(["chat", "conversations", "drafts", "forgotten", "video-tasks"]),
-  );
+  expect(kindsOf(collections)).toEqual(new Set(["chat", "conversations", "forgotten", "video-tasks"]));
 });
 
 test("A page whose user changes shows nothing of the first user, and all of it when that user is back", async () => {
@@ -201,19 +181,18 @@ test("A page whose user changes shows nothing of the first user, and all of it w
 
   await show(bob, storage);
   await happens(() => page.chat.messages.length === 0 && !page.conversations.isRestoring);
-  await happens(() => !page.chat.isRestoring && !page.draft.isRestoring && !page.localDraft.isRestoring);
+  await happens(() => !page.chat.isRestoring);
   expect(shownOf(page)).toEqual(nothing);
   expect(await page.conversations.search("reef")).toEqual([]);
 
   // a page load later, with the same names and no scope, the browser is that of a third user
   await show(clientFor(emulator, undefined), storage);
-  await happens(() => !page.chat.isRestoring && !page.conversations.isRestoring && !page.draft.isRestoring);
+  await happens(() => !page.chat.isRestoring && !page.conversations.isRestoring);
   expect(shownOf(page)).toEqual(nothing);
 
   await show(clientFor(emulator, "ann"), storage);
   await happens(() => page.chat.messages.length === 2 && page.videos.tasks.length === 1);
-  await happens(() => page.conversations.total === 1 && page.draft.draft && page.localDraft.draft);
-  expect(shownOf(page)).toMatchObject({ drafts: ["half a question", "half a form"] });
+  await happens(() => page.conversations.total === 1);
   expect(page.videos.tasks[0]?.handle?.id).toBe(handle?.id);
 });
 
@@ -224,14 +203,12 @@ test("A user who signs out leaves nothing on the page and nothing in the browser
   const ann = clientFor(emulator, "ann");
   await show(ann, storage);
   await useEverything();
-  await happens(() => Object.keys(localStorage).length > 0);
   const turn = page.chat.send("Tell me more [[stall]]");
 
   expect(await signOut(ann)).toEqual({ unsent: 0, errors: [] });
   expect((await turn).outcome).toBe("stopped");
   await happens(() => page.chat.messages.length === 0 && page.attachments.attachments.length === 0);
   expect(shownOf(page)).toEqual(nothing);
-  expect(Object.keys(localStorage).filter((item) => item.includes("ann"))).toEqual([]);
   expect(await keysOf(`${name}/1`)).toEqual([]);
 });
 

@@ -1,3 +1,5 @@
+import type { AttachmentProblemKind } from "./attachments.js";
+
 /** One kind of error in words: a title of at most five words, and a hint of at most twelve. */
 export interface ErrorText {
   /** Short name of what happened. */
@@ -42,22 +44,24 @@ export type ErrorKind =
   | "stopped"
   | "unexpected";
 
-/** All words of {@link describeError}: one text for each kind of error. A missing kind is a type error. */
-export interface ErrorWords extends Readonly<Record<ErrorKind, ErrorText>> {
+/** All texts of {@link describeError} and `useAttachments`: one for each kind of error. A missing kind is a type error. */
+export interface ErrorMessages extends Readonly<Record<ErrorKind, ErrorText>> {
   /** Sentence that follows the hint where the failed request may be billed. */
   readonly mayBeBilled: string;
+  /** Reasons why a file was not attached. `{name}`, `{max}` and `{megabytes}` stand for its name and the limits. */
+  readonly attachments: Readonly<Record<AttachmentProblemKind, string>>;
 }
 
 /**
- * English words of {@link describeError}. Spread them to replace some.
+ * English texts of {@link describeError} and `useAttachments`. Spread them to replace some.
  *
  * @example
  * ```ts run
- * const words = { ...errorWords, offline: { title: "Keine Verbindung", hint: "Prüfen Sie das Netz." } };
- * describeError(new Error("no network"), { words }).title;
+ * const messages = { ...errorMessages, offline: { title: "Keine Verbindung", hint: "Prüfen Sie das Netz." } };
+ * describeError(new Error("no network"), { messages }).title;
  * ```
  */
-export const errorWords: ErrorWords = {
+export const errorMessages: ErrorMessages = {
   offline: { title: "You seem to be offline", hint: "Check your connection, then try again." },
   unreachable: { title: "Can't connect", hint: "Check your internet, then try again." },
   originRefused: {
@@ -95,4 +99,10 @@ export const errorWords: ErrorWords = {
   stopped: { title: "Stopped", hint: "" },
   unexpected: { title: "Something went wrong", hint: "Try again, or report it." },
   mayBeBilled: "You may have been charged.",
+  attachments: {
+    type: "“{name}” is not a JPEG, PNG, GIF or WebP image.",
+    size: "“{name}” is too large. Limit: {megabytes} MB.",
+    number: "“{name}” was not added. Limit: {max} images.",
+    unreadable: "“{name}” can't be read.",
+  },
 };

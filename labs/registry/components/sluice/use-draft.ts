@@ -1,0 +1,160 @@
+import type { Client, RecordStorage } from "@sluice/core";
+import { useClient, webStorage } from "@sluice/react";
+import { useMemo, useReducer, useState, useSyncExternalStore } from "react";
+
+export interface UseDraftOptions<Value> {
+  /** Storage of the drafts. @default `localStorage`, through `webStorage` */
+  readonly storage?: RecordStorage | undefined;
+  /**
+   * Reads a stored draft, which may be of an older version of the app; undefined stands for the initial value.
+   *
+   * @default objects take the place of the initial one field by field; other values need the same type
+   */
+  readonly parse?: ((stored: unknown) => Value | undefined) | undefined;
+}
+
+/**
+ * Keeps what a user enters over reloads and route changes: a text, or an object of text and settings. Any JSON.
+ *
+ * Components with the same `key` and storage show the same draft. Tabs do not change each other's open drafts. A storage
+ * that refuses a draft leaves it in the page. `signOut(client)` removes the stored drafts; it does not change one that is
+ * shown. On a server the draft is `initial`.
+ *
+ * @param key name of the draft: one for each conversation or form
+ * @param initial value of an empty draft. It and `options.parse` are read once
+ * @example
+ * ```tsx
+ * function Composer({ id }: { id: string }) {
+ *   const { send } = useChatStream({ id, model: "delta-5.3" });
+ *   const { draft, setDraft, clearDraft } = useDraft(`chat/${id}`, "");
+ *   const submit = () => {
+ *     void send(draft);
+ *     clearDraft();
+ *   };
+ *   return (
+ *     <form action={submit}>
+ *       <input value={draft} onChange={({ target }) => setDraft(target.value)} />
+ *     </form>
+ *   );
+ * }
+ * ```
+ */
+export function useDraft<Value>(key: string, initial: Value, options: UseDraftOptions<Value> = {}) {
+  const client = useClient();
+  const { storage = localDrafts } = options;
+  const [first] = useState(() => ({ value: initial, isRestoring: true, parse: options.parse }));
+  // React hears of stores only after it has painted. The handler of the next event must know what was typed before
+  const [, changed] = useReducer((count: number) => count + 1, 0);
+  const { subscribe, getState, ...verbs } = useMemo(() => {
+    const draft = () => draftOf(client, storage, key, first);
+    function setDraft(change: Value | ((draft: Value) => Value)): void {
+      const { state, set } = draft();
+      set(typeof change === "function" ? (change as (draft: Value) => Value)(state.value) : change);
+      changed();
+    }
+    return {
+      subscribe: (listener: () => void) => draft().subscribe(listener),
+      getState: () => draft().state,
+      setDraft,
+      /** Goes back to the initial value, and removes what is stored. */
+      clearDraft: () => setDraft(first.value),
+    };
+  }, [client, storage, key, first]);
+  const { value: draft, isRestoring } = useSyncExternalStore(subscribe, getState, () => first);
+  return { draft, isRestoring, ...verbs };
+}
+
+/** Its writes are done when they return, also in a page that is being left. */
+const localDrafts = webStorage(() => localStorage);
+
+interface State<Value> {
+  readonly value: Value;
+  /** True until the storage was read. A draft that is set meanwhile stays. */
+  readonly isRestoring: boolean;
+}
+
+interface First<Value> extends State<Value> {
+  readonly parse: UseDraftOptions<Value>["parse"];
+}
+
+interface Draft<Value> {
+  state: State<Value>;
+  readonly set: (value: Value) => void;
+  readonly subscribe: (listener: () => void) => () => void;
+}
+
+const drafts = new WeakMap<Client, WeakMap<RecordStorage, Map<string, unknown>>>();
+
+/** The draft that all components with this key share. */
+function draftOf<Value>(client: Client, storage: RecordStorage, key: string, first: First<Value>) {
+  const ofClient = drafts.get(client) ?? new WeakMap<RecordStorage, Map<string, unknown>>();
+  drafts.set(client, ofClient);
+  const ofStorage = ofClient.get(storage) ?? new Map<string, unknown>();
+  ofClient.set(storage, ofStorage);
+  // a key stands for one type of draft
+  const known = ofStorage.get(key) as Draft<Value> | undefined;
+  if (known) return known;
+  const created = createDraft(collectionOf(client), storage, key, first, () => ofStorage.delete(key));
+  ofStorage.set(key, created);
+  return created;
+}
+
+/** The collection that `signOut` removes: the scope of the client is the beginning of its name. */
+function collectionOf({ scope }: Client): string {
+  return scope === undefined ? "drafts" : `${JSON.stringify(scope)}/drafts`;
+}
+
+function createDraft<Value>(
+  collection: string,
+  storage: RecordStorage,
+  key: string,
+  { value, parse = (stored) => likeInitial(value, stored) }: First<Value>,
+  forget: () => void,
+): Draft<Value> {
+  const listeners = new Set<() => void>();
+  let isRead = false;
+  let isTouched = false;
+  let isRefused = false;
+  const draft: Draft<Value> = {
+    state: { value, isRestoring: true },
+    set(next) {
+      isTouched = true;
+      show({ ...draft.state, value: next });
+      storage.write(collection, new Map([[key, next === value ? undefined : next]])).catch(() => {
+        isRefused = true;
+      });
+    },
+    subscribe(listener) {
+      listeners.add(listener);
+      if (!isRead) void read();
+      return () => {
+        listeners.delete(listener);
+        // the storage has it: whoever shows it next reads it there, and after a sign-out finds nothing
+        if (listeners.size === 0 && !isRefused) forget();
+      };
+    },
+  };
+  return draft;
+
+  async function read(): Promise<void> {
+    isRead = true;
+    const records = await storage.read(collection).catch(() => {
+      isRefused = true;
+      return new Map<string, unknown>();
+    });
+    const stored = isTouched ? undefined : records.get(key);
+    show({ value: stored === undefined ? draft.state.value : (parse(stored) ?? value), isRestoring: false });
+  }
+
+  function show(state: State<Value>): void {
+    draft.state = state;
+    for (const listener of listeners) listener();
+  }
+}
+
+/** Checks a stored draft by the type of the initial one, and adds the fields that it lacks. */
+function likeInitial<Value>(initial: Value, stored: unknown): Value | undefined {
+  if (typeof stored !== typeof initial || Array.isArray(stored) !== Array.isArray(initial)) return undefined;
+  if (typeof stored !== "object" || stored === null || Array.isArray(stored)) return stored as Value;
+  return { ...initial, ...stored };
+}

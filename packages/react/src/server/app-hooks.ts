@@ -1,7 +1,0 @@
-"use client";
-export {
-  useAttachments,
-  useConversationSearch,
-  useConversations,
-  useDraft,
-} from "../app/index.js";
