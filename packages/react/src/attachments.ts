@@ -1,6 +1,6 @@
 import type { Store } from "@sluice/core";
 import { createStore, systemClock } from "@sluice/core/internal";
-import { type ErrorMessages, errorMessages } from "./error-messages.js";
+import { type AttachmentProblemKind, type ErrorMessages, errorMessages } from "@sluice/stores";
 
 /** An image that goes with the next message. */
 export interface Attachment {
@@ -15,16 +15,6 @@ export interface Attachment {
   /** True while the file is checked and made smaller. */
   readonly isPreparing: boolean;
 }
-
-/**
- * Reason why a file was not taken.
- *
- * - `type`: it is no image that models see; its bytes decide, not its name
- * - `size`: it is larger than `maxBytes`, and `downscale` is off
- * - `number`: there are `max` attachments already
- * - `unreadable`: it is empty or damaged, or could not be read any more
- */
-export type AttachmentProblemKind = "type" | "size" | "number" | "unreadable";
 
 /** A file that was not taken, and the reason. */
 export interface AttachmentProblem {

@@ -32,6 +32,12 @@ export type {
 export type { VideoTaskEntry, VideoTaskState } from "./videos/state.js";
 export { createVideoTaskStore, type VideoTaskStore } from "./videos/store.js";
 
+// Errors
+
+export { describeError, type ErrorDescription } from "./errors/describe-error.js";
+export type { AttachmentProblemKind } from "./errors/error-messages.js";
+export { type ErrorMessages, errorMessages } from "./errors/error-messages.js";
+
 // Storages
 
 export { memoryStorage } from "./storage/memory.js";

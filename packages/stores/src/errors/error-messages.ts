@@ -1,4 +1,12 @@
-import type { AttachmentProblemKind } from "./attachments.js";
+/**
+ * Reason why a file was not taken.
+ *
+ * - `type`: it is no image that models see; its bytes decide, not its name
+ * - `size`: it is larger than `maxBytes`, and `downscale` is off
+ * - `number`: there are `max` attachments already
+ * - `unreadable`: it is empty or damaged, or could not be read any more
+ */
+export type AttachmentProblemKind = "type" | "size" | "number" | "unreadable";
 
 /** One kind of error in words: a title of at most five words, and a hint of at most twelve. */
 export interface ErrorText {
