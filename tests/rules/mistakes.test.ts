@@ -110,12 +110,12 @@ const mistakes: readonly Mistake[] = [
   [
     "no request",
     ({ stream }) => stream(undefined),
-    "model: must be one of alpha-v4.1-flash, gamma-chat-1-6-251015, delta-5.3 (send one that is not listed as `streamChat(client, unchecked({ … }))`)",
+    "model: must be one of alpha-v4.1-flash, gamma-chat-1-6-251015, delta-5.3 (send one that is not listed with `{ checks: false }`)",
   ],
   [
     "a text for a request",
     ({ stream }) => stream("Hello"),
-    'model: must be one of alpha-v4.1-flash, gamma-chat-1-6-251015, delta-5.3 (send one that is not listed as `streamChat(client, unchecked({ … }))`); write the request as an object: { model: "…", messages }',
+    'model: must be one of alpha-v4.1-flash, gamma-chat-1-6-251015, delta-5.3 (send one that is not listed with `{ checks: false }`); write the request as an object: { model: "…", messages }',
   ],
   [
     "prompt as in the AI SDK",
@@ -125,17 +125,17 @@ const mistakes: readonly Mistake[] = [
   [
     "a model of another maker",
     ({ stream }) => stream({ ...chat, model: "gpt-4o" }),
-    "model: must be one of alpha-v4.1-flash, gamma-chat-1-6-251015, delta-5.3 (send one that is not listed as `streamChat(client, unchecked({ … }))`)",
+    "model: must be one of alpha-v4.1-flash, gamma-chat-1-6-251015, delta-5.3 (send one that is not listed with `{ checks: false }`)",
   ],
   [
     "a misspelt model",
     ({ stream }) => stream({ ...chat, model: "delta-5-3" }),
-    "model: must be one of alpha-v4.1-flash, gamma-chat-1-6-251015, delta-5.3; did you mean `delta-5.3`? (send one that is not listed as `streamChat(client, unchecked({ … }))`)",
+    "model: must be one of alpha-v4.1-flash, gamma-chat-1-6-251015, delta-5.3; did you mean `delta-5.3`? (send one that is not listed with `{ checks: false }`)",
   ],
   [
     "a video model in a chat",
     ({ stream }) => stream({ ...chat, model: "beta3.0-video" }),
-    "model: must be one of alpha-v4.1-flash, gamma-chat-1-6-251015, delta-5.3 (send one that is not listed as `streamChat(client, unchecked({ … }))`); beta3.0-video is a video model: use createVideoTask",
+    "model: must be one of alpha-v4.1-flash, gamma-chat-1-6-251015, delta-5.3 (send one that is not listed with `{ checks: false }`); beta3.0-video is a video model: use createVideoTask",
   ],
   [
     "messages as a text",
@@ -399,7 +399,7 @@ const mistakes: readonly Mistake[] = [
   [
     "an image of another maker's model",
     ({ call, client }) => call("generateImages", client, { model: "dall-e-3", prompt: "A reef" }),
-    "model: must be one of gamma-image-4-0-250828, gamma-image-5-0-260128 (send one that is not listed as `generateImages(client, unchecked({ … }))`)",
+    "model: must be one of gamma-image-4-0-250828, gamma-image-5-0-260128 (send one that is not listed with `{ checks: false }`)",
   ],
   [
     "a size of another maker",

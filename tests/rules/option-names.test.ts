@@ -44,7 +44,14 @@ const client: Names<ClientOptions> = {
   random: () => 0,
   dangerouslyAllowBrowser: true,
 };
-const request = { signal: undefined, headers: {}, timeouts: {}, retry: {}, idempotencyKey: "a" };
+const request = {
+  signal: undefined,
+  headers: {},
+  timeouts: {},
+  retry: {},
+  idempotencyKey: "a",
+  checks: true,
+};
 const chat: Names<ChatStoreOptions> = {
   model: "delta-5.3",
   params: {},
@@ -59,6 +66,7 @@ const chat: Names<ChatStoreOptions> = {
   whenBusy: "queue",
   throttleMs: 1,
   request,
+  checks: true,
   storage: undefined,
   runner: undefined,
   onFinish: () => {},
@@ -69,6 +77,7 @@ const image: Names<ImageStoreOptions> = {
   params: {},
   whenBusy: "reject",
   request,
+  checks: true,
   onSuccess: () => {},
   onError: () => {},
 };

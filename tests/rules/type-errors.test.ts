@@ -10,8 +10,8 @@ const root = fileURLToPath(new URL("../..", import.meta.url));
 const folder = temporaryFolder("type-errors");
 
 const before = `
-import { type Client, createAsset, createClient, createVideoTask, generateImages, streamChat, unchecked } from "@sluice/core";
-import { createChatStore, useChatStream } from "@sluice/react";
+import { type Client, createAsset, createClient, createVideoTask, generateImages, streamChat } from "@sluice/core";
+import { createChatStore, useChatStream, useImages } from "@sluice/react";
 import type { ChatModel } from "@sluice/core/schemas";
 declare const client: Client;
 declare const text: string;
@@ -24,19 +24,19 @@ const frame = { type: "image_url" as const, image_url: { url: "https://a.test/a.
 const mistakes: readonly (readonly [code: string, ...said: string[]])[] = [
   [
     'streamChat(client, { model: "gpt-4o", messages });',
-    `Type '"gpt-4o"' is not assignable to type '"alpha-v4.1-flash" | "delta-5.3" | "gamma-chat-1-6-251015" | UncheckedModel'.`,
+    `Type '"gpt-4o"' is not assignable to type '"alpha-v4.1-flash" | "delta-5.3" | "gamma-chat-1-6-251015" | Denied<"another needs checks: false">'.`,
   ],
   [
     "streamChat(client, { model: text, messages });",
-    `Type 'string' is not assignable to type '"alpha-v4.1-flash" | "delta-5.3" | "gamma-chat-1-6-251015" | UncheckedModel'.`,
+    `Type 'string' is not assignable to type '"alpha-v4.1-flash" | "delta-5.3" | "gamma-chat-1-6-251015" | Denied<"another needs checks: false">'.`,
   ],
   [
     'generateImages(client, { model: "dall-e", prompt: "A reef" });',
-    `Type '"dall-e"' is not assignable to type '"gamma-image-4-0-250828" | "gamma-image-5-0-260128" | UncheckedModel'.`,
+    `Type '"dall-e"' is not assignable to type '"gamma-image-4-0-250828" | "gamma-image-5-0-260128" | Denied<"another needs checks: false">'.`,
   ],
   [
     'createVideoTask(client, { model: "sora", input: { prompt: "A reef" } });',
-    `Type '"sora"' is not assignable to type '"beta3.0-video" | "beta3.0-video-prime" | "gamma-video-1-0-pro-fast-251015" | "gamma-video-1-5-pro-251215" | "gamma-video-2.0" | "gamma-video-fast" | UncheckedModel'.`,
+    `Type '"sora"' is not assignable to type '"beta3.0-video" | "beta3.0-video-prime" | "gamma-video-1-0-pro-fast-251015" | "gamma-video-1-5-pro-251215" | "gamma-video-2.0" | "gamma-video-fast" | Denied<"another needs checks: false">'.`,
   ],
   [
     'streamChat(client, { model: "delta-5.3", messages, maxTokens: 5 });',
@@ -71,7 +71,22 @@ const mistakes: readonly (readonly [code: string, ...said: string[]])[] = [
   ],
   [
     'useChatStream({ model: "gpt-4o" });',
-    `Property 'params' is missing in type '{ model: "gpt-4o"; }' but required in type 'ModelNotListed<"gpt-4o", "alpha-v4.1-flash" | "delta-5.3" | "gamma-chat-1-6-251015", unknown>'.`,
+    `Property 'checks' is missing in type '{ model: "gpt-4o"; }' but required in type 'NotListedOptions<"gpt-4o", "alpha-v4.1-flash" | "delta-5.3" | "gamma-chat-1-6-251015", unknown>'.`,
+  ],
+  [
+    "useChatStream({ model: text });",
+    `Argument of type '{ model: string; }' is not assignable to parameter of type 'ChatStoreOptions<unknown>'.`,
+    `Property 'checks' is missing in type '{ model: string; }' but required in type 'NotListedOptions<string, "alpha-v4.1-flash" | "delta-5.3" | "gamma-chat-1-6-251015", unknown>'.`,
+  ],
+  [
+    'useImages({ model: "dall-e" });',
+    `Argument of type '{ model: "dall-e"; }' is not assignable to parameter of type 'UseImagesOptions<"dall-e"> & { readonly checks: false; }'.`,
+    `Property 'checks' is missing in type '{ model: "dall-e"; }' but required in type '{ readonly checks: false; }'.`,
+  ],
+  [
+    "useImages({ model: text });",
+    `Argument of type '{ model: string; }' is not assignable to parameter of type 'UseImagesOptions<string> & { readonly checks: false; }'.`,
+    `Property 'checks' is missing in type '{ model: string; }' but required in type '{ readonly checks: false; }'.`,
   ],
   [
     'createChatStore(client, { model: "delta-5.3", params: { maxTokens: 5 } });',
@@ -122,13 +137,11 @@ const mistakes: readonly (readonly [code: string, ...said: string[]])[] = [
     "Object literal may only specify known properties, but 'baseUrl' does not exist in type 'ClientOptions'. Did you mean to write 'baseURL'?",
   ],
   ["createChatStore(client, { model: known, params: { max_tokens: 500 } });"],
-  // the value of a <select>
-  ["createChatStore(client, { model: text, params: { max_tokens: 500 } });"],
-  ["createChatStore(client, () => ({ model: text, instructions: text }));"],
-  ["useChatStream({ model: text });"],
   ["streamChat(client, { model: known, messages, max_tokens: 500 });"],
-  ["streamChat(client, unchecked({ model: text, messages }));"],
-  ["createChatStore(client, { model: text, params: unchecked({}) });"],
+  ["streamChat(client, { model: text, messages }, { checks: false });"],
+  ["createChatStore(client, { model: text, checks: false, params: { depth: 1 } });"],
+  ["createChatStore(client, () => ({ model: text, checks: false, instructions: text }));"],
+  ["useChatStream({ model: text, checks: false });"],
 ];
 /** Diagnostics by the number of their mistake. */
 const said = new Map<number, string[]>();
@@ -145,8 +158,11 @@ beforeAll(async () => {
     types: [],
     jsx: "react-jsx",
     paths: {
-      "@sluice/core/*": ["../../../packages/core/src/*.ts"],
+      "@sluice/core/internal/media": ["../../../packages/core/src/entries/internal-media.ts"],
+      "@sluice/core/*": ["../../../packages/core/src/entries/*.ts"],
       "@sluice/core": ["../../../packages/core/src/entries/index.ts"],
+      "@sluice/stores/*": ["../../../packages/stores/src/*.ts"],
+      "@sluice/stores": ["../../../packages/stores/src/index.ts"],
       "@sluice/react": ["../../../packages/react/src/index.ts"],
     },
   };

@@ -204,7 +204,7 @@ describe("the settings of a call", () => {
     expect(gateway.requests[0]?.headers["user-agent"] ?? "").not.toContain("ai/");
   });
 
-  test("A model that this version does not know gets every setting, unchecked", async () => {
+  test("A model that this version does not know gets every setting, without checks", async () => {
     const sent: Record<string, unknown>[] = [];
     const { sluice } = open("gateway", {
       client: {

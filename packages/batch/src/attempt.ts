@@ -1,4 +1,5 @@
 import {
+  type AnyRequest,
   type ChatTurn,
   type Client,
   createVideoTask,
@@ -9,7 +10,6 @@ import {
   type RequestOptions,
   ResponseError,
   streamChat,
-  type UncheckedRequest,
 } from "@sluice/core";
 import { createBackoff, endsUnlessSent, keepsKey, randomId } from "@sluice/core/internal";
 import type { Entry, Ledger, Write } from "./ledger.js";
@@ -99,13 +99,13 @@ const LEFT =
 
 async function send(
   { options, offers }: RunContext,
-  { kind, request }: Entry,
+  { kind, request, checks }: Entry,
   client: Client,
   given: RequestOptions,
 ): Promise<Partial<BatchRecord>> {
   const { headers, timeouts, retry: retries } = options();
-  const more = { headers, timeouts, retry: retries, ...given };
-  const asked = request as UncheckedRequest;
+  const more = { headers, timeouts, retry: retries, ...given, checks } as RequestOptions<false>;
+  const asked = request as AnyRequest;
   if (kind === "video")
     return { state: "created", handle: await createVideoTask(client, asked, more), open: false };
   if (kind === "image") return answered(withImage(await generateImages(client, asked, more)));

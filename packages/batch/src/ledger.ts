@@ -100,9 +100,10 @@ export function createLedger(
     entries = new Map();
     counts = noCounts();
     usage = {};
-    for (const { id, kind, request } of list) {
+    for (const listed of list) {
+      const { id, kind, request } = listed;
       const fingerprint = fingerprintOf({ [kind]: request }) ?? "";
-      const entry: Entry = { id, kind, request, fingerprint, record: undefined, isBusy: false };
+      const entry: Entry = { ...listed, fingerprint, record: undefined, isBusy: false };
       entries.set(id, entry);
       counts.waiting += 1;
       // what the storage has not taken is known here alone

@@ -1,8 +1,8 @@
 import {
+  type AnyRequest,
   type ChatRequest,
   ConfigurationError,
   type ImageRequest,
-  type UncheckedRequest,
   type VideoRequest,
 } from "@sluice/core";
 
@@ -14,13 +14,15 @@ interface Named {
    * @default the place in the list, "0", "1", …
    */
   readonly id?: string;
+  /** False sends the request as it is, with any model and fields. @default true */
+  readonly checks?: false;
 }
 
 /** A request of a batch. Its one field beside `id` says its kind. Plain JSON: upload files first. */
 export type BatchRequest =
   | (Named & {
       /** Request of `generateImages`. */
-      readonly image: ImageRequest | UncheckedRequest;
+      readonly image: ImageRequest;
       /** Absent: the request is of another kind. */
       readonly video?: undefined;
       /** Absent: the request is of another kind. */
@@ -28,7 +30,7 @@ export type BatchRequest =
     })
   | (Named & {
       /** Request of `createVideoTask`. The batch waits for the video, too. */
-      readonly video: VideoRequest | UncheckedRequest;
+      readonly video: VideoRequest;
       /** Absent: the request is of another kind. */
       readonly image?: undefined;
       /** Absent: the request is of another kind. */
@@ -36,11 +38,20 @@ export type BatchRequest =
     })
   | (Named & {
       /** Request of `streamChat`. */
-      readonly chat: ChatRequest | UncheckedRequest;
+      readonly chat: ChatRequest;
       /** Absent: the request is of another kind. */
       readonly image?: undefined;
       /** Absent: the request is of another kind. */
       readonly video?: undefined;
+    })
+  | (Named & {
+      readonly checks: false;
+      /** Request of `generateImages`. */
+      readonly image?: AnyRequest;
+      /** Request of `createVideoTask`. */
+      readonly video?: AnyRequest;
+      /** Request of `streamChat`. */
+      readonly chat?: AnyRequest;
     });
 
 /** Kind of a request. */
@@ -51,6 +62,7 @@ export interface Listed {
   readonly id: string;
   readonly kind: BatchKind;
   readonly request: { readonly model: string };
+  readonly checks?: false | undefined;
 }
 
 const KINDS = ["image", "video", "chat"] as const;
@@ -76,6 +88,6 @@ export function listedOf(requests: readonly BatchRequest[]): Listed[] {
         `requests.${index}.id: ${JSON.stringify(id)} is there twice; give each its own`,
       );
     seen.add(id);
-    return { id, kind, request: given[kind] as Listed["request"] };
+    return { id, kind, request: given[kind] as Listed["request"], checks: given.checks };
   });
 }

@@ -50,6 +50,20 @@ test("images, videos and chats of one batch end with their own results", async (
   expect(byId["2"]).toMatchObject({ kind: "chat", result: { message: { content: "Hi" } } });
 });
 
+test("sends a model that is not listed with checks: false, and no other request without checks", async () => {
+  const zeta = { model: "zeta-9", prompt: "A reef", depth: "deep" };
+  const sent: unknown[] = [];
+  const list: BatchRequest[] = [{ image: zeta, checks: false }, { image: zeta } as never];
+  const { run } = opened(list, {
+    async answer(prompt, _, request) {
+      sent.push(await request.json());
+      return picture(prompt);
+    },
+  });
+  expect(await run()).toMatchObject({ done: 1, failed: 1 });
+  expect(sent).toEqual([zeta]);
+});
+
 test("no more requests are in flight than `concurrency` allows", async () => {
   let inFlight = 0;
   let most = 0;

@@ -30,7 +30,7 @@ export interface MediaUploader {
   }>;
   /**
    * Last check of a video request before it is stored or sent. Issues, and errors that it throws, refuse the request. It
-   * is not called for `unchecked` requests.
+   * is not called for requests with `checks: false`.
    *
    * @default no check
    */

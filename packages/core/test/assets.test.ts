@@ -4,7 +4,6 @@ import {
   type ClientOptions,
   createAsset,
   getAsset,
-  unchecked,
   watchAsset,
 } from "@sluice/core";
 import { checkAssetRequest, checkVideoRequest } from "@sluice/core/schemas";
@@ -92,10 +91,10 @@ describe("createAsset", () => {
     }
   });
 
-  test("names the field at which an answer does not fit, and sends an unchecked request", async () => {
+  test("names the field at which an answer does not fit, and sends a request without checks", async () => {
     const { client, requests } = clientOf(() => Response.json({ Id: {} }));
-    const other = unchecked({ ...request, AssetType: "Video" });
-    expect(await rejectionOf(createAsset(client, other))).toMatchObject({
+    const other = { ...request, AssetType: "Video" };
+    expect(await rejectionOf(createAsset(client, other, { checks: false }))).toMatchObject({
       name: "ResponseError",
       path: "Id",
       outcome: "unknown",

@@ -1,4 +1,4 @@
-import { generateImages, unchecked } from "@sluice/core";
+import { generateImages } from "@sluice/core";
 import { checkImageRequest, imageModels } from "@sluice/core/schemas";
 import { describe, expect, test } from "vitest";
 import { clientOf, rejectionOf } from "./support/gateway.js";
@@ -159,8 +159,8 @@ describe("generateImages", () => {
 
   test("gives an image that came as Base64 the type that was requested, where its bytes do not tell", async () => {
     const { client } = clientOf(() => Response.json({ ...answer, data: [{ b64_json: "AAEC\nAwQF" }] }));
-    const request = unchecked({ ...five, output_format: "jpeg" });
-    expect((await generateImages(client, request)).images).toEqual([
+    const request = { ...five, output_format: "jpeg" };
+    expect((await generateImages(client, request, { checks: false })).images).toEqual([
       { url: "data:image/jpeg;base64,AAECAwQF" },
     ]);
   });
@@ -224,13 +224,13 @@ describe("generateImages", () => {
     });
   });
 
-  test("does not send a request that breaks a rule, unless it is unchecked", async () => {
+  test("does not send a request that breaks a rule, unless `checks` is false", async () => {
     const { client, requests } = clientOf(() => Response.json(answer));
     const request = { ...five, size: "1x1" } as const;
     // @ts-expect-error no size of this model
     expect(await rejectionOf(generateImages(client, request))).toMatchObject({ name: "ValidationError" });
     expect(requests).toHaveLength(0);
-    await generateImages(client, unchecked(request));
+    await generateImages(client, request, { checks: false });
     expect(await requests[0]?.json()).toEqual(request);
   });
 });

@@ -7,7 +7,6 @@ import {
   getVideoTask,
   requestEpsilon,
   streamChat,
-  unchecked,
 } from "@sluice/core";
 import { describe, expect, test } from "vitest";
 import { clientOf, openBody, question, rejectionOf, settled, stoppedClock } from "./support/gateway.js";
@@ -241,12 +240,13 @@ describe("a request that cannot be made", () => {
   test.each(bodies)("is not sent because its body is %s", async (_, body) => {
     const { client, requests } = clientOf(() => Response.json({}));
     const sent = { model: "any", body };
+    const options = { checks: false } as const;
     for (const failed of [
-      completeChat(client, unchecked(sent)),
-      streamChat(client, unchecked(sent)).result(),
-      generateImages(client, unchecked(sent)),
-      createVideoTask(client, unchecked(sent)),
-      createAsset(client, unchecked(sent)),
+      completeChat(client, sent, options),
+      streamChat(client, sent, options).result(),
+      generateImages(client, sent, options),
+      createVideoTask(client, sent, options),
+      createAsset(client, sent, options),
       requestEpsilon(client, "text2video", body),
     ])
       expect(await rejectionOf(failed)).toMatchObject({ name: "ConfigurationError", outcome: "not-sent" });

@@ -1,4 +1,4 @@
-import { streamChat, unchecked } from "@sluice/core";
+import { streamChat } from "@sluice/core";
 import { chatModelOf, imageModelOf, videoModelOf } from "@sluice/core/internal";
 import { chatModels, checkChatRequest, imageModels, videoModels } from "@sluice/core/schemas";
 import { describe, expect, test } from "vitest";
@@ -335,10 +335,10 @@ describe("the rules of the chat models (spec, POST /v1/chat/completions)", () =>
   });
 });
 
-test("unchecked() sends a request unchanged that the tables do not know", async () => {
+test("checks: false sends a request unchanged that the tables do not know", async () => {
   const { client, requests } = clientOf(() => streamAnswer(frame({ content: "Hi" }, "stop") + DONE));
-  const request = unchecked({ model: "alpha-v5", messages, depth: "deep" });
-  expect((await streamChat(client, request).result()).message.content).toBe("Hi");
+  const request = { model: "alpha-v5", messages, depth: "deep" };
+  expect((await streamChat(client, request, { checks: false }).result()).message.content).toBe("Hi");
   expect(await requests[0]?.json()).toEqual({ model: "alpha-v5", messages, depth: "deep", stream: true });
 });
 

@@ -246,7 +246,7 @@ describe("the errors speak of HTTP, and of no library's functions", () => {
     for (const strict of [false, true]) {
       const response = await post(createFastEmulator({ strict }), ask("hi", fields));
       expect(response.status).toBe(400);
-      expect((await refusalOf(response)).message).not.toMatch(/\w\(|unchecked|client/i);
+      expect((await refusalOf(response)).message).not.toMatch(/\w\(|checks|client/i);
     }
   });
 

@@ -1,4 +1,4 @@
-import { type Presence, unchecked, type VideoRequest } from "@sluice/core";
+import type { Presence, VideoRequest } from "@sluice/core";
 import { checkRequestMedia, probeMedia, toDataURI, uploads } from "@sluice/media";
 import { mediabunny } from "@sluice/media/mediabunny";
 import { createVideoTaskStore, listVideoTasks, memoryStorage } from "@sluice/stores";
@@ -172,7 +172,7 @@ test("uploads() refuses a request before it is stored or sent", async () => {
     error: { name: "ValidationError", issues: [{ path: "input.media.0", rule: "media.first-frame.side" }] },
   });
   expect([await listVideoTasks(client, { storage }), requests.length]).toEqual([[], 0]);
-  expect(await video.create(unchecked(request))).toMatchObject({ handle: { id: "t-1" } });
+  expect(await video.create(request, { checks: false })).toMatchObject({ handle: { id: "t-1" } });
   video.reset();
   const fitting = { model, input: { media: [{ type: "first_frame", url: await good }] } } as const;
   expect(await video.create(fitting)).toMatchObject({ handle: { id: "t-1" } });

@@ -5,7 +5,10 @@ import { sharedStores } from "./shared-stores.js";
 /** The image stores of each client. Images cost money, so a store with an id is kept longer than a request may take. */
 export const images = sharedStores<ImageStoreOptions<string>, ImageStore<string>>({
   create(client, read) {
-    const store = createImageStore(client, read);
+    const store = createImageStore<string>(
+      client,
+      read as () => ImageStoreOptions<string> & { checks: false },
+    );
     viewOfImages(store);
     return store;
   },

@@ -1,5 +1,5 @@
 import type { ImageModel } from "@sluice/core/schemas";
-import type { ImageState, ImageStore, ImageStoreOptions } from "@sluice/stores";
+import type { ImageOptionsFor, ImageState, ImageStore, ImageStoreOptions } from "@sluice/stores";
 import { useSyncExternalStore } from "react";
 import { images, viewOfImages } from "./images.js";
 import type { SharedStores } from "./shared-stores.js";
@@ -45,7 +45,7 @@ export interface UseImagesResult<Model extends string = ImageModel>
  * ```
  */
 export function useImages<Model extends ImageModel | (string & {})>(
-  options: UseImagesOptions<Model>,
+  options: ImageOptionsFor<Model, UseImagesOptions<Model>>,
 ): UseImagesResult<Model> {
   const store = useSharedStore(
     images as unknown as SharedStores<ImageStoreOptions<Model>, ImageStore<Model>>,

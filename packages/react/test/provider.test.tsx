@@ -1,4 +1,5 @@
 import { type ClientOptions, createClient } from "@sluice/core";
+import type { ChatModel } from "@sluice/core/schemas";
 import { GatewayProvider, useChatStream } from "@sluice/react";
 import { render } from "@testing-library/react";
 import { StrictMode, useState } from "react";
@@ -28,7 +29,7 @@ function KeepsClient() {
   const [client] = useState(() => createClient(options));
   return <GatewayProvider client={client} />;
 }
-function Chat({ id = "trip", model }: { id?: string; model: string }) {
+function Chat({ id = "trip", model }: { id?: string; model: ChatModel }) {
   useChatStream({ id, model });
   return null;
 }
@@ -62,7 +63,7 @@ test("warns of two chats with one id and two models, and not of one chat that ch
   const { client } = clientOf(() => new Response(null, { status: 500 }), {
     onEvent: (event) => event.type === "warning" && messages.push(event.issue.message),
   });
-  const page = (first: string, second?: string) => (
+  const page = (first: ChatModel, second?: ChatModel) => (
     <StrictMode>
       <GatewayProvider client={client}>
         <Chat model={first} />

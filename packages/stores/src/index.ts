@@ -20,7 +20,7 @@ export { createChatStore } from "./chat/store.js";
 
 export type { AssetCreateOptions, AssetState, AssetStoreOptions } from "./assets/store.js";
 export { type AssetStore, createAssetStore } from "./assets/store.js";
-export type { ImageStoreOptions } from "./images/options.js";
+export type { ImageOptionsFor, ImageStoreOptions } from "./images/options.js";
 export type { ImageRequestOf, ImageState, SettledImages } from "./images/state.js";
 export { createImageStore, type ImageStore } from "./images/store.js";
 export { createVideoTaskList, listVideoTasks, type VideoTaskList } from "./videos/list.js";

@@ -1,4 +1,4 @@
-import { type ClientOptions, unchecked } from "@sluice/core";
+import type { ClientOptions } from "@sluice/core";
 import { createImageStore, type ImageStoreOptions, type SettledImages } from "@sluice/stores";
 import { describe, expect, expectTypeOf, test } from "vitest";
 import { clientOf, listenersOn, openBody, settled, stoppedClock } from "../../core/test/support/gateway.js";
@@ -141,14 +141,15 @@ describe("an image store", () => {
     expect([requests.length, statuses, reported]).toEqual([0, ["error"], ["ValidationError, not-sent"]]);
   });
 
-  test("sends an unchecked request unchanged, also to an unknown model", async () => {
+  test("sends a request unchanged with checks: false, also to an unknown model", async () => {
     const { client, requests } = clientOf(() => answer(first));
     const request = { ...reef, size: "8192x8192" };
-    await createImageStore(client, { model }).generate(unchecked(request));
-    const next = createImageStore(client, { model: "gamma-image-9" });
+    await createImageStore<string>(client, { model, checks: false }).generate(request);
+    const next = { model: "gamma-image-9" } as const;
     // @ts-expect-error nobody knows its sizes
-    expect(await next.generate(request)).toMatchObject({ error: { name: "ValidationError" } });
-    await next.generate(unchecked(request));
+    const refused = createImageStore(client, next);
+    expect(await refused.generate(request)).toMatchObject({ error: { name: "ValidationError" } });
+    await createImageStore(client, { ...next, checks: false }).generate(request);
     expect(await Promise.all(requests.map((sent) => sent.json()))).toEqual([
       { model, ...request },
       { model: "gamma-image-9", ...request },

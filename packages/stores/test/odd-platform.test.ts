@@ -6,7 +6,6 @@ import {
   generateImages,
   streamChat,
   toResponse,
-  unchecked,
 } from "@sluice/core";
 import { createChatStore, indexedDBStorage, memoryStorage } from "@sluice/stores";
 import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
@@ -261,7 +260,7 @@ describe("A page whose old library adds fields to prototypes", () => {
     expect(`${await rejectionOf(createVideoTask(client, request))}`).toContain('"extend"');
     expect(sent).toEqual([]);
     // a request without a check needs no schema
-    const answer = await streamChat(client, unchecked({ ...question })).result();
+    const answer = await streamChat(client, question, { checks: false }).result();
     expect([answer.outcome, answer.message.content]).toEqual(["complete", words]);
   });
 

@@ -1,6 +1,6 @@
-import { type ChatRequest, type Client, streamChat, unchecked } from "@sluice/core";
+import { type ChatRequest, type Client, streamChat } from "@sluice/core";
 import type { ChatModel } from "@sluice/core/schemas";
-import { createChatStore } from "@sluice/stores";
+import { createChatStore, createImageStore, createVideoTaskStore } from "@sluice/stores";
 import { test } from "vitest";
 
 declare const client: Client;
@@ -45,9 +45,26 @@ test("a model that is one of several accepts the fields that all of them have", 
   createChatStore(client, { model: "delta-5.3", params: { reasoning_effort: "none", max_tokens: 500 } });
 });
 
-test("a model that is not listed is accepted as unchecked", () => {
-  streamChat(client, unchecked({ model: "zeta-9", messages, depth: "deep" }));
-  createChatStore(client, { model: "zeta-9", params: unchecked({}) });
-  // @ts-expect-error its fields are unknown
-  createChatStore(client, { model: "zeta-9", params: { depth: "deep" } });
+test("a model that is not listed is accepted with checks: false", () => {
+  const zeta = { model: "zeta-9", messages, depth: "deep" };
+  streamChat(client, zeta, { checks: false });
+  streamChat(client, { model: "zeta-9", messages, depth: "deep" }, { checks: false });
+  streamChat(client, { model: "delta-5.3", messages, depth: "deep" }, { checks: false });
+  // @ts-expect-error it is not listed
+  streamChat(client, zeta);
+  // @ts-expect-error a value that may be true
+  streamChat(client, zeta, { checks: false as boolean });
+  // @ts-expect-error each request has a model
+  streamChat(client, { messages }, { checks: false });
+  createChatStore(client, { model: "zeta-9", checks: false, params: { depth: "deep" } });
+  createChatStore<unknown, string>(client, { model: "delta-5.3", checks: false, params: { depth: "deep" } });
+  // @ts-expect-error it is not listed
+  createChatStore(client, { model: "zeta-9", params: { max_tokens: 5 } });
+  createImageStore(client, { model: "zeta-9", checks: false, params: { depth: "deep" } });
+  // @ts-expect-error it is not listed
+  createImageStore(client, { model: "zeta-9" });
+  const video = createVideoTaskStore(client);
+  video.create({ model: "zeta-9", depth: "deep" }, { checks: false, label: "Reef" });
+  // @ts-expect-error it is not listed
+  video.create({ model: "zeta-9", depth: "deep" });
 });

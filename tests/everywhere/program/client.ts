@@ -8,7 +8,6 @@ import {
   isGatewayError,
   StreamError,
   streamChat,
-  unchecked,
   watchAsset,
   watchVideoTask,
 } from "@sluice/core";
@@ -66,7 +65,7 @@ export async function paint(): Promise<(string | undefined)[]> {
     prompt: "A lock on a canal",
     size: "1024x1024",
   });
-  await generateImages(client, unchecked({ model: "gamma-image-9", prompt: "A reef" }));
+  await generateImages(client, { model: "gamma-image-9", prompt: "A reef" }, { checks: false });
   // @ts-expect-error a model of chats makes no images
   await generateImages(client, { model: "delta-5.3", prompt: "A reef" });
   return images.map((image) => image.url);

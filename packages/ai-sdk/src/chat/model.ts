@@ -34,11 +34,12 @@ export function chatModelFor(client: Client, modelId: string): LanguageModelV4 {
     // the gateway fetches images itself; the SDK downloads all other files
     supportedUrls: { "image/*": [/^https?:/] },
     async doGenerate(options) {
-      const { request, body, warnings } = await requestOf(client, modelId, options);
+      const { body, checks, warnings } = await requestOf(client, modelId, options);
       const call: Call = { client, path: PATH, body };
       const watched = watchCall(client);
       // not a stream: `gamma` and `delta` report the usage of a whole answer without being asked
-      const turn = await completeChat(watched.client, request, requestOptionsOf(options)).catch((error) => {
+      const given = { ...requestOptionsOf(options), checks };
+      const turn = await completeChat(watched.client, body, given).catch((error) => {
         throw callErrorOf(call, error);
       });
       const { created } = turn.raw as { readonly created?: unknown };
@@ -53,10 +54,10 @@ export function chatModelFor(client: Client, modelId: string): LanguageModelV4 {
       };
     },
     async doStream(options) {
-      const { request, body, warnings } = await requestOf(client, modelId, options, true);
+      const { body, checks, warnings } = await requestOf(client, modelId, options, true);
       const call: Call = { client, path: PATH, body };
       const watched = watchCall(client);
-      const stream = streamChat(watched.client, request, requestOptionsOf(options));
+      const stream = streamChat(watched.client, body, { ...requestOptionsOf(options), checks });
       const parts = partsOf(stream);
       // a refusal has to reject this promise: the SDK counts all that comes later as an answer
       const first = await parts.next().catch((error) => {

@@ -1,5 +1,5 @@
 import type { LanguageModelV4CallOptions } from "@ai-sdk/provider";
-import { type ChatRequest, type ChatRequestMessage, type Client, unchecked } from "@sluice/core";
+import type { ChatRequest, ChatRequestMessage, Client } from "@sluice/core";
 import { chatModels } from "@sluice/core/schemas";
 import { fieldsOf, findModel } from "../provider-options.js";
 import { createWarnings, type Warnings } from "../warnings.js";
@@ -10,7 +10,7 @@ type Row = (typeof chatModels)[keyof typeof chatModels] | undefined;
 
 /**
  * Writes a call of the SDK as a request. Settings that the model does not have are left out, with a warning. A model that
- * the tables do not have gets all of them, unchecked.
+ * the tables do not have gets all of them, without checks.
  */
 export async function requestOf(client: Client, model: string, options: Options, isStream = false) {
   const row = findModel(chatModels, model);
@@ -26,8 +26,7 @@ export async function requestOf(client: Client, model: string, options: Options,
     model,
     messages: withSchema(messages, options),
   };
-  const request = (row ? body : unchecked(body)) as ChatRequest;
-  return { body, request, warnings: warnings.list };
+  return { body: body as unknown as ChatRequest, checks: row !== undefined, warnings: warnings.list };
 }
 
 function samplingOf(options: Options, row: Row, warnings: Warnings) {

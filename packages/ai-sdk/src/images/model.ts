@@ -28,11 +28,12 @@ export function imageModelFor(client: Client, modelId: string): ImageModelV4 {
     supportsFileInputs: true,
     supportsMaskInputs: false,
     async doGenerate(options) {
-      const { body, request, warnings } = await requestOf(modelId, options);
+      const { body, checks, warnings } = await requestOf(modelId, options);
       const call: Call = { client, path: PATH, body };
       const { results, problems } = await generateEach(call, options.n, async () => {
         const watched = watchCall(client);
-        const result = await generateImages(watched.client, request, requestOptionsOf(options));
+        const given = { ...requestOptionsOf(options), checks };
+        const result = await generateImages(watched.client, body, given);
         return { ...result, watched };
       });
       const [first] = results;

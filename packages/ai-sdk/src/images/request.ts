@@ -1,5 +1,5 @@
 import { type ImageModelV4CallOptions, UnsupportedFunctionalityError } from "@ai-sdk/provider";
-import { type ImageRequest, unchecked } from "@sluice/core";
+import type { ImageRequest } from "@sluice/core";
 import { imageModels } from "@sluice/core/schemas";
 import { addressOf } from "../files.js";
 import { fieldsOf, findModel } from "../provider-options.js";
@@ -32,7 +32,7 @@ export async function requestOf(model: string, options: ImageModelV4CallOptions)
     model,
     prompt,
   };
-  return { body, request: (row ? body : unchecked(body)) as ImageRequest, warnings: warnings.list };
+  return { body: body as unknown as ImageRequest, checks: row !== undefined, warnings: warnings.list };
 }
 
 /** Returns the size, or the first size of the model with the ratio that was asked for. */

@@ -15,11 +15,11 @@ export async function chatRequestOf(
   { model: usual, instructions, params, tools = {} }: ChatTransportOptions,
   messages: readonly ModelMessage[],
   body: object = {},
-): Promise<ChatRequest> {
+): Promise<{ body: ChatRequest; checks: boolean }> {
   const { model = usual, ...fields } = body as { readonly model?: string };
   const content = typeof instructions === "function" ? await instructions() : instructions;
   const system = content ? [{ role: "system", content }] : [];
-  const { request, warnings } = await requestOf(
+  const { warnings, ...request } = await requestOf(
     client,
     model,
     {

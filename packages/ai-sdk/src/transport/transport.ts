@@ -75,7 +75,7 @@ export function createChatTransport<Message extends UIMessage = UIMessage>(
     const settled = continued && withDecided(continued, decided);
     const messages = sent.messages.map((message) => (message === continued && settled ? settled : message));
     const sendable = await convertToModelMessages(messages, { tools, ignoreIncompleteToolCalls: true });
-    const request = await chatRequestOf(client, options, sendable, body);
+    const { body: request, checks } = await chatRequestOf(client, options, sendable, body);
     const messageId = continued?.id ?? generateId();
     const place = { messageId, earlier: settled?.parts ?? [] };
     const key = keyOf(client, request, before?.sent);
@@ -84,6 +84,7 @@ export function createChatTransport<Message extends UIMessage = UIMessage>(
     const onId = (streamId: string) => void memory.write(chatId, { streamId, ...place });
     const stream = streamChat(noting(client, { onId }), request, {
       signal,
+      checks,
       headers: new Headers(headers),
       idempotencyKey: key?.idempotencyKey,
     });

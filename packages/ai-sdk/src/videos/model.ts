@@ -32,10 +32,10 @@ export function videoModelFor(
     modelId,
     maxVideosPerCall: 1,
     async doStart(options) {
-      const { body, request, warnings } = await requestOf(modelId, options);
+      const { body, checks, warnings } = await requestOf(modelId, options);
       const call: Call = { client, path: PATH, body };
       const watched = watchCall(client);
-      const sent = createVideoTask(watched.client, request, requestOptionsOf(options));
+      const sent = createVideoTask(watched.client, body, { ...requestOptionsOf(options), checks });
       const handle: VideoTaskHandle = await sent.catch((error) => {
         throw callErrorOf(call, error);
       });

@@ -2,7 +2,7 @@ import type {
   Experimental_VideoModelV4CallOptions as CallOptions,
   Experimental_VideoModelV4File as VideoFile,
 } from "@ai-sdk/provider";
-import { unchecked, type VideoRequest } from "@sluice/core";
+import type { VideoRequest } from "@sluice/core";
 import { videoModels } from "@sluice/core/schemas";
 import { addressOf } from "../files.js";
 import { fieldsOf, findModel } from "../provider-options.js";
@@ -47,7 +47,7 @@ export async function requestOf(model: string, options: CallOptions) {
           model,
           content: [...(prompt ? [{ type: "text", text: prompt }] : []), ...media.map(gammaItem)],
         };
-  return { body, request: (row ? body : unchecked(body)) as VideoRequest, warnings: warnings.list };
+  return { body: body as unknown as VideoRequest, checks: row !== undefined, warnings: warnings.list };
 }
 
 function settingsOf({ resolution, duration, aspectRatio, seed }: CallOptions, known: readonly string[] = []) {

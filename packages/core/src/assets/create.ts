@@ -11,7 +11,7 @@ import { assetHandleOf } from "./watch.js";
 const HEADERS_MS = 300_000;
 
 /** Options of `createAsset`. */
-export interface CreateAssetOptions extends RequestOptions {
+export interface CreateAssetOptions<Checks extends boolean = boolean> extends RequestOptions<Checks> {
   /**
    * Form in which a `File` or `Blob` is sent. `"data-uri"`: as text in JSON, a third larger than the file.
    * `"multipart"`: as `multipart/form-data` with the same field names. The spec names both forms, but not the
@@ -45,10 +45,10 @@ export interface CreateAssetOptions extends RequestOptions {
  * });
  * ```
  */
-export async function createAsset<const Model extends string>(
+export async function createAsset<const Model extends string, Checks extends boolean = true>(
   client: Client,
-  request: RequestFor<Model, { readonly "gamma-asset": AssetRequest }>,
-  { upload = "data-uri", ...options }: CreateAssetOptions = {},
+  request: RequestFor<Model, { readonly "gamma-asset": AssetRequest }, Checks>,
+  { upload = "data-uri", ...options }: CreateAssetOptions<Checks> = {},
 ): Promise<AssetHandle> {
   return requestRecord(
     client,
@@ -58,7 +58,7 @@ export async function createAsset<const Model extends string>(
       path: "/gamma/asset/CreateAsset",
       subject: request,
       body() {
-        assertAccepted(request, checkAssetRequest, client.warn, "createAsset(client, unchecked({ … }))");
+        assertAccepted(request, checkAssetRequest, client.warn, options);
         return bodyOf(request as Partial<AssetRequest>, upload, options);
       },
       headersMs: HEADERS_MS,

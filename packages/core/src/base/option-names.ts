@@ -5,7 +5,7 @@ import { unknownOptions } from "./unknown-options.js";
 
 /* Loaded in development, when options are given. `tests/rules/option-names.test.ts` compares the names with the types. */
 
-const request = "signal headers timeouts retry idempotencyKey";
+const request = "signal headers timeouts retry idempotencyKey checks";
 const watch = "presence intervalMs pollInBackground";
 /** The options of `TaskStoreOptions`. */
 const task = `${watch} whenBusy request onCreate onSuccess onError`;
@@ -15,8 +15,8 @@ const functions = {
   createClient: `baseURL apiKey headers credentials scope fetch timeouts retry idempotencyKeys assetLookup
     uploads resume normalizeVideoTask includeUsage onEvent clock random dangerouslyAllowBrowser`,
   "createChatStore or useChatStream": `model params id initialMessages instructions prepareMessages tools maxSteps schema jsonSchema whenBusy
-    throttleMs request storage runner onFinish onError`,
-  "createImageStore or useImages": "id model params whenBusy request onSuccess onError",
+    throttleMs request checks storage runner onFinish onError`,
+  "createImageStore or useImages": "id model params whenBusy request checks onSuccess onError",
   "createVideoTaskStore or useVideoTask": `taskId enabled select storage ${task}`,
   "createVideoTaskList or useVideoTasks": `storage ${watch}`,
   "createAssetStore or useAsset": `assetId groupId prepare ${task}`,

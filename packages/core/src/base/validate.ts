@@ -283,40 +283,36 @@ function prefixOf(model: string, { resource, models }: Rules): string {
   return family === resource ? resource : `${resource}.${family}`;
 }
 
-const uncheckedBrand: unique symbol = Symbol.for("sluice.unchecked") as never;
-
-/**
- * Id of a model that is sent through {@link unchecked}. No string has this type: the compiler prints its name
- * beside the known models where a model is not one of them.
- */
-export type UncheckedModel = string & UncheckedRequest;
-
-/** Parameters that {@link unchecked} has marked. They are sent unchanged. */
-export interface UncheckedParams {
-  readonly [uncheckedBrand]: true;
+/** A request with `checks: false`: it may have any model and fields. */
+export interface AnyRequest {
+  /** Id of the model. */
+  readonly model: string;
+  /** A field of the model. */
+  readonly [field: string]: unknown;
 }
 
-/** A request that {@link unchecked} has marked. */
-export interface UncheckedRequest extends UncheckedParams {
-  /** Id of the model. A store adds its own where the request has none. */
-  readonly model: UncheckedModel;
+/** The compiler prints the type of this `model` beside the known models where a model is not one of them. */
+interface NotListed {
+  readonly model: Denied<"another needs checks: false">;
 }
 
 /**
  * The request of the model that a call names, or of any model where the type of `model` says less. An editor shows no
  * docs of a field that several types of a union have.
  */
-export type RequestFor<Model extends string, Requests extends object> = [Model] extends [never]
+export type RequestFor<Model extends string, Requests extends object, Checks extends boolean> = [
+  Model,
+] extends [never]
   ? // never so: the compiler infers `Model` from this field
     { readonly model: Model }
-  : [Model] extends [UncheckedModel]
-    ? Requests[keyof Requests] | UncheckedRequest
+  : [Checks] extends [false]
+    ? Requests[keyof Requests] | AnyRequest
     : [Model] extends [keyof Requests]
       ? InOneForm<Requests[Model]> extends true
         ? Requests[Model]
         : // an editor shows no docs of it anyway, and the errors of one union are plainer than those of a part
-          Requests[keyof Requests] | UncheckedRequest
-      : Requests[keyof Requests] | UncheckedRequest;
+          Requests[keyof Requests] | NotListed
+      : Requests[keyof Requests] | NotListed;
 
 /** `true` for a type that is no union. */
 type InOneForm<Request, Form = Request> = Form extends unknown
@@ -326,44 +322,24 @@ type InOneForm<Request, Form = Request> = Form extends unknown
   : never;
 
 /**
- * Marks a request that is sent unchanged and without any check. For a model or a field that the gateway has and this
- * version does not know. The caller is responsible for its fields.
+ * Throws if a request breaks a rule, unless `checks` is false. In development, passes each warning to `warn`.
  *
- * @example
- * ```ts
- * streamChat(client, unchecked({ model: "alpha-v5", messages: [{ role: "user", content: "Hello" }] }));
- * ```
- */
-export function unchecked<Request extends object>(request: Request): Request & UncheckedRequest {
-  // a symbol: JSON leaves it out, and the spread operator keeps it
-  return { ...request, [uncheckedBrand]: true } as Request & UncheckedRequest;
-}
-
-/** Returns true for a request that {@link unchecked} has marked. */
-export function isUnchecked(request: unknown): request is UncheckedRequest {
-  return typeof request === "object" && request !== null && uncheckedBrand in request;
-}
-
-/**
- * Throws if a request breaks a rule, unless it is {@link unchecked}. In development, passes each warning to `warn`.
- *
- * @param newer the code to suggest to a caller whose model is not in the tables
  * @throws {ValidationError}
  */
 export function assertAccepted(
   request: unknown,
   check: (request: unknown) => Findings,
   warn: (issue: Issue) => void,
-  newer: string,
+  { checks }: { readonly checks?: boolean | undefined } = {},
 ): void {
-  if (isUnchecked(request)) return;
+  if (checks === false) return;
   const { issues, warnings } = check(request);
-  if (issues.length > 0) throw new ValidationError(withNewer(issues, newer));
+  if (issues.length > 0) throw new ValidationError(withWayOut(issues));
   noteWarnings(warnings, warn);
 }
 
 /** Adds to an unknown model how it is sent, in development. */
-function withNewer(issues: readonly Issue[], newer: string): readonly Issue[] {
+function withWayOut(issues: readonly Issue[]): readonly Issue[] {
   try {
     if (process.env.NODE_ENV === "production") return issues;
   } catch {
@@ -371,7 +347,7 @@ function withNewer(issues: readonly Issue[], newer: string): readonly Issue[] {
   }
   return issues.map((issue) =>
     issue.path === "model"
-      ? { ...issue, message: `${issue.message} (send one that is not listed as \`${newer}\`)` }
+      ? { ...issue, message: `${issue.message} (send one that is not listed with \`{ checks: false }\`)` }
       : issue,
   );
 }

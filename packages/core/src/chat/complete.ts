@@ -32,10 +32,10 @@ const HEADERS_MS = 600_000;
  * });
  * ```
  */
-export async function completeChat<const Model extends string>(
+export async function completeChat<const Model extends string, Checks extends boolean = true>(
   client: Client,
-  request: RequestFor<Model, ChatRequests>,
-  options: RequestOptions = {},
+  request: RequestFor<Model, ChatRequests, Checks>,
+  options: RequestOptions<Checks> = {},
 ): Promise<ChatTurn> {
   return requestRecord(
     client,
@@ -44,7 +44,7 @@ export async function completeChat<const Model extends string>(
       kind: "chat",
       path: CHAT_PATH,
       subject: request,
-      body: () => checkedChatRequest(client, request, false, "completeChat(client, unchecked({ … }))"),
+      body: () => checkedChatRequest(client, request, false, options),
       headersMs: HEADERS_MS,
       repeat: "any",
       read({ json, misfit, reported, totalMs }) {

@@ -1,6 +1,5 @@
 import { after, atLimit } from "../base/clock.js";
 import { noteStored } from "../base/note-options.js";
-import type { UncheckedRequest } from "../base/validate.js";
 import type { Client } from "../client.js";
 import { requestIdOf } from "../transport/failure.js";
 import { type ByteReader, bodyReaderOf, readBody } from "../transport/read-body.js";
@@ -24,13 +23,11 @@ import { cutError, errorOfEnd, type StreamFacts, timeoutWith } from "./stream-er
 
 /** Origin of an answer: a request, or the proxy that stores it. */
 export interface AnswerSource {
-  readonly request?: ChatRequest | UncheckedRequest | undefined;
+  readonly request?: ChatRequest | undefined;
   /** Id of a stored answer, which is read from its start where there is no `request`. */
   readonly streamId?: string | undefined;
   /** True if the answer continues at the proxy when this reader stops. */
   readonly isFollowed?: boolean;
-  /** As in `assertAccepted`. */
-  readonly newer?: string;
 }
 
 /** A delta, or the end of the deltas. */
@@ -73,7 +70,7 @@ const NOT_RESUMED =
 export function openReader(
   client: Client,
   options: RequestOptions,
-  { request, streamId, isFollowed, newer = "streamChat(client, unchecked({ … }))" }: AnswerSource,
+  { request, streamId, isFollowed }: AnswerSource,
 ): Reader {
   const path = (!request && streamPath(streamId)) || CHAT_PATH;
   const exchange = openExchange(client, { kind: "chat", path, subject: request, isStream: true }, options);
@@ -137,7 +134,7 @@ export function openReader(
   };
 
   function requestResponse(): Promise<Response> {
-    const body = () => checkedChatRequest(client, request as object, true, newer);
+    const body = () => checkedChatRequest(client, request as object, true, options);
     if (request)
       return send(client, exchange, { method: "post", body, headers: options.headers, repeat: "any" });
     return stored?.request() ?? Promise.reject(new ConfigurationError(NOT_RESUMED));
@@ -267,7 +264,7 @@ function stopAtProxy(
 ): void {
   const id = response?.headers.get("x-stream-id");
   if (id)
-    import("./stop-stored.js").then(
+    import("./stop-stored-later.js").then(
       ({ stopStored }) => stopStored(client, id, headers),
       () => {},
     );

@@ -56,7 +56,7 @@ interface ResumedBytes {
 }
 
 /** Options of {@link resumeChat}. */
-export interface ChatResumeOptions extends Omit<RequestOptions, "retry" | "idempotencyKey"> {
+export interface ChatResumeOptions extends Omit<RequestOptions, "retry" | "idempotencyKey" | "checks"> {
   /**
    * Stops the answer itself when this reader is aborted, leaves its loop or reaches `timeouts.totalMs`: the proxy closes
    * the gateway's connection, and all other readers get an error. Without it only this reader leaves.

@@ -64,10 +64,10 @@ export interface ChatStream extends AsyncIterable<ChatDelta> {
  * const { outcome, usage } = await stream.result();
  * ```
  */
-export function streamChat<const Model extends string>(
+export function streamChat<const Model extends string, Checks extends boolean = true>(
   client: Client,
-  request: RequestFor<Model, ChatRequests>,
-  options: RequestOptions = {},
+  request: RequestFor<Model, ChatRequests, Checks>,
+  options: RequestOptions<Checks> = {},
 ): ChatStream {
   // without a request, the stream would read a stored response
   return openStream(client, options, { request: (request ?? {}) as ChatRequest });

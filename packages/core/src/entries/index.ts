@@ -5,7 +5,7 @@
 export type { Clock } from "../base/clock.js";
 export type { StandardSchema } from "../base/standard-schema.js";
 export type { Store } from "../base/store.js";
-export { type UncheckedRequest, unchecked } from "../base/validate.js";
+export type { AnyRequest } from "../base/validate.js";
 export { type Client, type ClientOptions, createClient, type StreamResumption } from "../client.js";
 export type { MediaUploader } from "../media-uploader.js";
 export { subscribeToEvents } from "../subscribe-to-events.js";

@@ -46,7 +46,7 @@ export {
   readerOf,
   type StoreControl,
 } from "../base/store.js";
-export { assertAccepted, type RequestFor, type UncheckedParams } from "../base/validate.js";
+export { assertAccepted, type RequestFor } from "../base/validate.js";
 export { isHTTP, isPublicHTTP } from "../base/web-address.js";
 export { jsonSchemaOf } from "../chat/json-schema.js";
 export { emptyMessage } from "../chat/protocol/accumulate.js";

@@ -94,10 +94,10 @@ export interface ImageResult {
  * for (const { url, error } of images) console.log(url ?? error.message);
  * ```
  */
-export async function generateImages<const Model extends string>(
+export async function generateImages<const Model extends string, Checks extends boolean = true>(
   client: Client,
-  request: RequestFor<Model, ImageRequests>,
-  options: RequestOptions = {},
+  request: RequestFor<Model, ImageRequests, Checks>,
+  options: RequestOptions<Checks> = {},
 ): Promise<ImageResult> {
   return requestRecord(
     client,
@@ -107,7 +107,7 @@ export async function generateImages<const Model extends string>(
       path: "/v1/images/generations",
       subject: request,
       body() {
-        assertAccepted(request, checkImageRequest, client.warn, "generateImages(client, unchecked({ … }))");
+        assertAccepted(request, checkImageRequest, client.warn, options);
         return request;
       },
       headersMs: HEADERS_MS,

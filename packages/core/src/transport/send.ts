@@ -75,7 +75,7 @@ export type Credentials = "omit" | "same-origin" | "include";
  * Options of one request: the last argument of every function that sends one. They are not part of the
  * request's body.
  */
-export interface RequestOptions {
+export interface RequestOptions<Checks extends boolean = boolean> {
   /** Aborts the request. The promise rejects with the reason of the signal. */
   readonly signal?: AbortSignal | undefined;
   /** Headers added to the client's own. They win over the client's where names are equal. */
@@ -93,6 +93,17 @@ export interface RequestOptions {
    * @default a random key for each call
    */
   readonly idempotencyKey?: string | undefined;
+  /**
+   * False sends the request as it is, with any model and fields: for a model or a field that the gateway has and this
+   * version does not know. The caller is responsible for its fields.
+   *
+   * @default true
+   * @example
+   * ```ts
+   * streamChat(client, { model: "alpha-v5", messages: [{ role: "user", content: "Hello" }] }, { checks: false });
+   * ```
+   */
+  readonly checks?: Checks | undefined;
 }
 
 /** Arguments of the platform's `fetch`. */

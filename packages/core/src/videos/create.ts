@@ -31,10 +31,10 @@ const HEADERS_MS = 300_000;
  * localStorage.setItem("task", JSON.stringify(handle));
  * ```
  */
-export async function createVideoTask<const Model extends string>(
+export async function createVideoTask<const Model extends string, Checks extends boolean = true>(
   client: Client,
-  request: RequestFor<Model, VideoRequests>,
-  options: RequestOptions = {},
+  request: RequestFor<Model, VideoRequests, Checks>,
+  options: RequestOptions<Checks> = {},
 ): Promise<VideoTaskHandle> {
   return requestRecord(
     client,
@@ -44,7 +44,7 @@ export async function createVideoTask<const Model extends string>(
       path: "/v1/video/generations",
       subject: request,
       body() {
-        assertAccepted(request, checkVideoRequest, client.warn, "createVideoTask(client, unchecked({ … }))");
+        assertAccepted(request, checkVideoRequest, client.warn, options);
         return request;
       },
       headersMs: HEADERS_MS,

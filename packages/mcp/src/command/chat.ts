@@ -7,11 +7,11 @@ import { IN_PART, json, modelOf, promptOf, type Task } from "./task.js";
 /** Writes an answer as it comes. */
 export async function chat(task: Task): Promise<number> {
   const { args, client, signal, out, err } = task;
-  const { model, mark } = modelOf("chat", task);
+  const { model, checks } = modelOf("chat", task);
   const system = args.system === undefined ? [] : [{ role: "system", content: args.system }];
   const messages = [...system, { role: "user", content: await promptOf(task) }];
-  const request = mark(withFields({ model, messages }, args.set)) as unknown as ChatRequest;
-  const stream = streamChat(billedOnce(client), request, { signal });
+  const request = withFields({ model, messages }, args.set) as unknown as ChatRequest;
+  const stream = streamChat(billedOnce(client), request, { signal, checks });
   for await (const delta of stream) if (delta.type === "text-delta" && !args.json) out.write(delta.text);
   const turn = await stream.result();
   const { message, outcome, usage, toolCalls } = turn;

@@ -7,13 +7,14 @@ import { checkFolder, IN_PART, json, modelOf, promptOf, type Task } from "./task
 /** Draws images, and saves them. */
 export async function image(task: Task): Promise<number> {
   const { args, signal, out, err } = task;
-  const { model, mark } = modelOf("image", task);
+  const { model, checks } = modelOf("image", task);
   const size = args.size === undefined ? {} : { size: args.size };
-  const request = mark(withFields({ model, prompt: await promptOf(task), ...size }, args.set));
+  const request = withFields({ model, prompt: await promptOf(task), ...size }, args.set);
   await checkFolder(args.out);
   const idempotencyKey = crypto.randomUUID();
   const { images } = await generateImages(sayingWhenSent(task), request as unknown as ImageRequest, {
     signal,
+    checks,
     idempotencyKey,
   });
   const results = [];

@@ -1,4 +1,4 @@
-import { type Client, unchecked } from "@sluice/core";
+import type { Client } from "@sluice/core";
 import { didYouMean } from "@sluice/core/internal";
 import { chatModels, imageModels, videoModels } from "@sluice/core/schemas";
 import { makeFolder } from "../make-folder.js";
@@ -50,21 +50,20 @@ const EXAMPLES = {
 } as const;
 
 /**
- * Returns the model of a command. `mark` prepares its request: the rules of a model that no table has are not checked.
+ * Returns the model of a command. `checks` is false for a model that no table has: its rules are not checked.
  *
  * @throws {UsageError} for a model of another kind
  */
 export function modelOf(kind: keyof typeof TABLES, { args, err }: Task) {
   const { model = USUAL[kind] } = args;
-  const as = <Request extends object>(request: Request) => request;
-  if (Object.hasOwn(TABLES[kind], model)) return { model, mark: as };
+  if (Object.hasOwn(TABLES[kind], model)) return { model, checks: true };
   const others = Object.entries(TABLES).find(([, table]) => Object.hasOwn(table, model));
   const known = Object.keys(TABLES[kind]);
   if (others) throw new UsageError(`${model} is no ${kind} model; there are ${known.join(", ")}`);
   err.write(
     `This version does not know the model ${model}, so the gateway checks the request${didYouMean(model, known)}\n`,
   );
-  return { model, mark: unchecked as typeof as };
+  return { model, checks: false };
 }
 
 /**

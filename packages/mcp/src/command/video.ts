@@ -47,14 +47,14 @@ export async function video(task: Task): Promise<number> {
 
 async function started(task: Task): Promise<VideoTaskReference> {
   const { args, client, signal } = task;
-  const { model, mark } = modelOf("video", task);
+  const { model, checks } = modelOf("video", task);
   const prompt = await promptOf(task);
   const content = model.startsWith("beta")
     ? { input: { prompt } }
     : { content: [{ type: "text", text: prompt }] };
-  const request = mark(withFields({ model, ...content }, args.set)) as unknown as VideoRequest;
+  const request = withFields({ model, ...content }, args.set) as unknown as VideoRequest;
   if (!args["no-wait"]) await checkFolder(args.out);
-  return createVideoTask(client, request, { signal });
+  return createVideoTask(client, request, { signal, checks });
 }
 
 async function ended(task: Task, handle: VideoTaskReference): Promise<VideoTask> {

@@ -145,7 +145,7 @@ async function requestOf(
   assertLookup(client, "an asset");
   const rest = { model: "gamma-asset", GroupId: groupId, Name: name, AssetType: "Image" } as const;
   const given: AssetRequest = { ...rest, URL: source };
-  assertAccepted(given, checkAssetRequest, client.warn, "createAsset(client, unchecked({ … }))");
+  assertAccepted(given, checkAssetRequest, client.warn, request);
   if (typeof source === "string") return given;
   const file = prepare ? await prepare(source, signal) : source;
   if (request?.upload === "multipart") return { ...rest, URL: file };

@@ -5,7 +5,6 @@ import type {
   RequestOptions,
   StandardSchema,
 } from "@sluice/core";
-import type { UncheckedParams } from "@sluice/core/internal";
 import type { ChatModel, ChatParams, SharedChatParams } from "@sluice/core/schemas";
 import type { TurnRunner } from "./chat.js";
 import type { InitialMessage } from "./initial-messages.js";
@@ -27,21 +26,24 @@ interface SharedTarget {
 }
 
 /**
- * A model that is not one of `Known`, with parameters that are sent as they are: `params: unchecked({ … })`. The
- * compiler prints the name and the known models where a model is none of them.
+ * A model that is not one of `Known`. The compiler prints this name, the model and the known models where a model is
+ * none of them.
  */
-interface UncheckedUnlessOneOf<Known extends string> {
+// biome-ignore lint/correctness/noUnusedVariables: `Known` is there to be printed
+interface NotListed<Model extends string, Known extends string> {
   /** Id of the model. */
-  readonly model: Known | (string & {});
-  /** Parameters of the model, as `unchecked({ … })`: they are sent as they are. */
-  readonly params: UncheckedParams;
+  readonly model: Model;
+  /** False sends any model, and `params` as they are. */
+  readonly checks: false;
+  /** Parameters of each request, under the gateway's own names. */
+  readonly params?: Readonly<Record<string, unknown>>;
 }
 
 /** The model that answers, and its parameters under the gateway's own names. */
 export type ChatTarget =
   | { [Id in ChatModel]: TargetOf<Id> }[ChatModel]
   | SharedTarget
-  | UncheckedUnlessOneOf<ChatModel>;
+  | NotListed<string, ChatModel>;
 
 /**
  * Behaviour of a message that is sent while an answer is in flight.
@@ -135,6 +137,8 @@ interface ChatBehaviour<Output> {
   readonly throttleMs?: number;
   /** Headers, timeouts and retry of each request. */
   readonly request?: RequestOptions;
+  /** False sends requests as they are, with any model and fields. @default true */
+  readonly checks?: boolean;
   /**
    * Storage that keeps the thread between page loads; needs `id`. Tabs with the same `id` and storage show
    * the same messages. The chat waits at most 3 s for the storage. If it fails, the chat works from memory
@@ -159,22 +163,20 @@ interface ChatBehaviour<Output> {
 export type ChatStoreOptions<Output = unknown> =
   | { [Id in ChatModel]: OptionsOf<Id, Output> }[ChatModel]
   | SharedOptions<Output>
-  | UncheckedOptions<ChatModel, Output>;
+  | NotListedOptions<string, ChatModel, Output>;
 
 /**
- * Options of a chat by the type of its `model`: those of one known model, those of a model that is not known yet, or a
- * type that may be any. A single interface for a known model: an editor shows no docs of fields that several types of a
- * union have.
+ * Options of a chat by the type of its `model`: those of one known model, of a type that may be any of them, or of a
+ * model that is not known yet. A single interface for a known model: an editor shows no docs of fields that several types
+ * of a union have.
  */
 export type ChatOptionsFor<Model extends string, Output> = [Model] extends [ChatModel]
   ? IsUnion<Model> extends true
     ? SharedOptions<Output>
     : OptionsOf<Model, Output>
-  : IsUnion<Model> extends true
+  : string extends Model
     ? ChatStoreOptions<Output>
-    : string extends Model
-      ? AnyModelOptions<Output>
-      : ModelNotListed<Model, ChatModel, Output>;
+    : NotListedOptions<Model, ChatModel, Output>;
 
 type IsUnion<T, All = T> = true extends (T extends T ? ([All] extends [T] ? false : true) : never)
   ? true
@@ -183,21 +185,6 @@ type IsUnion<T, All = T> = true extends (T extends T ? ([All] extends [T] ? fals
 // interfaces, not an intersection with `ChatTarget`: the compiler then prints their names only
 interface OptionsOf<Model extends ChatModel, Output> extends TargetOf<Model>, ChatBehaviour<Output> {}
 interface SharedOptions<Output> extends SharedTarget, ChatBehaviour<Output> {}
-interface UncheckedOptions<Known extends string, Output>
-  extends UncheckedUnlessOneOf<Known>,
-    ChatBehaviour<Output> {}
-/** Options of a chat whose model is any text, as the value of a `<select>` is. It is checked when a message is sent. */
-export interface AnyModelOptions<Output> extends ChatBehaviour<Output> {
-  /** The model that answers: one of those that are known, or any with `params: unchecked({ … })`. */
-  readonly model: string;
-  /** Parameters that all models have, or `unchecked({ … })`: these are sent as they are. */
-  readonly params?: SharedChatParams | UncheckedParams;
-}
-/** The compiler prints this name, the model and the known models where a model is none of them. */
-// biome-ignore lint/correctness/noUnusedVariables: `Known` is there to be printed
-interface ModelNotListed<Model extends string, Known extends string, Output> extends ChatBehaviour<Output> {
-  /** Id of the model. */
-  readonly model: Model;
-  /** Parameters of the model, as `unchecked({ … })`: they are sent as they are. */
-  readonly params: UncheckedParams;
-}
+interface NotListedOptions<Model extends string, Known extends string, Output>
+  extends NotListed<Model, Known>,
+    Omit<ChatBehaviour<Output>, "checks"> {}

@@ -8,7 +8,6 @@ import {
   type RequestOptions,
   type StandardSchema,
   StreamError,
-  type UncheckedRequest,
 } from "@sluice/core";
 import {
   asError,
@@ -43,13 +42,12 @@ const SLICE_MS = 8;
 export function createResponse(
   client: Client,
   { streamId, ...draft }: ThreadMessage,
-  request: ChatRequest | UncheckedRequest | undefined,
+  request: ChatRequest | undefined,
   { schema, ...options }: RequestOptions & { schema?: StandardSchema | undefined },
 ): Response {
   const { clock } = client;
   const { idempotencyKey } = draft;
-  const newer = "params: unchecked({ … })";
-  const stream = openStream(client, { ...options, idempotencyKey }, { request, streamId, newer });
+  const stream = openStream(client, { ...options, idempotencyKey }, { request, streamId });
   const argumentReaders: GrowingJSON[] = [];
   const shownCalls = new WeakMap<ToolCall, ThreadToolCall>();
   const objectReader = schema && createObjectReader();

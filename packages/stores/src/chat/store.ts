@@ -25,7 +25,7 @@ import {
   type ThreadTurn,
   withOutput,
 } from "./message.js";
-import type { AnyModelOptions, ChatOptionsFor, ChatStoreOptions } from "./options.js";
+import type { ChatOptionsFor, ChatStoreOptions } from "./options.js";
 import type { ThreadKeeper } from "./persistence/keeper.js";
 import type { KeptThread } from "./persistence/parts.js";
 import { answersAround, assertContent, type FindPlace, placeOfRetry, placeOfVersion } from "./place.js";
@@ -50,7 +50,7 @@ import { BUSY, beginTurn, questionOf, sendQueued, startIfFree } from "./turns.js
  */
 export function createChatStore<Output = unknown, const Model extends string = ChatModel | (string & {})>(
   client: Client,
-  options: ChatOptionsFor<Model, Output> | (() => ChatStoreOptions<Output> | AnyModelOptions<Output>),
+  options: ChatOptionsFor<Model, Output> | (() => ChatStoreOptions<Output>),
 ): ChatStore<Output> {
   noteOptions("createChatStore or useChatStream", options, client);
   const own = readerOf(options as ChatStoreOptions | (() => ChatStoreOptions));

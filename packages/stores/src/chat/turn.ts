@@ -181,11 +181,17 @@ async function request(turn: Turn, below: string | undefined, isFirst: boolean):
 /** Reads a response to its end. Without a request it is one that the proxy stores. */
 async function read(turn: Turn, id: string): Promise<void> {
   const { thread, request, place } = turn;
-  const { schema, request: given = {}, tools = [], maxSteps = MAX_STEPS } = turn.options();
+  const {
+    schema,
+    request: given = {},
+    checks = given.checks,
+    tools = [],
+    maxSteps = MAX_STEPS,
+  } = turn.options();
   const message = thread.node(id)?.message as ThreadMessage;
   if (tools.length > 0) void loadCalls(turn);
   const client = naming(request ? afterWriting(turn) : turn.client, { chatId: turn.chatId, messageId: id });
-  const response = createResponse(client, asDraft(message), request, { ...given, schema });
+  const response = createResponse(client, asDraft(message), request, { ...given, checks, schema });
   turn.response = response;
   turn.refresh();
   const whole = await response.read(turn.store.changed);

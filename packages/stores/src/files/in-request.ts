@@ -8,9 +8,7 @@ function mapFiles(value: unknown, replace: (file: Blob) => string): unknown {
   if (value instanceof Blob) return replace(value);
   if (Array.isArray(value)) return value.map((item) => mapFiles(item, replace));
   if (typeof value !== "object" || value === null) return value;
-  const fields = Object.entries(value).map(([name, item]) => [name, mapFiles(item, replace)]);
-  // spread first: the mark of `unchecked` is no field with a name
-  return { ...value, ...Object.fromEntries(fields) };
+  return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, mapFiles(item, replace)]));
 }
 
 /** Address that stands for a file while a request is checked. */

@@ -1,10 +1,10 @@
 import {
+  type AnyRequest,
   type Client,
   generateImages,
   isGatewayError,
   type Outcome,
   type RequestOptions,
-  unchecked,
 } from "@sluice/core";
 import { asError, assertAccepted, openSpan, trackOutcome, uploaderOf } from "@sluice/core/internal";
 import { checkImageRequest } from "@sluice/core/schemas";
@@ -49,7 +49,7 @@ export function createRun<Model extends string>(
   });
   const generate = (request: ImageRequestOf<Model>) => {
     sent = request;
-    return generateImages(tracked, unchecked(request), { ...options, signal });
+    return generateImages(tracked, request as AnyRequest, { ...options, signal, checks: false });
   };
   const generated = !ready && hasFiles(variables) ? uploaded().then(generate) : generate(ready ?? variables);
   generated.then(
@@ -71,7 +71,7 @@ export function createRun<Model extends string>(
 
   async function uploaded(): Promise<ImageRequestOf<Model>> {
     const { uploadFiles, withPlaces } = await import("../files/in-request.js");
-    assertAccepted(withPlaces(variables), checkImageRequest, client.warn, UNCHECKED);
+    assertAccepted(withPlaces(variables), checkImageRequest, client.warn, options);
     const ready = await uploadFiles(client, variables, signal, (share) => {
       if (!isStopped) onUpload(share);
     });
@@ -87,8 +87,6 @@ export function createRun<Model extends string>(
   }
 }
 
-const UNCHECKED = "generate(unchecked({ … }))";
-
 /**
  * Makes the result of a request that breaks a rule and is not sent; undefined for a valid one, and for one with files,
  * which is checked before they are uploaded.
@@ -96,13 +94,14 @@ const UNCHECKED = "generate(unchecked({ … }))";
 export function refusalOf<Model extends string>(
   client: Client,
   variables: ImageRequestOf<Model>,
+  options: RequestOptions,
 ): SettledImages<Model> | undefined {
   try {
     if (hasFiles(variables)) {
       uploaderOf(client);
       return undefined;
     }
-    assertAccepted(variables, checkImageRequest, client.warn, UNCHECKED);
+    assertAccepted(variables, checkImageRequest, client.warn, options);
     return undefined;
   } catch (error) {
     return failureOf(error, "not-sent", variables);

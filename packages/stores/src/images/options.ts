@@ -19,11 +19,20 @@ export interface ImageStoreOptions<Model extends string = ImageModel> {
   readonly whenBusy?: "reject" | "replace" | undefined;
   /** Headers, timeouts and retry of each request. */
   readonly request?: RequestOptions | undefined;
+  /** False sends requests as they are, with any model and fields. @default true */
+  readonly checks?: boolean | undefined;
   /** Called each time that `status` becomes `success`. */
   readonly onSuccess?: ((data: ImageResult, settled: SettledImages<Model>) => void) | undefined;
   /** Called each time that `status` becomes `error`, also after `stop`. */
   readonly onError?: ((error: Error, settled: SettledImages<Model>) => void) | undefined;
 }
+
+/** Options of an image store by the type of its `model`: one that is not listed needs `checks: false`. */
+export type ImageOptionsFor<Model extends string, Options = ImageStoreOptions<Model>> = [Model] extends [
+  ImageModel,
+]
+  ? Options
+  : Options & { readonly checks: false };
 
 /** A request without `model`, which the store adds. */
 export type RequestWithoutModel<Request> = Request extends { readonly model: infer Model }

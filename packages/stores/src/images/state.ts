@@ -1,13 +1,10 @@
-import type { ImageRequest, ImageResult, Outcome, UncheckedRequest } from "@sluice/core";
+import type { AnyRequest, ImageRequest, ImageResult, Outcome } from "@sluice/core";
 import type { ImageModel } from "@sluice/core/schemas";
 
-/** Request of a model. For an unknown model, a request that `unchecked` has marked. */
+/** Request of a model. For any other model, any fields. */
 export type ImageRequestOf<Model extends string> = Model extends ImageModel
   ? Extract<ImageRequest, { readonly model: Model }>
-  : UncheckedRequest & {
-      /** Id of the model. */
-      readonly model: Model;
-    };
+  : AnyRequest;
 
 /** Result of a request for images. */
 export type SettledImages<Model extends string = ImageModel> =

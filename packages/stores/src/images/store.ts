@@ -5,7 +5,6 @@ import {
   type GeneratedImage,
   type ImageResult,
   type Store,
-  type UncheckedRequest,
 } from "@sluice/core";
 import {
   after,
@@ -22,7 +21,7 @@ import type { ImageModel } from "@sluice/core/schemas";
 import type { WithFiles } from "../files/request-files.js";
 import { onForget } from "../storage/in-use.js";
 import { createRun, failureOf, type Run, refusalOf } from "./generation.js";
-import type { ImageStoreOptions, RequestWithoutModel } from "./options.js";
+import type { ImageOptionsFor, ImageStoreOptions, RequestWithoutModel } from "./options.js";
 import type { ImageRequestOf, ImageState, SettledImages } from "./state.js";
 
 /** Store of generated images, with one request at a time. */
@@ -35,16 +34,8 @@ export interface ImageStore<Model extends string = ImageModel> extends Store<Ima
    * The request is repeated as in `generateImages`. The same request after one whose answer was lost has its
    * `idempotency-key`: a proxy with `once` gives the first images. If another request is in flight and
    * `whenBusy` is `reject`, nothing is sent and the state stays as it is: only the promise reports it.
-   *
-   * @example
-   * A model that this version does not know:
-   * ```ts
-   * await images.generate(unchecked({ model: "gamma-image-6-0", prompt: "A reef at dawn" }));
-   * ```
    */
-  generate(
-    request: WithFiles<RequestWithoutModel<ImageRequestOf<Model>>> | UncheckedRequest,
-  ): Promise<SettledImages<Model>>;
+  generate(request: WithFiles<RequestWithoutModel<ImageRequestOf<Model>>>): Promise<SettledImages<Model>>;
   /** Stops the request in flight, which becomes an `error`. Its `outcome` shows if it may be billed. */
   stop(): void;
   /** Deletes the state. A request in flight is aborted, and may be billed. */
@@ -66,13 +57,13 @@ export interface ImageStore<Model extends string = ImageModel> extends Store<Ima
  */
 export function createImageStore<Model extends ImageModel | (string & {})>(
   client: Client,
-  options: ImageStoreOptions<Model> | (() => ImageStoreOptions<Model>),
+  options: ImageOptionsFor<Model> | (() => ImageOptionsFor<Model>),
 ): ImageStore<Model> {
   noteOptions("createImageStore or useImages", options, client);
   let state: ImageState<Model> = idle;
   let run: Run<Model> | undefined;
   // the options of the last request
-  let readLast = readerOf(options);
+  let readLast = readerOf<ImageStoreOptions<Model>>(options);
   /** The last request, if nobody knows how it ended: the same one again has its key. */
   let lost: LostRequest<Model> | undefined;
   /** The wait until the next link expires, while there are subscribers. */
@@ -102,7 +93,7 @@ export function createImageStore<Model extends ImageModel | (string & {})>(
         const variables = variablesOf(request, read());
         if (run && read().whenBusy !== "replace")
           return failureOf(new ConfigurationError(BUSY), "not-sent", variables);
-        const refusal = refusalOf(client, variables);
+        const refusal = refusalOf(client, variables, requestOptionsOf(read()));
         if (!refusal) return start(variables, read);
         if (!run) show(refusal, read, Date.now());
         return refusal;
@@ -146,7 +137,7 @@ export function createImageStore<Model extends ImageModel | (string & {})>(
       show(settled, read);
     };
     const onUpload = (uploadProgress: number | undefined) => set({ ...state, uploadProgress });
-    const options = { ...read().request, idempotencyKey };
+    const options = { ...requestOptionsOf(read()), idempotencyKey };
     const started = createRun(client, variables, options, onEnd, onUpload, repeated?.sent);
     run = started;
     const { data, failures } = state;
@@ -204,6 +195,14 @@ export function createImageStore<Model extends ImageModel | (string & {})>(
     store.flush();
   }
 }
+
+const requestOptionsOf = ({
+  request,
+  checks = request?.checks,
+}: Pick<ImageStoreOptions, "request" | "checks">) => ({
+  ...request,
+  checks,
+});
 
 interface LostRequest<Model extends string> {
   readonly variables: ImageRequestOf<Model>;

@@ -3,7 +3,6 @@ import type {
   Presence,
   RecordStorage,
   Store,
-  UncheckedRequest,
   VideoRequest,
   VideoTask,
   VideoTaskReference,
@@ -33,10 +32,7 @@ export interface VideoTaskLedger extends Store<readonly VideoTaskEntry[]> {
    * Creates a task from a checked request. Its entry is stored before the request is sent. Rejects as `createVideoTask`
    * does.
    */
-  readonly submit: (
-    request: VideoRequest | UncheckedRequest,
-    options: SubmissionOptions,
-  ) => Promise<VideoTaskEntry>;
+  readonly submit: (request: VideoRequest, options: SubmissionOptions) => Promise<VideoTaskEntry>;
   /** Returns the watch of a task: one for each task in this tab. It uses the settings of the last caller. */
   readonly watch: (
     task: VideoTaskReference,

@@ -20,9 +20,11 @@ export interface VideoTaskStoreOptions
 }
 
 /** Options of `create`. */
-export interface VideoTaskCreateOptions {
+export interface VideoTaskCreateOptions<Checks extends boolean = boolean> {
   /** Name that the app gives to the task in its list. */
   readonly label?: string | undefined;
+  /** False sends the request as it is, with any model and fields. @default true */
+  readonly checks?: Checks | undefined;
 }
 
 /** Options of a list of video tasks. */

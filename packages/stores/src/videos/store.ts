@@ -1,7 +1,7 @@
 import {
   type Client,
   type Issue,
-  type UncheckedRequest,
+  type RequestOptions,
   ValidationError,
   type VideoRequest,
   type VideoTaskReference,
@@ -38,12 +38,12 @@ export interface VideoTaskStore extends TaskStore<VideoTaskState, VideoTaskRefer
    *
    * @example A model that this version does not know:
    * ```ts
-   * await video.create(unchecked({ model: "beta4.0-video", input: { prompt: "A reef at dawn" } }));
+   * await video.create({ model: "beta4.0-video", input: { prompt: "A reef at dawn" } }, { checks: false });
    * ```
    */
-  create<const Model extends string>(
-    request: RequestFor<Model, WithFiles<VideoRequests>>,
-    options?: VideoTaskCreateOptions,
+  create<const Model extends string, Checks extends boolean = true>(
+    request: RequestFor<Model, WithFiles<VideoRequests>, Checks>,
+    options?: VideoTaskCreateOptions<Checks>,
   ): Promise<VideoTaskState>;
   /** Stops watching and keeps the shown state. The task continues and is billed; it cannot be cancelled. */
   detach(): void;
@@ -88,13 +88,13 @@ export function createVideoTaskStore(
   });
   return {
     ...store,
-    create: (given, { label } = {}) =>
+    create: (given, { label, checks } = {}) =>
       submit(true, async ({ signal, advance }) => {
         const request = given as VideoRequest;
-        const options = read();
-        await assertSendable(client, request, options, signal);
+        const options = read().request;
+        await assertSendable(client, request, { ...options, ...(checks === false && { checks }) }, signal);
         const sent = await uploaded(client, request, signal, advance);
-        const { handle } = await ledger.submit(sent, { ...options.request, label, unlessSent: signal });
+        const { handle } = await ledger.submit(sent, { ...options, label, unlessSent: signal });
         return handle;
       }),
   };
@@ -103,8 +103,8 @@ export function createVideoTaskStore(
 /** Throws if a request or its media break a rule. Runs before the request is stored or sent. */
 async function assertSendable(
   client: Client,
-  request: VideoRequest | WithFiles<VideoRequest> | UncheckedRequest,
-  { request: { signal: caller } = {} }: VideoTaskStoreOptions,
+  request: VideoRequest | WithFiles<VideoRequest>,
+  options: RequestOptions,
   signal: AbortSignal,
 ): Promise<void> {
   const files = hasFiles(request) ? await loadFiles(client) : undefined;
@@ -116,11 +116,11 @@ async function assertSendable(
       media = client.uploads?.check?.(request as VideoRequest, { signal }) ?? [];
     return findings;
   };
-  // `assertAccepted` does not check an `unchecked` request, so its media are not checked, either
-  assertAccepted(withAddresses, checkAll, client.warn, "create(unchecked({ … }))");
+  // the media of a request that is not checked are not checked, either
+  assertAccepted(withAddresses, checkAll, client.warn, options);
   const issues = await media;
   signal.throwIfAborted();
-  caller?.throwIfAborted();
+  options.signal?.throwIfAborted();
   if (issues.length > 0) throw new ValidationError(issues);
 }
 

@@ -4,8 +4,6 @@ import {
   createVideoTask,
   isGatewayError,
   type RequestOptions,
-  type UncheckedRequest,
-  unchecked,
   type VideoRequest,
 } from "@sluice/core";
 import { asError, endsUnlessSent, fingerprintOf, keepsKey, randomId, scoped } from "@sluice/core/internal";
@@ -41,7 +39,7 @@ const submissionLock = (client: Client, key: string) => scoped(client, `sluice/s
  */
 export async function submitVideoTask(
   client: Client,
-  request: VideoRequest | UncheckedRequest,
+  request: VideoRequest,
   { label, unlessSent, ...options }: SubmissionOptions,
   { put, drop, newest }: EntryKeeper,
 ): Promise<VideoTaskEntry> {
@@ -58,8 +56,8 @@ export async function submitVideoTask(
   await withLock(client, submissionLock(client, key), unlessSent, async () => {
     await put(settled);
     try {
-      const sent = { ...options, signal: call.signal, idempotencyKey: key };
-      const handle = await createVideoTask(call.client, unchecked(request), sent);
+      const sent = { ...options, signal: call.signal, idempotencyKey: key, checks: false };
+      const handle = await createVideoTask(call.client, request, sent);
       settled = { ...entry, state: "created", handle };
     } catch (error) {
       const known = isGatewayError(error) ? error : undefined;

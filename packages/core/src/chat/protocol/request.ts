@@ -1,5 +1,6 @@
-import { assertAccepted, isUnchecked } from "../../base/validate.js";
+import { assertAccepted } from "../../base/validate.js";
 import type { Client } from "../../client.js";
+import type { RequestOptions } from "../../transport/send.js";
 import { type ChatModel, chatModels } from "../../vocabulary/chat-models.js";
 import { ValidationError } from "../../vocabulary/errors.js";
 import { checkSentRequest } from "./schema.js";
@@ -15,12 +16,17 @@ export function streamPath(id: unknown): string | undefined {
 /**
  * The body to send for `request`: Checks it by the rules of its model and reports warnings. Sets `stream`. Requests the
  * usage of a stream, where the spec has the field or the client's `includeUsage` says so, unless the request sets it.
- * Everything else stays unchanged. `newer` is as in `assertAccepted`.
+ * Everything else stays unchanged.
  *
  * @throws {ValidationError}
  */
-export function checkedChatRequest(client: Client, request: object, stream: boolean, newer: string): object {
-  assertAccepted(request, checkSentRequest, client.warn, newer);
+export function checkedChatRequest(
+  client: Client,
+  request: object,
+  stream: boolean,
+  options: RequestOptions,
+): object {
+  assertAccepted(request, checkSentRequest, client.warn, options);
   const given = (request as { stream?: unknown }).stream;
   if (given !== undefined && given !== stream) {
     const message = stream
@@ -30,7 +36,7 @@ export function checkedChatRequest(client: Client, request: object, stream: bool
   }
   if (!stream) return request;
   const { model, stream_options } = request as { model: ChatModel; stream_options?: object };
-  const isAsked = !isUnchecked(request) && (client.includeUsage ?? "usageOnRequest" in chatModels[model]);
+  const isAsked = options.checks !== false && (client.includeUsage ?? "usageOnRequest" in chatModels[model]);
   return {
     ...request,
     stream,
