@@ -158,8 +158,11 @@ beforeAll(async () => {
     types: [],
     jsx: "react-jsx",
     paths: {
-      "@sluice/core/*": ["../../../packages/core/src/*.ts"],
+      "@sluice/core/internal/media": ["../../../packages/core/src/entries/internal-media.ts"],
+      "@sluice/core/*": ["../../../packages/core/src/entries/*.ts"],
       "@sluice/core": ["../../../packages/core/src/entries/index.ts"],
+      "@sluice/stores/*": ["../../../packages/stores/src/*.ts"],
+      "@sluice/stores": ["../../../packages/stores/src/index.ts"],
       "@sluice/react": ["../../../packages/react/src/index.ts"],
     },
   };

@@ -264,7 +264,7 @@ function stopAtProxy(
 ): void {
   const id = response?.headers.get("x-stream-id");
   if (id)
-    import("./stop-stored.js").then(
+    import("./stop-stored-later.js").then(
       ({ stopStored }) => stopStored(client, id, headers),
       () => {},
     );

@@ -1,0 +1,2 @@
+// imported later alone: a bundler warns of a module that a page imports both later and at once
+export { stopStored } from "./stop-stored.js";
