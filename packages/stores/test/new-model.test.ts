@@ -73,3 +73,27 @@ test("a video store says the same, and sends the model with it", async () => {
   expect(await requests[0]?.json()).toEqual({ model: "zeta-9", depth: "deep" });
   video.reset();
 });
+
+test("a turn and images that failed are sent again without checks, too", async () => {
+  let isUp = false;
+  const { client, requests } = clientOf(
+    (request) => {
+      if (!isUp) return Response.json({ error: { message: "down" } }, { status: 400 });
+      return request.url.includes("/images/")
+        ? Response.json({ data: [{ url: "https://files.test/a.png" }] })
+        : streamAnswer(frame({ content: "Hi" }, "stop") + DONE);
+    },
+    { retry: { limit: 0 } },
+  );
+  const chat = createChatStore(client, { model: "zeta-9", checks: false, params: { depth: "deep" } });
+  const images = createImageStore(client, { model: "zeta-9", checks: false });
+  await chat.send("Hello");
+  await images.generate({ prompt: "A reef", depth: "deep" });
+  isUp = true;
+  expect(await chat.retry()).toMatchObject({ outcome: "complete" });
+  const again = images.getSnapshot().variables;
+  expect(await images.generate(again ?? {})).toMatchObject({ status: "success" });
+  const [asked, drawn, askedAgain, drawnAgain] = await Promise.all(requests.map((sent) => sent.json()));
+  expect([askedAgain, drawnAgain]).toEqual([asked, drawn]);
+  expect([asked.depth, drawn.depth]).toEqual(["deep", "deep"]);
+});

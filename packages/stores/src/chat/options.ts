@@ -15,6 +15,8 @@ interface TargetOf<Model extends ChatModel> {
   readonly model: Model;
   /** Parameters of each request, under the gateway's own names: `max_tokens`, `temperature`, … */
   readonly params?: ChatParams[Model];
+  /** False sends requests as they are, with any model and fields. @default true */
+  readonly checks?: boolean;
 }
 
 /** A model that may be any of the known ones. */
@@ -23,6 +25,8 @@ interface SharedTarget {
   readonly model: ChatModel;
   /** Parameters of each request, under the gateway's own names: those that all models have. */
   readonly params?: SharedChatParams;
+  /** False sends requests as they are, with any model and fields. @default true */
+  readonly checks?: boolean;
 }
 
 /**
@@ -137,8 +141,6 @@ interface ChatBehaviour<Output> {
   readonly throttleMs?: number;
   /** Headers, timeouts and retry of each request. */
   readonly request?: RequestOptions;
-  /** False sends requests as they are, with any model and fields. @default true */
-  readonly checks?: boolean;
   /**
    * Storage that keeps the thread between page loads; needs `id`. Tabs with the same `id` and storage show
    * the same messages. The chat waits at most 3 s for the storage. If it fails, the chat works from memory
@@ -187,4 +189,4 @@ interface OptionsOf<Model extends ChatModel, Output> extends TargetOf<Model>, Ch
 interface SharedOptions<Output> extends SharedTarget, ChatBehaviour<Output> {}
 interface NotListedOptions<Model extends string, Known extends string, Output>
   extends NotListed<Model, Known>,
-    Omit<ChatBehaviour<Output>, "checks"> {}
+    ChatBehaviour<Output> {}

@@ -227,7 +227,7 @@ function chatOptionsOf<Env>(
   run: RunContext<Env>,
   { hide, storage, stepsBefore }: ChatParts,
 ): () => ChatStoreOptions {
-  const { model, params, prepareMessages, instructions, tools = [], maxSteps } = setup;
+  const { model, params, checks, prepareMessages, instructions, tools = [], maxSteps } = setup;
   const own = typeof tools === "function" ? tools(run) : tools;
   const system = async () => (typeof instructions === "function" ? await instructions(run) : instructions);
   const options = {
@@ -236,6 +236,7 @@ function chatOptionsOf<Env>(
     model,
     tools: own.map((tool) => hidingTool(notedTool(tool, storage), hide)),
     ...(params !== undefined && { params }),
+    ...(checks !== undefined && { checks }),
     ...(prepareMessages && { prepareMessages }),
     ...(instructions !== undefined && { instructions: system }),
   };
