@@ -28,8 +28,9 @@ const requestObject = `
     ...streamFields,
   }),`;
 const consumer = `
-import { type Client, createChatStore, streamChat } from "./src/entries/index.js";
-import type { ChatModel, ChatRequest } from "./src/entries/schemas.js";
+import { type Client, streamChat } from "@sluice/core";
+import type { ChatModel, ChatRequest } from "@sluice/core/schemas";
+import { createChatStore } from "@sluice/stores";
 declare const client: Client;
 const messages = [{ role: "user", content: "Hi" }] as const;
 const model: ChatModel = "zeta-1";
@@ -47,7 +48,14 @@ request.depth = "flat";
 beforeAll(() => {
   cpSync(`${root}packages/core/src`, `${folder}/src`, { recursive: true });
   writeFileSync(`${folder}/consumer.ts`, consumer);
-  const compilerOptions = { noEmit: true, incremental: false, jsx: "react-jsx" };
+  // the stores are those of the repository, over the core with the model
+  const paths = {
+    "@sluice/core": ["./src/entries/index.ts"],
+    "@sluice/core/internal/media": ["./src/entries/internal-media.ts"],
+    "@sluice/core/*": ["./src/entries/*.ts"],
+    "@sluice/stores": [`${root}packages/stores/src/index.ts`],
+  };
+  const compilerOptions = { noEmit: true, incremental: false, jsx: "react-jsx", paths };
   const include = ["src", "consumer.ts"];
   const config = { extends: `${root}tsconfig.base.json`, compilerOptions, include };
   writeFileSync(`${folder}/tsconfig.json`, JSON.stringify(config));
