@@ -92,7 +92,7 @@ test("cli-video: a batch makes each image once, and none again in its next run",
   const args = [`${examples}/cli-video/batch.ts`, "A reef", "A bay [[500]]"];
   for (let nth = 0; nth < 2; nth += 1) {
     const { out, code } = await start(process.execPath, args).ended;
-    expect(out).toMatch(/^A reef: done http:\/\/\S+\nA bay \[\[500\]\]: unknown .+\n$/);
+    expect(out).toMatch(/^A reef: done http:\/\/\S+\nA bay \[\[500\]\]: unconfirmed .+\n$/);
     expect(code).toBe(0);
   }
   expect(emulator.requests.map(({ status }) => status).sort()).toEqual([200, 500]);

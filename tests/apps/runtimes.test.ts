@@ -91,7 +91,7 @@ const { status, done } = await batch.run();
 console.log(status, done);
 `,
     );
-    expect(printed).toBe("ended 3\n");
+    expect(printed).toBe("done 3\n");
   });
 
   test("ends by itself after a chat whose thread is in a file", async () => {
