@@ -38,7 +38,7 @@ export function MessageCost({ model, prices, messages, hasTools = false, ...prop
   if (input === undefined || output === undefined) return null;
   const tokens = messages.reduce(
     (sum, message) => sum + countMessage(message),
-    countTokens([instructions, text], images),
+    countTokens({ content: [instructions, text] }, images),
   );
   const writeCost = (price: number, count: number) =>
     `${priceOf((price * count) / 1_000_000)} ${prices.currency}`;
@@ -71,7 +71,8 @@ function countMessage(message: ThreadMessage): number {
   return tokens;
 }
 
-/** No tokenizer makes more tokens than bytes of a text. */
-function countTokens(text: unknown, images: number): number {
-  return new TextEncoder().encode(JSON.stringify(text)).length + images * TOKENS_PER_IMAGE;
+/** Bounds the tokens of a message as a request sends it. No tokenizer makes more tokens than bytes of a text. */
+function countTokens(message: object, images: number): number {
+  const request = JSON.stringify({ messages: [message] });
+  return new TextEncoder().encode(request).length + images * TOKENS_PER_IMAGE;
 }
