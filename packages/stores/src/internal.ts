@@ -22,7 +22,6 @@ export type { QueuedMessage } from "./chat/queue.js";
 export { isInFlight, nodeOf, stoppedElsewhere } from "./chat/records.js";
 export type { Thread } from "./chat/thread.js";
 export { checkedInput, inputOf } from "./chat/tool-run.js";
-export type { PlacedMessage } from "./chat/tree.js";
 export { notSent } from "./chat/turn-ends.js";
 export { BUSY } from "./chat/turns.js";
 export { storageOf } from "./storage/client-storage.js";

@@ -2,7 +2,7 @@
 
 export { type ArchivedMedia, getArchivedMedia } from "../archive/archived.js";
 export { type Backoff, createBackoff } from "../base/backoff.js";
-export { atLimit, openSpan, unlessAborted, within } from "../base/clock.js";
+export { atLimit, openSpan, unlessAborted } from "../base/clock.js";
 export { assertClient } from "../base/note-options.js";
 export { readerOf } from "../base/store.js";
 export { assertBlob, type Bytes, bytesOf, hasText, textAt, viewOf } from "../files/bytes.js";
