@@ -12,7 +12,7 @@ export interface Asked {
   readonly baseURL: string;
   readonly apiKey: string;
   readonly verb: "stream" | "complete" | "create";
-  readonly timeouts?: ClientOptions["timeouts"];
+  readonly timeout?: ClientOptions["timeout"];
   /** Number of repeated attempts. @default 0 */
   readonly retries?: number | undefined;
   /** Number of characters of the question. @default 2 */
@@ -38,12 +38,12 @@ export interface Told {
 }
 
 /** Sends one request, and tells how it ended. */
-export async function ask({ baseURL, apiKey, verb, timeouts, retries = 0, length = 2, seen, over }: Asked) {
+export async function ask({ baseURL, apiKey, verb, timeout, retries = 0, length = 2, seen, over }: Asked) {
   const client = createClient({
     baseURL,
     apiKey,
     dangerouslyAllowBrowser: true,
-    timeouts: { ...timeouts },
+    timeout: { ...timeout },
     retry: { limit: retries },
     random: () => 0,
     onEvent: () => {},

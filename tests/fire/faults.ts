@@ -7,7 +7,7 @@ import type { Script } from "./server.ts";
 /* Faults that need a real socket. The core meets each one in Node, in Chromium and behind the proxy in workerd. */
 
 /** A fault of the gateway, and how a call has to end that meets it. */
-export interface Fault extends Pick<Asked, "timeouts" | "length" | "retries"> {
+export interface Fault extends Pick<Asked, "timeout" | "length" | "retries"> {
   readonly name: string;
   readonly verb: Asked["verb"];
   /** The limit that is over once the server has the request. */
@@ -68,16 +68,16 @@ export const faults: readonly Fault[] = [
     name: "a connection that is accepted and never answered",
     verb: "stream",
     overMs: 300,
-    timeouts: { headersMs: 300 },
+    timeout: { firstChunkMs: 300 },
     script: () => {},
-    ends: late("headers"),
+    ends: late("first-chunk"),
     proxied: false,
   },
   {
     name: "headers, and silence",
     verb: "stream",
     overMs: 500,
-    timeouts: { firstChunkMs: 500, headersMs: 300_000 },
+    timeout: { firstChunkMs: 500 },
     script: (wire) => wire.write(streamHead()),
     ends: late("first-chunk"),
     proxied: false,
@@ -85,7 +85,7 @@ export const faults: readonly Fault[] = [
   {
     name: "a part of a stream, and silence",
     verb: "stream",
-    timeouts: { chunkMs: 300 },
+    timeout: { chunkMs: 300 },
     script: (wire) => wire.write(streamHead() + one),
     ends: late("chunk", "one"),
     proxied: false,
@@ -93,7 +93,7 @@ export const faults: readonly Fault[] = [
   {
     name: "a part of JSON, and silence",
     verb: "create",
-    timeouts: { chunkMs: 300 },
+    timeout: { chunkMs: 300 },
     script: (wire) => wire.write(`${jsonHead()}{"task_id":`),
     ends: { ...late("chunk"), outcome: "unknown" },
     proxied: false,

@@ -74,12 +74,12 @@ const mistakes: readonly Mistake[] = [
   [
     "timeout as in the OpenAI SDK",
     ({ call }) => call("createClient", { baseURL: "/api", timeout: 5000 }),
-    "@sluice/core: createClient.timeout: is no option of createClient; give `timeouts: { totalMs }` (options.unknown)",
+    "@sluice/core: createClient.timeout: is no option of createClient; give `timeout: { totalMs }` (options.unknown)",
   ],
   [
-    "timeouts as a number",
-    ({ call }) => call("createClient", { baseURL: "/api", timeouts: 5000 }),
-    "@sluice/core: createClient.timeouts: must be an object: { headersMs, firstChunkMs, chunkMs, … } (options.unknown)",
+    "timeout as a number",
+    ({ call }) => call("createClient", { baseURL: "/api", timeout: 5000 }),
+    "@sluice/core: createClient.timeout: must be an object: { firstChunkMs, chunkMs, totalMs } (options.unknown)",
   ],
   [
     "maxRetries as in the OpenAI SDK",

@@ -29,16 +29,14 @@ const client: Names<ClientOptions> = {
   apiKey: () => "sk-test",
   headers: {},
   credentials: "omit",
-  scope: "ada",
+  user: "ada",
   fetch,
-  timeouts: { headersMs: 1, firstChunkMs: 1, chunkMs: 1, totalMs: 1 },
-  retry: { limit: 1, maxDelayMs: 1 },
+  timeout: { firstChunkMs: 1, chunkMs: 1, totalMs: 1 },
+  retry: { limit: 1, maxRetryAfterMs: 1 },
   idempotencyKeys: true,
-  assetLookup: () => {},
+  gateway: { assetLookup: "/look/up", parseVideoTask: () => {}, includeUsage: true },
   uploads: uploads(),
   resume: streamResumption(),
-  normalizeVideoTask: () => {},
-  includeUsage: true,
   onEvent: () => {},
   clock: undefined,
   random: () => 0,
@@ -47,7 +45,7 @@ const client: Names<ClientOptions> = {
 const request = {
   signal: undefined,
   headers: {},
-  timeouts: {},
+  timeout: {},
   retry: {},
   idempotencyKey: "a",
   checks: true,
@@ -61,8 +59,7 @@ const chat: Names<ChatStoreOptions> = {
   prepareMessages: (messages: unknown) => messages,
   tools: [],
   maxSteps: 1,
-  schema: undefined,
-  jsonSchema: {},
+  outputSchema: undefined,
   whenBusy: "queue",
   throttleMs: 1,
   request,
@@ -209,10 +206,10 @@ describe.each(Object.entries(stores))("An option of %s", (name, [known, create])
 
 test("An unknown option within an option gives a warning with its path", async () => {
   const { client, warned } = openClient();
-  createChatStore(client, { model: "delta-5.3", request: { timeouts: { chunksMs: 1 } } } as never);
+  createChatStore(client, { model: "delta-5.3", request: { timeout: { chunksMs: 1 } } } as never);
   await checked();
   expect(warned).toEqual([
-    expect.stringMatching(/^createChatStore\.request\.timeouts\.chunksMs .*did you mean `chunkMs`\?$/),
+    expect.stringMatching(/^createChatStore\.request\.timeout\.chunksMs .*did you mean `chunkMs`\?$/),
   ]);
 });
 

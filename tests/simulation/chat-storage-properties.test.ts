@@ -66,7 +66,7 @@ function withValueAt(value: unknown, [key, ...rest]: readonly string[], put: unk
 
 const anyJSON = fc.oneof(
   fc.jsonValue(),
-  fc.constantFrom("m0", "m3", "m6", "", "assistant", "user", "needs-result", "running", null, -1, 1e308),
+  fc.constantFrom("m0", "m3", "m6", "", "assistant", "user", "needs-output", "running", null, -1, 1e308),
 );
 
 test("records with any contents leave all other messages visible, and the next message is sent", async () => {

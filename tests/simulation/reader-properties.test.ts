@@ -1,13 +1,13 @@
 import {
+  type AssistantMessage,
   applyDelta,
   type ChatDelta,
-  type ChatMessage,
   type ChatRequestMessage,
   completeChat,
   createVideoTask,
   isGatewayError,
-  normalizeVideoTask,
-  repairHistory,
+  parseVideoTask,
+  repairMessages,
   streamChat,
 } from "@sluice/core";
 import { emptyMessage } from "@sluice/core/internal";
@@ -114,7 +114,9 @@ test("any answer in any cut is the same turn, which is the fold of its deltas", 
         const stream = streamChat(client, question);
         for await (const each of stream) seen.push(each);
         const { message, toolCalls, outcome, finishReason } = await stream.result();
-        expect(seen.reduce<ChatMessage | undefined>(applyDelta, undefined) ?? emptyMessage).toEqual(message);
+        expect(seen.reduce<AssistantMessage | undefined>(applyDelta, undefined) ?? emptyMessage).toEqual(
+          message,
+        );
         return { message, toolCalls, outcome, finishReason };
       };
       const pieces = piecesOf(bytes, lengths).filter(({ length }) => length > 0);
@@ -254,7 +256,7 @@ test("any JSON is the answer to a query of a video, or a ResponseError", () => {
   fc.assert(
     fc.property(fc.oneof(answer, fc.jsonValue()), (raw) => {
       try {
-        const task = normalizeVideoTask(raw, { id: "task" });
+        const task = parseVideoTask(raw, { id: "task" });
         expect(task.id).toBeTypeOf("string");
         if (task.state === "succeeded") expect(task.url).toMatch(/./);
       } catch (error) {
@@ -290,7 +292,7 @@ test("any history is repaired to one in which each call has its one result, and 
   fc.assert(
     fc.property(fc.array(message, { maxLength: 10 }), (history) => {
       const before = JSON.stringify(history);
-      const repaired = repairHistory(history as readonly ChatRequestMessage[]);
+      const repaired = repairMessages(history as readonly ChatRequestMessage[]);
       expect(JSON.stringify(history)).toBe(before);
       const open: string[] = [];
       for (const each of repaired) {
@@ -300,7 +302,7 @@ test("any history is repaired to one in which each call has its one result, and 
         if (each.role === "assistant") open.push(...(each.tool_calls ?? []).map(({ id }) => id));
       }
       expect(open).toEqual([]);
-      expect(repairHistory(repaired)).toEqual(repaired);
+      expect(repairMessages(repaired)).toEqual(repaired);
       expect(repaired.filter(({ role }) => role === "user")).toEqual(
         history.filter(({ role }) => role === "user"),
       );

@@ -1,4 +1,4 @@
-import type { ThreadMessage } from "@sluice/stores";
+import type { ChatMessage } from "@sluice/stores";
 import type { DeviceTab, DeviceWorld } from "./device-world.js";
 import { billsAnswersOnce, billsForAReason } from "./invariants.js";
 import { brokenMoneyRuleAtRest } from "./money-rules.js";
@@ -113,14 +113,14 @@ function endsHonestly({ gateway, cleared }: DeviceWorld, tab: DeviceTab): string
 }
 
 /** True for an answer, or for a question without one, that shows nothing and does not say that it may be billed. */
-function isSafe({ role, content, toolCalls, error }: ThreadMessage): boolean {
+function isSafe({ role, content, toolCalls, error }: ChatMessage): boolean {
   if (role === "assistant" && (content || toolCalls)) return false;
   return error ? SAFE.includes(Object(error).outcome) : role === "user";
 }
 
 function questionOf(
   id: string,
-  messages: ReadonlyMap<string, ThreadMessage>,
+  messages: ReadonlyMap<string, ChatMessage>,
   parents: ReadonlyMap<string, string | undefined>,
 ): string | undefined {
   let at: string | undefined = id;

@@ -46,7 +46,7 @@ async function chat() {
 async function tools() {
   const depth = defineTool({
     name: "get_depth",
-    parameters: { type: "object", properties: { river: { type: "string" } }, required: ["river"] },
+    inputSchema: { type: "object", properties: { river: { type: "string" } }, required: ["river"] },
     execute: () => "7 metres",
   });
   const store = createChatStore(client, { model: "alpha-v4.1-flash", tools: [depth] });

@@ -145,7 +145,7 @@ describe("resumeChat", () => {
     const aborted = new AbortController();
     const [byVerb, bySignal] = [follow(id), follow(id, { signal: aborted.signal })];
     for (const { until } of [byVerb, bySignal]) await until("one ");
-    const late = follow(id, { timeouts: { totalMs: 20 } }).stream;
+    const late = follow(id, { timeout: { totalMs: 20 } }).stream;
     await expect(late.result()).rejects.toMatchObject({ name: "TimeoutError", phase: "total" });
     byVerb.stream.abort();
     aborted.abort();

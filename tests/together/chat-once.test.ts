@@ -1,5 +1,5 @@
 import { createClient, defineTool, type RecordStorage, streamResumption } from "@sluice/core";
-import { type ChatStoreOptions, createChatStore, memoryStorage, type ThreadTurn } from "@sluice/stores";
+import { type ChatStoreOptions, type ChatTurn, createChatStore, memoryStorage } from "@sluice/stores";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { startDurableProxy } from "../../packages/durable/test/support/workerd.js";
 import { chunk, done, finish, says } from "../../packages/worker-proxy/test/support/upstream.js";
@@ -57,7 +57,7 @@ async function reopened(storage: RecordStorage) {
   return page(copy, { id });
 }
 
-const contentOf = ({ messages }: ThreadTurn) => messages.at(-1)?.content;
+const contentOf = ({ messages }: ChatTurn) => messages.at(-1)?.content;
 const bills = () => proxy.upstream.requests.length;
 
 describe("an answer behind a stream log that is lost before its headers", () => {
@@ -138,7 +138,7 @@ describe("an answer behind a stream log that is lost before its headers", () => 
         body.includes('"tool"') ? chunk("one answer") + finish + done : calling,
       )(response, {} as never),
     );
-    const look = defineTool({ name: "look", parameters: { type: "object" }, execute: () => "seen" });
+    const look = defineTool({ name: "look", inputSchema: { type: "object" }, execute: () => "seen" });
     const { send, retry } = page(memoryStorage(), {
       faults: [undefined, "lose"],
       tools: [look],

@@ -87,7 +87,7 @@ describe("a chat with a schema", () => {
       const options = { model, schema: recipe, instructions: "You are a cook." };
       const chat = createChatStore(client, options as ChatStoreOptions);
       expect(await chat.send("A recipe for tea")).toMatchObject({ outcome: "complete" });
-      expect(v.is(recipe, chat.getSnapshot().object)).toBe(true);
+      expect(v.is(recipe, chat.getSnapshot().output)).toBe(true);
     },
   );
 });

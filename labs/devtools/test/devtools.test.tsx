@@ -35,7 +35,7 @@ async function open({ prices, ...options }: EmulatorOptions & { readonly prices?
     fetch,
     clock,
     random: () => 0,
-    includeUsage: true,
+    gateway: { includeUsage: true },
   });
   render(<SluiceDevtools client={client} prices={prices} defaultOpen />);
   const panel = await panelOf();
@@ -321,7 +321,12 @@ test("A run of a tool is listed with its outcome, and none of its arguments", as
   };
   const { client, view, show, text } = await open({ script });
   const parameters = v.object({ place: v.string() });
-  const look = defineTool({ name: "look", description: "Looks", parameters, execute: () => "blue" });
+  const look = defineTool({
+    name: "look",
+    description: "Looks",
+    inputSchema: parameters,
+    execute: () => "blue",
+  });
   const chat = createChatStore(client, { id: "reef", model: "alpha-v4.1-flash", tools: [look] });
   await act(() => chat.send("Which colour has the sky?"));
   show("Chats");

@@ -15,7 +15,7 @@ const schema = z.object({ river: z.string() });
 const options: Partial<ClientOptions> = {
   clock: systemClock,
   random: () => 0,
-  timeouts: { headersMs: 50 },
+  timeout: { firstChunkMs: 50 },
 };
 
 /** Loses an answer: returns, or throws, what the client gets instead of it. */

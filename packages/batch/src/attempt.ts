@@ -1,6 +1,6 @@
 import {
   type AnyRequest,
-  type ChatTurn,
+  type ChatResult,
   type Client,
   createVideoTask,
   generateImages,
@@ -103,8 +103,8 @@ async function send(
   client: Client,
   given: RequestOptions,
 ): Promise<Partial<BatchRecord>> {
-  const { headers, timeouts, retry: retries } = options();
-  const more = { headers, timeouts, retry: retries, ...given, checks } as RequestOptions<false>;
+  const { headers, timeout, retry: retries } = options();
+  const more = { headers, timeout, retry: retries, ...given, checks } as RequestOptions<false>;
   const asked = request as AnyRequest;
   if (kind === "video")
     return { state: "created", handle: await createVideoTask(client, asked, more), open: false };
@@ -122,7 +122,7 @@ function withImage(result: ImageResult): ImageResult {
   throw Object.assign(error, { outcome });
 }
 
-function answered({ raw: _, ...result }: ImageResult | ChatTurn): Partial<BatchRecord> {
+function answered({ raw: _, ...result }: ImageResult | ChatResult): Partial<BatchRecord> {
   return { state: "answered", result, open: false };
 }
 

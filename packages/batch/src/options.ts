@@ -3,7 +3,7 @@ import type { BatchResult } from "./item.js";
 
 /** Options of {@link createBatch}. */
 export interface BatchOptions
-  extends Pick<RequestOptions, "headers" | "timeouts" | "retry">,
+  extends Pick<RequestOptions, "headers" | "timeout" | "retry">,
     Pick<VideoTaskWatchOptions, "intervalMs" | "deadlineMs"> {
   /** Name of the batch in its storage, locks included. Another list of requests needs another name. */
   readonly id: string;

@@ -154,8 +154,8 @@ async function settle(
 async function polled(run: RunContext, entry: Entry): Promise<Partial<BatchRecord> | undefined> {
   const { client, ledger, options, stopped, write } = run;
   try {
-    const { headers, timeouts, retry, intervalMs, deadlineMs } = options();
-    const watch = { headers, timeouts, retry, intervalMs, deadlineMs, signal: stopped, seenBefore: true };
+    const { headers, timeout, retry, intervalMs, deadlineMs } = options();
+    const watch = { headers, timeout, retry, intervalMs, deadlineMs, signal: stopped, seenBefore: true };
     const { raw: _, ...result } = await watchVideoTask(client, entry.record?.handle ?? "", watch).result();
     return { state: "answered", result };
   } catch (error) {

@@ -37,7 +37,7 @@ describe.each([
       [2, 3],
       [0, 1],
     ] as const) {
-      const { client, requests } = clientOf(reset, { retry: { limit, maxDelayMs: 0 } });
+      const { client, requests } = clientOf(reset, { retry: { limit, maxRetryAfterMs: 0 } });
       expect(await rejectionOf(ask(client))).toMatchObject({ name: "ConnectionError", outcome: "unknown" });
       expect(requests).toHaveLength(posts);
     }
@@ -48,7 +48,7 @@ describe.each([
     ["was refused", () => refusal(429, soon)],
   ])("may be billed where only its last attempt %s", async (_, last) => {
     const { client } = clientOf((_, nth) => (nth === 1 ? refusal(502, soon) : last()), {
-      retry: { maxDelayMs: 0 },
+      retry: { maxRetryAfterMs: 0 },
     });
     expect(await rejectionOf(ask(client))).toMatchObject({ outcome: "unknown" });
   });
@@ -170,8 +170,8 @@ describe.each(creates)("%s, which bills", (_, create, answer) => {
   });
 
   test("may be billed after a timeout of the headers, of the body, and in total", async () => {
-    for (const [timeouts, phase, hasHeaders] of [
-      [{ headersMs: 1000 }, "headers", false],
+    for (const [timeout, phase, hasHeaders] of [
+      [{ firstChunkMs: 1000 }, "first-chunk", false],
       [{ totalMs: 1000 }, "total", false],
       [{ chunkMs: 1000 }, "chunk", true],
       [{ totalMs: 1000 }, "total", true],
@@ -186,7 +186,7 @@ describe.each(creates)("%s, which bills", (_, create, answer) => {
         },
         { clock },
       );
-      const failed = rejectionOf(create(client, { timeouts }));
+      const failed = rejectionOf(create(client, { timeout }));
       await (hasHeaders ? answerBody.wanted() : arrived.promise);
       await clock.advance(5000);
       expect(await failed).toMatchObject({ name: "TimeoutError", phase, outcome: "unknown" });
@@ -204,7 +204,7 @@ describe.each(creates)("%s, which bills", (_, create, answer) => {
         return new Promise<HeadersInit>(() => {});
       },
     });
-    const failed = rejectionOf(create(client, { timeouts: { totalMs: 1000 } }));
+    const failed = rejectionOf(create(client, { timeout: { totalMs: 1000 } }));
     await requested.promise;
     await clock.advance(5000);
     expect(await failed).toMatchObject({ name: "TimeoutError", phase: "total", outcome: "not-sent" });
@@ -218,7 +218,7 @@ describe.each(creates)("%s, which bills", (_, create, answer) => {
       clock,
       onEvent: ({ type }) => type === "retry" && waiting.resolve(),
     });
-    const failed = rejectionOf(create(client, { timeouts: { totalMs: 1000 } }));
+    const failed = rejectionOf(create(client, { timeout: { totalMs: 1000 } }));
     await waiting.promise;
     await clock.advance(5000);
     expect(await failed).toMatchObject({ name: "TimeoutError", phase: "total", outcome: "refused" });

@@ -105,8 +105,8 @@ describe("createClient", () => {
   test("refuses an invalid time limit, and prints what an option takes", async () => {
     const printed = vi.spyOn(console, "warn").mockImplementation(() => {});
     onTestFinished(() => printed.mockRestore());
-    expect(() => createClient({ baseURL: "https://gateway.test", timeouts: { chunkMs: -1 } })).toThrow(
-      /timeouts.chunkMs/,
+    expect(() => createClient({ baseURL: "https://gateway.test", timeout: { chunkMs: -1 } })).toThrow(
+      /timeout.chunkMs/,
     );
     expect(() => createClient({ baseURL: "https://gateway.test", retry: { limit: Number.NaN } })).toThrow(
       /retry.limit/,
@@ -114,7 +114,7 @@ describe("createClient", () => {
     const lines = () => printed.mock.calls.flat().join();
     await expect
       .poll(lines)
-      .toMatch(/createClient\.timeouts: can't be used.*createClient\.retry: can't be used/s);
+      .toMatch(/createClient\.timeout: can't be used.*createClient\.retry: can't be used/s);
   });
 
   test("returns a frozen client without the key in any field", async () => {
@@ -240,7 +240,7 @@ describe("retry", () => {
   test("repeats after a failed connection, and reports it if it keeps failing", async () => {
     const dead = clientOf(
       () => Promise.reject(new TypeError("fetch failed", { cause: { code: "ECONNREFUSED" } })),
-      { retry: { limit: 1, maxDelayMs: 1 } },
+      { retry: { limit: 1, maxRetryAfterMs: 1 } },
     );
     const error = await rejectionOf(completeChat(dead.client, question));
     expect(error).toMatchObject({ name: "ConnectionError", outcome: "not-sent" });
@@ -314,7 +314,7 @@ describe("retry", () => {
 
   test("never waits longer than maxDelayMs", async () => {
     const { client } = clientOf((_, nth) => (nth < 3 ? refusal(503) : json(completion)), {
-      retry: { maxDelayMs: 0 },
+      retry: { maxRetryAfterMs: 0 },
       clock: stoppedClock(),
     });
     expect((await completeChat(client, question)).outcome).toBe("complete");

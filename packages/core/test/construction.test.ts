@@ -116,8 +116,8 @@ describe("production", () => {
     ["baseURL", { baseURL: "https://gateway.test/?key=1" }],
     ["apiKey", { baseURL, apiKey: undefined }],
     ["apiKey", { baseURL, apiKey: "two words" }],
-    ["scope", { baseURL, scope: "" }],
-    ["timeouts", { baseURL, timeouts: { totalMs: Number.NaN } }],
+    ["user", { baseURL, user: "" }],
+    ["timeout", { baseURL, timeout: { totalMs: Number.NaN } }],
     ["retry", { baseURL, retry: { limit: -1 } }],
   ])("refuses the same options by the name %s: %j", (name, options) => {
     expect(created(options)).toThrow(name);

@@ -22,7 +22,7 @@ function frozenPage(answer: () => Response) {
             signal?.addEventListener("abort", () => reject(signal.reason));
           }),
       },
-      timeouts: { headersMs: 60_000, firstChunkMs: 60_000 },
+      timeout: { firstChunkMs: 60_000 },
       retry: { limit: 0 },
     },
   );

@@ -100,10 +100,10 @@ describe.each(verbs)("a refusal of %s is an APIError", (_, ask) => {
   });
 
   test("if a limit ends while its body is read, but the caller's abort is an abort", async () => {
-    for (const timeouts of [{ headersMs: 1000 }, { totalMs: 1000 }]) {
+    for (const timeout of [{ firstChunkMs: 1000 }, { totalMs: 1000 }]) {
       const clock = stoppedClock();
       const body = openBody();
-      const { client } = clientOf(() => new Response(body.body, { status: 422 }), { clock, timeouts });
+      const { client } = clientOf(() => new Response(body.body, { status: 422 }), { clock, timeout });
       const failed = rejectionOf(ask(client));
       await body.wanted();
       await clock.advance(5000);

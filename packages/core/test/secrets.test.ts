@@ -28,7 +28,7 @@ function keyed(answer: Parameters<typeof clientOf>[0], options: Partial<ClientOp
   const { client, requests } = clientOf(answer, {
     apiKey: key,
     dangerouslyAllowBrowser: true,
-    retry: { limit: 1, maxDelayMs: 0 },
+    retry: { limit: 1, maxRetryAfterMs: 0 },
     onEvent: (event) => events.push(event),
     ...options,
   });

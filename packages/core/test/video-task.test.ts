@@ -1,7 +1,7 @@
 import {
   createVideoTask,
   getVideoTask,
-  normalizeVideoTask,
+  parseVideoTask,
   type VideoTaskHandle,
   watchVideoTask,
 } from "@sluice/core";
@@ -217,9 +217,9 @@ describe("getVideoTask", () => {
     expect(requests).toHaveLength(3);
   });
 
-  test("reads answers with the client's normalizeVideoTask", async () => {
+  test("reads answers with the parser of the client", async () => {
     const { client } = clientOf(() => Response.json({ job: { status: "queued" } }), {
-      normalizeVideoTask: (raw, known) => normalizeVideoTask((raw as { job: unknown }).job, known),
+      gateway: { parseVideoTask: (raw, known) => parseVideoTask((raw as { job: unknown }).job, known) },
     });
     expect(await getVideoTask(client, handle)).toMatchObject({ id: "t-1", state: "queued" });
   });

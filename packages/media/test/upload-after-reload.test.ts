@@ -124,10 +124,10 @@ describe("an upload with a storage", () => {
 
   test("Another user of the browser does not continue an upload", async () => {
     const { leave, open, uploads } = browser();
-    await leave(film(), open({ scope: "ann" }));
-    await open({ scope: "bob" }).upload(film());
+    await leave(film(), open({ user: "ann" }));
+    await open({ user: "bob" }).upload(film());
     expect(uploads.log).toEqual(anew);
-    await open({ scope: "ann" }).upload(film());
+    await open({ user: "ann" }).upload(film());
     expect(uploads.log).toEqual(onward);
   });
 

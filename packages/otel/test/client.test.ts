@@ -163,7 +163,11 @@ describe("the tools of a chat", () => {
 
   test("have execute_tool spans under the call that asked for them, in one conversation", async () => {
     const { client, spans, points } = openTraced({}, {}, createEmulator({ speed: Infinity, script }));
-    const weather = defineTool({ name: "weather", parameters, execute: () => ({ celsius: 21 }) });
+    const weather = defineTool({
+      name: "weather",
+      inputSchema: parameters,
+      execute: () => ({ celsius: 21 }),
+    });
     const chat = createChatStore(client, { model: "alpha-v4.1-flash", id: "trip", tools: [weather] });
     await chat.send("How is the weather?");
     const [asked, tool, answered] = spans();
@@ -194,7 +198,7 @@ describe("the tools of a chat", () => {
     const { client, spans } = openTraced({}, {}, createEmulator({ speed: Infinity, script }));
     const weather = defineTool({
       name: "weather",
-      parameters,
+      inputSchema: parameters,
       execute: () => {
         throw new TypeError("no such city");
       },

@@ -1,4 +1,4 @@
-import type { ChatTurn, ChatUsage, ClientEvent, ImageResult, VideoTask } from "@sluice/core";
+import type { ChatResult, ChatUsage, ClientEvent, ImageResult, VideoTask } from "@sluice/core";
 import { isRecord } from "./is-record.js";
 import { ofPieces } from "./money.js";
 import { type Prices, type Rates, rateTableOf } from "./prices.js";
@@ -37,7 +37,7 @@ interface PricedItem {
 }
 
 /** A result. Batches keep it without `raw`. */
-type Result = WithoutRaw<ChatTurn | ImageResult | VideoTask>;
+type Result = WithoutRaw<ChatResult | ImageResult | VideoTask>;
 type WithoutRaw<T> = T extends unknown ? Omit<T, "raw"> : never;
 
 /** A message of a chat store. */
@@ -78,7 +78,7 @@ export type Priced =
  * Calculates the cost of one value, or of several. An unknown cost is in `missing`; it never counts as free.
  *
  * - a message of a thread, or a list of them: `messages` for the shown ones, `store.getThread()` for all that were paid
- * - a {@link ChatTurn}, an {@link ImageResult}, a {@link VideoTask}. Give `{ request, result }` for a video whose length
+ * - a {@link ChatResult}, an {@link ImageResult}, a {@link VideoTask}. Give `{ request, result }` for a video whose length
  *   the gateway does not report
  * - `{ request, usage }`, for a server that knows no more of a response
  * - requests of a batch, `batch.getItems()`. An unconfirmed request is in `missing`
@@ -114,7 +114,7 @@ function count(value: unknown, tally: Tally, request: Fields | undefined): void 
   else if ("kind" in value) countItem(value as unknown as PricedItem, tally);
   else if ("role" in value) countMessage(value as unknown as PricedMessage, tally);
   else if ("parentId" in value) count(value["message"], tally, request);
-  else if ("timing" in value) countTurn(value as unknown as ChatTurn, tally);
+  else if ("timing" in value) countTurn(value as unknown as ChatResult, tally);
   else if ("rawStatus" in value) countVideo(value as unknown as VideoTask, tally, request);
   else if ("images" in value) countImages(value as unknown as ImageResult, tally, request);
   else throw new TypeError(`calculateCost: knows no cost of { ${Object.keys(value).join(", ")} }`);
@@ -151,7 +151,7 @@ function countItem({ model, state, result, error }: PricedItem, tally: Tally): v
   else if (state !== "waiting" && !isFree(error)) tally.miss("no-usage", model);
 }
 
-function countTurn({ model, usage }: ChatTurn, tally: Tally): void {
+function countTurn({ model, usage }: ChatResult, tally: Tally): void {
   tally.add(model, (rates) => chatCost(rates, usage));
 }
 

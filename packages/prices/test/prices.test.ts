@@ -1,6 +1,6 @@
 import type { ClientEvent, ImageResult, VideoTask } from "@sluice/core";
 import { type Cost, calculateCost, definePrices, estimateCost, type Prices } from "@sluice/prices";
-import type { ThreadMessage } from "@sluice/stores";
+import type { ChatMessage } from "@sluice/stores";
 import { describe, expect, test } from "vitest";
 
 /* Imaginary prices, in an imaginary currency. */
@@ -22,7 +22,7 @@ const prices = definePrices({
     "gamma-asset": { asset: 0.001 },
   },
 });
-const answer = (fields: Partial<ThreadMessage> = {}): ThreadMessage => ({
+const answer = (fields: Partial<ChatMessage> = {}): ChatMessage => ({
   id: "a",
   role: "assistant",
   content: "Blue.",
@@ -31,7 +31,7 @@ const answer = (fields: Partial<ThreadMessage> = {}): ThreadMessage => ({
   usage: { prompt_tokens: 1000, completion_tokens: 500, total_tokens: 1500 },
   ...fields,
 });
-const question: ThreadMessage = { id: "q", role: "user", content: "Which color?" };
+const question: ChatMessage = { id: "q", role: "user", content: "Which color?" };
 const task = (model: string, raw: object): VideoTask => ({
   id: "t",
   model,
@@ -58,7 +58,7 @@ describe("chats", () => {
   });
 
   test("a conversation costs its answers, those of hidden branches too", () => {
-    const node = (message: ThreadMessage) => ({ id: message.id, parentId: undefined, message });
+    const node = (message: ChatMessage) => ({ id: message.id, parentId: undefined, message });
     expect(calculateCost([question, answer(), answer({ id: "b" })], prices)).toEqual(coins(0.0036));
     expect(calculateCost([node(question), node(answer()), node(answer({ id: "b" }))], prices)).toEqual(
       coins(0.0036),

@@ -53,8 +53,8 @@ function gateway() {
     {
       clock,
       baseURL: `https://${crypto.randomUUID()}.test`,
-      timeouts: { headersMs: LONG * 3, firstChunkMs: LONG * 3, chunkMs: LONG * 3 },
-      assetLookup: (id, request) => request("/gamma/asset/GetAsset", { Id: id }),
+      timeout: { firstChunkMs: LONG * 3, chunkMs: LONG * 3 },
+      gateway: { assetLookup: "/gamma/asset/GetAsset" },
     },
   );
   const answer = (body: object) =>

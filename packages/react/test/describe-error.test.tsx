@@ -95,7 +95,7 @@ const cases = [
     "contact",
     false,
   ],
-  ["TimeoutError until headers", new TimeoutError("no", "headers"), "timedOut", "retry", true],
+  ["TimeoutError before the first content", new TimeoutError("no", "first-chunk"), "timedOut", "retry", true],
   ["TimeoutError between chunks", new TimeoutError("no", "chunk"), "stalled", "retry", true],
   [
     "TimeoutError of a task",

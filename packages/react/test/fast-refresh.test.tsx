@@ -56,7 +56,7 @@ function gateway() {
       clock,
       random: () => 0.5,
       baseURL: `https://refreshed-${gateways}.test`,
-      assetLookup: (id, request) => request("/gamma/asset/GetAsset", { Id: id }),
+      gateway: { assetLookup: "/gamma/asset/GetAsset" },
     },
   );
   const creates = () =>

@@ -23,7 +23,7 @@ beforeEach(() => {
 afterEach(() => vi.unstubAllEnvs());
 
 function CreatesClient({ scope = "ada" }: { scope?: string }) {
-  return <GatewayProvider client={createClient({ ...options, scope })} />;
+  return <GatewayProvider client={createClient({ ...options, user: scope })} />;
 }
 function KeepsClient() {
   const [client] = useState(() => createClient(options));

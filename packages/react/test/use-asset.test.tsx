@@ -25,7 +25,7 @@ function gatewayOf(statuses: readonly string[]) {
       clock,
       random: () => 0.5,
       baseURL: `https://assets-${gateways}.test`,
-      assetLookup: (id, request) => request("/gamma/asset/GetAsset", { Id: id }),
+      gateway: { assetLookup: "/gamma/asset/GetAsset" },
     },
   );
   const creates = () => requests.filter(({ url }) => url.endsWith("CreateAsset")).length;

@@ -5,11 +5,11 @@ export type { TurnRunner } from "./chat/chat.js";
 export type { ChatStore, SendOptions } from "./chat/chat-store.js";
 export type { InitialMessage } from "./chat/initial-messages.js";
 export type {
+  ChatMessage,
+  ChatNode,
+  ChatToolCall,
+  ChatTurn,
   MessageOutcome,
-  ThreadMessage,
-  ThreadNode,
-  ThreadToolCall,
-  ThreadTurn,
   ToolCallState,
 } from "./chat/message.js";
 export type { ChatOptionsFor, ChatStoreOptions, ChatTarget } from "./chat/options.js";

@@ -39,7 +39,7 @@ function storeOf(
       clock,
       random: () => 0.5,
       baseURL: `https://gateway-${Math.random()}.test`,
-      assetLookup: (id, request) => request("/gamma/asset/GetAsset", { Id: id }),
+      gateway: { assetLookup: "/gamma/asset/GetAsset" },
     },
   );
   const store = createAssetStore(client, { groupId: "group-1", presence: present, ...options });
@@ -80,7 +80,7 @@ describe("an asset", () => {
               { error: { message: "there is nothing at this path", code: "not_found" } },
               { status: 404, headers: { "x-sluice-source": "proxy" } },
             ),
-      { clock, assetLookup: (id, request) => request("/gamma/asset/GetAsset", { Id: id }) },
+      { clock, gateway: { assetLookup: "/gamma/asset/GetAsset" } },
     );
     const store = createAssetStore(client, { groupId: "group-1", presence: present });
     leaves.push(store.subscribe(() => {}));
@@ -260,7 +260,7 @@ describe("an asset", () => {
     const reported: string[] = [];
     const { client } = clientOf(() => Response.json({ error: { message: "no" } }, { status: 403 }), {
       baseURL: `https://gateway-${Math.random()}.test`,
-      assetLookup: (id, request) => request("/gamma/asset/GetAsset", { Id: id }),
+      gateway: { assetLookup: "/gamma/asset/GetAsset" },
     });
     const stores = ["a", "b"].map((name) =>
       createAssetStore(client, {
@@ -337,7 +337,7 @@ describe("an asset", () => {
       clock,
       random: () => 0.5,
       baseURL: `https://gateway-${Math.random()}.test`,
-      assetLookup: (id, request) => request("/gamma/asset/GetAsset", { Id: id }),
+      gateway: { assetLookup: "/gamma/asset/GetAsset" },
     });
     const store = createAssetStore(client, { presence: present });
     leaves.push(store.subscribe(() => {}));
@@ -408,7 +408,7 @@ describe("reset while an asset is being sent", () => {
         clock,
         random: () => 0.5,
         baseURL: `https://gateway-${Math.random()}.test`,
-        assetLookup: () => Promise.resolve({ Status: "Active" }),
+        gateway: { assetLookup: () => Promise.resolve({ Status: "Active" }) },
         ...(options.onEvent && { onEvent: options.onEvent }),
       },
     );

@@ -1,5 +1,5 @@
 import { type ClientOptions, defineTool, type RecordStorage } from "@sluice/core";
-import { type ChatStoreOptions, createChatStore, memoryStorage, type ThreadMessage } from "@sluice/stores";
+import { type ChatMessage, type ChatStoreOptions, createChatStore, memoryStorage } from "@sluice/stores";
 import { describe, expect, test } from "vitest";
 import { callAnswer, textAnswer } from "../../core/test/support/answers.js";
 import { clientOf, settled, stoppedClock, streamAnswer } from "../../core/test/support/gateway.js";
@@ -105,7 +105,7 @@ describe("The key of an answer", () => {
 
   const fails = () => Response.json({ error: { message: "broken" } }, { status: 400 });
   const says = () => streamAnswer(textAnswer("Hi"));
-  const isQuestion = (record: unknown) => (record as { message?: ThreadMessage }).message?.role === "user";
+  const isQuestion = (record: unknown) => (record as { message?: ChatMessage }).message?.role === "user";
 
   test("is the same where two devices retry a failed answer, and another one than that of the answer", async () => {
     const { open, copyOf, keys } = devices((nth) => (nth === 0 ? fails() : says()));
@@ -131,7 +131,7 @@ describe("The key of an answer", () => {
   });
 
   test("is the same for each step of a turn that two devices take, and differs from step to step", async () => {
-    const look = defineTool({ name: "look", parameters: { type: "object" }, execute: () => "seen" });
+    const look = defineTool({ name: "look", inputSchema: { type: "object" }, execute: () => "seen" });
     const calls = () => streamAnswer(callAnswer({ "c-1": ["look", "{}"] }));
     const { open, copyOf, keys } = devices((nth) => (nth % 2 === 0 ? calls() : says()), { tools: [look] });
     const storage = memoryStorage();

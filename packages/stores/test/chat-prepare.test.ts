@@ -9,7 +9,7 @@ type Prepare = NonNullable<ChatStoreOptions["prepareMessages"]>;
 type Messages = readonly ChatRequestMessage[];
 
 const hello = textAnswer("Hello");
-const look = defineTool({ name: "look", parameters: { type: "object" }, execute: () => "nothing" });
+const look = defineTool({ name: "look", inputSchema: { type: "object" }, execute: () => "nothing" });
 const system = (content: string) => ({ role: "system", content });
 const user = (content: string) => ({ role: "user", content });
 const lost = (id: string) => ({
@@ -193,7 +193,7 @@ describe("prepareMessages", () => {
 
   test("ends with the total limit of a request if it never settles", async () => {
     const { chat, clock, requests } = chatOf([hello], {
-      request: { timeouts: { totalMs: 5000 } },
+      request: { timeout: { totalMs: 5000 } },
       prepareMessages: () => never,
     });
     const turn = await clock.advanceUntil(chat.send("one"), 1000);

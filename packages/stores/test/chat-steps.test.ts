@@ -51,7 +51,7 @@ function failingChat(failure: Failure | undefined, at: number, storage?: RecordS
   });
   const look = defineTool({
     name: "look",
-    parameters: { type: "object" },
+    inputSchema: { type: "object" },
     execute: (_, { toolCallId }) => {
       ran.push(toolCallId);
       return `seen ${toolCallId}`;
@@ -213,7 +213,7 @@ describe("a turn of several steps", () => {
     );
     const pay = defineTool({
       name: "pay",
-      parameters: { type: "object" },
+      inputSchema: { type: "object" },
       needsApproval: true,
       execute: () => void ran.push("pay"),
     });
@@ -250,7 +250,7 @@ describe("a turn of several steps", () => {
 });
 
 describe("the limit of steps", () => {
-  const look = defineTool({ name: "look", parameters: { type: "object" }, execute: () => "nothing" });
+  const look = defineTool({ name: "look", inputSchema: { type: "object" }, execute: () => "nothing" });
   const looks = callAnswer({ a: ["look", "{}"] });
 
   test("The limit is an outcome of the turn and its answer, and an event", async () => {

@@ -1,5 +1,5 @@
 import { ConfigurationError, defineTool, type RecordStorage } from "@sluice/core";
-import { type ChatStore, createChatStore, memoryStorage, type ThreadMessage } from "@sluice/stores";
+import { type ChatMessage, type ChatStore, createChatStore, memoryStorage } from "@sluice/stores";
 import * as v from "valibot";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { callAnswer, textAnswer } from "../../core/test/support/answers.js";
@@ -106,8 +106,8 @@ describe("a chat with a storage", () => {
   test("sends cancelled results for tools that a reload ended, and keeps a call that waits for approval", async () => {
     const storage = memoryStorage();
     const tools = [
-      defineTool({ name: "slow", parameters: {}, execute: () => new Promise(() => {}) }),
-      defineTool({ name: "guarded", parameters: {}, needsApproval: true, execute: () => "ran" }),
+      defineTool({ name: "slow", inputSchema: {}, execute: () => new Promise(() => {}) }),
+      defineTool({ name: "guarded", inputSchema: {}, needsApproval: true, execute: () => "ran" }),
     ];
     const first = page(storage, { tools });
     void first.chat.send("Go");
@@ -120,7 +120,7 @@ describe("a chat with a storage", () => {
     const second = await shown(kept, { id, tools });
     expect(second.chat.getSnapshot()).toMatchObject({
       status: "requires-action",
-      pendingActions: [{ kind: "approval", toolCallId: "b" }],
+      pendingActions: [{ type: "approval", toolCallId: "b" }],
       messages: [{}, { toolCalls: [{ state: "cancelled" }, { state: "needs-approval" }] }],
     });
     const turn = second.chat.approve("b");
@@ -166,7 +166,7 @@ describe("a chat with a storage", () => {
   test("shows the results of tool calls of another tab", async () => {
     const storage = memoryStorage();
     const tools = [
-      defineTool({ name: "guarded", parameters: {}, needsApproval: true, execute: () => "ran" }),
+      defineTool({ name: "guarded", inputSchema: {}, needsApproval: true, execute: () => "ran" }),
     ];
     const [left, right] = [await shown(storage, { tools }), await shown(storage, { tools })];
     const turn = left.chat.send("Go");
@@ -188,13 +188,13 @@ describe("a chat with a storage", () => {
       watch: (collection, listener) =>
         storage.watch(collection, (changes) => void late.push(() => listener(changes))),
     };
-    const tools = [defineTool({ name: "asked", parameters: {} })];
+    const tools = [defineTool({ name: "asked", inputSchema: {} })];
     const { chat, answer } = await shown(slow, { tools });
     const turn = chat.send("Go");
     answer(0, callAnswer({ a: ["asked", "{}"], b: ["asked", "{}"] }));
     await turn;
     await settled();
-    await chat.addToolResult("a", 1);
+    await chat.addToolOutput("a", 1);
     for (const tell of late) tell();
     expect(chat.getSnapshot().pendingActions).toMatchObject([{ toolCallId: "b" }]);
   });
@@ -239,7 +239,7 @@ describe("a chat with a storage", () => {
     expect(left.texts()).toEqual(["Hello", "Hi"]);
     expect(right.texts()).toEqual(["Hello", "", "And?", "Yes"]);
     const reloaded = await shown(storage);
-    const ends = [left, right].map(({ chat }) => chat.getSnapshot().messages.at(-1) as ThreadMessage);
+    const ends = [left, right].map(({ chat }) => chat.getSnapshot().messages.at(-1) as ChatMessage);
     for (const { chat, texts } of [left, right, reloaded])
       for (const { id, content } of ends) {
         chat.switchBranch(id);
@@ -594,7 +594,7 @@ describe("a chat with a storage", () => {
       v.object({}),
       v.transform(() => 2n ** 64n),
     );
-    const { chat, answer, events, texts } = await shown(small, { schema: big });
+    const { chat, answer, events, texts } = await shown(small, { outputSchema: big });
     const ask = async (nth: number, text: string, answered: string) => {
       const turn = chat.send(text);
       await settled();

@@ -1,4 +1,4 @@
-import { type ClientEvent, defineTool, subscribeToEvents } from "@sluice/core";
+import { type ClientEvent, defineTool, subscribeToEvents, withJSONSchema } from "@sluice/core";
 import { type ChatStoreOptions, createChatStore } from "@sluice/stores";
 import * as v from "valibot";
 import { describe, expect, test } from "vitest";
@@ -26,7 +26,7 @@ describe("the events of a tool", () => {
   test("tell its run in a chat between the answer and the next request, without arguments and output", async () => {
     const weather = defineTool({
       name: "weather",
-      parameters: city,
+      inputSchema: city,
       execute: async (input) => {
         await clock.advance(250);
         return { of: input.city, text: canary };
@@ -61,7 +61,7 @@ describe("the events of a tool", () => {
       headers: { "x-note": canary },
       onEvent: (event) => events.push(event),
     });
-    const note = defineTool({ name: "note", parameters: {}, execute: () => canary });
+    const note = defineTool({ name: "note", inputSchema: {}, execute: () => canary });
     const chat = createChatStore(client, {
       model: "alpha-v4.1-flash",
       id: "trip",
@@ -80,7 +80,7 @@ describe("the events of a tool", () => {
 
   test("have the error that `execute` throws, unchanged", async () => {
     const error = new TypeError("no such city");
-    const throws = defineTool({ name: "weather", parameters: city, execute: () => Promise.reject(error) });
+    const throws = defineTool({ name: "weather", inputSchema: city, execute: () => Promise.reject(error) });
     const { chat, runs } = toolChat(asks("weather"), [throws]);
     await chat.send("How warm?");
     expect(runs()).toMatchObject([{ type: "tool-start" }, { type: "tool-end", outcome: "failed" }]);
@@ -94,7 +94,7 @@ describe("the events of a tool", () => {
     ["are no JSON", `{"city":"${canary}`],
   ])("come together where the arguments %s, which they do not quote", async (_, text) => {
     const ran: unknown[] = [];
-    const weather = defineTool({ name: "weather", parameters: city, execute: (input) => ran.push(input) });
+    const weather = defineTool({ name: "weather", inputSchema: city, execute: (input) => ran.push(input) });
     const { chat, runs, events } = toolChat(asks("weather", text), [weather]);
     await chat.send("How warm?");
     expect(runs()).toMatchObject([
@@ -109,7 +109,7 @@ describe("the events of a tool", () => {
   test("tell an output that has no JSON as a failure, and do not quote it", async () => {
     const output: Record<string, unknown> = {};
     output[canary] = output;
-    const loops = defineTool({ name: "loops", parameters: {}, execute: () => output });
+    const loops = defineTool({ name: "loops", inputSchema: {}, execute: () => output });
     const { chat, runs } = toolChat(asks("loops", "{}"), [loops]);
     await chat.send("Loop");
     expect(runs()[1]).toMatchObject({ type: "tool-end", outcome: "failed" });
@@ -120,7 +120,7 @@ describe("the events of a tool", () => {
     let finish = (_: string): void => {};
     const slow = defineTool({
       name: "slow",
-      parameters: {},
+      inputSchema: {},
       execute: () => new Promise<string>((resolve) => (finish = resolve)),
     });
     const { chat, runs } = toolChat(asks("slow", "{}"), [slow]);
@@ -152,8 +152,7 @@ describe("the events of a tool", () => {
     );
     const tool = defineTool({
       name: "slow",
-      parameters: parameters as never,
-      jsonSchema: { type: "object" },
+      inputSchema: withJSONSchema(parameters as never, { type: "object" }),
       execute: (input) => ran.push(input),
     });
     const { chat, runs } = toolChat(asks("slow", "{}"), [tool]);
@@ -172,7 +171,7 @@ describe("the events of a tool", () => {
   test("tell the end of a tool's time", async () => {
     const silent = defineTool({
       name: "silent",
-      parameters: {},
+      inputSchema: {},
       timeoutMs: 1000,
       execute: () => new Promise<never>(() => {}),
     });
@@ -189,15 +188,15 @@ describe("the events of a tool", () => {
   });
 
   test("come for each run of a tool that waited for the user, and for none that the app answers", async () => {
-    const pay = defineTool({ name: "pay", parameters: {}, needsApproval: true, execute: () => "paid" });
-    const ask = defineTool({ name: "ask", parameters: {} });
+    const pay = defineTool({ name: "pay", inputSchema: {}, needsApproval: true, execute: () => "paid" });
+    const ask = defineTool({ name: "ask", inputSchema: {} });
     const { chat, runs } = toolChat(callAnswer({ a: ["pay", "{}"], b: ["ask", "{}"], c: ["none", "{}"] }), [
       pay,
       ask,
     ]);
     await chat.send("Pay");
     expect(runs()).toEqual([]);
-    await Promise.all([chat.approve("a"), chat.addToolResult("b", "yes")]);
+    await Promise.all([chat.approve("a"), chat.addToolOutput("b", "yes")]);
     expect(runs()).toMatchObject([
       { type: "tool-start", name: "pay", toolCallId: "a" },
       { type: "tool-end", name: "pay", toolCallId: "a", outcome: "done" },

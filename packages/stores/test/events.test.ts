@@ -303,13 +303,13 @@ describe("the events of a call", () => {
   ] satisfies [string, object, (client: ReturnType<typeof createClient>) => Promise<unknown>, string][])(
     "end once for each verb of kind %s: %j",
     async (kind, answer, call, outcome) => {
-      const assetLookup: ClientOptions["assetLookup"] = (_, request) => request("/look/up");
-      const { client, events } = recorded(() => Response.json(answer), { assetLookup });
+      const gateway = { assetLookup: "/look/up" } as const;
+      const { client, events } = recorded(() => Response.json(answer), { gateway });
       await call(client);
       expect(typesOf(events)).toEqual(["request", "response", "end"]);
       expect(events[2]).toMatchObject({ kind, outcome, callId: events[0]?.callId });
 
-      const refused = recorded(() => refusal(401), { assetLookup });
+      const refused = recorded(() => refusal(401), { gateway });
       const error = await rejectionOf(call(refused.client));
       expect(typesOf(refused.events)).toEqual(["request", "response", "end"]);
       expect(refused.ends()).toMatchObject([{ kind, errorCode: "api", error }]);
@@ -328,7 +328,7 @@ describe("the events of a call", () => {
     expect(cut.ends()).toMatchObject([{ outcome: "truncated", errorCode: "stream" }]);
 
     const dead = recorded(() => Promise.reject(new TypeError("fetch failed")), {
-      retry: { maxDelayMs: 0 },
+      retry: { maxRetryAfterMs: 0 },
     });
     await rejectionOf(createVideoTask(dead.client, { model: "beta3.0-video", input: { prompt: "A reef" } }));
     expect(dead.ends()).toMatchObject([{ outcome: "unknown", errorCode: "connection" }]);

@@ -123,7 +123,7 @@ describe("an asset store behind a proxy that remembers answers", () => {
   function opened() {
     const proxy = openOnce((nth) => Response.json({ Id: `a-${nth}` }), {
       ...once,
-      assetLookup: async () => ({ Status: "Active" }),
+      gateway: { assetLookup: async () => ({ Status: "Active" }) },
     });
     return { ...proxy, store: createAssetStore(proxy.page(), { groupId: "g" }) };
   }
@@ -144,7 +144,7 @@ describe("an asset store behind a proxy that remembers answers", () => {
   test("registers an address once, though its store was reset before the repetition left", async () => {
     const { page, sent, keys, lose } = openOnce((nth) => Response.json({ Id: `a-${nth}` }), {
       ...once,
-      assetLookup: async () => ({ Status: "Active" }),
+      gateway: { assetLookup: async () => ({ Status: "Active" }) },
     });
     const { headers, wait, goOn } = waitingHeaders();
     const store = createAssetStore(page({ headers }), { groupId: "g" });

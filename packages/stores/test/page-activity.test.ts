@@ -41,7 +41,7 @@ function browserPage(options: VideoTaskStoreOptions = {}) {
       clock,
       random: () => 0.5,
       baseURL: `https://gateway-${Math.random()}.test`,
-      assetLookup: (id, request) => request("/gamma/asset/GetAsset", { Id: id }),
+      gateway: { assetLookup: "/gamma/asset/GetAsset" },
     },
   );
   const video = createVideoTaskStore(client, options);

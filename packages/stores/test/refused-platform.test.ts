@@ -50,7 +50,7 @@ function openTab() {
     {
       clock,
       baseURL: `https://gateway-${Math.random()}.test`,
-      assetLookup: (id, request) => request("/gamma/asset/GetAsset", { Id: id }),
+      gateway: { assetLookup: "/gamma/asset/GetAsset" },
       onEvent: (event) => events.push(event),
     },
   );

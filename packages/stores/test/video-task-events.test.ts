@@ -121,8 +121,8 @@ describe("if a proxy offers events", () => {
     expect(final.requested).toEqual(["poll 0"]);
   });
 
-  test("pushed changes pass through the client's normalizeVideoTask", async () => {
-    const normalizeVideoTask: ClientOptions["normalizeVideoTask"] = (raw) => ({
+  test("pushed changes pass through the parser of the client", async () => {
+    const parseVideoTask: NonNullable<ClientOptions["gateway"]>["parseVideoTask"] = (raw) => ({
       id: "t-1",
       state: "unknown",
       rawStatus: (raw as { data: { status: string } }).data.status,
@@ -132,7 +132,7 @@ describe("if a proxy offers events", () => {
       [() => offering(queued)],
       [() => events(pushed(running(10)))],
       {},
-      { normalizeVideoTask },
+      { gateway: { parseVideoTask } },
     );
     await tasks.next();
     expect((await tasks.next()).value).toMatchObject({ state: "unknown", rawStatus: "IN_PROGRESS" });
@@ -300,7 +300,7 @@ describe("watching ends during pushed changes", () => {
   test("Leaving the loop closes the connection and the timers", async () => {
     const body = openBody();
     const { tasks, next, clock } = watched([() => offering(queued)], [() => streamAnswer(body.body)], {
-      timeouts: { totalMs: 100_000 },
+      timeout: { totalMs: 100_000 },
     });
     await next();
     body.send(pushed(running(10)) + pushed(running(20)));

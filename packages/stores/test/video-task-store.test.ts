@@ -2,8 +2,8 @@ import {
   type Absence,
   type ClientOptions,
   type MediaUploader,
-  normalizeVideoTask,
   type Presence,
+  parseVideoTask,
   type RecordStorage,
   type Store,
 } from "@sluice/core";
@@ -70,11 +70,11 @@ function page(
   {
     create = () => receipt(),
     baseURL,
-    normalizeVideoTask,
+    gateway,
     check,
     ...options
   }: VideoTaskStoreOptions &
-    Pick<Partial<ClientOptions>, "baseURL" | "normalizeVideoTask"> &
+    Pick<Partial<ClientOptions>, "baseURL" | "gateway"> &
     Pick<MediaUploader, "check"> & {
       create?: () => Response | Promise<Response>;
     } = {},
@@ -88,7 +88,7 @@ function page(
     random: () => 0.5,
     // a gateway of its own for each test: what pages share, they share by its address
     baseURL: baseURL ?? `https://gateway-${Math.random()}.test`,
-    normalizeVideoTask,
+    ...(gateway && { gateway }),
     uploads: check && { upload: () => Promise.reject(new Error("no file is expected")), check },
   };
   const { client } = clientOf((sent) => {
@@ -512,9 +512,11 @@ describe("a video task", () => {
   test("is paused if the page is hidden during an answer, and polled again after that", async () => {
     let hide = () => {};
     const { open, watch, becomes, queries } = page([running("10%"), running("20%")], {
-      normalizeVideoTask(json, handle) {
-        hide();
-        return normalizeVideoTask(json, handle);
+      gateway: {
+        parseVideoTask(json, handle) {
+          hide();
+          return parseVideoTask(json, handle);
+        },
       },
     });
     const video = open();

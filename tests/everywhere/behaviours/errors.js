@@ -20,7 +20,7 @@ export async function errors(world) {
   const { name, status, retryAfterMs, outcome } = throttled;
   equal([name, status, retryAfterMs, outcome], ["APIError", 429, 1000, "refused"]);
   equal(typeof throttled.requestId, "string");
-  const silent = await failed("Rivers [[stall]]", { timeouts: { chunkMs: 200 } });
+  const silent = await failed("Rivers [[stall]]", { timeout: { chunkMs: 200 } });
   equal(
     [silent.name, silent.phase, JSON.stringify(silent.partial).length > 50],
     ["TimeoutError", "chunk", true],

@@ -24,7 +24,7 @@ import { createChatStore, indexedDBStorage } from "@sluice/stores";
 
 export const client = createClient({
   baseURL: "https://proxy.example.com",
-  assetLookup: (id, request) => request("/gamma/asset/GetAsset", { Id: id }),
+  gateway: { assetLookup: "/gamma/asset/GetAsset" },
   onEvent: (event) => {
     if (event.type === "response") console.log(event.status.toFixed());
   },
@@ -47,7 +47,7 @@ export async function ask(question: string): Promise<string> {
 export async function converse(): Promise<readonly string[]> {
   const depth = defineTool({
     name: "depth",
-    parameters: { type: "object", properties: { river: { type: "string" } } },
+    inputSchema: { type: "object", properties: { river: { type: "string" } } },
     execute: (_, { signal }) => (signal.aborted ? "unknown" : "7 metres"),
   });
   const options = { id: "rivers", model: "alpha-v4.1-flash", tools: [depth] } as const;

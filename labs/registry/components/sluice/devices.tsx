@@ -1,9 +1,9 @@
 "use client";
 
 import {
+  type ChatMessage,
   describeError,
   type ErrorDescription,
-  type ThreadMessage,
   type UseChatStreamResult,
 } from "@sluice/react";
 import { Square } from "lucide-react";
@@ -42,7 +42,7 @@ export function AnswerSource({ text, isLive = false, onStop, ...props }: AnswerS
 interface ElsewhereProps {
   /** Return value of `useChatStream`. */
   readonly chat: Pick<UseChatStreamResult, "isRunningElsewhere" | "stop">;
-  readonly message: ThreadMessage;
+  readonly message: ChatMessage;
   /** True for the last message of the chat: the one that another device may work on. */
   readonly isLast: boolean;
   readonly words?: Partial<typeof deviceWords>;

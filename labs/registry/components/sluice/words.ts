@@ -66,7 +66,7 @@ export const attachmentWords = {
 export const toolStates: Readonly<Record<ToolCallState, string>> = {
   streaming: "Writing…",
   "needs-approval": "Needs your approval",
-  "needs-result": "Needs your answer",
+  "needs-output": "Needs your answer",
   running: "Running…",
   done: "Done",
   failed: "Failed",

@@ -29,7 +29,7 @@ describe("a proxy that keeps no conversations", () => {
     expect(page.asked.length).toBeLessThan(40);
     expect([shown.size, (await page.local.read(page.collection)).size]).toEqual([50, 50]);
     expect(page.status()).toEqual({ isSyncing: false, unsent: 0 });
-    expect((await page.local.read(`"${page.client.scope}"/remote/outbox`)).size).toBe(0);
+    expect((await page.local.read(`"${page.client.user}"/remote/outbox`)).size).toBe(0);
   });
 
   test("A page of HTML with status 200 is no server of conversations", async () => {

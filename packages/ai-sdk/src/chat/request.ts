@@ -21,7 +21,7 @@ export async function requestOf(client: Client, model: string, options: Options,
     ...toolsOf(options, row, warnings),
     ...formatOf(options, row, warnings),
     // the client asks known models itself
-    ...(!row && isStream && client.includeUsage && { stream_options: { include_usage: true } }),
+    ...(!row && isStream && client.gateway.includeUsage && { stream_options: { include_usage: true } }),
     ...fieldsOf(options.providerOptions),
     model,
     messages: withSchema(messages, options),

@@ -8,7 +8,7 @@ import { checkAssetRequest } from "./schema.js";
 import { assetHandleOf } from "./watch.js";
 
 /** Five minutes: the image is part of the request's body. */
-const HEADERS_MS = 300_000;
+const FIRST_CHUNK_MS = 300_000;
 
 /** Options of `createAsset`. */
 export interface CreateAssetOptions<Checks extends boolean = boolean> extends RequestOptions<Checks> {
@@ -61,7 +61,7 @@ export async function createAsset<const Model extends string, Checks extends boo
         assertAccepted(request, checkAssetRequest, client.warn, options);
         return bodyOf(request as Partial<AssetRequest>, upload, options);
       },
-      headersMs: HEADERS_MS,
+      firstChunkMs: FIRST_CHUNK_MS,
       repeat: "refused-only",
       read(answer) {
         const id = idIn(answer, "Id", "id");

@@ -42,7 +42,7 @@ export const assets = defineTask<Asset, ActiveAsset, AssetHandle>({
   deadlineMs: 300_000,
   late: (ms) => `the asset was not ready after ${ms} ms (deadlineMs); wait again by its id`,
   route:
-    "add assets to its `routes`, and set its `assetLookup` to the path that the client's assetLookup uses",
+    "add assets to its `routes`, and set its `assetLookup` to the path that the client's assetLookup has",
   handleOf: (asset) => assetHandleOf(typeof asset === "string" ? asset : asset.id),
   async read(client, handle, options) {
     const lookup = assertLookup(client, `the asset ${handle.id}`);
@@ -54,13 +54,15 @@ export const assets = defineTask<Asset, ActiveAsset, AssetHandle>({
           kind: "asset",
           path,
           body: body === undefined ? undefined : () => body,
-          headersMs: 60_000,
+          firstChunkMs: 60_000,
           repeat: "any",
           read: ({ json }) => json,
         },
         options,
       );
-    return { task: assetOf(handle, await unlessAborted(lookup(handle.id, request), options.signal)) };
+    const looked =
+      typeof lookup === "string" ? request(lookup, { Id: handle.id }) : lookup(handle.id, request);
+    return { task: assetOf(handle, await unlessAborted(looked, options.signal)) };
   },
   failureOf(asset, handle) {
     const why = asset.reason === undefined ? "" : `, ${asset.reason}`;
@@ -80,7 +82,7 @@ export const assets = defineTask<Asset, ActiveAsset, AssetHandle>({
  * ```ts
  * const client = createClient({
  *   baseURL: "https://gateway.example.com",
- *   assetLookup: (id, request) => request("/gamma/asset/GetAsset", { Id: id }),
+ *   gateway: { assetLookup: "/gamma/asset/GetAsset" },
  * });
  * const { state } = await getAsset(client, handle);
  * ```
@@ -119,9 +121,9 @@ export function watchAsset(
  *
  * @throws {ConfigurationError} when it has none
  */
-export function assertLookup({ assetLookup }: Client, what: string): AssetLookup {
+export function assertLookup({ gateway: { assetLookup } }: Client, what: string): AssetLookup {
   if (assetLookup) return assetLookup;
-  throw new ConfigurationError(`${what} can't be looked up: give createClient() the option assetLookup`);
+  throw new ConfigurationError(`${what} can't be looked up: give createClient() gateway: { assetLookup }`);
 }
 
 /**

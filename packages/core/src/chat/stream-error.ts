@@ -1,13 +1,13 @@
 import type { Client } from "../client.js";
 import { apiErrorOf, type ErrorFields, excerpt, wordsOf } from "../transport/error-response.js";
 import { isGatewayError, StreamError, type StreamFailure, TimeoutError } from "../vocabulary/errors.js";
-import type { ChatMessage } from "./protocol/delta.js";
+import type { AssistantMessage } from "./protocol/delta.js";
 import type { StreamEnd } from "./protocol/stream-parser.js";
 
 /** The facts about a stream that its errors carry. */
 export interface StreamFacts {
   /** The message so far. */
-  readonly partial: ChatMessage;
+  readonly partial: AssistantMessage;
   readonly requestId: string | undefined;
 }
 
@@ -62,6 +62,6 @@ function streamError(
   { partial, requestId }: StreamFacts,
   fields: { type?: string | undefined; apiCode?: string | undefined },
   cause?: unknown,
-): StreamError<ChatMessage> {
+): StreamError<AssistantMessage> {
   return new StreamError(text, { reason, partial, ...fields }, { cause, requestId });
 }

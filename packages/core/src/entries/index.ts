@@ -3,7 +3,7 @@
 // The client
 
 export type { Clock } from "../base/clock.js";
-export type { StandardSchema } from "../base/standard-schema.js";
+export { type StandardSchema, withJSONSchema } from "../base/standard-schema.js";
 export type { Store } from "../base/store.js";
 export type { AnyRequest } from "../base/validate.js";
 export { type Client, type ClientOptions, createClient, type StreamResumption } from "../client.js";
@@ -48,7 +48,7 @@ export type { ImageRequest } from "../images/schema.js";
 // Videos
 
 export { createVideoTask } from "../videos/create.js";
-export { normalizeVideoTask } from "../videos/read-task.js";
+export { parseVideoTask } from "../videos/read-task.js";
 export type { VideoRequest } from "../videos/schema/request.js";
 export {
   getVideoTask,
@@ -79,17 +79,16 @@ export { getEpsilonTask, requestEpsilon } from "../epsilon/epsilon.js";
 export { completeChat } from "../chat/complete.js";
 export { applyDelta } from "../chat/protocol/accumulate.js";
 export type {
+  AssistantMessage,
   ChatDelta,
-  ChatMessage,
   ChatOutcome,
+  ChatResult,
   ChatTiming,
-  ChatToolCall,
-  ChatTurn,
   ChatUsage,
 } from "../chat/protocol/delta.js";
 export type { ChatRequestMessage } from "../chat/protocol/message-schema.js";
 export type { ChatRequest } from "../chat/protocol/schema.js";
-export { repairHistory } from "../chat/repair.js";
+export { repairMessages } from "../chat/repair.js";
 export {
   type ChatResumeOptions,
   resumeChat,
@@ -98,9 +97,9 @@ export {
 export { toResponse } from "../chat/sse-response.js";
 export { type ChatStream, streamChat } from "../chat/stream.js";
 export {
-  type ChatTool,
   defineTool,
   type ThreadFile,
+  type Tool,
   type ToolContext,
   type ToolContextMessage,
 } from "../chat/tools.js";

@@ -36,7 +36,7 @@ export {
 export { unknownProxyOptions } from "../base/proxy-option-names.js";
 export { OWN, randomId, randomWords } from "../base/random-id.js";
 export { fingerprintOf, idOf, isSame } from "../base/same.js";
-export { type Scoped, scoped, scopeName } from "../base/scope.js";
+export { type Scoped, scoped, userPrefix } from "../base/scope.js";
 export { checkBySchema, issuesText } from "../base/standard-schema.js";
 export {
   createRegistry,
@@ -73,7 +73,7 @@ export { bodyReaderOf, createBytesOf } from "../transport/read-body.js";
 export { errorOf } from "../transport/refusal.js";
 export { requestOnce } from "../transport/request-once.js";
 export { addressOf, type Connection } from "../transport/send.js";
-export { normalizeVideoTask } from "../videos/read-task.js";
+export { parseVideoTask } from "../videos/read-task.js";
 export { dismissVideoTask, videos } from "../videos/watch.js";
 export { chatModelOf } from "../vocabulary/chat-models.js";
 export { asError, describeThrown, withDetails } from "../vocabulary/errors.js";

@@ -5,8 +5,8 @@ import type { RequestOptions } from "../transport/send.js";
 import { taskPath } from "../transport/task-path.js";
 import { ValidationError, withDetails } from "../vocabulary/errors.js";
 
-const CREATE_HEADERS_MS = 300_000;
-const QUERY_HEADERS_MS = 60_000;
+const CREATE_MS = 300_000;
+const QUERY_MS = 60_000;
 
 const PATHS = {
   text2video: "/epsilon/v1/videos/text2video",
@@ -51,7 +51,7 @@ export async function requestEpsilon(
         if (JSON.stringify(body) === undefined) throw wrong("body", "must be JSON", "epsilon.body");
         return body;
       },
-      headersMs: CREATE_HEADERS_MS,
+      firstChunkMs: CREATE_MS,
       repeat: "refused-only",
       read: ({ json }) => json,
     },
@@ -85,7 +85,7 @@ export async function getEpsilonTask(
         method: "get",
         kind: "epsilon",
         path,
-        headersMs: QUERY_HEADERS_MS,
+        firstChunkMs: QUERY_MS,
         repeat: "any",
         read: ({ json }) => json,
       },

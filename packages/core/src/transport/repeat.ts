@@ -25,7 +25,7 @@ export interface Repetition {
     readonly callId: string;
     readonly signal: AbortSignal;
     /** Largest number of further attempts, and the longest wait before one, in milliseconds. */
-    readonly retry: { readonly limit: number; readonly maxDelayMs: number };
+    readonly retry: { readonly limit: number; readonly maxRetryAfterMs: number };
   };
   readonly address: string;
   /** Address at which the proxy tells what it offers. */
@@ -79,7 +79,7 @@ export async function repeat(error: Error, repetition: Repetition): Promise<Resp
     const { signal, retry } = exchange;
     const { retryAfterMs } = failure as Partial<APIError>;
     // the server asks for a longer wait than the caller has
-    const isTooLate = (retryAfterMs ?? 0) > retry.maxDelayMs;
+    const isTooLate = (retryAfterMs ?? 0) > retry.maxRetryAfterMs;
     if (signal.aborted || !repetition.isTransient(failure) || isTooLate) return false;
     if (!(repetition.isSafe || isRateLimit(failure)) && !(await isKnownKey(failure))) return false;
     await waitAfter(failure, retryAfterMs);
@@ -101,7 +101,7 @@ export async function repeat(error: Error, repetition: Repetition): Promise<Resp
   async function waitAfter(failure: Error, askedMs: number | undefined): Promise<void> {
     const { client, onWait } = repetition;
     const { callId, signal, retry } = exchange;
-    const delayMs = askedMs ?? Math.min(retry.maxDelayMs, client.random() * 500 * 2 ** waits);
+    const delayMs = askedMs ?? Math.min(retry.maxRetryAfterMs, client.random() * 500 * 2 ** waits);
     waits += 1;
     onWait(delayMs, failure);
     if (delayMs > 0) await unlessAborted(pausesOf(client).clockOf(callId).sleep(delayMs, signal), signal);
@@ -167,7 +167,7 @@ const ASK_MS = 5000;
 async function isOffered(offer: string, repetition: Repetition): Promise<boolean> {
   const { client, exchange } = repetition;
   const { signal, retry } = exchange;
-  const limits = { limit: retry.limit, firstMs: FIRST_WAIT_MS, longestMs: retry.maxDelayMs };
+  const limits = { limit: retry.limit, firstMs: FIRST_WAIT_MS, longestMs: retry.maxRetryAfterMs };
   const backoff = createBackoff(client, limits);
   for (;;) {
     const offers = await offersOf(repetition).catch(() => undefined);

@@ -29,18 +29,13 @@ import { apiErrorOf, isRecord } from "./error-response.js";
 import { connectionError, isTransient, outcomeOf, outcomeOfBoth, requestIdOf } from "./failure.js";
 import { type HeadersInput, readHeaders } from "./headers.js";
 
-/** Limits of waiting, in milliseconds. `Number.POSITIVE_INFINITY` switches a limit off. */
-export interface Timeouts {
+/** Time limits of a request, in milliseconds. `Number.POSITIVE_INFINITY` switches a limit off. */
+export interface Timeout {
   /**
-   * Longest time from sending to the headers of the answer. Default: `firstChunkMs` for streams, 10 min for whole
-   * answers of a model, 1 min for queries, 5 min for all others.
-   */
-  readonly headersMs?: number;
-  /**
-   * Longest time from sending to the first chunk of a chat stream with text, thinking or a tool call. The headers must
-   * come in this time, too.
+   * Longest time from sending to the first content: of a chat stream the first text, thinking or tool call, of any other
+   * response its headers.
    *
-   * @default 300_000
+   * @default 300_000; 600_000 for a whole response of a model, 60_000 for a query
    */
   readonly firstChunkMs?: number;
   /**
@@ -65,7 +60,7 @@ export interface RetryOptions {
   /** Number of attempts after the first. 0 switches repeating off. @default 2 */
   readonly limit?: number;
   /** Longest wait before an attempt. If `Retry-After` is longer, the error comes at once. @default 30_000 */
-  readonly maxDelayMs?: number;
+  readonly maxRetryAfterMs?: number;
 }
 
 /** The `credentials` of `fetch`, which the types of Node and Workers do not name. */
@@ -81,7 +76,7 @@ export interface RequestOptions<Checks extends boolean = boolean> {
   /** Headers added to the client's own. They win over the client's where names are equal. */
   readonly headers?: HeadersInput | undefined;
   /** Limits of waiting. Each one replaces the client's. */
-  readonly timeouts?: Timeouts | undefined;
+  readonly timeout?: Timeout | undefined;
   /** Repeating of failed attempts. Each setting replaces the client's. */
   readonly retry?: RetryOptions | undefined;
   /**
@@ -116,7 +111,7 @@ export interface Connection {
   /** Passed to `fetch` as `credentials`: decides if cookies are sent. */
   readonly credentials: Credentials | undefined;
   /** Limits of waiting for every request. */
-  readonly timeouts: Timeouts;
+  readonly timeout: Timeout;
   /** Repeating of failed attempts for every request. */
   readonly retry: Required<RetryOptions>;
   /**
@@ -158,7 +153,6 @@ export interface Exchange extends Span, CallIdentity {
   readonly startedAt: number;
   readonly firstChunkMs: number;
   readonly chunkMs: number;
-  readonly headersMs: number;
   readonly retry: Required<RetryOptions>;
   /** The caller's own `idempotency-key`. */
   readonly idempotencyKey: string | undefined;
@@ -174,8 +168,8 @@ export interface CallDescription {
   readonly subject?: unknown;
   /** True for a chat that streams. @default false */
   readonly isStream?: boolean;
-  /** Limit for the headers where the caller sets none. @default `firstChunkMs` */
-  readonly headersMs?: number;
+  /** Limit until the first content, where the caller sets none. @default 300_000 */
+  readonly firstChunkMs?: number;
 }
 
 /** Random part of the ids of all calls. Made once: it would take a tenth of the client's time before the first piece. */
@@ -189,23 +183,22 @@ let calls = 0;
  */
 export function openExchange(
   client: Connection,
-  { kind, path, subject, isStream, headersMs: defaultHeadersMs }: CallDescription,
+  { kind, path, subject, isStream, firstChunkMs: defaultMs = 300_000 }: CallDescription,
   options: RequestOptions,
 ): Exchange {
   noteOptions("a request", options, client);
   assertPlatform();
   assertSignal(options.signal);
-  const { signal, timeouts, retry, idempotencyKey } = options;
+  const { signal, timeout, retry, idempotencyKey } = options;
   const model = (subject as { readonly model?: unknown } | undefined)?.model;
   const {
     totalMs = Number.POSITIVE_INFINITY,
-    firstChunkMs = 300_000,
+    firstChunkMs = defaultMs,
     chunkMs = 60_000,
-    headersMs = defaultHeadersMs ?? firstChunkMs,
-  } = { ...client.timeouts, ...timeouts };
+  } = { ...client.timeout, ...timeout };
   origin ||= randomId();
   calls += 1;
-  const late = () => new TimeoutError(`not finished after ${totalMs} ms (timeouts.totalMs)`, "total");
+  const late = () => new TimeoutError(`not finished after ${totalMs} ms (timeout.totalMs)`, "total");
   return {
     callId: `${origin}-${calls}`,
     kind,
@@ -217,7 +210,6 @@ export function openExchange(
     startedAt: client.clock.now(),
     firstChunkMs,
     chunkMs,
-    headersMs,
     retry: { ...client.retry, ...retry },
     idempotencyKey,
     ...openSpan(client.clock, signal, totalMs, late),
@@ -345,7 +337,7 @@ function preloadRepeats(): void {
  *
  * @throws {APIError} for a status of failure
  * @throws {ConnectionError} when no answer came
- * @throws {TimeoutError} phase `headers` or `total`
+ * @throws {TimeoutError} phase `first-chunk` or `total`
  * @throws {ConfigurationError} when the request can't be made: nothing was sent
  */
 export async function send(
@@ -470,11 +462,11 @@ async function fetchOnce(
   attempt: number,
   onHeaders: (response: Response) => void,
 ): Promise<Response> {
-  const { signal, abort, headersMs } = exchange;
+  const { signal, abort, firstChunkMs } = exchange;
   const startedAt = client.clock.now();
   const answered = new AbortController();
-  atLimit(client.clock, headersMs, answered.signal, () =>
-    abort(new TimeoutError(`no answer after ${headersMs} ms (timeouts.headersMs)`, "headers")),
+  atLimit(client.clock, firstChunkMs, answered.signal, () =>
+    abort(new TimeoutError(`no answer after ${firstChunkMs} ms (timeout.firstChunkMs)`, "first-chunk")),
   );
   emitStep(client, exchange, { type: "request", attempt });
   let response: Response;

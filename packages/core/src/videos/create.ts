@@ -7,7 +7,7 @@ import type { VideoTaskHandle } from "../vocabulary/video-task.js";
 import { checkVideoRequest, type VideoRequest, type VideoRequests } from "./schema/request.js";
 
 /** Five minutes: references are part of the body, up to 20 MB each. */
-const HEADERS_MS = 300_000;
+const FIRST_CHUNK_MS = 300_000;
 
 /**
  * Creates a video task (spec, `POST /v1/video/generations`). Store the handle at once: it is plain JSON. The task
@@ -47,7 +47,7 @@ export async function createVideoTask<const Model extends string, Checks extends
         assertAccepted(request, checkVideoRequest, client.warn, options);
         return request;
       },
-      headersMs: HEADERS_MS,
+      firstChunkMs: FIRST_CHUNK_MS,
       repeat: "refused-only",
       read(answer) {
         const id = idIn(answer, "id", "task_id");

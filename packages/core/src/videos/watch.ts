@@ -20,7 +20,7 @@ import type {
   VideoTask,
   VideoTaskReference,
 } from "../vocabulary/video-task.js";
-import { normalizeVideoTask } from "./read-task.js";
+import { parseVideoTask } from "./read-task.js";
 
 /** Life of a link, where the gateway gives none, in milliseconds. */
 const DAY_MS = 86_400_000;
@@ -126,7 +126,7 @@ async function query(
       kind: "video",
       path: videoTaskPath(handle.id),
       subject: handle,
-      headersMs: 60_000,
+      firstChunkMs: 60_000,
       repeat: "any",
       read({ json, reported, headers }) {
         if (isRefused(json)) throw reported();
@@ -150,8 +150,9 @@ function readTask(
   handle: VideoTaskReference,
   keepMs: number | undefined,
 ): VideoTask {
-  const task = (client.normalizeVideoTask ?? normalizeVideoTask)(json, handle);
-  if (task.state === "succeeded" && !client.normalizeVideoTask) warnOfOtherId(client, json, handle.id);
+  const { parseVideoTask: parse } = client.gateway;
+  const task = (parse ?? parseVideoTask)(json, handle);
+  if (task.state === "succeeded" && !parse) warnOfOtherId(client, json, handle.id);
   if (task.state !== "succeeded" || keepMs === undefined) return task;
   const { finishedAt = Date.now() } = task;
   return { expiresAt: finishedAt + DAY_MS, ...task, keptUntil: finishedAt + keepMs };
@@ -159,7 +160,7 @@ function readTask(
 
 /** Warns of an answer for another task. It counts all the same: a gateway may have several ids of one task. */
 function warnOfOtherId(client: Client, json: unknown, asked: string): void {
-  const { id } = normalizeVideoTask(json);
+  const { id } = parseVideoTask(json);
   const message = `is "${id}" in the answer for the task "${asked}": the video may be another one`;
   if (id !== "" && id !== asked) client.warn({ path: "task_id", message, rule: "video.other-task" });
 }

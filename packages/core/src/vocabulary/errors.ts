@@ -204,11 +204,10 @@ export class ConnectionError extends GatewayError {
 }
 
 /**
- * The limit that was exceeded. `headers`: until the headers of the answer. `first-chunk`: until the first content of a
- * chat stream. `chunk`: between two pieces of the answer. `total`: the whole request. `deadline`: the watching of a
+ * The limit that was exceeded. `first-chunk`: until the first content. `chunk`: between two pieces of the answer. `total`: the whole request. `deadline`: the watching of a
  * task.
  */
-export type TimeoutPhase = "headers" | "first-chunk" | "chunk" | "total" | "deadline";
+export type TimeoutPhase = "first-chunk" | "chunk" | "total" | "deadline";
 
 interface TimeoutDetails<Partial> extends ErrorDetails {
   /** The message so far, where a stream had begun. */
@@ -216,7 +215,7 @@ interface TimeoutDetails<Partial> extends ErrorDetails {
 }
 
 /**
- * A limit of `timeouts` was exceeded. `partial` is the message so far, where a stream had begun.
+ * A limit of `timeout` was exceeded. `partial` is the message so far, where a stream had begun.
  *
  * @example
  * ```ts run

@@ -92,7 +92,7 @@ export interface FailedVideoTask extends VideoTaskFacts {
 export type VideoTask = PendingVideoTask | SucceededVideoTask | FailedVideoTask;
 
 /** Reads the answer of a query as a {@link VideoTask}. `known` has the facts that the caller already has. */
-export type VideoTaskNormalizer = (
+export type VideoTaskParser = (
   raw: unknown,
   known: {
     /** Id of the query. */

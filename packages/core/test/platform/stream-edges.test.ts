@@ -396,7 +396,7 @@ describe("after the finish_reason", () => {
   });
 
   test("a shorter limit does not fail the answer", async () => {
-    const { clock, connection, turn } = held({ timeouts: { chunkMs: 100 } });
+    const { clock, connection, turn } = held({ timeout: { chunkMs: 100 } });
     connection.send(frame({ content: "Hello" }, "stop"));
     await connection.wanted();
     await clock.advance(200);
@@ -424,7 +424,7 @@ test("usage is requested from models that send it only on request, unless the re
 
 test("includeUsage of the client asks every model for usage or none, unless the request sets it", async () => {
   const sentBy = async (includeUsage: boolean, request: object, checks = true) => {
-    const { client, requests } = clientOf(() => streamAnswer(end), { includeUsage });
+    const { client, requests } = clientOf(() => streamAnswer(end), { gateway: { includeUsage } });
     await streamChat(client, request as typeof question, { checks }).result();
     return (await (requests[0] as Request).json()).stream_options;
   };

@@ -416,10 +416,10 @@ describe("stopping", () => {
 });
 
 describe("a time limit", () => {
-  function timed(timeouts: object) {
+  function timed(timeout: object) {
     const clock = stoppedClock();
     const connection = openBody();
-    const { client } = clientOf(() => streamAnswer(connection.body), { clock, timeouts });
+    const { client } = clientOf(() => streamAnswer(connection.body), { clock, timeout });
     return { clock, connection, client };
   }
 
@@ -588,10 +588,10 @@ describe("a time limit", () => {
     const silent = clientOf(() => new Promise<never>(() => {}), { clock: stoppedClock() });
     const clock = silent.client.clock as ReturnType<typeof stoppedClock>;
     const headers = rejectionOf(
-      streamChat(silent.client, question, { timeouts: { headersMs: 500 } }).result(),
+      streamChat(silent.client, question, { timeout: { firstChunkMs: 500 } }).result(),
     );
     await clock.advance(500);
-    expect(await headers).toMatchObject({ name: "TimeoutError", phase: "headers" });
+    expect(await headers).toMatchObject({ name: "TimeoutError", phase: "first-chunk" });
 
     const { clock: other, connection, client } = timed({ totalMs: 3000 });
     const total = rejectionOf(streamChat(client, question).result());

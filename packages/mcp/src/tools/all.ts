@@ -24,6 +24,8 @@ export function toolsOf(client: Client, models: readonly string[]): Tool[] {
     ...wanted(imageModels).map(imageTool),
     ...videos,
     ...(videos.length > 0 ? [videoStatus, videoWait] : []),
-    ...(models.includes("gamma-asset") ? [assetCreate, ...(client.assetLookup ? [assetStatus] : [])] : []),
+    ...(models.includes("gamma-asset")
+      ? [assetCreate, ...(client.gateway.assetLookup ? [assetStatus] : [])]
+      : []),
   ];
 }

@@ -1,4 +1,4 @@
-import { type ChatRequest, type ChatTurn, streamChat } from "@sluice/core";
+import { type ChatRequest, type ChatResult, streamChat } from "@sluice/core";
 import type { chatModels } from "@sluice/core/schemas";
 import { billedOnce } from "../billed-once.js";
 import { shortfallOf } from "../endings.js";
@@ -30,7 +30,7 @@ export function chatTool(model: keyof typeof chatModels): Tool {
   };
 }
 
-function resultOf(turn: ChatTurn) {
+function resultOf(turn: ChatResult) {
   const { message, toolCalls, outcome, usage } = turn;
   const calls = toolCalls.length > 0 ? [`Tool calls: ${JSON.stringify(message.tool_calls)}`] : [];
   const answer = typeof message.content === "string" ? message.content : "";

@@ -72,7 +72,7 @@ export async function sendFile(
 }
 
 function openSending({ client, exchange }: UploadContext, known: UploadAtProxy | undefined): Sending {
-  const { limit, maxDelayMs } = exchange.retry;
+  const { limit, maxRetryAfterMs: maxDelayMs } = exchange.retry;
   const waits = { clock: pausesOf(client).clockOf(exchange.callId), random: client.random };
   return {
     backoff: createBackoff(waits, {
@@ -144,7 +144,7 @@ async function recover(
 ): Promise<void> {
   const { signal, retry } = exchange;
   const { attempt, isMissing, isDoubtful } = sending;
-  const verdict = verdictOf(error, sending, retry.maxDelayMs);
+  const verdict = verdictOf(error, sending, retry.maxRetryAfterMs);
   sending.failure = error;
   if (signal.aborted || verdict === "final" || (verdict === "doubtful" && isDoubtful)) throw error;
   // the first look-up of an upload that was left is no repetition: its 404 is believed where none is allowed

@@ -1,4 +1,4 @@
-import { isOpen, type ThreadToolCall } from "./message.js";
+import { type ChatToolCall, isOpen } from "./message.js";
 import type { JoinCopies } from "./thread.js";
 import { isServers, type PlacedMessage } from "./tree.js";
 
@@ -91,7 +91,7 @@ function callsOf({ message }: PlacedMessage): string {
   return String(message.toolCalls?.map((call) => `${call.state} ${resultOf(call)}`));
 }
 
-function resultOf({ id, output, error, kept }: ThreadToolCall): string {
+function resultOf({ id, output, error, savedState: kept }: ChatToolCall): string {
   return output === undefined && error === undefined && kept === undefined
     ? id
     : JSON.stringify([id, output, error, kept]);

@@ -1,14 +1,8 @@
-import type {
-  ChatRequestMessage,
-  ChatTool,
-  RecordStorage,
-  RequestOptions,
-  StandardSchema,
-} from "@sluice/core";
+import type { ChatRequestMessage, RecordStorage, RequestOptions, StandardSchema, Tool } from "@sluice/core";
 import type { ChatModel, ChatParams, SharedChatParams } from "@sluice/core/schemas";
 import type { TurnRunner } from "./chat.js";
 import type { InitialMessage } from "./initial-messages.js";
-import type { ThreadTurn } from "./message.js";
+import type { ChatTurn } from "./message.js";
 
 interface TargetOf<Model extends ChatModel> {
   /** The model that answers. It decides which parameters there are. */
@@ -61,7 +55,7 @@ export type WhenBusy = "reject" | "queue" | "replace";
 
 /** Second argument of `prepareMessages`. */
 interface PrepareContext {
-  /** Aborts when the turn is stopped, with the signal of `request`, and after `timeouts.totalMs`. */
+  /** Aborts when the turn is stopped, with the signal of `request`, and after `timeout.totalMs`. */
   readonly signal: AbortSignal;
 }
 
@@ -96,7 +90,7 @@ interface ChatBehaviour<Output> {
    * tool call is left out, and a call without its result gets one that says so, with a `warning`.
    *
    * If it fails, the turn ends with its error, as `not-sent` if it has no answer yet. `signal` aborts when the turn is
-   * stopped, with the signal of `request`, and after `timeouts.totalMs`.
+   * stopped, with the signal of `request`, and after `timeout.totalMs`.
    *
    * @example
    * ```ts
@@ -114,7 +108,7 @@ interface ChatBehaviour<Output> {
     context: PrepareContext,
   ) => readonly ChatRequestMessage[] | Promise<readonly ChatRequestMessage[]>;
   /** The tools that the model may call. */
-  readonly tools?: readonly ChatTool[];
+  readonly tools?: readonly Tool[];
   /**
    * Most answers to one question, with tool results between them. Then the turn ends as `step-limit`, with a
    * `warning`, and `retry()` allows as many again.
@@ -123,18 +117,11 @@ interface ChatBehaviour<Output> {
    */
   readonly maxSteps?: number;
   /**
-   * Schema of the answer, which becomes `object`. The model gets it as JSON Schema after `instructions`, in
-   * JSON mode where it has one. A schema without a JSON Schema gives a warning: then the prompt has to
-   * describe the JSON, or `jsonSchema` does.
+   * Schema of the response, which becomes `output`. The model gets it as JSON Schema after `instructions`, in JSON mode
+   * where it has one. A schema without a JSON Schema gives a warning: add one with `withJSONSchema`, or describe the
+   * JSON in the prompt.
    */
-  readonly schema?: StandardSchema<Output>;
-  /**
-   * JSON Schema of `schema`, for the model. Needed where the library cannot write it, as zod 3 and `zod/mini`. Without
-   * `schema` it does nothing.
-   *
-   * @default what `schema` writes
-   */
-  readonly jsonSchema?: Readonly<Record<string, unknown>>;
+  readonly outputSchema?: StandardSchema<Output>;
   /** Behaviour of a message that is sent while an answer is in flight. @default "reject" */
   readonly whenBusy?: WhenBusy;
   /** Shortest time between two notifications while an answer streams, in milliseconds. @default 50 */
@@ -153,9 +140,9 @@ interface ChatBehaviour<Output> {
    * Called once for each turn that ended, well or not. Not called for a turn that waits for the user or the
    * app.
    */
-  readonly onFinish?: (turn: ThreadTurn) => void;
+  readonly onFinish?: (turn: ChatTurn) => void;
   /** Called once for each turn that failed, before `onFinish`. */
-  readonly onError?: (error: Error, turn: ThreadTurn) => void;
+  readonly onError?: (error: Error, turn: ChatTurn) => void;
 }
 
 /**

@@ -1,17 +1,17 @@
 import { isGatewayError } from "@sluice/core";
 import { asError } from "@sluice/core/internal";
-import type { ThreadTurn } from "./message.js";
+import type { ChatTurn } from "./message.js";
 
 /** Makes the turn of a call that changed nothing and sent nothing. */
-export function notSent(error: Error): ThreadTurn {
+export function notSent(error: Error): ChatTurn {
   return { messages: [], outcome: "not-sent", error };
 }
 
 /** Continues with the result of `check`. If it throws, nothing is sent, and the chat does not change. */
 export function unlessRefused<T>(
   check: () => T,
-  continueTurn: (checked: T) => Promise<ThreadTurn>,
-): Promise<ThreadTurn> {
+  continueTurn: (checked: T) => Promise<ChatTurn>,
+): Promise<ChatTurn> {
   let checked: T;
   try {
     checked = check();
@@ -22,7 +22,7 @@ export function unlessRefused<T>(
 }
 
 /** Makes the turn of a queued message that another device has sent: it is in the thread, and its answer may be billed. */
-export function sentElsewhere(): ThreadTurn {
+export function sentElsewhere(): ChatTurn {
   return { messages: [], outcome: "interrupted", error: elsewhere() };
 }
 

@@ -105,8 +105,7 @@ function appOf({ core, hook, server, needsLookup }: AppParts, component: string,
   const client = needsLookup
     ? `createClient({
   baseURL: ${server.code},
-  assetLookup: (id, request) =>
-    request("/gamma/asset/GetAsset", { Id: id }),
+  gateway: { assetLookup: "/gamma/asset/GetAsset" },
 })`
     : `createClient({
   baseURL: ${server.code},

@@ -1,4 +1,4 @@
-import type { ThreadTurn } from "@sluice/stores";
+import type { ChatTurn } from "@sluice/stores";
 import type { EndedRun } from "./options.js";
 
 /** The end of a turn, before it is reported. */
@@ -45,7 +45,7 @@ export function endOf(outcome: string): TurnEnd {
 }
 
 /** Returns the end of a turn as the chat reports it. */
-export function endOfTurn({ outcome, error }: Pick<ThreadTurn, "outcome" | "error">): TurnEnd {
+export function endOfTurn({ outcome, error }: Pick<ChatTurn, "outcome" | "error">): TurnEnd {
   const facts = factsOf(error);
   const code = facts["apiCode"] ?? facts["code"] ?? "error";
   if (!error || outcome === "stopped") return endOf(outcome);

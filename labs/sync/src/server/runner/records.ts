@@ -95,7 +95,7 @@ export function stepsIn(path: readonly MessageRecord[]): number {
 }
 
 export function isPendingCall({ state }: KeptCall): boolean {
-  return state === "needs-approval" || state === "needs-result";
+  return state === "needs-approval" || state === "needs-output";
 }
 
 export function isInFlight({ role, outcome }: KeptMessage): boolean {

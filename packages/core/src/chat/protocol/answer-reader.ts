@@ -3,12 +3,12 @@ import type { Issue } from "../../vocabulary/errors.js";
 import { createFold, type Fold } from "./accumulate.js";
 import { createCallReader } from "./call-reader.js";
 import type {
+  AssistantMessage,
   ChatAlternative,
   ChatDelta,
-  ChatMessage,
   ChatOutcome,
+  ChatResult,
   ChatTiming,
-  ChatTurn,
   ChatUsage,
 } from "./delta.js";
 
@@ -46,7 +46,7 @@ export interface AnswerReader {
   read(chunk: WireObject): boolean;
   /** Ends the answer: emits the deltas that close it, `finish` last. */
   finish(): void;
-  turn(message: ChatMessage, timing: ChatTiming): ChatTurn;
+  turn(message: AssistantMessage, timing: ChatTiming): ChatResult;
 }
 
 /**

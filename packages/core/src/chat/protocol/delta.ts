@@ -107,7 +107,7 @@ export type ChatDelta =
     };
 
 /** Message of the model, in the form that the next request sends back. */
-export interface ChatMessage {
+export interface AssistantMessage {
   /** Author of the message: the model. */
   readonly role: "assistant";
   /** Text of the answer; empty where it only calls tools. */
@@ -143,15 +143,15 @@ export interface ChatTiming {
 /** Another answer to the same request, from services that support `n` > 1. */
 export interface ChatAlternative {
   /** The message. Append it to `messages` in place of the first answer. */
-  readonly message: ChatMessage;
+  readonly message: AssistantMessage;
   /** `finish_reason` as the gateway sent it; null where it sent none. */
   readonly finishReason: string | null;
 }
 
 /** A whole answer. */
-export interface ChatTurn {
+export interface ChatResult {
   /** Message of the model. Append it to `messages` for the next request. */
-  readonly message: ChatMessage;
+  readonly message: AssistantMessage;
   /** Tool calls of the answer, with their arguments as values. Empty where there are none. */
   readonly toolCalls: readonly ChatToolCall[];
   /** `finish_reason` as the gateway sent it; null where it sent none, and the outcome is `unconfirmed`. */
