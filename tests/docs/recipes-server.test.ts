@@ -129,13 +129,13 @@ describe("logs", () => {
     }>("page.ts");
     const captured: [string, object][] = [];
     const client = clientWith((error, facts) => captured.push([error.name, facts]));
-    const request: RequestOptions = { retry: { limit: 0 } };
+    const options = { model: "delta-5.3", retry: { limit: 0 } } as const;
     openNetwork({
       "gateway-proxy.example.workers.dev": () => Response.json({ error: { message: "no" } }, { status: 403 }),
     });
-    await createChatStore(client, { model: "delta-5.3", request }).send("Hello");
+    await createChatStore(client, options).send("Hello");
     openNetwork();
-    await createChatStore(client, { model: "delta-5.3", request }).send("Hello");
+    await createChatStore(client, options).send("Hello");
     expect(captured).toMatchObject([["APIError", { kind: "chat", model: "delta-5.3" }]]);
   });
 });

@@ -14,7 +14,7 @@ const folder = temporaryFolder("imaginary-model", `${root}packages/core/.tmp`);
 const row = `
   "zeta-1": {
     family: "zeta", thinking: [], reasoningEffort: [], maxTokens: 1000, temperature: 1, penalties: false, stop: 1,
-    imageInput: false, tools: false, jsonMode: false,
+    seesImages: false, tools: false, jsonMode: false,
   },`;
 const requestObject = `
   /** Request to \`zeta-1\`. */

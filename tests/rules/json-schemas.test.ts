@@ -10,7 +10,7 @@ import {
   checkImageRequest,
   checkVideoRequest,
   imageRequests,
-  jsonSchemaOf,
+  toJSONSchema,
   videoRequests,
 } from "@sluice/core/schemas";
 import { createMcpServer } from "@sluice/mcp";
@@ -43,7 +43,7 @@ const isUnsaid = (rule: string, message: string) =>
   unsaid.some((name) => new RegExp(`^${name.replaceAll(".", "\\.").replaceAll("*", "[^.]+")}$`).test(rule));
 
 const ajv = new Ajv2020({ strict: true });
-const validators = new Map(models.map(({ model }) => [model, ajv.compile(jsonSchemaOf(model) ?? false)]));
+const validators = new Map(models.map(({ model }) => [model, ajv.compile(toJSONSchema(model) ?? false)]));
 
 type JSONValue = null | boolean | number | string | JSONValue[] | { [key: string]: JSONValue };
 const asJSON = (request: object) => JSON.parse(JSON.stringify(request)) as { [key: string]: JSONValue };
@@ -65,14 +65,14 @@ test("The copy of a schema may be changed field by field: no part of it is anoth
       parts.add(part);
       return Object.values(part).some(twice) || isKnown;
     };
-    expect(twice(jsonSchemaOf(model)), model).toBe(false);
-    expect(twice(jsonSchemaOf(model)), model).toBe(false);
-    expect(JSON.stringify(jsonSchemaOf(model)), model).not.toContain("$ref");
+    expect(twice(toJSONSchema(model)), model).toBe(false);
+    expect(twice(toJSONSchema(model)), model).toBe(false);
+    expect(JSON.stringify(toJSONSchema(model)), model).not.toContain("$ref");
   }
 });
 
 describe.each(models)("The JSON Schema of $model", ({ model }) => {
-  const schema = jsonSchemaOf(model);
+  const schema = toJSONSchema(model);
 
   test("is an object of version 2020-12 with a description, and no union at the top", () => {
     expect(schema).toMatchObject({
@@ -210,12 +210,12 @@ test.each(unsaid)("the rule %s is listed because JSON Schema accepts a request t
   expect(breaking.length).toBeGreaterThan(0);
 });
 
-test("jsonSchemaOf returns undefined for a model that is not listed, and a copy for each caller", () => {
-  expect(jsonSchemaOf("alpha-v5")).toBeUndefined();
-  expect(jsonSchemaOf("toString")).toBeUndefined();
-  const mine = jsonSchemaOf("delta-5.3");
+test("toJSONSchema returns undefined for a model that is not listed, and a copy for each caller", () => {
+  expect(toJSONSchema("alpha-v5")).toBeUndefined();
+  expect(toJSONSchema("toString")).toBeUndefined();
+  const mine = toJSONSchema("delta-5.3");
   delete mine.properties["model"];
-  expect(jsonSchemaOf("delta-5.3").properties["model"]).toBeDefined();
+  expect(toJSONSchema("delta-5.3").properties["model"]).toBeDefined();
 });
 
 test("The short schemas of the MCP tools accept each request of a model that the spec accepts", async () => {

@@ -17,14 +17,14 @@ export function modelsTable(): string {
 }
 
 function chatFacts(id: ChatModel): string {
-  const { thinking, tools, imageInput, jsonMode, maxTokens } = chatModels[id];
+  const { thinking, tools, seesImages, jsonMode, maxTokens } = chatModels[id];
   const thinks =
     thinking.length > 1 ? "thinking on or off" : thinking.length === 1 ? "always thinks" : "no thinking";
   const hasTools = tools === true ? "tools" : tools ? "tools that the spec does not list" : "no tools";
   return [
     thinks,
     hasTools,
-    imageInput ? "sees images" : "text only",
+    seesImages ? "sees images" : "text only",
     jsonMode ? "JSON mode" : "no JSON mode",
     `\`max_tokens\` up to ${maxTokens.toLocaleString("en-US")}`,
   ].join(", ");

@@ -42,14 +42,8 @@ const client: Names<ClientOptions> = {
   random: () => 0,
   dangerouslyAllowBrowser: true,
 };
-const request = {
-  signal: undefined,
-  headers: {},
-  timeout: {},
-  retry: {},
-  idempotencyKey: "a",
-  checks: true,
-};
+const sent = { headers: {}, timeout: {}, retry: {}, checks: true };
+const request = { ...sent, signal: undefined, idempotencyKey: "a" };
 const chat: Names<ChatStoreOptions> = {
   model: "delta-5.3",
   params: {},
@@ -62,8 +56,7 @@ const chat: Names<ChatStoreOptions> = {
   outputSchema: undefined,
   whenBusy: "queue",
   throttleMs: 1,
-  request,
-  checks: true,
+  ...sent,
   storage: undefined,
   runner: undefined,
   onFinish: () => {},
@@ -73,8 +66,7 @@ const image: Names<ImageStoreOptions> = {
   model: "gamma-image-5-0-260128",
   params: {},
   whenBusy: "reject",
-  request,
-  checks: true,
+  ...sent,
   onSuccess: () => {},
   onError: () => {},
 };
@@ -87,7 +79,7 @@ const videos: Names<VideoTaskListOptions> = {
 const video: Names<VideoTaskStoreOptions> = {
   ...videos,
   whenBusy: "join",
-  request,
+  ...sent,
   onCreate: () => {},
   onSuccess: () => {},
   onError: () => {},
@@ -96,7 +88,8 @@ const asset: Names<AssetStoreOptions> = {
   groupId: "g",
   prepare: (file: Blob) => file,
   whenBusy: "join",
-  request: { ...request, upload: "json" },
+  ...sent,
+  encoding: "data-uri",
   intervalMs: 1000,
   pollInBackground: true,
   presence: undefined,
@@ -206,10 +199,10 @@ describe.each(Object.entries(stores))("An option of %s", (name, [known, create])
 
 test("An unknown option within an option gives a warning with its path", async () => {
   const { client, warned } = openClient();
-  createChatStore(client, { model: "delta-5.3", request: { timeout: { chunksMs: 1 } } } as never);
+  createChatStore(client, { model: "delta-5.3", timeout: { chunksMs: 1 } } as never);
   await checked();
   expect(warned).toEqual([
-    expect.stringMatching(/^createChatStore\.request\.timeout\.chunksMs .*did you mean `chunkMs`\?$/),
+    expect.stringMatching(/^createChatStore\.timeout\.chunksMs .*did you mean `chunkMs`\?$/),
   ]);
 });
 

@@ -2,9 +2,9 @@ import { readFileSync } from "node:fs";
 import {
   type ChatRequest,
   createClient,
+  createEpsilonTask,
   generateImages,
   getEpsilonTask,
-  requestEpsilon,
   streamChat,
 } from "@sluice/core";
 import * as core from "@sluice/core/schemas";
@@ -224,7 +224,7 @@ test("the client's own requests reach the gateway whole", async () => {
 
 test("an epsilon task is created and polled through the proxy, under an id of the proxy", async () => {
   const { client, emulator } = openAll();
-  const answer = (await requestEpsilon(client, "text2video", { prompt: "A reef" })) as {
+  const answer = (await createEpsilonTask(client, "text2video", { prompt: "A reef" })) as {
     data: { task_id: string };
   };
   const { task_id } = answer.data;

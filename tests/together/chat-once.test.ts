@@ -19,7 +19,7 @@ type Fault = "lose" | "kill" | undefined;
 type Options = Partial<ChatStoreOptions> & { faults?: Fault[]; retries?: number };
 
 /** A page before the proxy, with a network that loses what the test says. */
-function page(storage: RecordStorage, { faults = [], retries = 0, request = {}, ...options }: Options = {}) {
+function page(storage: RecordStorage, { faults = [], retries = 0, ...options }: Options = {}) {
   let die: () => void = () => {};
   const killed = new Promise<void>((resolve) => {
     die = resolve;
@@ -43,7 +43,7 @@ function page(storage: RecordStorage, { faults = [], retries = 0, request = {}, 
       return new Promise<Response>(() => {});
     },
   });
-  const shown = { id: "a", model: "delta-5.3", storage, throttleMs: 0, request, ...options };
+  const shown = { id: "a", model: "delta-5.3", storage, throttleMs: 0, ...options };
   const chat = createChatStore(client, shown as ChatStoreOptions);
   chat.subscribe(() => {});
   return { chat, killed, send: () => chat.send("Hello"), retry: () => chat.retry() };

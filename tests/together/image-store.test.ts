@@ -28,8 +28,8 @@ test("a sequence comes in order, with the refused image in its place", async () 
     sequential_image_generation: "auto",
     sequential_image_generation_options: { max_images: 3 },
   });
-  const { status, data, failures } = store.getSnapshot();
-  expect([status, failures, data?.usage?.generated_images]).toEqual(["success", 1, 2]);
+  const { status, data, failedCount } = store.getSnapshot();
+  expect([status, failedCount, data?.usage?.generated_images]).toEqual(["success", 1, 2]);
   expect(data?.images).toMatchObject([
     { url: expect.stringContaining("https://"), size: "2048x2048" },
     { error: { code: "content_filter" } },

@@ -1,11 +1,11 @@
 import {
   type Client,
   createAsset,
+  createEpsilonTask,
   createVideoTask,
   generateImages,
   type RecordStorage,
   type RequestOptions,
-  requestEpsilon,
 } from "@sluice/core";
 import { createEmulator } from "@sluice/emulator";
 import {
@@ -44,7 +44,7 @@ const creates: readonly (readonly [string, Create])[] = [
   [
     "An epsilon task",
     (client, options) =>
-      requestEpsilon(client, "text2video", { model_name: "epsilon", prompt: "A reef" }, options),
+      createEpsilonTask(client, "text2video", { model_name: "epsilon", prompt: "A reef" }, options),
   ],
 ];
 

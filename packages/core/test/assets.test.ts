@@ -78,7 +78,7 @@ describe("createAsset", () => {
         : Response.json({ Id: "a-1" }),
     );
     const image = new File([bytes], "hero.png", { type: "image/png" });
-    await createAsset(client, { ...request, URL: image }, { upload: "multipart" });
+    await createAsset(client, { ...request, URL: image }, { encoding: "multipart" });
     expect(requests).toHaveLength(2);
     for (const sent of requests) {
       expect(sent.headers.get("content-type")).toMatch(/^multipart\/form-data; ?boundary=/);

@@ -3,11 +3,11 @@ import {
   completeChat,
   createAsset,
   createClient,
+  createEpsilonTask,
   createVideoTask,
   generateImages,
   getAsset,
   getVideoTask,
-  requestEpsilon,
   streamChat,
   watchVideoTask,
 } from "@sluice/core";
@@ -147,7 +147,7 @@ describe("a missing client", () => {
     ["watchVideoTask", watchVideoTask],
     ["createAsset", createAsset],
     ["getAsset", getAsset],
-    ["requestEpsilon", requestEpsilon],
+    ["createEpsilonTask", createEpsilonTask],
   ];
   test.each(verbs)("is named by the error of %s", async (_, verb) => {
     for (const args of [[question], [undefined, question], [{ baseURL: "https://gateway.test" }, question]]) {

@@ -2,10 +2,10 @@ import {
   type Client,
   completeChat,
   createAsset,
+  createEpsilonTask,
   createVideoTask,
   generateImages,
   getVideoTask,
-  requestEpsilon,
   streamChat,
 } from "@sluice/core";
 import { describe, expect, test } from "vitest";
@@ -31,7 +31,7 @@ const creates: [string, (client: Client) => Promise<unknown>][] = [
         URL: "https://a.test/1.png",
       }),
   ],
-  ["requestEpsilon", (client) => requestEpsilon(client, "text2video", { prompt: "A reef" })],
+  ["createEpsilonTask", (client) => createEpsilonTask(client, "text2video", { prompt: "A reef" })],
 ];
 const verbs: typeof creates = [
   ["completeChat", (client) => completeChat(client, question)],
@@ -247,7 +247,7 @@ describe("a request that cannot be made", () => {
       generateImages(client, sent, options),
       createVideoTask(client, sent, options),
       createAsset(client, sent, options),
-      requestEpsilon(client, "text2video", body),
+      createEpsilonTask(client, "text2video", body),
     ])
       expect(await rejectionOf(failed)).toMatchObject({ name: "ConfigurationError", outcome: "not-sent" });
     expect(requests).toHaveLength(0);

@@ -319,8 +319,8 @@ test("The progress of a second file begins where the first one ended", async () 
   const store = createVideoTaskStore(client);
   const shares: number[] = [];
   store.subscribe(() => {
-    const { uploadProgress } = store.getSnapshot();
-    if (uploadProgress !== undefined) shares.push(uploadProgress);
+    const { phase, progress } = store.getSnapshot();
+    if (phase === "uploading" && progress !== undefined) shares.push(progress);
   });
   const clip = (fill: number) => ({
     type: "reference_video" as const,

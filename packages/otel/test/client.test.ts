@@ -280,7 +280,7 @@ describe("nothing that is exported", () => {
       model: "alpha-v4.1-flash",
       instructions: canary,
       tools: [note],
-      request: { headers: { "x-note": canary } },
+      headers: { "x-note": canary },
     });
     await chat.send(`tool please, ${canary}`);
     await chat.send(`${canary} refuse this`);

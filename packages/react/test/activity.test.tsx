@@ -142,8 +142,10 @@ function Video() {
 }
 
 function Asset() {
-  const { status, uri, create } = useAsset({ groupId: "group-1", presence: present });
-  return <View shown={`${status}: ${uri}`} act={() => void create(new URL(picture), { name: "Reef" })} />;
+  const { status, data, create } = useAsset({ groupId: "group-1", presence: present });
+  return (
+    <View shown={`${status}: ${data?.uri}`} act={() => void create(new URL(picture), { name: "Reef" })} />
+  );
 }
 
 describe.skipIf(!Activity)("a hidden Activity", () => {

@@ -193,7 +193,7 @@ describe("prepareMessages", () => {
 
   test("ends with the total limit of a request if it never settles", async () => {
     const { chat, clock, requests } = chatOf([hello], {
-      request: { timeout: { totalMs: 5000 } },
+      timeout: { totalMs: 5000 },
       prepareMessages: () => never,
     });
     const turn = await clock.advanceUntil(chat.send("one"), 1000);
@@ -202,18 +202,6 @@ describe("prepareMessages", () => {
       error: { name: "TimeoutError", phase: "total", outcome: "not-sent" },
     });
     expect(requests).toHaveLength(0);
-  });
-
-  test("ends with the signal of the requests if it never settles", async () => {
-    const controller = new AbortController();
-    const { chat } = chatOf([hello], {
-      request: { signal: controller.signal },
-      prepareMessages: () => never,
-    });
-    const turn = chat.send("one");
-    await settled();
-    controller.abort();
-    expect(await turn).toMatchObject({ outcome: "not-sent", error: { name: "AbortError" } });
   });
 
   test("leaves a turn alone that was stopped before its late result", async () => {

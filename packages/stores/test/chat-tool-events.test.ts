@@ -67,7 +67,7 @@ describe("the events of a tool", () => {
       id: "trip",
       instructions: canary,
       tools: [note],
-      request: { headers: { "x-other": canary } },
+      headers: { "x-other": canary },
     });
     await chat.send(canary);
     expect(events.filter(({ type }) => type === "end" || type === "tool-end")).toMatchObject([

@@ -5,13 +5,13 @@ import {
   completeChat,
   createAsset,
   createClient,
+  createEpsilonTask,
   createVideoTask,
   generateImages,
   getAsset,
   getEpsilonTask,
   getVideoTask,
   type RequestIdentity,
-  requestEpsilon,
   streamChat,
   subscribeToEvents,
 } from "@sluice/core";
@@ -298,7 +298,7 @@ describe("the events of a call", () => {
       "success",
     ],
     ["asset", { Status: "Active" }, (client) => getAsset(client, "a-1"), "success"],
-    ["epsilon", {}, (client) => requestEpsilon(client, "text2video", { prompt: "A reef" }), "success"],
+    ["epsilon", {}, (client) => createEpsilonTask(client, "text2video", { prompt: "A reef" }), "success"],
     ["epsilon", {}, (client) => getEpsilonTask(client, "e-1"), "success"],
   ] satisfies [string, object, (client: ReturnType<typeof createClient>) => Promise<unknown>, string][])(
     "end once for each verb of kind %s: %j",

@@ -152,7 +152,7 @@ describe("an asset store behind a proxy that remembers answers", () => {
     await store.create("https://files.test/reef.png");
     wait();
     const repeated = store.create("https://files.test/reef.png");
-    await expect.poll(() => store.getSnapshot().phase).toBe("sending");
+    await expect.poll(() => store.getSnapshot().phase).toBe("creating");
     store.reset();
     await repeated;
     goOn();

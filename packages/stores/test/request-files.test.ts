@@ -59,7 +59,7 @@ describe("an uploader of an app", () => {
     });
     const [one, other] = [file(1), file(3)];
     const video = createVideoTaskStore(client);
-    const leave = video.subscribe(() => shares.push(video.getSnapshot().uploadProgress));
+    const leave = video.subscribe(() => shares.push(video.getSnapshot().progress));
     onTestFinished(leave);
     expect(await video.create(videoOf(one, other, one))).toMatchObject({ handle: { id: "t-1" } });
     expect(uploaded).toEqual([one, other]);

@@ -118,24 +118,6 @@ describe("an entry of a video", () => {
     expect([sent("POST"), await listVideoTasks(client, {})]).toEqual([[], []]);
   });
 
-  test("is removed after an abort before sending, and is unconfirmed after a later one", async () => {
-    const { client, sent } = openTab({ id: "7" }, { headers: () => new Promise(() => {}) });
-    const early = new AbortController();
-    const submitted = createVideoTaskStore(client, { request: { signal: early.signal } }).create(request);
-    await settled();
-    early.abort();
-    await submitted;
-    expect([sent("POST"), await listVideoTasks(client, {})]).toEqual([[], []]);
-
-    const late = new AbortController();
-    const { client: other } = clientOf(() => {
-      late.abort();
-      return new Promise(() => {});
-    });
-    await createVideoTaskStore(other, { request: { signal: late.signal } }).create(request);
-    expect(await listVideoTasks(other, {})).toMatchObject([{ state: "unconfirmed" }]);
-  });
-
   test("is not sent after a reset while it is written", async () => {
     const { client, sent } = openTab({ id: "7" });
     const { storage, kept, writing, answer } = slowStorage();

@@ -17,7 +17,7 @@ import { dismiss, type RegisteredAsset, type Registration, register, registered 
 
 /** An asset that was registered here, and if it can be used. */
 export function AssetCard({ asset }: { readonly asset: RegisteredAsset }) {
-  const { uri, error, asset: seen, refetch } = useAsset({ assetId: asset.id });
+  const { data, error, asset: seen, refetch } = useAsset({ assetId: asset.id });
   const images = useImageForm();
   const videos = useVideoForm();
   const { hint } = useDescription(error);
@@ -42,11 +42,11 @@ export function AssetCard({ asset }: { readonly asset: RegisteredAsset }) {
         <span dir="auto" className="min-w-0 grow truncate text-sm font-medium">
           {asset.name}
         </span>
-        <Chip isReady={uri !== undefined} hasFailed={hasFailed} isUnknown={error !== undefined} />
+        <Chip isReady={data !== undefined} hasFailed={hasFailed} isUnknown={error !== undefined} />
       </p>
       {error && <p className="text-xs text-danger">{hasFailed ? ASSET_REFUSED : hint}</p>}
       <div className="flex flex-wrap items-center gap-1">
-        {uri && (
+        {data && (
           <>
             <Button onClick={useInVideo}>
               <Clapperboard aria-hidden />

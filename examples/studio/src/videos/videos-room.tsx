@@ -56,7 +56,8 @@ function isMissingRoute(error: Error): boolean {
 /** The room where videos are made: each is a task that goes on at the gateway, whatever happens to this page. */
 export function VideosRoom() {
   const form = useVideoForm({ checksFiles: true });
-  const { create, reset, isCreating, uploadProgress, error } = useVideoTask(videoOptions);
+  const { create, reset, phase, progress, error } = useVideoTask(videoOptions);
+  const isCreating = phase === "uploading" || phase === "creating";
   const { tasks, remove } = useVideoTasks(videoOptions);
   const list = useRef<HTMLUListElement>(null);
   const hidden = useStore(deleted);
@@ -111,7 +112,7 @@ export function VideosRoom() {
           region={region}
           button={button}
           isBusy={isCreating}
-          uploadProgress={uploadProgress}
+          uploadProgress={phase === "uploading" ? progress : undefined}
           onSubmit={submit}
           onCancel={() => {
             focusButton();

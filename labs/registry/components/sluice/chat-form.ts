@@ -53,7 +53,7 @@ export function chatModelInfo(
   const kinds: readonly string[] = row.thinking;
   return {
     model,
-    seesImages: row.imageInput,
+    seesImages: row.seesImages,
     tools: row.tools === "unlisted" ? "unlisted" : row.tools ? "yes" : "no",
     thinking: kinds.length === 0 ? "never" : kinds.length === 1 ? "always" : "optional",
     hasJSONMode: row.jsonMode,

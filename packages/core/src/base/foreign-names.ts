@@ -30,11 +30,6 @@ const functions: Readonly<Record<string, Instead>> = {
     ...give(
       Object.fromEntries(Object.entries(renamed).map(([other, name]) => [other, `params: { ${name} }`])),
     ),
-    ...give(
-      Object.fromEntries(
-        ["headers", "signal", "timeout", "retry"].map((name) => [name, `request: { ${name} }`]),
-      ),
-    ),
     ...give({
       system: "instructions",
       messages: "initialMessages",

@@ -72,7 +72,7 @@ export type { ActiveAsset, Asset, AssetHandle, AssetLookup } from "../vocabulary
 
 // Epsilon
 
-export { getEpsilonTask, requestEpsilon } from "../epsilon/epsilon.js";
+export { createEpsilonTask, getEpsilonTask } from "../epsilon/epsilon.js";
 
 // Chat
 

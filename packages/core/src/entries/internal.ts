@@ -1,7 +1,6 @@
 // Entry for the other packages of this repository. Apps must not import it: it may change in any version.
 
 export { type ExpiringLink, renewalAt as linkRenewalAt, renewedLater } from "../archive/expiring-link.js";
-export type { CreateAssetOptions } from "../assets/create.js";
 export { assertLookup, assets } from "../assets/watch.js";
 export { type Backoff, createBackoff } from "../base/backoff.js";
 export {

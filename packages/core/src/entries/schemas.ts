@@ -24,7 +24,6 @@ export {
   videoRequests,
 } from "../videos/schema/request.js";
 export { type ChatModel, chatModels } from "../vocabulary/chat-models.js";
-export { jsonSchemaOf, type RequestJSONSchema } from "../vocabulary/json-schema-of.js";
 export {
   type AssetModel,
   assetModels,
@@ -33,3 +32,4 @@ export {
   type VideoModel,
   videoModels,
 } from "../vocabulary/media-models.js";
+export { type RequestJSONSchema, toJSONSchema } from "../vocabulary/to-json-schema.js";

@@ -29,10 +29,10 @@ export type EpsilonRoute = keyof typeof PATHS;
  * @throws {ConnectionError} | {TimeoutError} when there was no answer
  * @example
  * ```ts
- * const answer = await requestEpsilon(client, "text2video", { prompt: "A reef at dawn" });
+ * const answer = await createEpsilonTask(client, "text2video", { prompt: "A reef at dawn" });
  * ```
  */
-export async function requestEpsilon(
+export async function createEpsilonTask(
   client: Client,
   route: EpsilonRoute,
   body: unknown,

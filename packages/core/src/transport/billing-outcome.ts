@@ -35,7 +35,7 @@ export function trackOutcome<Client extends Connection>(
 export function endsUnlessSent<Client extends Connection>(
   client: Client,
   unlessSent: AbortSignal,
-  caller: AbortSignal | undefined,
+  caller?: AbortSignal,
 ) {
   const { signal, abort, end } = openSpan(client.clock, caller, Number.POSITIVE_INFINITY, () => undefined);
   let outcome: Outcome = "not-sent";

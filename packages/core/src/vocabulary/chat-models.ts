@@ -21,7 +21,7 @@ export const chatModels = {
     penalties: true,
     /** Largest number of `stop` sequences; `1` means a single string. */
     stop: 16,
-    imageInput: true,
+    seesImages: true,
     tools: true,
     jsonMode: true,
     /** A stream reports usage only where `stream_options.include_usage` asks for it. */
@@ -35,7 +35,7 @@ export const chatModels = {
     temperature: 2,
     penalties: true,
     stop: 1,
-    imageInput: false,
+    seesImages: false,
     tools: false,
     jsonMode: false,
   },
@@ -47,7 +47,7 @@ export const chatModels = {
     temperature: 1,
     penalties: false,
     stop: 4,
-    imageInput: false,
+    seesImages: false,
     tools: "unlisted",
     jsonMode: false,
   },

@@ -1,10 +1,10 @@
 import {
   type Client,
   createAsset,
+  createEpsilonTask,
   createVideoTask,
   generateImages,
   type RequestOptions,
-  requestEpsilon,
 } from "@sluice/core";
 
 /** Sends a request that is billed and that may not be repeated by a guess. */
@@ -35,8 +35,8 @@ export const creates: readonly (readonly [name: string, create: Create, answer: 
     { Id: "a-1" },
   ],
   [
-    "requestEpsilon",
-    (client, options) => requestEpsilon(client, "text2video", { prompt: "A reef" }, options),
+    "createEpsilonTask",
+    (client, options) => createEpsilonTask(client, "text2video", { prompt: "A reef" }, options),
     { id: "e-1" },
   ],
 ];

@@ -148,7 +148,10 @@ describe("a request with files", () => {
     const clip = small();
     const store = createVideoTaskStore(client);
     const shares = new Set<unknown>();
-    store.subscribe(() => shares.add(store.getSnapshot().uploadProgress));
+    store.subscribe(() => {
+      const { phase, progress } = store.getSnapshot();
+      shares.add(phase === "uploading" ? progress : undefined);
+    });
     const media = [
       { type: "reference_video", url: clip },
       { type: "reference_video", url: clip },
@@ -169,7 +172,7 @@ describe("a request with files", () => {
       },
     ]);
     expect([...shares]).toEqual(expect.arrayContaining([undefined, 0, 1]));
-    expect(store.getSnapshot().uploadProgress).toBeUndefined();
+    expect(store.getSnapshot().phase).toBe("processing");
     store.reset();
   });
 

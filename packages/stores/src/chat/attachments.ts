@@ -18,8 +18,8 @@ export async function imageURLs(
   signal: AbortSignal,
 ): Promise<string[]> {
   if (!Array.isArray(images)) refuse("images", "must be a list of files or URLs");
-  if (chatModelOf(model)?.imageInput === false) {
-    const others = Object.keys(chatModels).filter((name) => chatModelOf(name)?.imageInput);
+  if (chatModelOf(model)?.seesImages === false) {
+    const others = Object.keys(chatModels).filter((name) => chatModelOf(name)?.seesImages);
     refuse("images", `${model} sees no images; ${others.join(", ")} does`);
   }
   return Promise.all(

@@ -71,7 +71,7 @@ function resultOf({ id, state, output, error }: ChatToolCall): ChatRequestMessag
 export async function prepared(
   client: Client,
   request: ChatRequest,
-  { prepareMessages, request: { timeout, signal: own } = {} }: ChatStoreOptions,
+  { prepareMessages, timeout }: ChatStoreOptions,
   owner: AbortSignal,
 ): Promise<ChatRequest> {
   const { totalMs = Number.POSITIVE_INFINITY } = { ...client.timeout, ...timeout };
@@ -80,15 +80,13 @@ export async function prepared(
       new TimeoutError(`prepareMessages had no result after ${totalMs} ms (timeout.totalMs)`, "total"),
       { outcome: "not-sent" },
     );
-  const { signal, abort, end } = openSpan(client.clock, owner, totalMs, late);
-  const ignoreOwn = onAbort(own, () => abort(own?.reason));
+  const { signal, end } = openSpan(client.clock, owner, totalMs, late);
   try {
     const given = request.messages as readonly ChatRequestMessage[];
     const work = async () => prepareMessages?.([...given], { signal });
     const messages = await unlessAborted(work(), signal);
     return { ...request, messages: assertList(client, messages) } as ChatRequest;
   } finally {
-    ignoreOwn();
     end();
   }
 }

@@ -1,5 +1,6 @@
 import type { ChatRequestMessage, RecordStorage, RequestOptions, StandardSchema, Tool } from "@sluice/core";
 import type { ChatModel, ChatParams, SharedChatParams } from "@sluice/core/schemas";
+import type { StoreRequestOptions } from "../request-options.js";
 import type { TurnRunner } from "./chat.js";
 import type { InitialMessage } from "./initial-messages.js";
 import type { ChatTurn } from "./message.js";
@@ -55,11 +56,11 @@ export type WhenBusy = "reject" | "queue" | "replace";
 
 /** Second argument of `prepareMessages`. */
 interface PrepareContext {
-  /** Aborts when the turn is stopped, with the signal of `request`, and after `timeout.totalMs`. */
+  /** Aborts when the turn is stopped, and after `timeout.totalMs`. */
   readonly signal: AbortSignal;
 }
 
-interface ChatBehaviour<Output> {
+interface ChatBehaviour<Output> extends Omit<StoreRequestOptions, "checks"> {
   /** Name of the chat in `storage`. */
   readonly id?: string;
   /**
@@ -90,7 +91,7 @@ interface ChatBehaviour<Output> {
    * tool call is left out, and a call without its result gets one that says so, with a `warning`.
    *
    * If it fails, the turn ends with its error, as `not-sent` if it has no answer yet. `signal` aborts when the turn is
-   * stopped, with the signal of `request`, and after `timeout.totalMs`.
+   * stopped, and after `timeout.totalMs`.
    *
    * @example
    * ```ts
@@ -126,8 +127,6 @@ interface ChatBehaviour<Output> {
   readonly whenBusy?: WhenBusy;
   /** Shortest time between two notifications while an answer streams, in milliseconds. @default 50 */
   readonly throttleMs?: number;
-  /** Headers, timeouts and retry of each request. */
-  readonly request?: RequestOptions;
   /**
    * Storage that keeps the thread between page loads; needs `id`. Tabs with the same `id` and storage show
    * the same messages. The chat waits at most 3 s for the storage. If it fails, the chat works from memory

@@ -1,5 +1,6 @@
 import { type ChatRequest, type Client, isGatewayError } from "@sluice/core";
 import { asError, type CallIdentity, randomId, type StoreControl, within } from "@sluice/core/internal";
+import { requestOptionsOf } from "../request-options.js";
 import { READY, reduceTurn, type TurnEffect, type TurnEvent, type TurnState } from "./machine.js";
 import {
   asDraft,
@@ -181,17 +182,15 @@ async function request(turn: Turn, below: string | undefined, isFirst: boolean):
 /** Reads a response to its end. Without a request it is one that the proxy stores. */
 async function read(turn: Turn, id: string): Promise<void> {
   const { thread, request, place } = turn;
-  const {
-    outputSchema: schema,
-    request: given = {},
-    checks = given.checks,
-    tools = [],
-    maxSteps = MAX_STEPS,
-  } = turn.options();
+  const options = turn.options();
+  const { outputSchema: schema, tools = [], maxSteps = MAX_STEPS } = options;
   const message = thread.node(id)?.message as ChatMessage;
   if (tools.length > 0) void loadCalls(turn);
   const client = naming(request ? afterWriting(turn) : turn.client, { chatId: turn.chatId, messageId: id });
-  const response = createResponse(client, asDraft(message), request, { ...given, checks, schema });
+  const response = createResponse(client, asDraft(message), request, {
+    ...requestOptionsOf(options),
+    schema,
+  });
   turn.response = response;
   turn.refresh();
   const whole = await response.read(turn.store.changed);

@@ -30,12 +30,12 @@ export interface Run<Model extends string> {
 export function createRun<Model extends string>(
   client: Client,
   variables: ImageRequestOf<Model>,
-  { signal: caller, ...options }: RequestOptions,
+  options: RequestOptions,
   onEnd: (settled: SettledImages<Model>) => void,
   onUpload: (share: number | undefined) => void,
   ready?: ImageRequestOf<Model>,
 ): Run<Model> {
-  const { signal, abort, end } = openSpan(client.clock, caller, Number.POSITIVE_INFINITY, () => undefined);
+  const { signal, abort, end } = openSpan(client.clock, undefined, Number.POSITIVE_INFINITY, () => undefined);
   let outcome: Outcome = "not-sent";
   let isStopped = false;
   let sent: ImageRequestOf<Model> | undefined;

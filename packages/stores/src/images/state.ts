@@ -40,7 +40,7 @@ export interface ImageState<Model extends string = ImageModel> {
   /** Last answer. It stays while the next request is in flight, and if that request fails. */
   readonly data: ImageResult | undefined;
   /** Number of images in `data` that failed. */
-  readonly failures: number;
+  readonly failedCount: number;
   /** Error of the last request: an error of this library, or an `AbortError` for a stopped request. */
   readonly error: Error | undefined;
   /** Outcome of the failed request. `"unknown"`: it may be billed. */

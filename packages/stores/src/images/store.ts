@@ -19,6 +19,7 @@ import {
 } from "@sluice/core/internal";
 import type { ImageModel } from "@sluice/core/schemas";
 import type { WithFiles } from "../files/request-files.js";
+import { requestOptionsOf } from "../request-options.js";
 import { onForget } from "../storage/in-use.js";
 import { createRun, failureOf, type Run, refusalOf } from "./generation.js";
 import type { ImageOptionsFor, ImageStoreOptions, RequestWithoutModel } from "./options.js";
@@ -140,8 +141,8 @@ export function createImageStore<Model extends ImageModel | (string & {})>(
     const options = { ...requestOptionsOf(read()), idempotencyKey };
     const started = createRun(client, variables, options, onEnd, onUpload, repeated?.sent);
     run = started;
-    const { data, failures } = state;
-    set({ ...idle, status: "pending", data, failures, variables, submittedAt: Date.now() });
+    const { data, failedCount } = state;
+    set({ ...idle, status: "pending", data, failedCount, variables, submittedAt: Date.now() });
     return started.settled;
   }
 
@@ -159,8 +160,8 @@ export function createImageStore<Model extends ImageModel | (string & {})>(
     submittedAt = state.submittedAt,
   ): void {
     const { status, data = state.data, error, outcome, variables } = settled;
-    const failures = data?.images.filter((image) => image.error).length ?? 0;
-    set({ ...idle, status, data, failures, error, outcome, variables, submittedAt });
+    const failedCount = data?.images.filter((image) => image.error).length ?? 0;
+    set({ ...idle, status, data, failedCount, error, outcome, variables, submittedAt });
     renewInTime();
     // a separate task: the store does not fail by an error of the app
     queueMicrotask(() => {
@@ -196,14 +197,6 @@ export function createImageStore<Model extends ImageModel | (string & {})>(
   }
 }
 
-const requestOptionsOf = ({
-  request,
-  checks = request?.checks,
-}: Pick<ImageStoreOptions, "request" | "checks">) => ({
-  ...request,
-  checks,
-});
-
 interface LostRequest<Model extends string> {
   readonly variables: ImageRequestOf<Model>;
   readonly idempotencyKey: string;
@@ -220,7 +213,7 @@ const deferred = (image: GeneratedImage | FailedImage) =>
 const idle = {
   status: "idle",
   data: undefined,
-  failures: 0,
+  failedCount: 0,
   error: undefined,
   outcome: undefined,
   variables: undefined,

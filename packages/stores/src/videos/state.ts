@@ -3,17 +3,8 @@ import type { TaskState } from "../tasks/task-state.js";
 
 /** State of one video task, in the terms of TanStack Query. */
 export interface VideoTaskState extends TaskState<SucceededVideoTask, VideoTaskReference> {
-  /** True from `create` until the gateway has answered, also while its files are checked. There is no task yet. */
-  readonly isCreating: boolean;
-  /** Share of the request's files that is stored, from 0 to 1; undefined while none is uploaded. */
-  readonly uploadProgress: number | undefined;
   /** Newest snapshot; undefined before the first poll. */
   readonly task: VideoTask | undefined;
-  /**
-   * Share of the work that is done, from 0 to 1; undefined where the gateway reports none. It never goes
-   * back.
-   */
-  readonly progress: number | undefined;
 }
 
 /** A video task of the list. Plain JSON but for `error`. */

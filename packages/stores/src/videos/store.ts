@@ -16,7 +16,8 @@ import {
 } from "@sluice/core/internal";
 import { checkVideoRequest, type VideoRequests } from "@sluice/core/schemas";
 import { hasFiles, type WithFiles } from "../files/request-files.js";
-import type { TaskStore } from "../tasks/task-state.js";
+import { requestOptionsOf } from "../request-options.js";
+import type { Sending, TaskStore } from "../tasks/task-state.js";
 import { createTaskStore } from "../tasks/task-store.js";
 import { videoTaskLedgerOf } from "./entries.js";
 import type { VideoTaskCreateOptions, VideoTaskStoreOptions } from "./options.js";
@@ -77,22 +78,21 @@ export function createVideoTaskStore(
   const { submit, ...store } = createTaskStore(videos, client, read, {
     watchOf: (handle, known) => ledger.watch(handle, read, known),
     knownOf,
-    stateOf: ({ handle, ...state }, task, sending?: true | number): VideoTaskState => ({
+    progressOf: ({ progress }) => progress,
+    stateOf: ({ handle, ...state }, task): VideoTaskState => ({
       ...state,
       handle: handle && knownOf(handle),
-      isCreating: sending !== undefined,
-      uploadProgress: typeof sending === "number" ? sending : undefined,
       task,
-      progress: state.data ? 1 : task?.progress,
     }),
   });
   return {
     ...store,
     create: (given, { label, checks } = {}) =>
-      submit(true, async ({ signal, advance }) => {
+      submit("creating", async ({ signal, advance }) => {
         const request = given as VideoRequest;
-        const options = read().request;
-        await assertSendable(client, request, { ...options, ...(checks === false && { checks }) }, signal);
+        const ofStore = requestOptionsOf(read());
+        const options = { ...ofStore, checks: checks ?? ofStore.checks };
+        await assertSendable(client, request, options, signal);
         const sent = await uploaded(client, request, signal, advance);
         const { handle } = await ledger.submit(sent, { ...options, label, unlessSent: signal });
         return handle;
@@ -120,7 +120,6 @@ async function assertSendable(
   assertAccepted(withAddresses, checkAll, client.warn, options);
   const issues = await media;
   signal.throwIfAborted();
-  options.signal?.throwIfAborted();
   if (issues.length > 0) throw new ValidationError(issues);
 }
 
@@ -135,11 +134,13 @@ async function uploaded(
   client: Client,
   request: VideoRequest,
   signal: AbortSignal,
-  advance: (progress: true | number) => void,
+  advance: (sending: Sending) => void,
 ): Promise<VideoRequest> {
   if (!hasFiles(request)) return request;
   const { uploadFiles } = await import("../files/in-request.js");
-  const sent = await uploadFiles(client, request, signal, advance);
-  advance(true);
+  const sent = await uploadFiles(client, request, signal, (progress) =>
+    advance({ phase: "uploading", progress }),
+  );
+  advance({ phase: "creating" });
   return sent;
 }

@@ -3,15 +3,15 @@ import {
   ConnectionError,
   createVideoTask,
   isGatewayError,
-  type RequestOptions,
   type VideoRequest,
 } from "@sluice/core";
 import { asError, endsUnlessSent, fingerprintOf, keepsKey, randomId, scoped } from "@sluice/core/internal";
+import type { StoreRequestOptions } from "../request-options.js";
 import { isLocked, shareLock, withLock } from "../tabs/locks.js";
 import type { VideoTaskEntry } from "./state.js";
 
 /** Options of one submission. */
-export interface SubmissionOptions extends RequestOptions {
+export interface SubmissionOptions extends StoreRequestOptions {
   readonly label?: string | undefined;
   /** Ends the submission until the gateway may have it. */
   readonly unlessSent: AbortSignal;
@@ -51,7 +51,7 @@ export async function submitVideoTask(
   const entry = { key, model, submittedAt, ...(label !== undefined && { label }) };
   const open = { ...entry, ...(fingerprint !== undefined && { fingerprint }) };
   let settled: VideoTaskEntry = { ...open, state: "submitting" };
-  const call = endsUnlessSent(client, unlessSent, options.signal);
+  const call = endsUnlessSent(client, unlessSent);
   // held until the entry is settled: other tabs see by the lock that this tab still waits
   await withLock(client, submissionLock(client, key), unlessSent, async () => {
     await put(settled);

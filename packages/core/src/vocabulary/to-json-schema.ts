@@ -2,7 +2,7 @@ import type { ChatModel } from "./chat-models.js";
 import { jsonSchemas } from "./json-schemas.js";
 import type { AssetModel, ImageModel, VideoModel } from "./media-models.js";
 
-/** JSON Schema (2020-12) of a request. Each call of {@link jsonSchemaOf} returns its own copy, which may be changed. */
+/** JSON Schema (2020-12) of a request. Each call of {@link toJSONSchema} returns its own copy, which may be changed. */
 export type RequestJSONSchema = {
   /** Address of the version of JSON Schema. */
   $schema: string;
@@ -28,13 +28,13 @@ export type RequestJSONSchema = {
  * @returns the schema; undefined for a model that the tables do not have
  * @example
  * ```ts run
- * const { properties } = jsonSchemaOf("gamma-image-5-0-260128");
+ * const { properties } = toJSONSchema("gamma-image-5-0-260128");
  * const size = properties["size"]; // { type: "string", enum: ["2048x2048", …], description: "…" }
  * ```
  */
-export function jsonSchemaOf(model: ChatModel | ImageModel | VideoModel | AssetModel): RequestJSONSchema;
-export function jsonSchemaOf(model: string): RequestJSONSchema | undefined;
-export function jsonSchemaOf(model: string): RequestJSONSchema | undefined {
+export function toJSONSchema(model: ChatModel | ImageModel | VideoModel | AssetModel): RequestJSONSchema;
+export function toJSONSchema(model: string): RequestJSONSchema | undefined;
+export function toJSONSchema(model: string): RequestJSONSchema | undefined {
   if (!Object.hasOwn(jsonSchemas, model)) return undefined;
   // not `structuredClone`: what two fields share would be one object in the copy, too
   return JSON.parse(JSON.stringify(jsonSchemas[model])) as RequestJSONSchema;
