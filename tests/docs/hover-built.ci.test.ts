@@ -30,9 +30,10 @@ const compilerOptions = {
 };
 // `/**/` marks each name whose hover is read
 const consumer = `
-import { type Client, type StandardSchema, createAsset, createVideoTask, generateImages, streamChat } from "@sluice/core";
+import { type Client, createAsset, createVideoTask, generateImages, type StandardSchema, streamChat } from "@sluice/core";
 import { type ChatStoreOptions, createChatStore, useChatStream, useImages, useVideoTask } from "@sluice/react";
-import type { AssistantMessage, ChatParams, ChatRequests, VideoRequests } from "@sluice/core/schemas";
+import type { AssistantMessage, ChatParams } from "@sluice/core/internal";
+import type { ModelRequest } from "@sluice/core/schemas";
 import { createProxy } from "@sluice/worker-proxy";
 declare const client: Client;
 declare const schema: StandardSchema<{ city: string }>;
@@ -52,7 +53,7 @@ useVideoTask().create({ /**/model: "gamma-video-2.0", /**/content: [{ type: "tex
 useImages({ model: "gamma-image-5-0-260128" }).generate({ /**/prompt: "A reef", /**/size: "2048x2048" });
 
 declare const options: ChatStoreOptions<{ city: string }>;
-declare const request: ChatRequests["alpha-v4.1-flash"], video: VideoRequests["beta3.0-video"], call: NonNullable<AssistantMessage["tool_calls"]>[number];
+declare const request: ModelRequest<"alpha-v4.1-flash">, video: ModelRequest<"beta3.0-video">, call: NonNullable<AssistantMessage["tool_calls"]>[number];
 options./**/schema;
 options./**/params;
 request./**/model;
@@ -140,7 +141,6 @@ const docs: readonly (readonly [name: string, doc: string, isBareInNewest?: true
 ];
 /** Places of a model that is still to be typed. */
 const unfinished = `
-import { type Client, generateImages, streamChat } from "@sluice/core";
 import { createChatStore, useChatStream } from "@sluice/react";
 import { createProxy } from "@sluice/worker-proxy";
 declare const client: Client;

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { type Client, createClient, type RequestOptions } from "@sluice/core";
+import { type Client, createClient } from "@sluice/core";
 import type { DurableObjectClass } from "@sluice/durable";
 import { createChatStore, memoryStorage } from "@sluice/stores";
 import { type AnyEvent, createProxy } from "@sluice/worker-proxy";

@@ -2,17 +2,7 @@ import { readFileSync } from "node:fs";
 import { InMemoryTransport, Client as McpClient } from "@modelcontextprotocol/client";
 import { ListToolsResultSchema } from "@modelcontextprotocol/sdk/types.js";
 import { createClient } from "@sluice/core";
-import {
-  assetRequest,
-  chatRequests,
-  checkAssetRequest,
-  checkChatRequest,
-  checkImageRequest,
-  checkVideoRequest,
-  imageRequests,
-  toJSONSchema,
-  videoRequests,
-} from "@sluice/core/schemas";
+import { checkRequest, requestSchemas, toJSONSchema } from "@sluice/core/schemas";
 import { createMcpServer } from "@sluice/mcp";
 import { Ajv2020, type AnySchema } from "ajv-8/dist/2020.js";
 import fc from "fast-check";
@@ -25,15 +15,7 @@ import { allRules } from "./all.ts";
  * requests are made of those in tests/rules, which are transcribed from the spec, and not of the schemas themselves.
  */
 
-const checks = [
-  [chatRequests, checkChatRequest],
-  [imageRequests, checkImageRequest],
-  [videoRequests, checkVideoRequest],
-  [{ "gamma-asset": assetRequest }, checkAssetRequest],
-] as const;
-const models = checks.flatMap(([requests, check]) =>
-  Object.keys(requests).map((model) => ({ model, check })),
-);
+const models = Object.keys(requestSchemas).map((model) => ({ model }));
 
 /** Rules that JSON Schema cannot say, as the guide lists them. */
 const guide = readFileSync(new URL("../../docs/guides/json-schema.md", import.meta.url), "utf8");
@@ -50,8 +32,7 @@ const asJSON = (request: object) => JSON.parse(JSON.stringify(request)) as { [ke
 
 function verdicts(request: { [key: string]: JSONValue }) {
   const model = String(request["model"]);
-  const check = models.find((one) => one.model === model)?.check ?? checkChatRequest;
-  const { issues } = check(request);
+  const { issues } = checkRequest(request);
   const fits = validators.get(model)?.(request) ?? false;
   return { fits, issues, said: issues.filter(({ rule, message }) => !isUnsaid(rule, message)) };
 }

@@ -43,7 +43,6 @@ const client: Names<ClientOptions> = {
   dangerouslyAllowBrowser: true,
 };
 const sent = { headers: {}, timeout: {}, retry: {}, checks: true };
-const request = { ...sent, signal: undefined, idempotencyKey: "a" };
 const chat: Names<ChatStoreOptions> = {
   model: "delta-5.3",
   params: {},

@@ -1,12 +1,12 @@
 import {
   type Client,
   createAsset,
-  createEpsilonTask,
   createVideoTask,
   generateImages,
   type RecordStorage,
   type RequestOptions,
 } from "@sluice/core";
+import { createEpsilonTask } from "@sluice/core/epsilon";
 import { createEmulator } from "@sluice/emulator";
 import {
   createAssetStore,

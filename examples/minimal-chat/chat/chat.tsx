@@ -1,4 +1,4 @@
-import type { ChatModel } from "@sluice/core/schemas";
+import type { ChatModel } from "@sluice/core";
 import {
   type ChatMessage,
   describeError,

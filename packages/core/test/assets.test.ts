@@ -6,7 +6,7 @@ import {
   getAsset,
   watchAsset,
 } from "@sluice/core";
-import { checkAssetRequest, checkVideoRequest } from "@sluice/core/schemas";
+import { checkRequest } from "@sluice/core/schemas";
 import { describe, expect, test } from "vitest";
 import { clientOf, rejectionOf } from "./support/gateway.js";
 import { polled, type Step } from "./support/polling.js";
@@ -33,7 +33,7 @@ describe("the rules of assets (spec, POST /gamma/asset/CreateAsset)", () => {
     ["a file", new File([bytes], "hero.png", { type: "image/png" })],
     ["a blob that does not know its type", new Blob([bytes])],
   ])("accept %s", (_, URL) => {
-    expect(checkAssetRequest({ ...request, URL }).issues).toEqual([]);
+    expect(checkRequest({ ...request, URL }).issues).toEqual([]);
   });
 
   test.each([
@@ -49,7 +49,7 @@ describe("the rules of assets (spec, POST /gamma/asset/CreateAsset)", () => {
     ["a film", { URL: new Blob(["x"], { type: "video/mp4" }) }, "URL", "asset.url"],
   ])("refuse %s", (_, fields, path, rule) => {
     expect(
-      checkAssetRequest({ ...request, ...fields }).issues.map((issue) => [issue.path, issue.rule]),
+      checkRequest({ ...request, ...fields }).issues.map((issue) => [issue.path, issue.rule]),
     ).toContainEqual([path, rule]);
   });
 });
@@ -147,7 +147,7 @@ describe("getAsset", () => {
     const { temporaryURL } = await getAsset(client, handle);
     expect(temporaryURL).toEqual({ forDisplayOnly: "https://tmp.test/a?sig=1" });
     const content = [{ type: "image_url", image_url: { url: temporaryURL } }];
-    const { issues } = checkVideoRequest({ model: "gamma-video-2.0", content });
+    const { issues } = checkRequest({ model: "gamma-video-2.0", content });
     expect(issues).toMatchObject([{ path: "content.0.image_url.url" }]);
     expect(issues[0]?.message).toMatch(/asset:\/\/<id>/);
   });

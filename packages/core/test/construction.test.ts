@@ -3,7 +3,6 @@ import {
   completeChat,
   createAsset,
   createClient,
-  createEpsilonTask,
   createVideoTask,
   generateImages,
   getAsset,
@@ -11,6 +10,7 @@ import {
   streamChat,
   watchVideoTask,
 } from "@sluice/core";
+import { createEpsilonTask } from "@sluice/core/epsilon";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { clientOf, question, rejectionOf } from "./support/gateway.js";
 

@@ -1,4 +1,4 @@
-import { createEpsilonTask, getEpsilonTask } from "@sluice/core";
+import { createEpsilonTask, getEpsilonTask } from "@sluice/core/epsilon";
 import { describe, expect, test } from "vitest";
 import { clientOf, rejectionOf } from "./support/gateway.js";
 

@@ -2,12 +2,12 @@ import {
   type Client,
   completeChat,
   createAsset,
-  createEpsilonTask,
   createVideoTask,
   generateImages,
   getVideoTask,
   streamChat,
 } from "@sluice/core";
+import { createEpsilonTask } from "@sluice/core/epsilon";
 import { describe, expect, test } from "vitest";
 import { clientOf, openBody, question, rejectionOf, settled, stoppedClock } from "./support/gateway.js";
 

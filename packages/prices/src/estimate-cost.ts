@@ -1,5 +1,5 @@
-import type { ChatRequest, ImageRequest, VideoRequest } from "@sluice/core";
-import { type ChatModel, chatModels, imageModels } from "@sluice/core/schemas";
+import type { ChatModel, ChatRequest, ImageRequest, VideoRequest } from "@sluice/core";
+import { models } from "@sluice/core/schemas";
 import { isRecord } from "./is-record.js";
 import { ofPieces, ofTokens, writeAmount } from "./money.js";
 import { type Prices, type Rates, rateTableOf } from "./prices.js";
@@ -60,7 +60,7 @@ type Request = Readonly<Record<string, unknown>> & { readonly model: string };
 function rangeOf(rates: Rates, request: Request): Range {
   const { model } = request;
   if (rates.asset !== undefined) return exactly(ofPieces(rates.asset as bigint, 1));
-  if (rates.image !== undefined || Object.hasOwn(imageModels, model)) return imageRange(rates, request);
+  if (rates.image !== undefined || Object.hasOwn(models, model)) return imageRange(rates, request);
   if (rates.second !== undefined || findVideoModel(model)) return videoRange(rates, request);
   return chatRange(rates, request);
 }
@@ -130,8 +130,8 @@ function findImages(message: Message): readonly string[] {
   return urls.filter((url) => typeof url === "string");
 }
 
-function findChatModel(id: string): (typeof chatModels)[ChatModel] | undefined {
-  return Object.hasOwn(chatModels, id) ? chatModels[id as ChatModel] : undefined;
+function findChatModel(id: string): (typeof models)[ChatModel] | undefined {
+  return Object.hasOwn(models, id) ? models[id as ChatModel] : undefined;
 }
 
 function exactly(cost: bigint): Range {

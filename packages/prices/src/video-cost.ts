@@ -1,4 +1,5 @@
-import { type VideoModel, videoModels } from "@sluice/core/schemas";
+import type { VideoModel } from "@sluice/core";
+import { models } from "@sluice/core/schemas";
 import { isRecord } from "./is-record.js";
 import { ofSeconds, ofTokens } from "./money.js";
 import type { Rates } from "./prices.js";
@@ -57,8 +58,8 @@ export function requestedFacts(request: object): VideoFacts {
 }
 
 /** Returns the row of a video model; undefined for an unknown model. */
-export function findVideoModel(id: string): (typeof videoModels)[VideoModel] | undefined {
-  return Object.hasOwn(videoModels, id) ? videoModels[id as VideoModel] : undefined;
+export function findVideoModel(id: string): (typeof models)[VideoModel] | undefined {
+  return Object.hasOwn(models, id) ? models[id as VideoModel] : undefined;
 }
 
 interface Defaults {

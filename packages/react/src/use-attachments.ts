@@ -1,5 +1,5 @@
-import { chatModelOf } from "@sluice/core/internal";
-import { type ChatModel, chatModels } from "@sluice/core/schemas";
+import type { ChatModel } from "@sluice/core";
+import { chatModelOf, chatModels } from "@sluice/core/internal";
 import { onForget } from "@sluice/stores/internal";
 import {
   type ChangeEvent,

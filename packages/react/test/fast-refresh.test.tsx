@@ -226,7 +226,7 @@ describe.each(modes)("fast refresh with the same hooks, %s, keeps work in flight
     const { shown, press, sameHooks } = editor(client, useHero, Mode);
     await press();
     await sameHooks();
-    expect(shown()).toBe("second, state of first: sending");
+    expect(shown()).toBe("second, state of first: creating");
     await press();
     expect(creates()).toBe(1);
     await answer({ Id: "a-1" });

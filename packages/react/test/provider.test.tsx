@@ -1,5 +1,4 @@
-import { type ClientOptions, createClient } from "@sluice/core";
-import type { ChatModel } from "@sluice/core/schemas";
+import { type ChatModel, type ClientOptions, createClient } from "@sluice/core";
 import { GatewayProvider, useChatStream } from "@sluice/react";
 import { render } from "@testing-library/react";
 import { StrictMode, useState } from "react";

@@ -1,14 +1,7 @@
 import { type AssetFailedError, type ClientOptions, type Presence, watchAsset } from "@sluice/core";
 import { type AssetStoreOptions, createAssetStore } from "@sluice/stores";
 import { afterEach, describe, expect, test } from "vitest";
-import {
-  clientOf,
-  eventLoopTurn,
-  listenersOn,
-  settled,
-  shows,
-  stoppedClock,
-} from "../../core/test/support/gateway.js";
+import { clientOf, eventLoopTurn, settled, shows, stoppedClock } from "../../core/test/support/gateway.js";
 
 const PNG = Uint8Array.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 1, 2, 3]);
 const dataURI = `data:image/png;base64,${btoa(String.fromCharCode(...PNG))}`;

@@ -5,16 +5,15 @@ import {
   completeChat,
   createAsset,
   createClient,
-  createEpsilonTask,
   createVideoTask,
   generateImages,
   getAsset,
-  getEpsilonTask,
   getVideoTask,
   type RequestIdentity,
   streamChat,
   subscribeToEvents,
 } from "@sluice/core";
+import { createEpsilonTask, getEpsilonTask } from "@sluice/core/epsilon";
 import { createChatStore } from "@sluice/stores";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { requestOnce } from "../../core/src/transport/request-once.js";

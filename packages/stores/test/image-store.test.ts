@@ -1,7 +1,7 @@
 import type { ClientOptions } from "@sluice/core";
 import { createImageStore, type ImageStoreOptions, type SettledImages } from "@sluice/stores";
 import { describe, expect, expectTypeOf, test } from "vitest";
-import { clientOf, listenersOn, openBody, settled, stoppedClock } from "../../core/test/support/gateway.js";
+import { clientOf, openBody, settled, stoppedClock } from "../../core/test/support/gateway.js";
 
 const model = "gamma-image-5-0-260128";
 type Options = ImageStoreOptions<typeof model>;

@@ -694,7 +694,7 @@ describe("the check of the client's uploader", () => {
     const { open, creates, client } = page([success], { onError, check: (...given) => check(...given) });
     expect(await open().create(request)).toMatchObject({
       status: "error",
-      isCreating: false,
+      phase: undefined,
       error: { name: "ValidationError", issues: [issue] },
     });
     check = () => {

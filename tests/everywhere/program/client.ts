@@ -12,7 +12,7 @@ import {
   watchVideoTask,
 } from "@sluice/core";
 import { createPartialJSON } from "@sluice/core/partial-json";
-import { chatModels, checkVideoRequest, type VideoRequests } from "@sluice/core/schemas";
+import { checkRequest, type ModelRequest, models } from "@sluice/core/schemas";
 import { createEventParser } from "@sluice/core/sse";
 import { createUploadStore, probeMedia, toDataURI, uploadMedia } from "@sluice/media";
 import { createChatStore, indexedDBStorage } from "@sluice/stores";
@@ -76,11 +76,11 @@ export async function film(file: Blob): Promise<string | undefined> {
   const { kind } = await probeMedia(file);
   const { url } = await uploadMedia(client, file, { use: "reference_video" });
   const uploads = createUploadStore(client, { use: "reference_video" });
-  const request: VideoRequests["beta3.0-video"] = {
+  const request: ModelRequest<"beta3.0-video"> = {
     model: "beta3.0-video",
     input: { prompt: `A ${kind}`, media: [{ type: "reference_video", url }] },
   };
-  const { issues } = checkVideoRequest(request);
+  const { issues } = checkRequest(request);
   if (issues.length > 0) return uploads.getSnapshot().status;
   for await (const task of watchVideoTask(client, await createVideoTask(client, request)))
     if (task.state === "succeeded") return task.url;
@@ -116,5 +116,5 @@ export function read(text: string): unknown {
   parser.push(new TextEncoder().encode(text));
   const json = createPartialJSON();
   json.push(text);
-  return [names, json.value, chatModels];
+  return [names, json.value, models];
 }

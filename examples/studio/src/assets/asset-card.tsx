@@ -1,5 +1,5 @@
-import { redact } from "@sluice/core";
-import { type VideoModel, videoModels } from "@sluice/core/schemas";
+import { redact, type VideoModel } from "@sluice/core";
+import { models } from "@sluice/core/schemas";
 import { errorMessages, useAsset } from "@sluice/react";
 import { Clapperboard, Copy, Image, LoaderCircle, Trash2 } from "lucide-react";
 import type { ReactNode } from "react";
@@ -207,6 +207,6 @@ function remove(asset: RegisteredAsset): void {
 }
 
 function takesAssets(model: VideoModel): boolean {
-  const { family } = videoModels[model];
+  const { family } = models[model];
   return family === "2-0" || family === "fast";
 }

@@ -1,5 +1,5 @@
-import { defineTool, type Tool } from "@sluice/core";
-import { type ChatModel, chatModels } from "@sluice/core/schemas";
+import { type ChatModel, defineTool, type Tool } from "@sluice/core";
+import { models as rows } from "@sluice/core/schemas";
 import type { ChatTarget } from "@sluice/react";
 import { atom } from "nanostores";
 import * as v from "valibot";
@@ -70,7 +70,7 @@ export function toolNamesOf(settings: ChatSettings): readonly string[] | undefin
 /** Makes the model and the parameters that it has. */
 export function targetOf({ model, values, wantsJSON }: ChatSettings): ChatTarget {
   const target = chatTargetOf(model, values);
-  const row = chatModels[model];
+  const row = rows[model];
   const params = {
     ...target.params,
     ...("usageOnRequest" in row && { stream_options: { include_usage: true } }),

@@ -1,5 +1,4 @@
-import type { ImageResult } from "@sluice/core";
-import type { ImageModel } from "@sluice/core/schemas";
+import type { ImageModel, ImageResult } from "@sluice/core";
 import type { SettledImages } from "@sluice/react";
 import { atom } from "nanostores";
 import { client } from "../client.js";

@@ -1,5 +1,5 @@
 import { useStore } from "@nanostores/react";
-import type { ImageModel } from "@sluice/core/schemas";
+import type { ImageModel } from "@sluice/core";
 import { useImages } from "@sluice/react";
 import { ImagePlus, Lock, LockOpen } from "lucide-react";
 import { type RefObject, useEffect } from "react";

@@ -1,6 +1,5 @@
 import { useStore } from "@nanostores/react";
-import { isGatewayError } from "@sluice/core";
-import type { VideoModel } from "@sluice/core/schemas";
+import { isGatewayError, type VideoModel } from "@sluice/core";
 import { useVideoTask, useVideoTasks } from "@sluice/react";
 import { ImagePlus } from "lucide-react";
 import { type RefObject, useRef } from "react";

@@ -1,5 +1,4 @@
-import type { ChatResult } from "@sluice/core";
-import type { ChatModel } from "@sluice/core/schemas";
+import type { ChatModel, ChatResult } from "@sluice/core";
 import type { ToolSet } from "ai";
 import type { SluiceModelOptions } from "../provider-options.js";
 import type { StreamStorage } from "./memory.js";

@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { checkByModel, type Findings, notEmpty, type RequestOf } from "../base/validate.js";
+import { type CheckResult, checkByModel, notEmpty, type RequestOf } from "../base/validate.js";
 import { isBase64, isHTTP, isImageDataURI } from "../base/web-address.js";
 import { assetModels } from "../vocabulary/media-models.js";
 
@@ -63,7 +63,7 @@ export const assetRequest: v.GenericSchema<AssetRequest> = registration;
  * // issues[0] = { path: "URL", message: "must not be empty", rule: "asset.url" }
  * ```
  */
-export function checkAssetRequest(request: unknown): Findings {
+export function checkAssetRequest(request: unknown): CheckResult {
   return checkByModel(
     request,
     { resource: "asset", models: assetModels, schemas: { "gamma-asset": registration } },

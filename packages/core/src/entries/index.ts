@@ -70,10 +70,6 @@ export { type AssetWatchOptions, getAsset, watchAsset } from "../assets/watch.js
 export type { TaskWatch } from "../tasks/define-task.js";
 export type { ActiveAsset, Asset, AssetHandle, AssetLookup } from "../vocabulary/asset.js";
 
-// Epsilon
-
-export { createEpsilonTask, getEpsilonTask } from "../epsilon/epsilon.js";
-
 // Chat
 
 export { completeChat } from "../chat/complete.js";
@@ -103,6 +99,8 @@ export {
   type ToolContext,
   type ToolContextMessage,
 } from "../chat/tools.js";
+export type { ChatModel } from "../vocabulary/chat-models.js";
+export type { ImageModel, VideoModel } from "../vocabulary/media-models.js";
 
 // Storages
 

@@ -1,8 +1,8 @@
 import * as v from "valibot";
 import {
   between,
+  type CheckResult,
   checkByModel,
-  type Findings,
   optionsOf,
   type RequestOf,
   type RequestsOf,
@@ -116,7 +116,7 @@ export type ImageRequest = ImageRequests[ImageModel];
  * // issues[0] = { path: "size", message: "must be one of this model's sizes: …", rule: "image.5-0.size" }
  * ```
  */
-export function checkImageRequest(request: unknown): Findings {
+export function checkImageRequest(request: unknown): CheckResult {
   return checkByModel(request, { resource: "image", models: imageModels, schemas: imageRequests }, warnOf);
 }
 

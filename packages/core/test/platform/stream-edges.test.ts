@@ -7,7 +7,7 @@ import {
   type StreamError,
   streamChat,
 } from "@sluice/core";
-import { chatModels } from "@sluice/core/schemas";
+import { models } from "@sluice/core/schemas";
 import { describe, expect, test } from "vitest";
 import { chatOf } from "../../../stores/test/support/chat.js";
 import {
@@ -428,7 +428,8 @@ test("includeUsage of the client asks every model for usage or none, unless the 
     await streamChat(client, request as typeof question, { checks }).result();
     return (await (requests[0] as Request).json()).stream_options;
   };
-  for (const model of Object.keys(chatModels)) {
+  for (const { id: model, kind } of Object.values(models)) {
+    if (kind !== "chat") continue;
     const request = { ...question, model };
     expect(await sentBy(true, request)).toEqual({ include_usage: true });
     expect(await sentBy(false, request)).toBeUndefined();

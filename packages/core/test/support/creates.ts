@@ -1,11 +1,5 @@
-import {
-  type Client,
-  createAsset,
-  createEpsilonTask,
-  createVideoTask,
-  generateImages,
-  type RequestOptions,
-} from "@sluice/core";
+import { type Client, createAsset, createVideoTask, generateImages, type RequestOptions } from "@sluice/core";
+import { createEpsilonTask } from "@sluice/core/epsilon";
 
 /** Sends a request that is billed and that may not be repeated by a guess. */
 type Create = (client: Client, options?: RequestOptions) => Promise<unknown>;

@@ -1,11 +1,11 @@
 import { type ChatRequest, type ChatResult, streamChat } from "@sluice/core";
-import type { chatModels } from "@sluice/core/schemas";
+import type { models } from "@sluice/core/schemas";
 import { billedOnce } from "../billed-once.js";
 import { shortfallOf } from "../endings.js";
 import { requestSchema, type Tool, text, toolName } from "./tool.js";
 
 /** Makes the tool of a chat model. Its answer is a stream, so that a long one shows progress. */
-export function chatTool(model: keyof typeof chatModels): Tool {
+export function chatTool(model: keyof typeof models): Tool {
   return {
     name: toolName("chat", model),
     title: `Chat with ${model}`,

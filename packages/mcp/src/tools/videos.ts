@@ -5,7 +5,7 @@ import {
   type VideoTask,
   type VideoTaskReference,
 } from "@sluice/core";
-import type { videoModels } from "@sluice/core/schemas";
+import type { models } from "@sluice/core/schemas";
 import { NotSent } from "../not-sent.js";
 import { watchTask } from "../watch.js";
 import {
@@ -21,7 +21,7 @@ import {
 } from "./tool.js";
 
 /** Makes the tool that starts a video of a model. */
-export function videoTool(model: keyof typeof videoModels): Tool {
+export function videoTool(model: keyof typeof models): Tool {
   return {
     name: toolName("video_start", model),
     title: `Start a video with ${model}`,

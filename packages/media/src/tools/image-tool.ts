@@ -3,10 +3,11 @@ import {
   ConfigurationError,
   defineTool,
   generateImages,
+  type ImageModel,
   type ImageRequest,
   type Tool,
 } from "@sluice/core";
-import { type ImageModel, imageModels } from "@sluice/core/schemas";
+import { models } from "@sluice/core/schemas";
 import { argumentsOf, type MediaToolOptions } from "./options.js";
 import { beginRun, withBilling } from "./paid-run.js";
 
@@ -28,7 +29,7 @@ const TIMEOUT_MS = 600_000;
  * Each call sends one request, which is billed. After a reload the request is repeated only behind a proxy that stores
  * its key (`once`): the proxy returns the same images. Elsewhere the call fails, and the model is told to ask the user.
  *
- * @throws {ConfigurationError} for a model that the table `imageModels` does not have
+ * @throws {ConfigurationError} for a model that the table `models` does not have
  * @example
  * ```ts
  * const chat = createChatStore(client, {
@@ -42,7 +43,7 @@ const TIMEOUT_MS = 600_000;
 export function imageTool(client: Client, options: ImageToolOptions): Tool {
   const { model, params = {}, name = "make_image" } = options;
   const { headers, timeout, retry } = options;
-  if (!Object.hasOwn(imageModels, model))
+  if (!Object.hasOwn(models, model))
     throw new ConfigurationError(`model: ${JSON.stringify(model)} is no image model`);
   return defineTool<unknown, string>({
     name,
@@ -50,7 +51,7 @@ export function imageTool(client: Client, options: ImageToolOptions): Tool {
     inputSchema: argumentsOf(
       {
         prompt: { type: "string", description: "Everything that the image shows, in one text." },
-        size: { type: "string", enum: imageModels[model].sizes, description: "Width and height in pixels." },
+        size: { type: "string", enum: models[model].sizes, description: "Width and height in pixels." },
       },
       params,
     ),

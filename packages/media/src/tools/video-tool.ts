@@ -5,17 +5,18 @@ import {
   defineTool,
   type Tool,
   type ToolContext,
+  type VideoModel,
   type VideoRequest,
   watchVideoTask,
 } from "@sluice/core";
-import { type VideoModel, type VideoRequests, videoModels } from "@sluice/core/schemas";
+import { type ModelRequest, models } from "@sluice/core/schemas";
 import { argumentsOf, type MediaToolOptions } from "./options.js";
 import { beginRun, withBilling } from "./paid-run.js";
 
 type Parameters = {
-  [Model in VideoModel]: VideoRequests[Model] extends { parameters?: infer Fields }
+  [Model in VideoModel]: ModelRequest<Model> extends { parameters?: infer Fields }
     ? NonNullable<Fields>
-    : Partial<Omit<VideoRequests[Model], "model" | "content">>;
+    : Partial<Omit<ModelRequest<Model>, "model" | "content">>;
 }[VideoModel];
 
 /** Options of {@link videoTool}. */
@@ -39,7 +40,7 @@ const TIMEOUT_MS = 1_800_000;
  * The call has a `progress`, and stores the handle of the task as `savedState`: after a reload it waits for the same video. A
  * video costs money even if the chat is stopped: a task can't be cancelled.
  *
- * @throws {ConfigurationError} for a model that the table `videoModels` does not have
+ * @throws {ConfigurationError} for a model that the table `models` does not have
  * @example
  * ```ts
  * const video = videoTool(client, {
@@ -53,9 +54,9 @@ const TIMEOUT_MS = 1_800_000;
 export function videoTool(client: Client, options: VideoToolOptions): Tool {
   const { model, params = {}, name = "make_video" } = options;
   const { headers, timeout, retry } = options;
-  if (!Object.hasOwn(videoModels, model))
+  if (!Object.hasOwn(models, model))
     throw new ConfigurationError(`model: ${JSON.stringify(model)} is no video model`);
-  const row = videoModels[model];
+  const row = models[model];
   const { min, max } = row.duration;
   return defineTool<unknown, string>({
     name,

@@ -10,11 +10,11 @@ import {
   assertAccepted,
   assertLookup,
   assets,
+  checkAssetRequest,
   type Interval,
   noteOptions,
   readerOf,
 } from "@sluice/core/internal";
-import { checkAssetRequest } from "@sluice/core/schemas";
 import { requestOptionsOf } from "../request-options.js";
 import { sendOnce } from "../tasks/send-once.js";
 import type { Creating, TaskState, TaskStore, TaskStoreOptions } from "../tasks/task-state.js";

@@ -1,6 +1,5 @@
 import { ValidationError } from "@sluice/core";
-import { chatModelOf, isImageURL } from "@sluice/core/internal";
-import { chatModels } from "@sluice/core/schemas";
+import { chatModelOf, chatModels, isImageURL } from "@sluice/core/internal";
 
 /** An image in a message: a file, or an http(s) or data URL. */
 export type ImageInput = Blob | URL | string;

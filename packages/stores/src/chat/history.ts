@@ -9,7 +9,6 @@ import {
 import {
   errorText,
   isRecord,
-  onAbort,
   openSpan,
   type ToolCall,
   toolMessage,

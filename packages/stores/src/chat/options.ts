@@ -1,5 +1,5 @@
-import type { ChatRequestMessage, RecordStorage, RequestOptions, StandardSchema, Tool } from "@sluice/core";
-import type { ChatModel, ChatParams, SharedChatParams } from "@sluice/core/schemas";
+import type { ChatModel, ChatRequestMessage, RecordStorage, StandardSchema, Tool } from "@sluice/core";
+import type { ChatParams, SharedChatParams } from "@sluice/core/internal";
 import type { StoreRequestOptions } from "../request-options.js";
 import type { TurnRunner } from "./chat.js";
 import type { InitialMessage } from "./initial-messages.js";

@@ -1,6 +1,5 @@
-import { type Client, ConfigurationError } from "@sluice/core";
+import { type ChatModel, type Client, ConfigurationError } from "@sluice/core";
 import { createStore, noteMistake, noteModel, noteOptions, randomId, readerOf } from "@sluice/core/internal";
-import type { ChatModel } from "@sluice/core/schemas";
 import { onForget } from "../storage/in-use.js";
 import {
   addAll,

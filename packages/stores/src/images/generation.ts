@@ -6,8 +6,14 @@ import {
   type Outcome,
   type RequestOptions,
 } from "@sluice/core";
-import { asError, assertAccepted, openSpan, trackOutcome, uploaderOf } from "@sluice/core/internal";
-import { checkImageRequest } from "@sluice/core/schemas";
+import {
+  asError,
+  assertAccepted,
+  checkImageRequest,
+  openSpan,
+  trackOutcome,
+  uploaderOf,
+} from "@sluice/core/internal";
 import { hasFiles } from "../files/request-files.js";
 import type { ImageRequestOf, SettledImages } from "./state.js";
 

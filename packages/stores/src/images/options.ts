@@ -1,5 +1,4 @@
-import type { ImageResult } from "@sluice/core";
-import type { ImageModel } from "@sluice/core/schemas";
+import type { ImageModel, ImageResult } from "@sluice/core";
 import type { StoreRequestOptions } from "../request-options.js";
 import type { ImageRequestOf, SettledImages } from "./state.js";
 

@@ -1,5 +1,4 @@
-import type { AnyRequest, ImageRequest, ImageResult, Outcome } from "@sluice/core";
-import type { ImageModel } from "@sluice/core/schemas";
+import type { AnyRequest, ImageModel, ImageRequest, ImageResult, Outcome } from "@sluice/core";
 
 /** Request of a model. For any other model, any fields. */
 export type ImageRequestOf<Model extends string> = Model extends ImageModel

@@ -3,6 +3,7 @@ import {
   ConfigurationError,
   type FailedImage,
   type GeneratedImage,
+  type ImageModel,
   type ImageResult,
   type Store,
 } from "@sluice/core";
@@ -17,7 +18,6 @@ import {
   readerOf,
   renewedLater,
 } from "@sluice/core/internal";
-import type { ImageModel } from "@sluice/core/schemas";
 import type { WithFiles } from "../files/request-files.js";
 import { requestOptionsOf } from "../request-options.js";
 import { onForget } from "../storage/in-use.js";

@@ -8,13 +8,14 @@ import {
 } from "@sluice/core";
 import {
   assertAccepted,
+  checkVideoRequest,
   noteOptions,
   type RequestFor,
   readerOf,
   uploaderOf,
+  type VideoRequests,
   videos,
 } from "@sluice/core/internal";
-import { checkVideoRequest, type VideoRequests } from "@sluice/core/schemas";
 import { hasFiles, type WithFiles } from "../files/request-files.js";
 import { requestOptionsOf } from "../request-options.js";
 import type { Sending, TaskStore } from "../tasks/task-state.js";

@@ -1,8 +1,8 @@
 import * as v from "valibot";
 import {
   between,
+  type CheckResult,
   checkByModel,
-  type Findings,
   findIssues,
   optionsOf,
   type RequestOf,
@@ -275,12 +275,12 @@ export interface SharedChatParams
  * // issues[0] = { path: "messages", message: "must not be empty (…)", rule: "chat.delta.messages" }
  * ```
  */
-export function checkChatRequest(request: unknown): Findings {
+export function checkChatRequest(request: unknown): CheckResult {
   return checkByModel(request, rules, warnOf);
 }
 
 /** Checks a request that is sent. In production without warnings, so that bundlers drop their code. */
-export function checkSentRequest(request: unknown): Findings {
+export function checkSentRequest(request: unknown): CheckResult {
   try {
     if (process.env.NODE_ENV !== "production") return checkChatRequest(request);
   } catch {}

@@ -1,4 +1,4 @@
-import { checkByModel, type Findings, type RequestsOf, type Warn } from "../../base/validate.js";
+import { type CheckResult, checkByModel, type RequestsOf, type Warn } from "../../base/validate.js";
 import { type VideoModel, videoModels } from "../../vocabulary/media-models.js";
 import { betaVideoRequest, warnOfBeta } from "./beta.js";
 import { gammaVideo10ProFastRequest, gammaVideo15ProRequest, warnOfPro } from "./gamma-1.js";
@@ -47,7 +47,7 @@ export type VideoRequest = VideoRequests[VideoModel];
  * // issues[0].rule = "video.beta.parameters.duration"
  * ```
  */
-export function checkVideoRequest(request: unknown): Findings {
+export function checkVideoRequest(request: unknown): CheckResult {
   return checkByModel(request, { resource: "video", models: videoModels, schemas: videoRequests }, warnOf);
 }
 

@@ -1,6 +1,5 @@
-import type { ChatModel } from "./chat-models.js";
-import { jsonSchemas } from "./json-schemas.js";
-import type { AssetModel, ImageModel, VideoModel } from "./media-models.js";
+import { jsonSchemas } from "../vocabulary/json-schemas.js";
+import type { ModelId } from "./models.js";
 
 /** JSON Schema (2020-12) of a request. Each call of {@link toJSONSchema} returns its own copy, which may be changed. */
 export type RequestJSONSchema = {
@@ -20,9 +19,8 @@ export type RequestJSONSchema = {
  * Returns the JSON Schema (2020-12) of a model's request: for tools of agents, forms, or OpenAPI. Descriptions are those
  * that an editor shows, and bounds those that the client checks.
  *
- * It accepts each request that `checkChatRequest`, `checkImageRequest`, `checkVideoRequest` and `checkAssetRequest`
- * accept, and refuses what they refuse, but for rules across fields and the form of addresses. So check a request, too:
- * the verbs do it before they send.
+ * It accepts each request that `checkRequest` accepts, and refuses what that refuses, but for rules across fields and
+ * the form of addresses. So check a request, too: the functions that send do it first.
  *
  * @param model id of a chat, image, video or asset model
  * @returns the schema; undefined for a model that the tables do not have
@@ -32,7 +30,7 @@ export type RequestJSONSchema = {
  * const size = properties["size"]; // { type: "string", enum: ["2048x2048", …], description: "…" }
  * ```
  */
-export function toJSONSchema(model: ChatModel | ImageModel | VideoModel | AssetModel): RequestJSONSchema;
+export function toJSONSchema(model: ModelId): RequestJSONSchema;
 export function toJSONSchema(model: string): RequestJSONSchema | undefined;
 export function toJSONSchema(model: string): RequestJSONSchema | undefined {
   if (!Object.hasOwn(jsonSchemas, model)) return undefined;
