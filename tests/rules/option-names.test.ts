@@ -217,7 +217,7 @@ describe("The warning of code without events", () => {
     createProxy: [proxy, createProxy, "error"],
     createEmulator: [emulator, createEmulator, "warn"],
   };
-  const misspelt = { orgin: 1, timeout: 1, limit: 1, speeed: 1 };
+  const misspelt = { orgin: 1, timeuot: 1, limit: 1, speeed: 1 };
 
   test.each(Object.entries(open))("is printed for %s", async (name, [known, create, level]) => {
     const log = vi.spyOn(console, level).mockImplementation(() => {});

@@ -37,7 +37,7 @@ describe("the rules of assets (spec, POST /gamma/asset/CreateAsset)", () => {
   });
 
   test.each([
-    ["another model", { model: "gamma-image" }, "model", "asset.model"],
+    ["another model", { model: "gamma-image" }, "model", "model"],
     ["no group", { GroupId: undefined }, "GroupId", "asset.group-id"],
     ["an empty group", { GroupId: "" }, "GroupId", "asset.group-id"],
     ["an empty name", { Name: "" }, "Name", "asset.name"],

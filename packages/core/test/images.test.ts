@@ -72,7 +72,7 @@ const refused: [string, object, string, string][] = [
     "logo_info.position",
     "image.4-0.logo-info.position",
   ],
-  ["an unknown model", { model: "gamma-image-9" }, "model", "image.model"],
+  ["an unknown model", { model: "gamma-image-9" }, "model", "model"],
 ];
 
 const warned: [string, object, string[]][] = [

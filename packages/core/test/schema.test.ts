@@ -276,8 +276,8 @@ const refused: [string, object, string, string][] = [
     "max_tokens",
     "chat.delta.max-tokens",
   ],
-  ["a model that the tables do not know", { model: "alpha-v5", messages }, "model", "chat.model"],
-  ["no model", { messages }, "model", "chat.model"],
+  ["a model that the tables do not know", { model: "alpha-v5", messages }, "model", "model"],
+  ["no model", { messages }, "model", "model"],
 ];
 
 const warned: [string, object, string[]][] = [

@@ -271,7 +271,7 @@ describe("nothing that is exported", () => {
     );
     const note = defineTool({
       name: "note",
-      parameters: { type: "object" },
+      inputSchema: { type: "object" },
       execute: ({ text }: { text: string }) => {
         throw Object.assign(new Error(`no room for ${text}`), { name: `${text} error` });
       },

@@ -41,7 +41,7 @@ const kinds: Readonly<Record<string, Kind>> = {
   ],
   timeout: settings,
   retry: settings,
-  gateway: settings,
+  gateway: [isObject, "give { assetLookup, parseVideoTask, includeUsage }"],
   params: [isObject, "give an object of the request's fields, { max_tokens: 500 }"],
   signal: [
     (value) => isObject(value) && "aborted" in (value as object),

@@ -11,13 +11,15 @@ export const allModels: readonly string[] = Object.keys(models);
 
 /** Makes the tools of the models that are wanted. */
 export function toolsOf(client: Client, wanted: readonly string[]): Tool[] {
-  const tools = Object.values(models).flatMap((model): Tool[] => {
-    if (!wanted.includes(model.id)) return [];
-    if (model.kind === "chat") return [chatTool(model.id)];
-    if (model.kind === "image") return [imageTool(model.id)];
-    if (model.kind === "video") return [videoTool(model.id)];
-    return [assetCreate, ...(client.gateway.assetLookup ? [assetStatus] : [])];
-  });
-  const hasVideos = Object.values(models).some(({ id, kind }) => kind === "video" && wanted.includes(id));
-  return [...tools, ...(hasVideos ? [videoStatus, videoWait] : [])];
+  const chosen = Object.values(models).filter(({ id }) => wanted.includes(id));
+  const videos = chosen.flatMap((model) => (model.kind === "video" ? [videoTool(model.id)] : []));
+  return [
+    ...chosen.flatMap((model) => (model.kind === "chat" ? [chatTool(model.id)] : [])),
+    ...chosen.flatMap((model) => (model.kind === "image" ? [imageTool(model.id)] : [])),
+    ...videos,
+    ...(videos.length > 0 ? [videoStatus, videoWait] : []),
+    ...(wanted.includes("gamma-asset")
+      ? [assetCreate, ...(client.gateway.assetLookup ? [assetStatus] : [])]
+      : []),
+  ];
 }

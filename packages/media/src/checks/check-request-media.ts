@@ -59,7 +59,7 @@ async function issuesOfMedia(
   probe: (file: Blob, options: ProbeOptions) => Promise<MediaProbe>,
 ): Promise<Issue[]> {
   const { model, input, content, parameters } = request as LooseRequest;
-  if (!Object.hasOwn(models, model ?? "")) return [];
+  if (!Object.values(models).some(({ id, kind }) => id === model && kind === "video")) return [];
   const { media } = input ?? {};
   if (media) return issuesOfBeta(media);
   return content ? issuesOfGamma(content) : [];

@@ -43,7 +43,7 @@ const TIMEOUT_MS = 600_000;
 export function imageTool(client: Client, options: ImageToolOptions): Tool {
   const { model, params = {}, name = "make_image" } = options;
   const { headers, timeout, retry } = options;
-  if (!Object.hasOwn(models, model))
+  if (models[model]?.kind !== "image")
     throw new ConfigurationError(`model: ${JSON.stringify(model)} is no image model`);
   return defineTool<unknown, string>({
     name,

@@ -54,7 +54,7 @@ const TIMEOUT_MS = 1_800_000;
 export function videoTool(client: Client, options: VideoToolOptions): Tool {
   const { model, params = {}, name = "make_video" } = options;
   const { headers, timeout, retry } = options;
-  if (!Object.hasOwn(models, model))
+  if (models[model]?.kind !== "video")
     throw new ConfigurationError(`model: ${JSON.stringify(model)} is no video model`);
   const row = models[model];
   const { min, max } = row.duration;
