@@ -271,7 +271,7 @@ describe("videoTool", () => {
     const { chat } = page(gateway, tools, await left(before.storage));
     await until(chat, isOver);
     expect(callIn(chat)).toMatchObject({ state: "done" });
-    expect(callIn(chat)).not.toHaveProperty("kept");
+    expect(callIn(chat)).not.toHaveProperty("savedState");
     expect(answerIn(chat)?.files).toHaveLength(1);
     expect(chat.getSnapshot().messages.at(-1)).toMatchObject({ content: "Here it is.", outcome: "complete" });
     expect(gateway.posts(FILMS)).toHaveLength(1);
@@ -305,7 +305,10 @@ describe("videoTool", () => {
     const { gateway, tools, before } = await leftWithFilm();
     const { chat } = page(gateway, tools, await left(before.storage));
     await until(chat, ({ messages }) => messages.length > 1);
-    expect(callIn(chat)).toMatchObject({ state: "cancelled", kept: { handle: { id: expect.any(String) } } });
+    expect(callIn(chat)).toMatchObject({
+      state: "cancelled",
+      savedState: { handle: { id: expect.any(String) } },
+    });
     expect(gateway.posts(FILMS)).toHaveLength(1);
   });
 

@@ -84,7 +84,7 @@ describe("a chat with a schema", () => {
     "returns a value of that schema from %s, although the user does not describe it",
     async (model) => {
       const { client } = gateway();
-      const options = { model, schema: recipe, instructions: "You are a cook." };
+      const options = { model, outputSchema: recipe, instructions: "You are a cook." };
       const chat = createChatStore(client, options as ChatStoreOptions);
       expect(await chat.send("A recipe for tea")).toMatchObject({ outcome: "complete" });
       expect(v.is(recipe, chat.getSnapshot().output)).toBe(true);

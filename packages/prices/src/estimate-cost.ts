@@ -130,7 +130,6 @@ function findImages(message: Message): readonly string[] {
   return urls.filter((url) => typeof url === "string");
 }
 
-
 function exactly(cost: bigint): Range {
   return { min: cost, max: cost };
 }

