@@ -182,7 +182,7 @@ describe("a new request, where the end of the first is known,", () => {
     chat.close();
     const { retry } = page(storage, { params: { temperature: 0.5 } } as Options);
     expect(await retry()).toMatchObject({
-      error: { status: 422, apiCode: "idempotency_mismatch", outcome: "refused" },
+      error: { status: 422, code: "idempotency_mismatch", outcome: "refused" },
     });
     expect(bills()).toBe(1);
     expect([contentOf(await retry()), bills()]).toEqual(["one answer", 2]);

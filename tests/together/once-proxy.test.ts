@@ -175,7 +175,7 @@ describe.each(creates)("%s behind a proxy that remembers answers", (_, create) =
 test("A key belongs to one request: another body and another kind of request are 422, and nothing is sent", async () => {
   const { page, bills } = opened();
   const { client } = page();
-  const mismatch = { status: 422, apiCode: "idempotency_mismatch", outcome: "refused" };
+  const mismatch = { status: 422, code: "idempotency_mismatch", outcome: "refused" };
   await generateImages(client, picture, { idempotencyKey: "k" });
   const others = [
     generateImages(client, { ...picture, prompt: "A wreck" }, { idempotencyKey: "k" }),

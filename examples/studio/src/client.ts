@@ -71,8 +71,8 @@ export const client = createClient({
   // the gateway's specification has no lookup of assets; the emulator has this one, and the Worker lets it through
   assetLookup: (id, request) => request("/gamma/asset/GetAsset", { Id: id }),
   onEvent(event) {
-    if (event.type === "platform-limit" && event.feature === "indexed-db") keeping.set("refused");
-    if (event.type === "storage-failure") noteStorageFailure();
+    if (event.type === "feature-unavailable" && event.feature === "indexed-db") keeping.set("refused");
+    if (event.type === "storage-error") noteStorageFailure();
     if (event.type === "storage-recovered") keeping.set("well");
     recordEvent(event);
   },

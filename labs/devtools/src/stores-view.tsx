@@ -41,10 +41,10 @@ function ToolRuns({ tools }: Pick<Recorded, "tools">) {
     <table aria-label="Runs of tools">
       <caption>Runs of tools</caption>
       <tbody>
-        {tools.map(({ key, name, chatId, outcome, ms }) => (
+        {tools.map(({ key, name, chatId, state, ms }) => (
           <tr key={key}>
             <td>{name}</td>
-            <td>{outcome ?? "running"}</td>
+            <td>{state ?? "running"}</td>
             <td>{ms !== undefined && milliseconds(ms)}</td>
             <td>{chatId}</td>
           </tr>

@@ -16,12 +16,12 @@ export interface Call {
 
 /** Facts of an `APICallError` that a caller may act on: its `data`. */
 interface CallErrorData {
-  /** Kind of the client's error: `api`, `validation`, `timeout`, … */
-  readonly code: string;
+  /** Name of the client's error: `APIError`, `ValidationError`, `TimeoutError`, … */
+  readonly name: string;
   readonly outcome: Outcome;
   readonly requestId?: string | undefined;
   /** `error.code` of the answer's body. */
-  readonly apiCode?: string | undefined;
+  readonly code?: string | undefined;
   /** The broken rules of a request that was not sent. */
   readonly issues?: unknown;
 }
@@ -48,12 +48,12 @@ export function callErrorOf(call: Call, error: unknown, more: object = {}): unkn
 }
 
 function dataOf(error: AnyGatewayError): CallErrorData {
-  const { code, outcome = "unknown", requestId } = error;
+  const { name, outcome = "unknown", requestId } = error;
   return {
-    code,
+    name,
     outcome,
     requestId,
-    ...(error.name === "APIError" && { apiCode: error.apiCode }),
+    ...(error.name === "APIError" && { code: error.code }),
     ...(error.name === "ValidationError" && { issues: error.issues }),
   };
 }

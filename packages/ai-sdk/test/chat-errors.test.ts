@@ -49,7 +49,7 @@ describe.each(places)("an error of a chat, by way of the %s", (place) => {
         statusCode: status,
         responseBody: expect.stringContaining("error"),
         isRetryable: false,
-        data: { code: "api", outcome },
+        data: { name: "APIError", outcome },
         cause: { name: "APIError" },
       });
       expect(error.url).toMatch(/\/v1\/chat\/completions$/);
@@ -142,7 +142,10 @@ describe("a failed connection", () => {
       },
     });
     const error = await errorOf(() => generateText({ model: lost.sluice(model), prompt: "Hello" }));
-    expect(error).toMatchObject({ isRetryable: false, data: { code: "connection", outcome: "unknown" } });
+    expect(error).toMatchObject({
+      isRetryable: false,
+      data: { name: "ConnectionError", outcome: "unknown" },
+    });
     expect(paid(CHAT)).toHaveLength(1);
     expect((await generateText({ model: sluice(model), prompt: "Hello" })).text).not.toBe("");
   });
@@ -160,7 +163,10 @@ describe("a failed connection", () => {
       },
     });
     const error = await errorOf(() => generateText({ model: sluice(model), prompt: "Hello", maxRetries: 0 }));
-    expect(error).toMatchObject({ isRetryable: true, data: { code: "connection", outcome: "not-sent" } });
+    expect(error).toMatchObject({
+      isRetryable: true,
+      data: { name: "ConnectionError", outcome: "not-sent" },
+    });
     await generateText({ model: sluice(model), prompt: "Hello" });
     expect(paid(CHAT)).toHaveLength(1);
   });

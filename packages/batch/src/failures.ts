@@ -19,7 +19,7 @@ export function endsRun(error: unknown): boolean {
 
 /** Returns true where a proxy knows the key with another request: how that one ended is not told. */
 export function isSettledElsewhere(error: unknown): boolean {
-  return isGatewayError(error) && error.name === "APIError" && error.apiCode === "idempotency_mismatch";
+  return isGatewayError(error) && error.name === "APIError" && error.code === "idempotency_mismatch";
 }
 
 /** Returns true if a video task will never have its video. Any other failure says nothing of the task. */

@@ -192,7 +192,6 @@ describe("watchAsset", () => {
     const { client } = waiting([found("Failed")]);
     expect(await rejectionOf(watchAsset(client, "a-1").result())).toMatchObject({
       name: "AssetFailedError",
-      code: "asset-failed",
       asset: { state: "failed", rawStatus: "Failed" },
       handle,
     });

@@ -221,7 +221,7 @@ describe("retry", () => {
     expect(await rejectionOf(completeChat(client, question))).toMatchObject({
       name: "APIError",
       status,
-      apiCode: "x",
+      code: "x",
     });
     expect(requests).toHaveLength(1);
   });

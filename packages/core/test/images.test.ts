@@ -220,7 +220,7 @@ describe("generateImages", () => {
     const { client } = clientOf(() => Response.json({ error: { message: "not allowed", code: "policy" } }));
     expect(await rejectionOf(generateImages(client, five))).toMatchObject({
       name: "APIError",
-      apiCode: "policy",
+      code: "policy",
     });
   });
 

@@ -310,7 +310,7 @@ describe("continues after every failure that may pass", () => {
   });
 
   test.each([
-    ["an envelope that is no success", envelope, { name: "APIError", apiCode: "db_error" }],
+    ["an envelope that is no success", envelope, { name: "APIError", code: "db_error" }],
     ["a page to sign in", page(200), { name: "APIError", status: 200 }],
     ["an answer that is no task", nonsense, { name: "ResponseError", path: "data.status" }],
   ])("polls a few more times after %s, then throws it", async (_, step, error) => {
@@ -344,7 +344,6 @@ describe("a success without a URL", () => {
     await minutes(5);
     expect(await rejectionOf(over)).toMatchObject({
       name: "TaskFailedError",
-      code: "task-failed",
       reason: "result-missing",
       task: { state: "result-pending", rawStatus: "SUCCESS" },
       handle,
@@ -446,7 +445,6 @@ describe("the end of waiting", () => {
     await advance(60_000);
     expect(await failed).toMatchObject({
       name: "TaskExpiredError",
-      code: "task-expired",
       handle: old,
       cause: { status: 404 },
     });

@@ -122,7 +122,7 @@ describe("createVideoTask", () => {
     expect(await rejectionOf(createVideoTask(client, request))).toMatchObject({
       name: "APIError",
       message: "no quota",
-      apiCode: "quota",
+      code: "quota",
       outcome: "unknown",
     });
   });
@@ -183,7 +183,7 @@ describe("getVideoTask", () => {
     expect(await rejectionOf(getVideoTask(broken.client, handle))).toMatchObject({
       name: "APIError",
       message: "try later",
-      apiCode: "db_error",
+      code: "db_error",
       handle,
     });
   });

@@ -23,13 +23,9 @@ function live(answer: Answer, settings: Partial<ClientOptions> = {}) {
   /** The steps of all calls, in short. */
   const steps = () =>
     events.map((event) => {
-      const { type, attempt, status, delayMs, outcome, errorCode } = event as unknown as Record<
-        string,
-        unknown
-      >;
-      return [type, attempt, status, delayMs, outcome, errorCode]
-        .filter((fact) => fact !== undefined)
-        .join(" ");
+      const { type, attempt, status, delayMs, outcome, error } = event as unknown as Record<string, unknown>;
+      const name = type === "end" && error instanceof Error ? error.name : undefined;
+      return [type, attempt, status, delayMs, outcome, name].filter((fact) => fact !== undefined).join(" ");
     });
   return { client, clock, requests, events, upload, steps };
 }
@@ -61,7 +57,7 @@ describe("The events of an upload", () => {
   test("have the error of one that was refused", async () => {
     const { upload, steps, events } = live(() => refused(413, "storage_full"));
     const error = await rejectionOf(upload());
-    expect(steps()).toEqual(["request 1", "response 1 413", "end not-sent api"]);
+    expect(steps()).toEqual(["request 1", "response 1 413", "end not-sent APIError"]);
     expect(events.at(-1)).toMatchObject({ error });
   });
 });
@@ -73,7 +69,7 @@ describe("The events of a search for copies", () => {
     expect(found.steps()).toEqual(["request 1", "response 1 200", "end success"]);
     const lost = live(() => refused(403, "forbidden"));
     await rejectionOf(getArchivedMedia(lost.client, { tasks: ["a"] }));
-    expect(lost.steps()).toEqual(["request 1", "response 1 403", "end refused api"]);
+    expect(lost.steps()).toEqual(["request 1", "response 1 403", "end refused APIError"]);
     expect(lost.events[0]).toMatchObject({ kind: "archive", path: "/v1/archive" });
   });
 });

@@ -269,7 +269,7 @@ describe("events", () => {
       kind: "chat",
       path: "/v1/chat/completions",
       outcome: "complete",
-      ms: 1,
+      durationMs: 1,
       ...fields,
     }) as ClientEvent;
   const usage = { prompt_tokens: 1000, completion_tokens: 500, total_tokens: 1500 };

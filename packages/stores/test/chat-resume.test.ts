@@ -307,7 +307,7 @@ describe("an answer that cannot be resumed", () => {
       const { stream, attempts } = streaming(cuts, {}, broken);
       expect(await rejectionOf(stream.result())).toMatchObject({
         reason: "truncated",
-        apiCode: code,
+        code: code,
         partial,
       });
       expect(attempts().length).toBe(
@@ -656,7 +656,7 @@ describe("a reloaded chat", () => {
     after.chat.subscribe(() => {});
     await after.ended();
     expect(after.last()).toMatchObject({ content: "one two three", outcome: "error" });
-    expect(after.last().error).toMatchObject({ apiCode: "upstream_idle" });
+    expect(after.last().error).toMatchObject({ code: "upstream_idle" });
   });
 
   test("runs the tools of the rest of an answer once, and sends their results", async () => {

@@ -52,7 +52,7 @@ function pageOf(storage: RecordStorage, clock = stoppedClock()) {
       clock,
       random: () => 0.5,
       onEvent: ({ type, ...event }) => {
-        if (type === "storage-failure") events.push(`failure ${"messageId" in event ? "of one" : ""}`.trim());
+        if (type === "storage-error") events.push(`failure ${"messageId" in event ? "of one" : ""}`.trim());
         if (type === "storage-recovered") events.push("recovered");
       },
     },

@@ -176,7 +176,7 @@ describe("an entry of a video", () => {
     await clock.advance(3000);
     expect(await submitted).toMatchObject({ handle: { id: "7" } });
     expect(events).toContainEqual({
-      type: "storage-failure",
+      type: "storage-error",
       error: expect.objectContaining({ name: "TimeoutError" }),
     });
     answer();

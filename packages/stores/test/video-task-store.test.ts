@@ -873,7 +873,7 @@ describe("stored video tasks", () => {
     const fails = () => Promise.reject(new Error("the disk is full"));
     const broken: RecordStorage = { ...memoryStorage(), read: fails, write: fails };
     const { client } = clientOf(() => receipt(), {
-      onEvent: (event) => event.type === "storage-failure" && failures.push(event.error),
+      onEvent: (event) => event.type === "storage-error" && failures.push(event.error),
     });
     const video = createVideoTaskStore(client, { storage: broken });
     expect(await video.create(request)).toMatchObject({ handle: { id: "t-1" } });

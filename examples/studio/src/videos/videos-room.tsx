@@ -49,7 +49,7 @@ function isMissingRoute(error: Error): boolean {
     isGatewayError(error) &&
     error.name === "APIError" &&
     error.source === "proxy" &&
-    error.apiCode === "not_found"
+    error.code === "not_found"
   );
 }
 

@@ -11,7 +11,7 @@ export type { MediaUploader } from "../media-uploader.js";
 export { subscribeToEvents } from "../subscribe-to-events.js";
 export { retryNow } from "../transport/pauses.js";
 export type { RequestOptions } from "../transport/send.js";
-export type { ClientEvent, RequestIdentity } from "../vocabulary/events.js";
+export type { CallInfo, ClientEvent } from "../vocabulary/events.js";
 
 // Errors
 

@@ -77,5 +77,5 @@ export { normalizeVideoTask } from "../videos/read-task.js";
 export { dismissVideoTask, videos } from "../videos/watch.js";
 export { chatModelOf } from "../vocabulary/chat-models.js";
 export { asError, describeThrown, withDetails } from "../vocabulary/errors.js";
-export type { CallIdentity, ToolOutcome, ToolRun } from "../vocabulary/events.js";
+export type { ToolRun } from "../vocabulary/events.js";
 export { imageModelOf, videoModelOf } from "../vocabulary/media-models.js";

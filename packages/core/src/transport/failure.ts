@@ -7,15 +7,15 @@ export function requestIdOf({ headers }: Response): string | undefined {
 
 /** Returns true if a proxy refused a path that it does not serve: a repetition cannot help. */
 export function isClosedRoute(error: unknown): error is APIError {
-  return error instanceof APIError && error.source === "proxy" && error.apiCode === "not_found";
+  return error instanceof APIError && error.source === "proxy" && error.code === "not_found";
 }
 
 /**
  * Returns true if the gateway itself does not know what was asked for: a 404 in JSON (spec, Errors). A page may come
  * from any server on the way; `@sluice/worker-proxy` passes it on with the code `upstream_type`.
  */
-export function isAbsent({ status, body, apiCode }: APIError): boolean {
-  return status === 404 && apiCode !== "upstream_type" && /^\s*[[{]/.test(body);
+export function isAbsent({ status, body, code }: APIError): boolean {
+  return status === 404 && code !== "upstream_type" && /^\s*[[{]/.test(body);
 }
 
 /** Adds the way to open a path to the error of a proxy that does not serve it. */
@@ -66,9 +66,9 @@ export function keepsKey(error: unknown, outcome: Outcome = "unknown"): boolean 
   switch (error.name) {
     case "APIError":
       // the proxy lost the object that has the answer
-      return TURNED_AWAY.includes(error.status) || error.apiCode === "extension_unavailable";
+      return TURNED_AWAY.includes(error.status) || error.code === "extension_unavailable";
     case "StreamError":
-      return error.reason === "truncated" && error.apiCode === undefined;
+      return error.reason === "truncated" && error.code === undefined;
     case "TimeoutError":
       // a stream that had begun was stopped
       return error.partial === undefined;

@@ -16,6 +16,7 @@ import {
 } from "../vocabulary/errors.js";
 import type {
   CallIdentity,
+  CallInfo,
   CallKind,
   CallOutcome,
   CallSettings,
@@ -23,7 +24,6 @@ import type {
   CallSummary,
   CallUsage,
   ClientEvent,
-  RequestIdentity,
 } from "../vocabulary/events.js";
 import { apiErrorOf, isRecord } from "./error-response.js";
 import { connectionError, isTransient, outcomeOf, outcomeOfBoth, requestIdOf } from "./failure.js";
@@ -140,7 +140,7 @@ export interface Connection {
   /** True if requests that may be billed have an `idempotency-key`. */
   readonly idempotencyKeys: boolean;
   /** Returns the headers of a request that is sent now, with the key. */
-  readonly headers: (request: RequestIdentity) => Promise<Headers>;
+  readonly headers: (request: CallInfo) => Promise<Headers>;
   /** Returns `text` without the keys that were sent so far. */
   readonly scrub: (text: string) => string;
   /** Passes an event to `onEvent`. */
@@ -264,13 +264,12 @@ export function closeExchange(
   emitStep(client, exchange, {
     type: "end",
     outcome: failure ? callOutcomeOf(failure.error) : outcome,
-    ms: client.clock.now() - exchange.startedAt,
+    durationMs: client.clock.now() - exchange.startedAt,
     responseId: wordOf(client, id),
     responseModel: wordOf(client, model),
     finishReason: wordOf(client, finishReason),
     usage: usage ? countsOf(usage) : undefined,
     timing: failure ? undefined : timing,
-    errorCode: error?.code,
     ...failure,
   });
 }
@@ -497,7 +496,7 @@ async function fetchOnce(
     type: "response",
     attempt,
     status: response.status,
-    ms: client.clock.now() - startedAt,
+    durationMs: client.clock.now() - startedAt,
     requestId: requestId && client.scrub(requestId),
   });
   if (response.ok) return response;

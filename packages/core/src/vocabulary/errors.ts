@@ -41,8 +41,6 @@ interface ErrorDetails {
 export abstract class GatewayError extends Error {
   /** Name of the error's class; narrow an error by it. */
   abstract override readonly name: GatewayErrorName;
-  /** The name in kebab case, without "Error": `"api"`, `"timeout"`, … */
-  abstract readonly code: string;
   /** Request id of the gateway or the proxy, for a support ticket. */
   readonly requestId?: string;
   /**
@@ -90,7 +88,6 @@ export abstract class GatewayError extends Error {
  */
 export class ConfigurationError extends GatewayError {
   override readonly name = "ConfigurationError";
-  readonly code = "configuration";
   override readonly outcome = "not-sent";
 }
 
@@ -109,7 +106,6 @@ export class ConfigurationError extends GatewayError {
  */
 export class ValidationError extends GatewayError {
   override readonly name = "ValidationError";
-  readonly code = "validation";
   override readonly outcome = "not-sent";
   /** Every broken rule. Never empty. */
   readonly issues: readonly Issue[];
@@ -135,7 +131,7 @@ export interface APIErrorFields {
   /** `error.type` of the body: `authentication_error`. */
   readonly type?: string | undefined;
   /** `error.code` of the body, as text: `invalid_api_key`. */
-  readonly apiCode?: string | undefined;
+  readonly code?: string | undefined;
   /** `error.param` of the body: the field that the gateway refuses. */
   readonly param?: string | undefined;
   /** Waiting time of `Retry-After`, in milliseconds from the answer. */
@@ -158,13 +154,12 @@ export interface APIErrorFields {
  */
 export class APIError extends DetailedError<APIErrorFields> {
   override readonly name = "APIError";
-  readonly code = "api";
   /** HTTP status of the answer, 400 to 599. A 2xx status where the answer is not JSON or carries an error. */
   declare readonly status: number;
   /** `error.type` of the body: `authentication_error`. */
   declare readonly type?: string;
   /** `error.code` of the body, as text: `invalid_api_key`. */
-  declare readonly apiCode?: string;
+  declare readonly code?: string;
   /** `error.param` of the body: the field that the gateway refuses. */
   declare readonly param?: string;
   /** Waiting time of `Retry-After`, in milliseconds from the answer. */
@@ -189,7 +184,6 @@ export class APIError extends DetailedError<APIErrorFields> {
  */
 export class ConnectionError extends GatewayError {
   override readonly name = "ConnectionError";
-  readonly code = "connection";
   override readonly outcome: Outcome;
   /**
    * `origin-refused`: the server can be reached, but does not allow the page's origin (CORS). Only told in a page of
@@ -226,7 +220,6 @@ interface TimeoutDetails<Partial> extends ErrorDetails {
  */
 export class TimeoutError<Partial = unknown> extends GatewayError {
   override readonly name = "TimeoutError";
-  readonly code = "timeout";
   /** The limit that was exceeded. */
   readonly phase: TimeoutPhase;
   /** The message so far, where a stream had begun. */
@@ -253,7 +246,7 @@ interface StreamErrorFields<Partial> {
   /** `error.type` of an error that was sent inside the stream. */
   readonly type?: string | undefined;
   /** `error.code` of an error that was sent inside the stream, as text. */
-  readonly apiCode?: string | undefined;
+  readonly code?: string | undefined;
 }
 
 /**
@@ -267,7 +260,6 @@ interface StreamErrorFields<Partial> {
  */
 export class StreamError<Partial = unknown> extends DetailedError<StreamErrorFields<Partial>> {
   override readonly name = "StreamError";
-  readonly code = "stream";
   /** Reason of the failure. */
   declare readonly reason: StreamFailure;
   /** The message so far. */
@@ -275,7 +267,7 @@ export class StreamError<Partial = unknown> extends DetailedError<StreamErrorFie
   /** `error.type` of an error that was sent inside the stream. */
   declare readonly type?: string;
   /** `error.code` of an error that was sent inside the stream, as text. */
-  declare readonly apiCode?: string;
+  declare readonly code?: string;
 }
 
 interface ResponseErrorFields {
@@ -296,7 +288,6 @@ interface ResponseErrorFields {
  */
 export class ResponseError extends DetailedError<ResponseErrorFields> {
   override readonly name = "ResponseError";
-  readonly code = "response";
   /** Dot path of the field that does not fit. */
   declare readonly path: string;
   /** The answer's text, cut to 8 KB. */
@@ -327,7 +318,6 @@ interface TaskFailedFields {
  */
 export class TaskFailedError extends DetailedError<TaskFailedFields> {
   override readonly name = "TaskFailedError";
-  readonly code = "task-failed";
   /** Reason of the failure. */
   declare readonly reason: TaskFailure;
   /** Last snapshot of the task. */
@@ -345,7 +335,6 @@ export class TaskFailedError extends DetailedError<TaskFailedFields> {
  */
 export class TaskExpiredError extends GatewayError {
   override readonly name = "TaskExpiredError";
-  readonly code = "task-expired";
   override readonly handle: VideoTaskReference;
 
   constructor(message: string, handle: VideoTaskReference, details?: ErrorDetails) {
@@ -365,7 +354,6 @@ export class TaskExpiredError extends GatewayError {
  */
 export class AssetFailedError extends GatewayError {
   override readonly name = "AssetFailedError";
-  readonly code = "asset-failed";
   /** Last snapshot of the asset. */
   readonly asset: Asset;
 

@@ -342,7 +342,7 @@ describe("a body with status 200 is not an answer", () => {
     for (const text of [JSON.stringify(error), `\n${JSON.stringify(error, null, 2)}`])
       for (const size of [1, 2, 1000])
         expect(await rejectionOf(turnOf(inPieces(`\uFEFF${text}`, size)))).toMatchObject({
-          apiCode: "quota",
+          code: "quota",
         });
   });
 });

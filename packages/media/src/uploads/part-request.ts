@@ -125,8 +125,8 @@ async function answerTo(
   const startedAt = client.clock.now();
   emitStep(client, exchange, { type: "request", attempt });
   const response = await unlessAborted(client.fetch(request), signal);
-  const ms = client.clock.now() - startedAt;
-  emitStep(client, exchange, { type: "response", attempt, status: response.status, ms });
+  const durationMs = client.clock.now() - startedAt;
+  emitStep(client, exchange, { type: "response", attempt, status: response.status, durationMs });
   return response;
 }
 

@@ -155,15 +155,15 @@ function saysWhy(cause: unknown): boolean {
   return (
     isGatewayError(cause) &&
     cause.name === "StreamError" &&
-    cause.apiCode !== undefined &&
-    cause.apiCode !== "stream_interrupted"
+    cause.code !== undefined &&
+    cause.code !== "stream_interrupted"
   );
 }
 
 /** Makes the error of an answer that failed by its `finish_reason`, or that announced tool calls and made none. */
 function endedByGateway(finishReason: string | null, partial: ChatMessage): StreamError<ChatMessage> {
   const text = `the answer failed (finish_reason ${finishReason}); ask again`;
-  return new StreamError(text, { reason: "server-error", partial, apiCode: finishReason ?? undefined });
+  return new StreamError(text, { reason: "server-error", partial, code: finishReason ?? undefined });
 }
 
 function endOf(cause: unknown): Pick<ThreadMessage, "outcome" | "error"> {

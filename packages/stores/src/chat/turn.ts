@@ -1,5 +1,5 @@
-import { type ChatRequest, type Client, isGatewayError } from "@sluice/core";
-import { asError, type CallIdentity, randomId, type StoreControl, within } from "@sluice/core/internal";
+import { type CallInfo, type ChatRequest, type Client, isGatewayError } from "@sluice/core";
+import { asError, randomId, type StoreControl, within } from "@sluice/core/internal";
 import { READY, reduceTurn, type TurnEffect, type TurnEvent, type TurnState } from "./machine.js";
 import {
   asDraft,
@@ -339,7 +339,7 @@ function afterWriting({ client, storage }: Turn): Client {
 }
 
 /** Makes a client whose calls name a chat and a message, in their events and for `headers`. */
-function naming(client: Client, place: Pick<CallIdentity, "chatId" | "messageId">): Client {
+function naming(client: Client, place: Pick<CallInfo, "chatId" | "messageId">): Client {
   return {
     ...client,
     headers: (request) => client.headers({ ...request, ...place }),

@@ -4,7 +4,7 @@ import type { ErrorKind } from "./error-messages.js";
 export interface ErrorFacts {
   readonly name?: unknown;
   readonly status?: unknown;
-  readonly apiCode?: unknown;
+  readonly code?: unknown;
   readonly source?: unknown;
   readonly phase?: unknown;
   readonly reason?: unknown;
@@ -74,15 +74,15 @@ const kindsOfStatus: Readonly<Record<number, ErrorKind>> = {
   429: "rateLimited",
 };
 
-function kindOfAnswer({ status, apiCode, reason }: ErrorFacts): ErrorKind {
+function kindOfAnswer({ status, code, reason }: ErrorFacts): ErrorKind {
   if (reason === "wrong-address") return "wrongAddress";
-  const known = typeof apiCode === "string" && Object.hasOwn(kindsOfCode, apiCode) && kindsOfCode[apiCode];
+  const known = typeof code === "string" && Object.hasOwn(kindsOfCode, code) && kindsOfCode[code];
   if (known) return known;
   if (typeof status !== "number") return "unexpected";
   // a 2xx answer with an error in it came from the model
   if (status < 400) return "modelFailed";
   // the proxy's own `baseURL` is wrong: what answered it was not the gateway
-  if (status < 500 && apiCode === "upstream_type") return "setup";
+  if (status < 500 && code === "upstream_type") return "setup";
   return kindsOfStatus[status] ?? (status >= 500 ? "serviceDown" : "refusedInput");
 }
 

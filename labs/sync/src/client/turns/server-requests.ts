@@ -28,7 +28,7 @@ export async function claim(chat: Chat, key: string, value: object): Promise<boo
 
 /** Hands a turn over. Returns true for one that another device has handed over, and that has ended. @throws {GatewayError} */
 export async function sendTurn(chat: Chat, turn: object): Promise<boolean> {
-  const isEarly = (cause: unknown) => Object(cause).apiCode === "message_unknown";
+  const isEarly = (cause: unknown) => Object(cause).code === "message_unknown";
   const body = { ...turn, by: await thisDevice(chat) };
   const text = await requestAgain(chat, "turns", body, (cause) => isEarly(cause) || isUnknown(cause));
   const answer = parseJSON(text);

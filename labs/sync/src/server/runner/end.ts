@@ -15,7 +15,7 @@ export const LOST_ANSWER = {
   name: "StreamError",
   message: "the server was restarted while this answer came; it may be billed",
   reason: "truncated",
-  apiCode: "stream_interrupted",
+  code: "stream_interrupted",
   outcome: "unknown",
 };
 
@@ -25,7 +25,7 @@ export function endOfFull(code: string): TurnEnd {
   return {
     outcome: "failed",
     code,
-    error: { name: "QuotaExceededError", message, apiCode: code, outcome: "unknown" },
+    error: { name: "QuotaExceededError", message, code, outcome: "unknown" },
   };
 }
 
@@ -47,9 +47,9 @@ export function endOf(outcome: string): TurnEnd {
 /** Returns the end of a turn as the chat reports it. */
 export function endOfTurn({ outcome, error }: Pick<ThreadTurn, "outcome" | "error">): TurnEnd {
   const facts = factsOf(error);
-  const code = facts["apiCode"] ?? facts["code"] ?? "error";
+  const code = facts["code"] ?? facts["name"] ?? "error";
   if (!error || outcome === "stopped") return endOf(outcome);
-  if (outcome === "truncated") return { ...endOf(outcome), ...(facts["apiCode"] && { code }) };
+  if (outcome === "truncated") return { ...endOf(outcome), ...(facts["code"] && { code }) };
   const status = Number(facts["status"]);
   const isRefused = outcome === "not-sent" || (status >= 400 && status < 500);
   return {
@@ -64,7 +64,7 @@ export function endOfTurn({ outcome, error }: Pick<ThreadTurn, "outcome" | "erro
 
 /** The fields of an error that a record has. */
 function factsOf(error: unknown): Record<string, string> {
-  const names = ["name", "message", "code", "status", "reason", "phase", "type", "apiCode"];
+  const names = ["name", "message", "code", "status", "reason", "phase", "type"];
   const of = (error ?? {}) as Record<string, unknown>;
   return Object.fromEntries(
     names.flatMap((name) =>
