@@ -97,7 +97,7 @@ describe("with React Native's own fetch", () => {
     const stream = streamChat(client, question("Tell me of ice [[stall]]"));
     await expect(stream.result()).rejects.toMatchObject({
       name: "TimeoutError",
-      phase: "headers",
+      phase: "first-chunk",
       message: expect.stringContaining("timeouts.headersMs"),
     });
   });

@@ -25,5 +25,5 @@ export function isSettledElsewhere(error: unknown): boolean {
 /** Returns true if a video task will never have its video. Any other failure says nothing of the task. */
 export function isOverForTask(error: unknown): boolean {
   if (!isGatewayError(error)) return false;
-  return error.name === "TaskExpiredError" || (error.name === "TaskFailedError" && error.reason === "failed");
+  return error.name === "TaskError" && error.reason !== "no-result";
 }

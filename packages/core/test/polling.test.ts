@@ -343,8 +343,8 @@ describe("a success without a URL", () => {
     const { polledAt, over, minutes } = watched([running("90%"), noURL]);
     await minutes(5);
     expect(await rejectionOf(over)).toMatchObject({
-      name: "TaskFailedError",
-      reason: "result-missing",
+      name: "TaskError",
+      reason: "no-result",
       task: { state: "result-pending", rawStatus: "SUCCESS" },
       handle,
     });
@@ -382,7 +382,7 @@ describe("the end of waiting", () => {
     const { client } = polledBy(() => answer({ status: "FAILURE", fail_reason: "policy" }));
     const error = await rejectionOf(watchVideoTask(client, handle).result());
     expect(error).toMatchObject({
-      name: "TaskFailedError",
+      name: "TaskError",
       reason: "failed",
       message: "the video task failed: policy",
       task: { reason: "policy" },
@@ -444,18 +444,22 @@ describe("the end of waiting", () => {
     const failed = track(rejectionOf(watchVideoTask(client, old).result()));
     await advance(60_000);
     expect(await failed).toMatchObject({
-      name: "TaskExpiredError",
+      name: "TaskError",
+      reason: "expired",
       handle: old,
       cause: { status: 404 },
     });
-    expect(await rejectionOf(getVideoTask(client, old))).toMatchObject({ name: "TaskExpiredError" });
+    expect(await rejectionOf(getVideoTask(client, old))).toMatchObject({
+      name: "TaskError",
+      reason: "expired",
+    });
   });
 
   test("a task that was seen before has expired at its first 404 after its time", async () => {
     const { client, polledAt } = polledBy(refusal(404));
     const old = { ...handle, queryableUntil: 1 };
     const failed = watchVideoTask(client, old, { seenBefore: true }).result();
-    expect(await rejectionOf(failed)).toMatchObject({ name: "TaskExpiredError", handle: old });
+    expect(await rejectionOf(failed)).toMatchObject({ name: "TaskError", reason: "expired", handle: old });
     expect(polledAt).toHaveLength(1);
   });
 
@@ -480,7 +484,7 @@ describe("the end of waiting", () => {
     const failed = () => answer({ status: "FAILURE", fail_reason: "policy", result_url: video });
     const { client } = polledBy(failed);
     const json = JSON.stringify(await rejectionOf(watchVideoTask(client, handle).result()));
-    expect(JSON.parse(json)).toMatchObject({ name: "TaskFailedError", handle, task: { state: "failed" } });
+    expect(JSON.parse(json)).toMatchObject({ name: "TaskError", handle, task: { state: "failed" } });
     expect(json).not.toContain("sig=1");
   });
 });

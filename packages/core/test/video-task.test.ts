@@ -198,7 +198,8 @@ describe("getVideoTask", () => {
     const { client } = taskOf([() => refusal(404)]);
     const old = { ...handle, queryableUntil: Date.now() - 1 };
     expect(await rejectionOf(getVideoTask(client, old))).toMatchObject({
-      name: "TaskExpiredError",
+      name: "TaskError",
+      reason: "expired",
       handle: old,
     });
     expect(

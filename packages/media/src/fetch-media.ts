@@ -107,7 +107,7 @@ async function answerOf(client: Client, { signal, abort, headersMs }: Exchange, 
   signal.throwIfAborted();
   const answered = new AbortController();
   atLimit(client.clock, headersMs, answered.signal, () =>
-    abort(new TimeoutError(`no answer after ${headersMs} ms (timeouts.headersMs)`, "headers")),
+    abort(new TimeoutError(`no answer after ${headersMs} ms (timeouts.headersMs)`, "first-chunk")),
   );
   try {
     return await unlessAborted(client.fetch(request), signal);

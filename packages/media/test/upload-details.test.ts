@@ -272,7 +272,7 @@ describe("The answer of an archive", () => {
 test("A search for copies without an answer ends after a minute", async () => {
   const { client, clock } = live(() => new Promise<never>(() => {}), { retry: { limit: 0 } });
   const error = await rejectionOf(clock.advanceUntil(getArchivedMedia(client, { tasks: ["a"] }), 1000));
-  expect(error).toMatchObject({ name: "TimeoutError", phase: "headers" });
+  expect(error).toMatchObject({ name: "TimeoutError", phase: "first-chunk" });
   expect(clock.now()).toBe(60_000);
 });
 

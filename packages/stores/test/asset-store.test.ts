@@ -1,4 +1,4 @@
-import { type AssetFailedError, type ClientOptions, type Presence, watchAsset } from "@sluice/core";
+import { type ClientOptions, type Presence, type TaskError, watchAsset } from "@sluice/core";
 import { type AssetStoreOptions, createAssetStore } from "@sluice/stores";
 import { afterEach, describe, expect, test } from "vitest";
 import {
@@ -205,11 +205,11 @@ describe("an asset", () => {
     const { asset, error } = store.getSnapshot();
     expect(asset).toMatchObject({ id: "a-1", state: "failed", raw: { Status: "Failed" } });
     expect(error).toMatchObject({
-      name: "AssetFailedError",
+      name: "TaskError",
       message: expect.stringContaining("(Failed)"),
       handle: { id: "a-1", uri: "asset://a-1" },
     });
-    expect((error as AssetFailedError).asset).toBe(asset);
+    expect((error as TaskError).task).toBe(asset);
     expect(store.getSnapshot().error).toBe(error);
     await settled();
     expect(errors).toEqual([error]);

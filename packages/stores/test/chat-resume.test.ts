@@ -264,7 +264,7 @@ describe("an answer that cannot be resumed", () => {
     expect(error).toMatchObject({
       reason: "truncated",
       partial,
-      cause: { name: "TimeoutError", phase: "headers" },
+      cause: { name: "TimeoutError", phase: "first-chunk" },
     });
     expect(requests.map(({ method }) => method)).toEqual(["POST", "GET", "GET", "GET", "GET", "GET"]);
     expect([clock.sleeping(), stream.streamId]).toEqual([0, "s-1"]);

@@ -213,7 +213,7 @@ test("the error of a failed video has its handle, in a store and from waiting", 
   const { handle } = await video.create(request);
   await failed(video);
   const { error } = video.getSnapshot();
-  expect(error).toMatchObject({ name: "TaskFailedError", reason: "failed", handle });
+  expect(error).toMatchObject({ name: "TaskError", reason: "failed", handle });
   expect(await rejectionOf(watchVideoTask(client, handle ?? "").result())).toMatchObject({ handle });
 });
 

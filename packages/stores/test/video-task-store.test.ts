@@ -322,7 +322,7 @@ describe("a video task", () => {
     await shows(video, ({ status }) => status === "error");
     expect(video.getSnapshot()).toMatchObject({
       error: {
-        name: "TaskFailedError",
+        name: "TaskError",
         reason: "failed",
         message: expect.stringContaining("not allowed"),
         handle: { id: "t-1" },
@@ -647,7 +647,7 @@ describe("a video task", () => {
       expect(reported).toHaveLength(ends);
       stores[1]?.refetch();
     }
-    expect(reported).toEqual(["a APIError", "a APIError", "a TaskFailedError"]);
+    expect(reported).toEqual(["a APIError", "a APIError", "a TaskError"]);
   });
 
   test("is forgotten by a reset during its creation, and is in the list", async () => {
@@ -930,7 +930,7 @@ describe("stored video tasks", () => {
     // a task that was just made may be unknown for 30 seconds
     const isOver = () => video.getSnapshot().status === "error";
     while (queries.length < 10 && !isOver()) await clock.advance(15_000);
-    expect(video.getSnapshot().error).toMatchObject({ name: "TaskExpiredError" });
+    expect(video.getSnapshot().error).toMatchObject({ name: "TaskError", reason: "expired" });
   });
 
   test("are removed with those of another page, and ignore an older copy of it", async () => {

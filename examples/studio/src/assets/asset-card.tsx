@@ -1,4 +1,3 @@
-import { redact } from "@sluice/core";
 import { type VideoModel, videoModels } from "@sluice/core/schemas";
 import { errorMessages, useAsset } from "@sluice/react";
 import { Clapperboard, Copy, Image, LoaderCircle, Trash2 } from "lucide-react";
@@ -106,7 +105,7 @@ export function RegistrationCard({ registration }: { readonly registration: Regi
       {state === "failed" && (
         <>
           <p role="alert" className="text-xs text-danger">
-            {redact(`${title}. ${hint}`)}
+            {title}. {hint}
           </p>
           <div className="flex gap-1">
             <Button

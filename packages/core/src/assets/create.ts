@@ -32,7 +32,7 @@ export interface CreateAssetOptions<Checks extends boolean = boolean> extends Re
  * @throws {ValidationError} when a rule is broken; nothing was sent
  * @throws {APIError} when the gateway refuses
  * @throws {ConnectionError} when there was no answer, or it broke off
- * @throws {TimeoutError} phase `headers`, `chunk` or `total`
+ * @throws {TimeoutError} phase `first-chunk`, `chunk` or `total`
  * @throws {ResponseError} when the answer has no `Id`
  * @example
  * ```ts

@@ -18,7 +18,6 @@ export type { CallInfo, ClientEvent } from "../vocabulary/events.js";
 export {
   type AnyGatewayError,
   APIError,
-  AssetFailedError,
   ConfigurationError,
   ConnectionError,
   GatewayError,
@@ -26,10 +25,8 @@ export {
   isGatewayError,
   type Outcome,
   ResponseError,
-  redact,
   StreamError,
-  TaskExpiredError,
-  TaskFailedError,
+  TaskError,
   TimeoutError,
   ValidationError,
 } from "../vocabulary/errors.js";

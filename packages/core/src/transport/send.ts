@@ -344,7 +344,7 @@ function preloadRepeats(): void {
  *
  * @throws {APIError} for a status of failure
  * @throws {ConnectionError} when no answer came
- * @throws {TimeoutError} phase `headers` or `total`
+ * @throws {TimeoutError} phase `first-chunk` or `total`
  * @throws {ConfigurationError} when the request can't be made: nothing was sent
  */
 export async function send(
@@ -473,7 +473,7 @@ async function fetchOnce(
   const startedAt = client.clock.now();
   const answered = new AbortController();
   atLimit(client.clock, headersMs, answered.signal, () =>
-    abort(new TimeoutError(`no answer after ${headersMs} ms (timeouts.headersMs)`, "headers")),
+    abort(new TimeoutError(`no answer after ${headersMs} ms (timeouts.headersMs)`, "first-chunk")),
   );
   emitStep(client, exchange, { type: "request", attempt });
   let response: Response;

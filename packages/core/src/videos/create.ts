@@ -19,7 +19,7 @@ const HEADERS_MS = 300_000;
  * @throws {ValidationError} when a rule of the model is broken; nothing was sent
  * @throws {APIError} when the gateway refuses
  * @throws {ConnectionError} when there was no answer, or it broke off
- * @throws {TimeoutError} phase `headers`, `chunk` or `total`
+ * @throws {TimeoutError} phase `first-chunk`, `chunk` or `total`
  * @throws {ResponseError} when the receipt has no id. Other fields of it that can't be read are warnings
  * @example
  * ```ts

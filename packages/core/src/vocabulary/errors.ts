@@ -198,11 +198,10 @@ export class ConnectionError extends GatewayError {
 }
 
 /**
- * The limit that was exceeded. `headers`: until the headers of the answer. `first-chunk`: until the first content of a
- * chat stream. `chunk`: between two pieces of the answer. `total`: the whole request. `deadline`: the watching of a
- * task.
+ * The limit that was exceeded. `first-chunk`: until the headers of the answer, and of a chat stream until its first
+ * content. `chunk`: between two pieces of the answer. `total`: the whole request. `deadline`: the watching of a task.
  */
-export type TimeoutPhase = "headers" | "first-chunk" | "chunk" | "total" | "deadline";
+export type TimeoutPhase = "first-chunk" | "chunk" | "total" | "deadline";
 
 interface TimeoutDetails<Partial> extends ErrorDetails {
   /** The message so far, where a stream had begun. */
@@ -295,72 +294,34 @@ export class ResponseError extends DetailedError<ResponseErrorFields> {
 }
 
 /**
- * Reason of a failed video task. `failed`: it failed. `result-missing`: the gateway reports success but never gives a
- * URL.
+ * Reason of a failed task. `failed`: the video or the asset failed. `no-result`: the gateway reports success but never
+ * gives a URL. `expired`: the gateway no longer has the task, because its time is over.
  */
-export type TaskFailure = "failed" | "result-missing";
+export type TaskFailure = "failed" | "no-result" | "expired";
 
-interface TaskFailedFields {
+interface TaskErrorFields {
   /** Reason of the failure. */
   readonly reason: TaskFailure;
-  /** Last snapshot of the task. */
-  readonly task: FailedVideoTask | PendingVideoTask;
+  /** Last snapshot of the video task or the asset; absent where it has expired. */
+  readonly task?: FailedVideoTask | PendingVideoTask | Asset;
 }
 
 /**
- * A video task that ended without a video. `task` is its last snapshot.
+ * A video task that ended without a video, or an asset whose preparation failed: register the image again. `handle` is
+ * its handle, and `task` its last snapshot.
  *
  * @example
  * ```ts run
- * const lacksVideo = (error: unknown) =>
- *   isGatewayError(error) && error.name === "TaskFailedError" && error.reason === "result-missing";
+ * const isExpired = (error: unknown) =>
+ *   isGatewayError(error) && error.name === "TaskError" && error.reason === "expired";
  * ```
  */
-export class TaskFailedError extends DetailedError<TaskFailedFields> {
-  override readonly name = "TaskFailedError";
+export class TaskError extends DetailedError<TaskErrorFields> {
+  override readonly name = "TaskError";
   /** Reason of the failure. */
   declare readonly reason: TaskFailure;
-  /** Last snapshot of the task. */
-  declare readonly task: FailedVideoTask | PendingVideoTask;
-}
-
-/**
- * The gateway no longer has a task, because its time is over. `handle` is the handle of the task.
- *
- * @example
- * ```ts run
- * const expiredTask = (error: unknown) =>
- *   isGatewayError(error) && error.name === "TaskExpiredError" ? error.handle.id : undefined;
- * ```
- */
-export class TaskExpiredError extends GatewayError {
-  override readonly name = "TaskExpiredError";
-  override readonly handle: VideoTaskReference;
-
-  constructor(message: string, handle: VideoTaskReference, details?: ErrorDetails) {
-    super(message, details);
-    this.handle = handle;
-  }
-}
-
-/**
- * An asset whose preparation failed. It cannot be used; register the image again.
- *
- * @example
- * ```ts run
- * const failedAsset = (error: unknown) =>
- *   isGatewayError(error) && error.name === "AssetFailedError" ? error.asset.id : undefined;
- * ```
- */
-export class AssetFailedError extends GatewayError {
-  override readonly name = "AssetFailedError";
-  /** Last snapshot of the asset. */
-  readonly asset: Asset;
-
-  constructor(message: string, asset: Asset, details?: ErrorDetails) {
-    super(message, details);
-    this.asset = asset;
-  }
+  /** Last snapshot of the video task or the asset; absent where it has expired. */
+  declare readonly task?: FailedVideoTask | PendingVideoTask | Asset;
 }
 
 /**
@@ -405,9 +366,7 @@ export type AnyGatewayError =
   | TimeoutError
   | StreamError
   | ResponseError
-  | TaskFailedError
-  | TaskExpiredError
-  | AssetFailedError;
+  | TaskError;
 
 /** The literal `name`s of {@link AnyGatewayError}. */
 export type GatewayErrorName = AnyGatewayError["name"];
@@ -440,13 +399,8 @@ const ADDRESS = /https?:\/\/[^\s"'\\]+/gi;
 /**
  * Returns `text` without API keys, data URIs, and the credentials and queries of URLs, which may hold
  * signatures.
- *
- * @example
- * ```ts run
- * redact("Bearer sk-1234567890"); // "Bearer [redacted]"
- * ```
  */
-export function redact(text: string): string {
+function redact(text: string): string {
   return secrets.reduce(
     (clean, [pattern, replacement]) => clean.replace(pattern, replacement),
     text.replace(ADDRESS, redactAddress),

@@ -591,7 +591,7 @@ describe("a time limit", () => {
       streamChat(silent.client, question, { timeouts: { headersMs: 500 } }).result(),
     );
     await clock.advance(500);
-    expect(await headers).toMatchObject({ name: "TimeoutError", phase: "headers" });
+    expect(await headers).toMatchObject({ name: "TimeoutError", phase: "first-chunk" });
 
     const { clock: other, connection, client } = timed({ totalMs: 3000 });
     const total = rejectionOf(streamChat(client, question).result());

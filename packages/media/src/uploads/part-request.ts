@@ -68,7 +68,7 @@ export async function sendPart(
   attempt: number,
 ): Promise<UploadAtProxy> {
   const { client, exchange, file } = context;
-  const late = () => new TimeoutError(`no answer after ${PART_MS} ms`, "headers");
+  const late = () => new TimeoutError(`no answer after ${PART_MS} ms`, "first-chunk");
   const span = openSpan(client.clock, exchange.signal, PART_MS, late);
   try {
     const request = await requestOf(context, part, span.signal);

@@ -173,7 +173,7 @@ describe("the time for the file of a result", () => {
     const { client } = clientOf(never, { clock });
     await expect(clock.advanceUntil(fetchMedia(client, url), 1000)).rejects.toMatchObject({
       name: "TimeoutError",
-      phase: "headers",
+      phase: "first-chunk",
     });
     expect([clock.now(), clock.sleeping()]).toEqual([60_000, 0]);
   });

@@ -1,6 +1,6 @@
 import type { ErrorKind } from "./error-messages.js";
 
-/** Fields of an error that tell its kind. A storage keeps all of them but `outcome`, `handle` and `issues`. */
+/** Fields of an error that tell its kind. A storage keeps all of them but `handle`, `task` and `issues`. */
 export interface ErrorFacts {
   readonly name?: unknown;
   readonly status?: unknown;
@@ -10,6 +10,7 @@ export interface ErrorFacts {
   readonly reason?: unknown;
   readonly outcome?: unknown;
   readonly handle?: unknown;
+  readonly task?: unknown;
   readonly issues?: unknown;
   readonly retryAfterMs?: unknown;
 }
@@ -34,12 +35,8 @@ export function kindOf(facts: ErrorFacts): ErrorKind {
       return "setup";
     case "ResponseError":
       return "unreadable";
-    case "TaskFailedError":
-      return facts.reason === "result-missing" ? "videoMissing" : "videoFailed";
-    case "TaskExpiredError":
-      return "videoExpired";
-    case "AssetFailedError":
-      return "assetFailed";
+    case "TaskError":
+      return kindOfTask(facts);
     case "AbortError":
       return "stopped";
     case "QuotaExceededError":
@@ -84,6 +81,12 @@ function kindOfAnswer({ status, code, reason }: ErrorFacts): ErrorKind {
   // the proxy's own `baseURL` is wrong: what answered it was not the gateway
   if (status < 500 && code === "upstream_type") return "setup";
   return kindsOfStatus[status] ?? (status >= 500 ? "serviceDown" : "refusedInput");
+}
+
+function kindOfTask({ reason, task }: ErrorFacts): ErrorKind {
+  if (reason === "expired") return "videoExpired";
+  if (reason === "no-result") return "videoMissing";
+  return "uri" in Object(task) ? "assetFailed" : "videoFailed";
 }
 
 function kindOfStream(reason: unknown): ErrorKind {
