@@ -39,7 +39,7 @@ describe("moderation", () => {
   test("refuses a bad question before the gateway is asked", async () => {
     const emulator = openNetwork();
     const { error } = await chatOf(await open()).send("How do I make a bomb?");
-    expect(error).toMatchObject({ status: 400, code: "content_refused", outcome: "refused" });
+    expect(error).toMatchObject({ status: 400, code: "content_refused", billing: "none" });
     expect(emulator.requests).toEqual([]);
   });
 

@@ -6,9 +6,6 @@ import { reachable } from "./world.js";
 
 /* Rules of worlds whose turns run on the server. Each returns the broken rule, if it is. */
 
-/** Outcomes of errors that say that nothing was billed. */
-const SAFE: readonly unknown[] = ["not-sent", "refused"];
-
 /** Returns the first rule that is broken now, whatever may still come. */
 export function brokenServerRule(world: DeviceWorld): string | undefined {
   const { gateway, keepsAnswers, reasons, asked } = world;
@@ -115,7 +112,7 @@ function endsHonestly({ gateway, cleared }: DeviceWorld, tab: DeviceTab): string
 /** True for an answer, or for a question without one, that shows nothing and does not say that it may be billed. */
 function isSafe({ role, content, toolCalls, error }: ThreadMessage): boolean {
   if (role === "assistant" && (content || toolCalls)) return false;
-  return error ? SAFE.includes(Object(error).outcome) : role === "user";
+  return error ? Object(error).billing === "none" : role === "user";
 }
 
 function questionOf(

@@ -175,7 +175,7 @@ describe("resumeChat", () => {
     const error = await resumeChat(client, id ?? known)
       .result()
       .catch((error) => error);
-    expect(error).toMatchObject({ name: "APIError", status: 404, outcome: "not-sent" });
+    expect(error).toMatchObject({ name: "APIError", status: 404, billing: "none" });
     expect(error.message).toContain("keeps no answer under this id");
     expect(events.at(-1)).toMatchObject({ type: "end", outcome: "not-sent", error: { name: "APIError" } });
     stream.abort();

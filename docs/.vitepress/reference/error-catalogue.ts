@@ -25,10 +25,10 @@ export function errorCatalogue(symbols: ReadonlyMap<string, ts.Symbol>, find: Fi
 type Row = readonly [status: number, message: string, code?: string];
 
 function sectionOfClass(name: string, symbol: ts.Symbol, find: Find): string {
-  const outcome = literalOf(symbol, "outcome") ?? "see the field `outcome`";
+  const billing = literalOf(symbol, "billing") ?? "see the field `billing`";
   return [
     `### ${name} {:#${name.toLowerCase()}}`,
-    `outcome: ${outcome} · [all fields](./${find(name)?.replace(".html", ".md")})`,
+    `billing: ${billing} · [all fields](./${find(name)?.replace(".html", ".md")})`,
     docOf(symbol, find),
   ].join("\n\n");
 }

@@ -111,10 +111,10 @@ function ImagesView({
   images: store,
   holders,
 }: StoreViewProps & { readonly images: ImageStore<string> }) {
-  const { status, data, failures, outcome } = useSyncExternalStore(store.subscribe, store.getSnapshot);
+  const { status, data, failures } = useSyncExternalStore(store.subscribe, store.getSnapshot);
   return (
     <li className="body">
-      <strong>images {name}</strong> <span className="outcome">{outcome ?? status}</span>
+      <strong>images {name}</strong> <span className="outcome">{status}</span>
       <p>
         {counted(data?.images.length ?? 0, "image")}, {failures} failed, {counted(holders, "component")}
       </p>

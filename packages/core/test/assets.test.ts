@@ -97,7 +97,7 @@ describe("createAsset", () => {
     expect(await rejectionOf(createAsset(client, other, { checks: false }))).toMatchObject({
       name: "ResponseError",
       path: "Id",
-      outcome: "unknown",
+      billing: "maybe",
     });
     expect(await requests[0]?.json()).toMatchObject({ AssetType: "Video" });
   });

@@ -183,7 +183,7 @@ describe("generateImages", () => {
       expect(await rejectionOf(generateImages(client, five))).toMatchObject({
         name: "ResponseError",
         path: "data",
-        outcome: "unknown",
+        billing: "maybe",
       });
       expect(requests).toHaveLength(1);
     },

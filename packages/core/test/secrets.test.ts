@@ -168,7 +168,7 @@ describe("a header that cannot be sent", () => {
   ])("is named in the error without its value: %s", async (_, options, requestOptions) => {
     const { client, requests, events } = keyed(() => Response.json({}), options);
     const error = await rejectionOf(completeChat(client, question, requestOptions));
-    expect(error).toMatchObject({ name: "ConfigurationError", outcome: "not-sent" });
+    expect(error).toMatchObject({ name: "ConfigurationError", billing: "none" });
     expect((error as Error).message).toContain('"x-token"');
     expectNoKey(error, ...events);
     expect(requests).toHaveLength(0);

@@ -113,7 +113,7 @@ describe("createVideoTask", () => {
     expect(await rejectionOf(createVideoTask(client, request))).toMatchObject({
       name: "ResponseError",
       path: "id",
-      outcome: "unknown",
+      billing: "maybe",
     });
   });
 
@@ -123,7 +123,7 @@ describe("createVideoTask", () => {
       name: "APIError",
       message: "no quota",
       code: "quota",
-      outcome: "unknown",
+      billing: "maybe",
     });
   });
 

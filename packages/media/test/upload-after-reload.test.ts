@@ -242,7 +242,7 @@ describe("an upload with a storage", () => {
     };
     const gone = Object.assign(film(), { slice });
     const error = await rejectionOf(uploadMedia(client, gone, { storage }));
-    expect(error).toMatchObject({ name: "ValidationError", outcome: "not-sent" });
+    expect(error).toMatchObject({ name: "ValidationError", billing: "none" });
     const signal = AbortSignal.abort(new Error("left"));
     await expect(uploadMedia(client, film(), { storage, signal })).rejects.toThrow("left");
     expect(uploads.log).toEqual([]);

@@ -69,7 +69,7 @@ describe("The events of a search for copies", () => {
     expect(found.steps()).toEqual(["request 1", "response 1 200", "end success"]);
     const lost = live(() => refused(403, "forbidden"));
     await rejectionOf(getArchivedMedia(lost.client, { tasks: ["a"] }));
-    expect(lost.steps()).toEqual(["request 1", "response 1 403", "end refused APIError"]);
+    expect(lost.steps()).toEqual(["request 1", "response 1 403", "end error APIError"]);
     expect(lost.events[0]).toMatchObject({ kind: "archive", path: "/v1/archive" });
   });
 });
@@ -116,7 +116,7 @@ test.each<[number, string, number]>([
   [500, "server_error", 6],
 ])("An upload that is always answered with %i (%s) sends %i requests", async (status, code, count) => {
   const { upload, requests } = live(() => refused(status, code));
-  expect(await rejectionOf(upload())).toMatchObject({ name: "APIError", status, outcome: "not-sent" });
+  expect(await rejectionOf(upload())).toMatchObject({ name: "APIError", status, billing: "none" });
   expect(requests).toHaveLength(count);
 });
 
@@ -128,7 +128,7 @@ test.each([
     throw new TypeError("fetch failed", { cause: reason && Object.assign(new Error("refused"), reason) });
   });
   const error = await rejectionOf(upload());
-  expect(error).toMatchObject({ name: "ConnectionError", outcome: "not-sent" });
+  expect(error).toMatchObject({ name: "ConnectionError", billing: "none" });
   expect((error as Error).message).toContain(words);
 });
 

@@ -221,7 +221,7 @@ describe("an asset", () => {
     const { store, creates } = storeOf(["Active"], {
       create: () => Promise.reject(new TypeError("fetch failed", { cause: { code: "ECONNRESET" } })),
     });
-    expect(await store.create(file())).toMatchObject({ status: "error", error: { outcome: "unknown" } });
+    expect(await store.create(file())).toMatchObject({ status: "error", error: { billing: "maybe" } });
     expect(creates()).toHaveLength(1);
   });
 
@@ -417,7 +417,7 @@ describe("reset while an asset is being sent", () => {
       presence: present,
       onCreate: ({ uri }) => reported.push(`registered ${uri}`),
       onSuccess: ({ uri }) => reported.push(`success ${uri}`),
-      onError: (error) => reported.push(`${error.name} ${(error as { outcome?: string }).outcome}`),
+      onError: (error) => reported.push(`${error.name} ${(error as { billing?: string }).billing}`),
       ...options,
     });
     leaves.push(store.subscribe(() => {}));
@@ -442,11 +442,11 @@ describe("reset while an asset is being sent", () => {
   });
 
   test.each([
-    ["unknown", broken],
-    ["refused", () => Response.json({ error: { message: "no" } }, { status: 400 })],
+    ["maybe", broken],
+    ["none", () => Response.json({ error: { message: "no" } }, { status: 400 })],
   ] as const)(
-    "reports a failure with the outcome %s, and the state does not show it",
-    async (outcome, fail) => {
+    "reports a failure with the billing %s, and the state does not show it",
+    async (billing, fail) => {
       const { store, reported, requests, arrived, answer } = sending();
       const arrival = arrived();
       const registered = store.create(file());
@@ -455,7 +455,7 @@ describe("reset while an asset is being sent", () => {
       answer(fail());
       expect(await registered).toMatchObject({ status: "idle", error: undefined });
       await settled();
-      expect(reported).toEqual([expect.stringContaining(outcome)]);
+      expect(reported).toEqual([expect.stringContaining(billing)]);
       expect(requests.filter(({ method }) => method === "POST")).toHaveLength(1);
     },
   );
@@ -477,7 +477,7 @@ describe("reset while an asset is being sent", () => {
     await shows(store, ({ status }) => status === "success");
     await settled();
     expect(reported).toEqual([
-      expect.stringContaining("unknown"),
+      expect.stringContaining("maybe"),
       "registered asset://a-2",
       "success asset://a-2",
     ]);

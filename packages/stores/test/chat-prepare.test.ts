@@ -199,7 +199,7 @@ describe("prepareMessages", () => {
     const turn = await clock.advanceUntil(chat.send("one"), 1000);
     expect(turn).toMatchObject({
       outcome: "not-sent",
-      error: { name: "TimeoutError", phase: "total", outcome: "not-sent" },
+      error: { name: "TimeoutError", phase: "total", billing: "none" },
     });
     expect(requests).toHaveLength(0);
   });

@@ -338,7 +338,9 @@ describe("the events of a call", () => {
       retry: { maxDelayMs: 0 },
     });
     await rejectionOf(createVideoTask(dead.client, { model: "beta3.0-video", input: { prompt: "A reef" } }));
-    expect(dead.ends()).toMatchObject([{ outcome: "unknown", error: { name: "ConnectionError" } }]);
+    expect(dead.ends()).toMatchObject([
+      { outcome: "error", error: { name: "ConnectionError", billing: "maybe" } },
+    ]);
   });
 
   test("end once as stopped if the caller aborts: before the answer, in its middle, and twice", async () => {

@@ -135,7 +135,7 @@ describe("a chat whose own code is lost", () => {
     expect(turn).toMatchObject({
       outcome: "interrupted",
       error: {
-        outcome: "unknown",
+        billing: "maybe",
         message: expect.stringContaining("earlier answers of this turn are kept"),
       },
       messages: [{}, { content: "I pay.", toolCalls: [{ state: "cancelled" }] }],

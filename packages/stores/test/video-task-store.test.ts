@@ -276,16 +276,16 @@ describe("a video task", () => {
     const video = open({ storage });
     expect(await video.create(request, { label: "Reef" })).toMatchObject({
       status: "error",
-      error: { name: "ConnectionError", outcome: "unknown" },
+      error: { name: "ConnectionError", billing: "maybe" },
     });
     await clock.advance(600_000);
     expect(creates).toHaveLength(1);
     expect(await listVideoTasks(client, { storage })).toMatchObject([
-      { state: "unconfirmed", label: "Reef", error: { outcome: "unknown" } },
+      { state: "unconfirmed", label: "Reef", error: { billing: "maybe" } },
     ]);
     // after a reload too
     expect(await listVideoTasks(page([success]).client, { storage })).toMatchObject([
-      { state: "unconfirmed", error: { name: "ConnectionError", outcome: "unknown" } },
+      { state: "unconfirmed", error: { name: "ConnectionError", billing: "maybe" } },
     ]);
   });
 
@@ -842,7 +842,7 @@ describe("stored video tasks", () => {
     );
     const { client } = page([success], { storage });
     expect(await listVideoTasks(client, { storage })).toMatchObject([
-      { state: "unconfirmed", error: { outcome: "unknown", message: expect.stringContaining("may exist") } },
+      { state: "unconfirmed", error: { billing: "maybe", message: expect.stringContaining("may exist") } },
     ]);
   });
 

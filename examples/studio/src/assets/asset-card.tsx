@@ -86,7 +86,7 @@ const messages = {
 /** A picture on its way to the gateway, or why it is not there. */
 export function RegistrationCard({ registration }: { readonly registration: Registration }) {
   const { id, name, picture, groupId, state, error } = registration;
-  const { title, hint, mayBeBilled } = useDescription(error, { messages });
+  const { title, hint, billing } = useDescription(error, { messages });
   return (
     <Card name={name} picture={picture}>
       <p className="flex items-center gap-2">
@@ -115,7 +115,7 @@ export function RegistrationCard({ registration }: { readonly registration: Regi
                 void register(picture, name, groupId);
               }}
             >
-              {mayBeBilled ? "Retry anyway" : "Try again"}
+              {billing === "maybe" ? "Retry anyway" : "Try again"}
             </Button>
             <Button
               look="quiet"

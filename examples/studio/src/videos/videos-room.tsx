@@ -15,6 +15,7 @@ import { WithEstimate } from "../costs.js";
 import { useInspected } from "../inspector/feed.js";
 import { AddMedia } from "../media/add-media.js";
 import {
+  billingOf,
   ComposerBox,
   Drawing,
   Examples,
@@ -23,7 +24,6 @@ import {
   LastRow,
   MediaRoom,
   ModelSelect,
-  outcomeOf,
   PromptInput,
   useMediaRoom,
 } from "../media/composer.js";
@@ -89,7 +89,7 @@ export function VideosRoom() {
   useRoomCommands([isCreating ? { label: "Cancel", run: reset } : { label: "Generate", run: submit }]);
   // the card of a task that may exist says so itself
   const failure = error &&
-    outcomeOf(error) !== "unknown" && {
+    billingOf(error) !== "maybe" && {
       error,
       ...(isMissingRoute(error) && filesIn(form.values).length > 0 && { messages: noFileMessages }),
       onRetry: submit,

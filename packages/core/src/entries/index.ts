@@ -18,12 +18,12 @@ export type { CallInfo, ClientEvent } from "../vocabulary/events.js";
 export {
   type AnyGatewayError,
   APIError,
+  type Billing,
   ConfigurationError,
   ConnectionError,
   GatewayError,
   type Issue,
   isGatewayError,
-  type Outcome,
   ResponseError,
   StreamError,
   TaskError,

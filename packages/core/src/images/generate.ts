@@ -77,7 +77,7 @@ export interface ImageResult {
  * `timeouts.headersMs` is 10 min.
  *
  * The request is repeated after a 429, which is not billed; after other failures only behind a proxy that offers `once`.
- * The error's `outcome` shows if it may be billed.
+ * The error's `billing` shows if it may be billed.
  *
  * @throws {ValidationError} when a rule of the model is broken; nothing was sent
  * @throws {APIError} when the gateway refuses

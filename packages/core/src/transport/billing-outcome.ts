@@ -1,27 +1,26 @@
 import { openSpan } from "../base/clock.js";
-import type { Outcome } from "../vocabulary/errors.js";
-import { isRefused, outcomeOf, outcomeOfBoth } from "./failure.js";
+import { type Billing, billingOf } from "../vocabulary/errors.js";
+import { deliveryOf, isRefused } from "./failure.js";
 import type { Connection } from "./send.js";
 
 /**
- * Makes a client for one request. `onOutcome` gets the outcome of the request so far, which an abort does not carry.
+ * Makes a client for one request. `onBilling` gets the cost of the request so far, which an abort does not carry.
  * `isReading` is true where a refusal has come, and its words have not.
  */
-export function trackOutcome<Client extends Connection>(
+export function trackBilling<Client extends Connection>(
   client: Client,
-  onOutcome: (outcome: Outcome, isReading?: boolean) => void,
+  onBilling: (billing: Billing, isReading?: boolean) => void,
 ): Client {
-  // an attempt that may have arrived is not undone by a refusal of the next, nor a refusal by a failed connection
-  let soFar: Outcome = "not-sent";
+  // an attempt that may have arrived is not undone by a refusal of the next
+  let soFar: Billing = "none";
   return {
     ...client,
     emit(event) {
-      if (event.type === "request") onOutcome("unknown");
-      if (event.type === "response" && event.status >= 300 && isRefused(event))
-        onOutcome(outcomeOfBoth(soFar, "refused"), true);
+      if (event.type === "request") onBilling("maybe");
+      if (event.type === "response" && event.status >= 300 && isRefused(event)) onBilling(soFar, true);
       if (event.type === "retry") {
-        soFar = outcomeOfBoth(soFar, outcomeOf(event.error));
-        onOutcome(soFar);
+        if (soFar === "none") soFar = billingOf(deliveryOf(event.error));
+        onBilling(soFar);
       }
       client.emit(event);
     },
@@ -38,17 +37,17 @@ export function endsUnlessSent<Client extends Connection>(
   caller: AbortSignal | undefined,
 ) {
   const { signal, abort, end } = openSpan(client.clock, caller, Number.POSITIVE_INFINITY, () => undefined);
-  let outcome: Outcome = "not-sent";
+  let billing: Billing = "none";
   let isCancelled = false;
   unlessSent.addEventListener("abort", cancelUnlessSent);
-  const tracked = trackOutcome(client, (soFar, isReading) => {
-    outcome = soFar;
+  const tracked = trackBilling(client, (soFar, isReading) => {
+    billing = soFar;
     if (!isReading) cancelUnlessSent();
   });
-  return { client: tracked, signal, end, isCancelled: () => isCancelled, outcome: () => outcome };
+  return { client: tracked, signal, end, isCancelled: () => isCancelled, billing: () => billing };
 
   function cancelUnlessSent(): void {
-    if (!unlessSent.aborted || outcome === "unknown") return;
+    if (!unlessSent.aborted || billing === "maybe") return;
     isCancelled = true;
     abort(unlessSent.reason);
   }

@@ -1,4 +1,11 @@
-import { APIError, ConnectionError, isGatewayError, type Outcome } from "../vocabulary/errors.js";
+import {
+  APIError,
+  type Billing,
+  ConnectionError,
+  type Delivery,
+  isGatewayError,
+  readDelivery,
+} from "../vocabulary/errors.js";
 
 /** Finds the id of a request in the headers of the gateway's or the proxy's answer. */
 export function requestIdOf({ headers }: Response): string | undefined {
@@ -33,15 +40,15 @@ export function isRefused({ status }: { readonly status: number }): boolean {
 }
 
 /**
- * Returns the outcome of a request that failed with `error`. A 4xx is a refusal, unless the gateway gave up waiting.
+ * Returns how far an attempt got that failed with `error`. A 4xx is a refusal, unless the gateway gave up waiting.
  */
-export function outcomeOf(error: unknown): Outcome {
-  if (error instanceof ConnectionError) return error.outcome;
+export function deliveryOf(error: unknown): Delivery {
+  if (error instanceof ConnectionError) return readDelivery(error) ?? "unknown";
   return error instanceof APIError && isRefused(error) ? "refused" : "unknown";
 }
 
-/** Returns the outcome of two attempts: a refusal says that one arrived, and only `unknown` that one may be billed. */
-export function outcomeOfBoth(one: Outcome, other: Outcome): Outcome {
+/** Returns how far two attempts got: a refusal says that one arrived, and only `unknown` that one may be billed. */
+export function deliveryOfBoth(one: Delivery, other: Delivery): Delivery {
   return one === "not-sent" || other === "unknown" ? other : one;
 }
 
@@ -59,10 +66,10 @@ const TURNED_AWAY = [401, 403, 429];
  * knows how it ended, or it was turned away. With any other end the user wants another answer, and a server that
  * remembers this one would give it again for ever.
  *
- * @param outcome what is known of a request that was stopped: one that did not arrive leaves its key to an earlier one
+ * @param billing cost of a request that was stopped: one that did not arrive leaves its key to an earlier one
  */
-export function keepsKey(error: unknown, outcome: Outcome = "unknown"): boolean {
-  if (!isGatewayError(error)) return outcome !== "unknown";
+export function keepsKey(error: unknown, billing: Billing = "maybe"): boolean {
+  if (!isGatewayError(error)) return billing === "none";
   switch (error.name) {
     case "APIError":
       // the proxy lost the object that has the answer
@@ -73,7 +80,7 @@ export function keepsKey(error: unknown, outcome: Outcome = "unknown"): boolean 
       // a stream that had begun was stopped
       return error.partial === undefined;
     default:
-      return error.name === "ConnectionError" || error.outcome === "not-sent";
+      return error.name === "ConnectionError" || error.billing === "none";
   }
 }
 
@@ -91,12 +98,12 @@ export function connectionError(cause: unknown): ConnectionError {
   return NEVER_CONNECTED.test(text) || /CERT|UNABLE_TO_VERIFY/.test(String(reason?.code))
     ? new ConnectionError(
         "could not connect to the gateway: the request was not sent; check the base URL and network",
-        "not-sent",
+        "none",
         { cause },
       )
     : new ConnectionError(
         "the connection failed before an answer came; the gateway may have received the request",
-        "unknown",
+        "maybe",
         { cause },
       );
 }

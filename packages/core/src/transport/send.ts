@@ -5,13 +5,16 @@ import { randomId } from "../base/random-id.js";
 import {
   type APIError,
   asError,
+  billingOf,
   ConfigurationError,
   ConnectionError,
   cleanError,
+  type Delivery,
   type Issue,
   isGatewayError,
-  type Outcome,
+  readDelivery,
   TimeoutError,
+  withDelivery,
   withDetails,
 } from "../vocabulary/errors.js";
 import type {
@@ -26,7 +29,7 @@ import type {
   ClientEvent,
 } from "../vocabulary/events.js";
 import { apiErrorOf, isRecord } from "./error-response.js";
-import { connectionError, isTransient, outcomeOf, outcomeOfBoth, requestIdOf } from "./failure.js";
+import { connectionError, deliveryOf, deliveryOfBoth, isTransient, requestIdOf } from "./failure.js";
 import { type HeadersInput, readHeaders } from "./headers.js";
 
 /** Limits of waiting, in milliseconds. `Number.POSITIVE_INFINITY` switches a limit off. */
@@ -86,8 +89,8 @@ export interface RequestOptions<Checks extends boolean = boolean> {
   readonly retry?: RetryOptions | undefined;
   /**
    * Name of the one thing that is asked for, by which a proxy knows a request that comes again: 1 to 255 visible ASCII
-   * characters that nobody can guess. Use it again only for the same request, after an error whose `outcome` is
-   * `unknown`. It is sent as `idempotency-key`, by clients without an `apiKey` (see `idempotencyKeys` of `createClient`).
+   * characters that nobody can guess. Use it again only for the same request, after an error whose `billing` is
+   * `maybe`. It is sent as `idempotency-key`, by clients without an `apiKey` (see `idempotencyKeys` of `createClient`).
    * A header of this name in `headers` wins. Stores choose the key themselves.
    *
    * @default a random key for each call
@@ -151,8 +154,8 @@ export interface Connection {
 
 /** One request with its answer, from before the request is sent until the last byte is read. */
 export interface Exchange extends Span, CallIdentity {
-  /** The outcome of the request so far. */
-  readonly state: { outcome: Outcome };
+  /** How far the request got so far. */
+  readonly state: { delivery: Delivery };
   /** The request, or the handle of a task. */
   readonly subject: unknown;
   readonly startedAt: number;
@@ -213,7 +216,7 @@ export function openExchange(
     path,
     settings: settingsOf(subject, isStream),
     subject,
-    state: { outcome: "not-sent" },
+    state: { delivery: "not-sent" },
     startedAt: client.clock.now(),
     firstChunkMs,
     chunkMs,
@@ -249,7 +252,7 @@ export function identityOf({ callId, kind, model, path, settings }: CallIdentity
 
 /**
  * Closes an exchange: emits its `end`, stops its timers and its listener on the caller's signal. An error of this
- * library gets its `outcome` here, and the key is removed from all its texts.
+ * library gets its `billing` here, and the key is removed from all its texts.
  */
 export function closeExchange(
   client: Connection,
@@ -295,7 +298,7 @@ function callOutcomeOf(error: unknown): CallOutcome {
   // every other failure is an error of this library
   if (!isGatewayError(error)) return "stopped";
   if (error.name === "StreamError") return error.reason === "truncated" ? "truncated" : "error";
-  return error.outcome ?? "error";
+  return readDelivery(error) === "not-sent" ? "not-sent" : "error";
 }
 
 /** A request, and the rule for its repetition. */
@@ -339,7 +342,7 @@ function preloadRepeats(): void {
 
 /**
  * Sends to the gateway, and repeats where that is safe. Returns the answer as soon as its headers have come. Throws
- * only errors of this library with their `outcome`, the signal's reason, or an `AbortError` of a function in the
+ * only errors of this library with their `billing`, the signal's reason, or an `AbortError` of a function in the
  * options.
  *
  * @throws {APIError} for a status of failure
@@ -394,7 +397,7 @@ export async function send(
         isSafe: repeat === "any" && !(isCreate && client.billsChatsOnce),
         hasKey: headers.has(KEY_HEADER),
         isTransient,
-        outcomeOf,
+        deliveryOf,
         attempt: (request) => attemptOnce([request]),
         answered: () => answered,
         onWait: (delayMs, error) => emitStep(client, exchange, { type: "retry", attempt, delayMs, error }),
@@ -407,19 +410,22 @@ export async function send(
 
   async function attemptOnce(given: FetchArguments): Promise<Response> {
     // an earlier attempt may have had an effect, also if this one fails safely
-    const before = attempt === 0 ? "not-sent" : state.outcome;
-    state.outcome = "unknown";
+    const before = attempt === 0 ? "not-sent" : state.delivery;
+    state.delivery = "unknown";
     try {
       return await fetchOnce(client, exchange, given, ++attempt, (response) => {
         answered = response.headers;
       });
     } catch (error) {
-      const outcome = outcomeOf(error);
-      state.outcome = outcomeOfBoth(before, outcome);
+      const delivery = deliveryOf(error);
+      state.delivery = deliveryOfBoth(before, delivery);
       // this attempt did not connect; an earlier one may have arrived, or was refused
-      if (outcome !== "not-sent" || before === outcome) throw error;
+      if (delivery !== "not-sent" || before === delivery) throw error;
       const { message, cause } = error as ConnectionError;
-      throw new ConnectionError(`last attempt: ${message}`, before, { cause });
+      throw withDelivery(
+        new ConnectionError(`last attempt: ${message}`, billingOf(before), { cause }),
+        before,
+      );
     }
   }
 }
@@ -434,7 +440,7 @@ function knownError(error: unknown, { signal, state }: Exchange): unknown {
   if (signal.aborted) return signal.reason;
   const { name, message } = asError(error);
   if (name === "AbortError") return error;
-  return state.outcome === "not-sent"
+  return state.delivery === "not-sent"
     ? new ConfigurationError(`the request could not be made, and was not sent: ${message}`, {
         cause: error,
       })

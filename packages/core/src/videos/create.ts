@@ -14,7 +14,7 @@ const HEADERS_MS = 300_000;
  * continues and is billed even if no page watches it. It cannot be cancelled.
  *
  * The request is repeated after a 429, which is not billed; after other failures only behind a proxy that offers `once`.
- * The error's `outcome` shows if it may be billed.
+ * The error's `billing` shows if it may be billed.
  *
  * @throws {ValidationError} when a rule of the model is broken; nothing was sent
  * @throws {APIError} when the gateway refuses

@@ -12,13 +12,21 @@ export interface Issue {
 }
 
 /**
- * Outcome of a request that failed.
+ * Cost of a request that failed.
  *
- * - `refused`: the gateway refused it; not billed
- * - `not-sent`: the gateway never received it; not billed
- * - `unknown`: the gateway may have acted, and billed; check before sending it again
+ * - `none`: the gateway never received it, or refused it; send it again without cost
+ * - `maybe`: the gateway may have acted, and billed; check before sending it again
  */
-export type Outcome = "refused" | "not-sent" | "unknown";
+export type Billing = "none" | "maybe";
+
+/**
+ * How far a request that failed got. It decides whether another attempt may be sent.
+ *
+ * - `not-sent`: the gateway never received it
+ * - `refused`: the gateway refused it
+ * - `unknown`: the gateway may have acted
+ */
+export type Delivery = "not-sent" | "refused" | "unknown";
 
 const brand = Symbol.for("sluice.GatewayError");
 
@@ -43,11 +51,8 @@ export abstract class GatewayError extends Error {
   abstract override readonly name: GatewayErrorName;
   /** Request id of the gateway or the proxy, for a support ticket. */
   readonly requestId?: string;
-  /**
-   * Outcome of the request: shows if it may be billed. Absent from errors about a task or an asset that was created
-   * before.
-   */
-  declare readonly outcome?: Outcome;
+  /** Cost of the request. Absent from errors about a task or an asset that was created before. */
+  declare readonly billing?: Billing;
   /** Handle of the task or asset that the error is about. With it, watching can continue. */
   declare readonly handle?: VideoTaskReference | AssetHandle;
 
@@ -88,7 +93,7 @@ export abstract class GatewayError extends Error {
  */
 export class ConfigurationError extends GatewayError {
   override readonly name = "ConfigurationError";
-  override readonly outcome = "not-sent";
+  override readonly billing = "none";
 }
 
 /**
@@ -106,7 +111,7 @@ export class ConfigurationError extends GatewayError {
  */
 export class ValidationError extends GatewayError {
   override readonly name = "ValidationError";
-  override readonly outcome = "not-sent";
+  override readonly billing = "none";
   /** Every broken rule. Never empty. */
   readonly issues: readonly Issue[];
 
@@ -173,9 +178,8 @@ export class APIError extends DetailedError<APIErrorFields> {
 }
 
 /**
- * No answer came. `outcome` is `"not-sent"` if no connection was made, and `"refused"` if the gateway refused an earlier
- * attempt and the last one made no connection: sending again is safe. It is `"unknown"` if the gateway may have acted,
- * and may bill.
+ * No answer came. `billing` is `"none"` if no connection was made, or if the gateway refused each attempt before: sending
+ * again is safe. It is `"maybe"` if the gateway may have acted.
  *
  * @example
  * ```ts run
@@ -184,16 +188,16 @@ export class APIError extends DetailedError<APIErrorFields> {
  */
 export class ConnectionError extends GatewayError {
   override readonly name = "ConnectionError";
-  override readonly outcome: Outcome;
+  override readonly billing: Billing;
   /**
    * `origin-refused`: the server can be reached, but does not allow the page's origin (CORS). Only told in a page of
    * this machine, `http://localhost`; absent for all other reasons, which a browser does not tell.
    */
   declare readonly reason?: "origin-refused";
 
-  constructor(message: string, outcome: Outcome, details?: ErrorDetails) {
+  constructor(message: string, billing: Billing, details?: ErrorDetails) {
     super(message, details);
-    this.outcome = outcome;
+    this.billing = billing;
   }
 }
 
@@ -324,18 +328,38 @@ export class TaskError extends DetailedError<TaskErrorFields> {
   declare readonly task?: FailedVideoTask | PendingVideoTask | Asset;
 }
 
+/** Returns the cost of a request that got so far. */
+export function billingOf(delivery: Delivery): Billing {
+  return delivery === "unknown" ? "maybe" : "none";
+}
+
+/** Deliveries of errors whose `billing` does not tell `refused` from `not-sent`. */
+const deliveries = new WeakMap<object, Delivery>();
+
+/** Notes how far the request of an error got. */
+export function withDelivery<Thrown extends object>(error: Thrown, delivery: Delivery): Thrown {
+  deliveries.set(error, delivery);
+  return error;
+}
+
+/** Returns how far the request of an error got; undefined where its `billing` is absent. */
+export function readDelivery(error: GatewayError): Delivery | undefined {
+  const { billing } = error;
+  return deliveries.get(error) ?? (billing && (billing === "none" ? "not-sent" : "unknown"));
+}
+
 /**
- * Adds the outcome or the handle to an error. Fields that the error has already, and errors of other libraries, stay
+ * Adds the `billing` or the handle to an error. Fields that the error has already, and errors of other libraries, stay
  * unchanged.
  */
 export function withDetails<Thrown>(
   error: Thrown,
-  details: Pick<GatewayError, "outcome" | "handle">,
+  { delivery, handle }: { readonly delivery?: Delivery; readonly handle?: GatewayError["handle"] },
 ): Thrown {
-  if (isGatewayError(error))
-    for (const [name, value] of Object.entries(details))
-      if (error[name as keyof typeof details] === undefined)
-        Object.defineProperty(error, name, { value, enumerable: true });
+  if (!isGatewayError(error)) return error;
+  if (delivery && error.billing === undefined)
+    Object.assign(withDelivery(error, delivery), { billing: billingOf(delivery) });
+  if (handle && error.handle === undefined) Object.assign(error, { handle });
   return error;
 }
 

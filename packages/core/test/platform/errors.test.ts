@@ -82,7 +82,7 @@ describe("the message of an error body", () => {
 test("a fetch that rejects with nothing is a failed connection", async () => {
   const { client } = clientOf(() => Promise.reject(), { retry: { limit: 0 } });
   const error = await rejectionOf(completeChat(client, question));
-  expect(error).toMatchObject({ name: "ConnectionError", outcome: "unknown" });
+  expect(error).toMatchObject({ name: "ConnectionError", billing: "maybe" });
   expect((error as Error).cause).toBeUndefined();
 });
 

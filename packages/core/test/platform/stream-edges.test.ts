@@ -263,7 +263,7 @@ describe("an answer", () => {
     const error = rejectionOf(completeChat(client, question));
     await connection.wanted();
     connection.drop();
-    expect(await error).toMatchObject({ name: "ConnectionError", outcome: "unknown" });
+    expect(await error).toMatchObject({ name: "ConnectionError", billing: "maybe" });
     await settled();
     expect(clock.sleeping()).toBe(0);
   });

@@ -133,5 +133,5 @@ async function answerTo(
 /** Makes the error of a connection. The words of one that was never made are kept. */
 function lost(cause: unknown): ConnectionError {
   const known = connectionError(cause);
-  return known.outcome === "not-sent" ? known : new ConnectionError(LOST, "not-sent", { cause });
+  return known.billing === "none" ? known : new ConnectionError(LOST, "none", { cause });
 }

@@ -102,7 +102,7 @@ function nextPart({ file: { size } }: UploadContext, sending: Sending): UploadRe
   const to = phase === "look-up" ? from : Math.min(size, from + PART_BYTES);
   if (sentBytes + to - from > MOST_COPIES * size + PART_BYTES) {
     const text = `the upload was given up: ${sentBytes} bytes were sent for a file of ${size}, and it is not whole. What is stored stays; try again later`;
-    throw new ConnectionError(text, "not-sent", { cause: failure });
+    throw new ConnectionError(text, "none", { cause: failure });
   }
   sending.sentBytes += to - from;
   sending.attempt += 1;

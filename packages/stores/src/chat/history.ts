@@ -78,7 +78,7 @@ export async function prepared(
   const late = () =>
     withDetails(
       new TimeoutError(`prepareMessages had no result after ${totalMs} ms (timeouts.totalMs)`, "total"),
-      { outcome: "not-sent" },
+      { delivery: "not-sent" },
     );
   const { signal, abort, end } = openSpan(client.clock, owner, totalMs, late);
   const ignoreOwn = onAbort(own, () => abort(own?.reason));

@@ -133,8 +133,8 @@ export interface ThreadTurn {
    */
   readonly outcome: MessageOutcome | "not-sent";
   /**
-   * Error that ended the turn; absent where it ended well. After an earlier answer of the same turn its `outcome` is
-   * `unknown`, because that answer is billed.
+   * Error that ended the turn; absent where it ended well. After an earlier answer of the same turn its `billing` is
+   * `maybe`, because that answer is billed.
    */
   readonly error?: Error;
 }

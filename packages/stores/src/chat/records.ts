@@ -122,7 +122,7 @@ function callOf(call: unknown): ThreadToolCall | undefined {
 
 /** Fields of an error that are stored. The body of the answer is left out, and its text is in the message. */
 function reasonOf(error: object): Record<string, unknown> {
-  const kept = ["name", "message", "code", "status", "reason", "phase", "type", "outcome"] as const;
+  const kept = ["name", "message", "code", "status", "reason", "phase", "type", "billing"] as const;
   const of = error as Record<string, unknown>;
   return Object.fromEntries(
     kept.flatMap((name) =>

@@ -1,5 +1,5 @@
 import { type CallInfo, type ChatRequest, type Client, isGatewayError } from "@sluice/core";
-import { asError, randomId, type StoreControl, within } from "@sluice/core/internal";
+import { asError, randomId, readDelivery, type StoreControl, within } from "@sluice/core/internal";
 import { READY, reduceTurn, type TurnEffect, type TurnEvent, type TurnState } from "./machine.js";
 import {
   asDraft,
@@ -197,7 +197,7 @@ async function read(turn: Turn, id: string): Promise<void> {
   const whole = await response.read(turn.store.changed);
   if (hasEnded(turn)) return;
   const { error } = whole;
-  if (request && isGatewayError(error) && error.outcome === "not-sent") {
+  if (request && isGatewayError(error) && readDelivery(error) === "not-sent") {
     turn.storage.keeper?.forgetKey(whole.idempotencyKey);
     throw error;
   }

@@ -8,7 +8,7 @@ export interface ErrorFacts {
   readonly source?: unknown;
   readonly phase?: unknown;
   readonly reason?: unknown;
-  readonly outcome?: unknown;
+  readonly billing?: unknown;
   readonly handle?: unknown;
   readonly task?: unknown;
   readonly issues?: unknown;
@@ -23,7 +23,7 @@ export function kindOf(facts: ErrorFacts): ErrorKind {
     case "ConnectionError":
       if (facts.reason === "origin-refused") return "originRefused";
       if (globalThis.navigator?.onLine === false) return "offline";
-      return facts.outcome === "not-sent" || facts.outcome === "refused" ? "unreachable" : "connectionLost";
+      return facts.billing === "none" ? "unreachable" : "connectionLost";
     case "TimeoutError":
       if (facts.phase === "deadline") return "videoLate";
       return facts.phase === "chunk" ? "stalled" : "timedOut";

@@ -1,5 +1,5 @@
-import { ConfigurationError } from "@sluice/core";
-import { asError, onAbort, openSpan } from "@sluice/core/internal";
+import { ConfigurationError, isGatewayError } from "@sluice/core";
+import { asError, onAbort, openSpan, readDelivery } from "@sluice/core/internal";
 import type { ThreadMessage, ThreadTurn } from "@sluice/stores";
 import {
   addQuestion,
@@ -26,6 +26,8 @@ type Reaction = { readonly approved: true } | { readonly denied: string } | { re
 
 /** Longest wait for the records of a turn that has ended, in milliseconds. */
 const NEWS_MS = 30_000;
+
+const isRefused = (error: unknown) => isGatewayError(error) && readDelivery(error) === "refused";
 
 /** Makes the verbs of a chat whose turns run on the server. */
 export function serverTurns(chat: Chat, read: ReadOptions) {
@@ -56,7 +58,7 @@ export function serverTurns(chat: Chat, read: ReadOptions) {
     const { message } = thread.node(id) as { readonly message: ThreadMessage };
     const asked = { message: { ...message, branches: undefined }, parent: thread.parentOf(id) ?? null };
     const turn = await handOver({ id, ...asked }, id, signal);
-    const isBack = turn.error === signal.reason || Object(turn.error).outcome === "refused";
+    const isBack = turn.error === signal.reason || isRefused(turn.error);
     if (turn.outcome === "not-sent" && isBack && !turn.messages.length) thread.remove(id);
     store.flush();
     return turn;

@@ -16,7 +16,7 @@ export const LOST_ANSWER = {
   message: "the server was restarted while this answer came; it may be billed",
   reason: "truncated",
   code: "stream_interrupted",
-  outcome: "unknown",
+  billing: "maybe",
 };
 
 /** Makes the end of a turn whose records did not fit. */
@@ -25,7 +25,7 @@ export function endOfFull(code: string): TurnEnd {
   return {
     outcome: "failed",
     code,
-    error: { name: "QuotaExceededError", message, code, outcome: "unknown" },
+    error: { name: "QuotaExceededError", message, code, billing: "maybe" },
   };
 }
 
@@ -57,7 +57,7 @@ export function endOfTurn({ outcome, error }: Pick<ThreadTurn, "outcome" | "erro
     code,
     ...(status > 0 && { upstreamStatus: status }),
     ...(outcome === "not-sent" && {
-      error: { ...facts, outcome: "not-sent", ...(status > 0 && { status }) },
+      error: { ...facts, billing: "none", ...(status > 0 && { status }) },
     }),
   };
 }

@@ -18,17 +18,17 @@ export const STALLED = {
   name: "TimeoutError",
   message: "the server has stopped this turn: it came to nothing new for too long; it may be billed",
   code: "run_stalled",
-  outcome: "unknown",
+  billing: "maybe",
 };
 const LOST = {
   name: "StreamError",
   message: "the server was restarted again and again while it worked on this; it may be billed",
   code: "run_lost",
-  outcome: "unknown",
+  billing: "maybe",
 };
 
 /** The error of a message below which nothing was asked any more. */
-const STOPPED = { name: "AbortError", message: "the turn was stopped", outcome: "not-sent" };
+const STOPPED = { name: "AbortError", message: "the turn was stopped", billing: "none" };
 const UNFINISHED = "the turn ended before the call had a result";
 /** Code of a turn whose last message a device has changed. */
 export const ELSEWHERE = "continued_elsewhere";
