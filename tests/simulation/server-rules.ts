@@ -83,9 +83,11 @@ function endsHonestly({ gateway, cleared }: DeviceWorld, tab: DeviceTab): string
   const parents = new Map(thread.map(({ id, parentId }) => [id, parentId]));
   for (const { id, role, outcome, error, branches = [id] } of messages.values()) {
     // one that was left in flight is read on in another version
-    const isReadOn = outcome === "interrupted" && branches.at(-1) !== id;
-    if (role !== "assistant" || error || isReadOn) continue;
-    if (["interrupted", "truncated", "error"].includes(outcome ?? ""))
+    const { reason, code } = Object(error) as { reason?: unknown; code?: unknown };
+    const isLeft = reason === "interrupted" && code === undefined;
+    const isReadOn = isLeft && branches.at(-1) !== id;
+    if (role !== "assistant" || (error && !isLeft) || isReadOn) continue;
+    if (["truncated", "error"].includes(outcome ?? ""))
       return `the answer ${id} is ${outcome}, and has no error`;
   }
   const billed = new Set(

@@ -87,7 +87,7 @@ describe("a fault on a call shows what the user saw, if it was repeated, and wha
     ["500", "a chat", { ...repeatedWell, Repeated: "once" }, 1],
     ["Lost response", "a chat", { ...repeatedWell, Repeated: "once" }, 2],
     ["Offline", "a chat", { Outcome: "error", Repeated: "2 times", "App knows": "may be billed" }, 0],
-    ["429", "an image", { Outcome: "success", Repeated: "once", "App knows": "billed" }, 1],
+    ["429", "an image", { Outcome: "complete", Repeated: "once", "App knows": "billed" }, 1],
     ["500", "an image", { Outcome: "error", Repeated: "no", "App knows": "may be billed" }, 0],
     ["Lost response", "an image", { Outcome: "error", Repeated: "no", "App knows": "may be billed" }, 1],
   ] as const)("%s on %s", async (fault, call, expected, billed) => {

@@ -48,7 +48,7 @@ describe("The events of an upload", () => {
       "response 2 201",
       "request 3",
       "response 3 200",
-      "end success",
+      "end complete",
     ]);
     expect(new Set(events.map((event) => "callId" in event && event.callId)).size).toBe(1);
     expect(events[0]).toMatchObject({ kind: "upload", path: "/v1/uploads" });
@@ -66,7 +66,7 @@ describe("The events of a search for copies", () => {
   test("have its end, also where it fails", async () => {
     const found = live(() => Response.json({ files: [] }));
     await getArchivedMedia(found.client, { tasks: ["a"] });
-    expect(found.steps()).toEqual(["request 1", "response 1 200", "end success"]);
+    expect(found.steps()).toEqual(["request 1", "response 1 200", "end complete"]);
     const lost = live(() => refused(403, "forbidden"));
     await rejectionOf(getArchivedMedia(lost.client, { tasks: ["a"] }));
     expect(lost.steps()).toEqual(["request 1", "response 1 403", "end error APIError"]);

@@ -281,7 +281,7 @@ describe("events", () => {
       end({ model: "delta-5.3", outcome: "error", error: { billing: "none" } }),
       end({ model: "delta-5.3", outcome: "not-sent" }),
       end({ kind: "image", model: "gamma-image-5-0-260128", usage: { generated_images: 2 } }),
-      end({ kind: "asset", model: "gamma-asset", outcome: "success" }),
+      end({ kind: "asset", model: "gamma-asset", outcome: "complete" }),
       end({ kind: "video", path: "/v1/video/generations/t" }),
       end({ kind: "upload", path: "/v1/media" }),
       { type: "storage-recovered" },
@@ -292,8 +292,8 @@ describe("events", () => {
   test("calls whose cost no event tells are said", () => {
     const events = [
       end({ model: "delta-5.3", outcome: "truncated" }),
-      end({ kind: "video", model: "beta3.0-video", outcome: "success", path: "/v1/video/generations" }),
-      end({ kind: "epsilon", outcome: "success", path: "/epsilon/v1/videos/text2video" }),
+      end({ kind: "video", model: "beta3.0-video", outcome: "complete", path: "/v1/video/generations" }),
+      end({ kind: "epsilon", outcome: "complete", path: "/epsilon/v1/videos/text2video" }),
     ];
     expect(calculateCost(events, prices)).toEqual(
       coins(0, [

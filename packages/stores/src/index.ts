@@ -5,7 +5,6 @@ export type { TurnRunner } from "./chat/chat.js";
 export type { ChatStore, SendOptions } from "./chat/chat-store.js";
 export type { InitialMessage } from "./chat/initial-messages.js";
 export type {
-  MessageOutcome,
   ThreadMessage,
   ThreadNode,
   ThreadToolCall,

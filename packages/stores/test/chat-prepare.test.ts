@@ -112,7 +112,7 @@ describe("prepareMessages", () => {
         return messages;
       },
     });
-    expect(await chat.send("one")).toMatchObject({ outcome: "interrupted" });
+    expect(await chat.send("one")).toMatchObject({ outcome: "error" });
     expect(await chat.retry()).toMatchObject({ outcome: "complete" });
     expect((await sent(1))?.map(({ role }) => role)).toEqual(["user", "assistant", "tool"]);
   });

@@ -94,7 +94,7 @@ describe("a chat with a storage", () => {
     const second = await shown(kept, { id });
     expect(second.chat.getSnapshot()).toMatchObject({
       status: "ready",
-      messages: [{ content: "Hello" }, { content: "Half an ans", outcome: "interrupted" }],
+      messages: [{ content: "Hello" }, { content: "Half an ans", outcome: "truncated" }],
     });
     const turn = second.chat.retry();
     second.answer(0, textAnswer("A whole answer"));
@@ -316,7 +316,7 @@ describe("a chat with a storage", () => {
     await until(chat, ({ messages }) => messages.length === 2);
     expect(chat.getSnapshot().messages[1]).not.toHaveProperty("outcome");
     leave();
-    await until(chat, ({ messages }) => messages[1]?.outcome === "interrupted");
+    await until(chat, ({ messages }) => messages[1]?.outcome === "truncated");
   });
 
   test("keeps the error of a failed answer", async () => {
@@ -445,7 +445,8 @@ describe("a chat with a storage", () => {
       id: "6",
       role: "assistant",
       content: "",
-      outcome: "interrupted",
+      outcome: "truncated",
+      error: expect.objectContaining({ reason: "interrupted" }),
     });
   });
 

@@ -547,7 +547,7 @@ describe("a chat in several tabs", () => {
     await left.clock.advance(150);
     await until(right.chat, ({ messages }) => messages.at(-1)?.content === "Half");
     left.chat.close();
-    await until(right.chat, ({ messages }) => messages.at(-1)?.outcome === "interrupted");
+    await until(right.chat, ({ messages }) => messages.at(-1)?.outcome === "truncated");
     expect(right.texts().at(-1)).toBe("Half");
   });
 

@@ -136,7 +136,7 @@ describe("the events of a call", () => {
     expect(lineOf("image")[1]).toMatchObject({ durationMs: 1500 });
     expect(lineOf("image")[2]).toMatchObject({
       model: "gamma-image-5-0-260128",
-      outcome: "success",
+      outcome: "complete",
       durationMs: 1500,
       usage: { generated_images: 1 },
     });
@@ -225,7 +225,7 @@ describe("the events of a call", () => {
         Response.json({ model: "gamma-image-5-0", data: [], usage: { generated_images: 0, note: secret } }),
       );
       await generateImages(client, { model: "gamma-image-5-0-260128", prompt: "A reef" });
-      expect(ends()).toMatchObject([{ responseModel: "gamma-image-5-0", outcome: "success" }]);
+      expect(ends()).toMatchObject([{ responseModel: "gamma-image-5-0", outcome: "complete" }]);
       expect(ends()[0]?.usage).toEqual({ generated_images: 0 });
     });
   });
@@ -282,15 +282,15 @@ describe("the events of a call", () => {
       "image",
       { data: [] },
       (client) => generateImages(client, { model: "gamma-image-5-0-260128", prompt: "A reef" }),
-      "success",
+      "complete",
     ],
     [
       "video",
       { id: "t-1", created_at: 1 },
       (client) => createVideoTask(client, { model: "beta3.0-video", input: { prompt: "A reef" } }),
-      "success",
+      "complete",
     ],
-    ["video", { status: "failed" }, (client) => getVideoTask(client, video), "success"],
+    ["video", { status: "failed" }, (client) => getVideoTask(client, video), "complete"],
     [
       "asset",
       { Id: "a-1" },
@@ -302,11 +302,11 @@ describe("the events of a call", () => {
           AssetType: "Image",
           URL: "https://a.test/1.png",
         }),
-      "success",
+      "complete",
     ],
-    ["asset", { Status: "Active" }, (client) => getAsset(client, "a-1"), "success"],
-    ["epsilon", {}, (client) => requestEpsilon(client, "text2video", { prompt: "A reef" }), "success"],
-    ["epsilon", {}, (client) => getEpsilonTask(client, "e-1"), "success"],
+    ["asset", { Status: "Active" }, (client) => getAsset(client, "a-1"), "complete"],
+    ["epsilon", {}, (client) => requestEpsilon(client, "text2video", { prompt: "A reef" }), "complete"],
+    ["epsilon", {}, (client) => getEpsilonTask(client, "e-1"), "complete"],
   ] satisfies [string, object, (client: ReturnType<typeof createClient>) => Promise<unknown>, string][])(
     "end once for each verb of kind %s: %j",
     async (kind, answer, call, outcome) => {

@@ -133,7 +133,7 @@ describe("a chat whose own code is lost", () => {
     const chat = createChatStore(client, { model, tools: [pay] });
     const turn = await chat.send("Hi");
     expect(turn).toMatchObject({
-      outcome: "interrupted",
+      outcome: "error",
       error: {
         billing: "maybe",
         message: expect.stringContaining("earlier answers of this turn are kept"),

@@ -62,7 +62,7 @@ interface CallHeadProps {
 
 function CallHead({ call, count, isOpen, onToggle }: CallHeadProps) {
   const end = call.steps.find((step) => step.type === "end");
-  const isGood = end && ["complete", "success", "tool-calls", "length"].includes(end.outcome);
+  const isGood = end && ["complete", "tool-calls", "length"].includes(end.outcome);
   return (
     <button
       type="button"

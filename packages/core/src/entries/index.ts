@@ -24,6 +24,7 @@ export {
   GatewayError,
   type Issue,
   isGatewayError,
+  type Outcome,
   ResponseError,
   StreamError,
   TaskError,
@@ -78,7 +79,6 @@ export { applyDelta } from "../chat/protocol/accumulate.js";
 export type {
   ChatDelta,
   ChatMessage,
-  ChatOutcome,
   ChatTiming,
   ChatToolCall,
   ChatTurn,

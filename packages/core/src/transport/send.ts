@@ -12,6 +12,7 @@ import {
   type Delivery,
   type Issue,
   isGatewayError,
+  type Outcome,
   readDelivery,
   TimeoutError,
   withDelivery,
@@ -21,7 +22,6 @@ import type {
   CallIdentity,
   CallInfo,
   CallKind,
-  CallOutcome,
   CallSettings,
   CallStep,
   CallSummary,
@@ -257,7 +257,7 @@ export function identityOf({ callId, kind, model, path, settings }: CallIdentity
 export function closeExchange(
   client: Connection,
   exchange: Exchange,
-  { outcome = "success", usage, timing, id, model, finishReason }: CallSummary,
+  { outcome = "complete", usage, timing, id, model, finishReason }: CallSummary,
   failure?: { readonly error: unknown },
 ): void {
   exchange.end();
@@ -294,7 +294,7 @@ function countsOf(usage: object, isDeep = true): CallUsage {
   return Object.fromEntries(counts);
 }
 
-function callOutcomeOf(error: unknown): CallOutcome {
+function callOutcomeOf(error: unknown): Outcome {
   // every other failure is an error of this library
   if (!isGatewayError(error)) return "stopped";
   if (error.name === "StreamError") return error.reason === "truncated" ? "truncated" : "error";

@@ -12,6 +12,34 @@ export interface Issue {
 }
 
 /**
+ * The end of a response, a message, a turn and a call. A turn has the outcome of all its requests.
+ *
+ * - `complete`: the gateway confirmed the end
+ * - `tool-calls`: the response calls tools; of a turn, a call waits for the user or the app
+ * - `length`: cut at `max_tokens`
+ * - `content-filter`: cut by the gateway's content safety
+ * - `insufficient-resource`: cut because the gateway had no capacity
+ * - `unconfirmed`: the stream ended without a `finish_reason`, so that a part may be missing; no tool runs
+ * - `step-limit`: `maxSteps` responses came; `retry()` allows as many again
+ * - `stopped`: the user or the app stopped it
+ * - `truncated`: the rest is lost: the connection, the page or the proxy ended. It has an error
+ * - `error`: the gateway, a tool loop or the page failed. It has an error
+ * - `not-sent`: nothing was sent. It has an error
+ */
+export type Outcome =
+  | "complete"
+  | "tool-calls"
+  | "length"
+  | "content-filter"
+  | "insufficient-resource"
+  | "unconfirmed"
+  | "step-limit"
+  | "stopped"
+  | "truncated"
+  | "error"
+  | "not-sent";
+
+/**
  * Cost of a request that failed.
  *
  * - `none`: the gateway never received it, or refused it; send it again without cost
@@ -236,10 +264,10 @@ export class TimeoutError<Partial = unknown> extends GatewayError {
 }
 
 /**
- * Reason of a failed stream. `truncated`: it stopped before its end. `malformed`: it carried something unreadable.
- * `server-error`: it carried an error.
+ * Reason of a failed stream. `truncated`: it stopped before its end. `interrupted`: the page or the server that read it
+ * was closed. `malformed`: it carried something unreadable. `server-error`: it carried an error.
  */
-export type StreamFailure = "truncated" | "malformed" | "server-error";
+export type StreamFailure = "truncated" | "interrupted" | "malformed" | "server-error";
 
 interface StreamErrorFields<Partial> {
   /** Reason of the failure. */

@@ -1,35 +1,10 @@
-import type { Issue } from "./errors.js";
+import type { Issue, Outcome } from "./errors.js";
 
 /** Browser features that a tab can do without. */
 export type PlatformFeature = "web-locks" | "broadcast-channel" | "indexed-db" | "web-storage";
 
 /** Purpose of a call. */
 export type CallKind = "chat" | "image" | "video" | "asset" | "epsilon" | "upload" | "archive";
-
-/**
- * The end of a call.
- *
- * - of a chat answer, its own outcome: `complete`, `length`, `content-filter`, `tool-calls`, `insufficient-resource`,
- *   `unconfirmed`
- * - `success`: any other call with an answer that fits the spec. A query of a failed video task is a success, too
- * - `stopped`: the caller aborted it
- * - `truncated`: the stream broke off; `error`: the stream reported an error or was unreadable
- * - `not-sent`, `refused`, `unknown`: it failed, with this outcome of the request ({@link GatewayError.outcome})
- */
-export type CallOutcome =
-  | "complete"
-  | "length"
-  | "content-filter"
-  | "tool-calls"
-  | "insufficient-resource"
-  | "unconfirmed"
-  | "success"
-  | "stopped"
-  | "truncated"
-  | "error"
-  | "not-sent"
-  | "refused"
-  | "unknown";
 
 /**
  * Counts of an answer, under the gateway's own names: tokens of a chat, images and tokens of an image request. Only
@@ -64,8 +39,8 @@ export interface CallUsage {
 
 /** Facts about the answer to a call. Of one that failed they are what had come until then. */
 export interface CallSummary {
-  /** Outcome of the call. @default "success" */
-  readonly outcome?: CallOutcome;
+  /** Outcome of the call. @default "complete" */
+  readonly outcome?: Outcome;
   /** Counts of the answer; absent where the gateway did not report them. */
   readonly usage?: object | null | undefined;
   /** Id of the answer. */
@@ -178,8 +153,8 @@ interface FirstChunkStep {
 interface EndStep {
   /** The call has ended. Each call has exactly one such event, its last. */
   readonly type: "end";
-  /** Outcome of the call. */
-  readonly outcome: CallOutcome;
+  /** Outcome of the call; a query of a failed video task is `complete`, too. */
+  readonly outcome: Outcome;
   /** Milliseconds since the call began. */
   readonly durationMs: number;
   /**

@@ -1,5 +1,6 @@
 import { isImageURL, isRecord } from "@sluice/core/internal";
 import {
+  interruptedEnd,
   isFile,
   isOpen,
   isPending,
@@ -151,7 +152,7 @@ export function withResumableCalls(message: ThreadMessage): ThreadMessage {
 export function afterReload(message: ThreadMessage): ThreadMessage {
   if (isUnderWay(message)) {
     const { streamId: _, ...ended } = withCallsClosed(message, LEFT);
-    return { ...ended, outcome: "interrupted" };
+    return { ...ended, ...interruptedEnd(ended.content) };
   }
   return withCallsClosed(message, LEFT, (call) => isOpen(call) && !isPending(call));
 }

@@ -18,7 +18,7 @@ import {
   yieldToHost,
 } from "@sluice/core/internal";
 import { createGrowingJSON, type GrowingJSON, loadJSONReader } from "./growing-json.js";
-import { type ThreadMessage, type ThreadToolCall, withCallsClosed } from "./message.js";
+import { interruptedEnd, type ThreadMessage, type ThreadToolCall, withCallsClosed } from "./message.js";
 
 /** A response that is still streaming, as a message. */
 export interface Response {
@@ -101,7 +101,7 @@ export function createResponse(
       return reader ? await reader.withObject(message, schema) : message;
     } catch (cause) {
       return ended(
-        request || stream.streamId || saysWhy(cause) ? endOf(cause) : { outcome: "interrupted" },
+        request || stream.streamId || saysWhy(cause) ? endOf(cause) : interruptedEnd(stream.snapshot.content),
         stream.timing,
         cause,
       );
@@ -150,7 +150,7 @@ export function createResponse(
   }
 }
 
-/** Outcome of an answer that is read again: its own outcome, or `interrupted` if the proxy no longer has it. */
+/** Outcome of an answer that is read again: its own outcome, or interrupted if the proxy no longer has it. */
 function saysWhy(cause: unknown): boolean {
   return (
     isGatewayError(cause) &&

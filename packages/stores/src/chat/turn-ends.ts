@@ -23,7 +23,7 @@ export function unlessRefused<T>(
 
 /** Makes the turn of a queued message that another device has sent: it is in the thread, and its answer may be billed. */
 export function sentElsewhere(): ThreadTurn {
-  return { messages: [], outcome: "interrupted", error: elsewhere() };
+  return { messages: [], outcome: "truncated", error: elsewhere() };
 }
 
 /** Makes the error of a turn with which another device goes on. */

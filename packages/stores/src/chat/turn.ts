@@ -91,7 +91,7 @@ export function stopTurn(turn: Turn): void {
 function leaveTurn(turn: Turn): void {
   if (hasEnded(turn)) return;
   turn.state = READY;
-  endTurn(turn, { outcome: "interrupted", error: elsewhere() });
+  endTurn(turn, { outcome: "truncated", error: elsewhere() });
 }
 
 /** Reports that a tool call was approved, denied or answered. */
@@ -288,8 +288,8 @@ function endFailed(turn: Turn, cause: unknown): void {
   const error = afterResponses(asError(cause));
   const isRunning = (call: Parameters<typeof isOpen>[0]) => isOpen(call) && !isPending(call);
   const message = withCallsClosed(last, "the chat could not continue", isRunning);
-  thread.put({ ...message, outcome: last.outcome ?? "interrupted", error });
-  endTurn(turn, { outcome: "interrupted", error });
+  thread.put({ ...message, outcome: last.outcome ?? "error", error });
+  endTurn(turn, { outcome: "error", error });
 }
 
 /** Ends a turn, by default as its last response ended. */

@@ -156,7 +156,7 @@ export function serverTurns(chat: Chat, read: ReadOptions) {
   function failed(error: Error, below?: string, hasArrived = false): ThreadTurn {
     if (!hasArrived && !isUnknown(error)) return notSent(error);
     const { message } = thread.node(below) ?? {};
-    const outcome = isAbort(error) ? "interrupted" : "error";
+    const outcome = isAbort(error) ? "truncated" : "error";
     return { messages: message?.role === "user" ? [message] : [], outcome, error };
   }
 

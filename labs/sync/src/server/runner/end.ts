@@ -14,8 +14,16 @@ export interface TurnEnd {
 export const LOST_ANSWER = {
   name: "StreamError",
   message: "the server was restarted while this answer came; it may be billed",
-  reason: "truncated",
+  reason: "interrupted",
   code: "stream_interrupted",
+  billing: "maybe",
+};
+
+/** The error of an answer that the proxy has stored, and that is read on. */
+export const LEFT_ANSWER = {
+  name: "StreamError",
+  message: "the server was restarted while this answer came",
+  reason: "interrupted",
   billing: "maybe",
 };
 
@@ -49,6 +57,7 @@ export function endOfTurn({ outcome, error }: Pick<ThreadTurn, "outcome" | "erro
   const facts = factsOf(error);
   const code = facts["code"] ?? facts["name"] ?? "error";
   if (!error || outcome === "stopped") return endOf(outcome);
+  if (facts["reason"] === "interrupted") return endOf("interrupted");
   if (outcome === "truncated") return { ...endOf(outcome), ...(facts["code"] && { code }) };
   const status = Number(facts["status"]);
   const isRefused = outcome === "not-sent" || (status >= 400 && status < 500);
