@@ -1,5 +1,4 @@
-import type { Outcome } from "@sluice/core";
-import type { ChatStatus, ToolCallState } from "@sluice/react";
+import type { ChatStatus, ThreadMessage, ToolCallState } from "@sluice/react";
 
 /*
  * The words of the components in this folder. Each component has a prop `words` for its part; an app in another language
@@ -95,7 +94,7 @@ export const stepWords = {
 };
 
 /** Reasons why an answer is not whole; absent of one that is, and of one whose error says it. */
-export const outcomeWords: { readonly [Name in Outcome]?: string } = {
+export const outcomeWords: { readonly [Outcome in NonNullable<ThreadMessage["outcome"]>]?: string } = {
   length: "The answer reached its length limit.",
   stopped: "Stopped",
   unconfirmed: "The answer may be incomplete.",

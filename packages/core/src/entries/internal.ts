@@ -64,7 +64,7 @@ export { uploaderOf } from "../files/uploader.js";
 export type { Snapshot, TaskHandle, TaskKind } from "../tasks/define-task.js";
 export { type Interval, intervalAfter } from "../tasks/poll.js";
 export { askOffers, hasOffer, isRemembered } from "../transport/ask-offers.js";
-export { endsUnlessSent, trackBilling } from "../transport/billing-outcome.js";
+export { endsUnlessSent, trackBilling } from "../transport/billing.js";
 export { excerpt, isRecord, parseJSON } from "../transport/error-response.js";
 export { createEventParser, type ServerSentEvent } from "../transport/event-stream.js";
 export { connectionError, deliveryOf, isAbsent, isClosedRoute, keepsKey } from "../transport/failure.js";
