@@ -39,7 +39,7 @@ describe("moderation", () => {
   test("refuses a bad question before the gateway is asked", async () => {
     const emulator = openNetwork();
     const { error } = await chatOf(await open()).send("How do I make a bomb?");
-    expect(error).toMatchObject({ status: 400, apiCode: "content_refused", outcome: "refused" });
+    expect(error).toMatchObject({ status: 400, code: "content_refused", billing: "none" });
     expect(emulator.requests).toEqual([]);
   });
 
@@ -238,7 +238,7 @@ describe("CI", () => {
     expect((await ask(replayed, "How deep is the Elbe?")).messages.at(-1)?.content).toContain("Elbe");
     expect(replayed.differences()).toEqual([]);
     const changed = await ask(replayed, "How wide is the Elbe?");
-    expect(changed.error).toMatchObject({ status: 400, apiCode: "no_recording" });
+    expect(changed.error).toMatchObject({ status: 400, code: "no_recording" });
     expect(replayed.differences()).toHaveLength(1);
   });
 });

@@ -31,7 +31,7 @@ export interface Told {
   readonly text: string;
   /** The reason, the phase or the status of an error. */
   readonly detail?: string | number | undefined;
-  readonly outcome?: string | undefined;
+  readonly billing?: string | undefined;
   readonly message?: string | undefined;
   /** All that an app could print of the error and its causes. */
   readonly printed: string;
@@ -90,7 +90,7 @@ function failureOf(error: unknown): Told {
     end: error.name,
     text: partial?.content ?? "",
     detail: (fields["reason"] ?? fields["phase"] ?? fields["status"] ?? fields["path"]) as string | undefined,
-    outcome: fields["outcome"] as string | undefined,
+    billing: fields["billing"] as string | undefined,
     message: error.message,
     printed: printed(error),
   };

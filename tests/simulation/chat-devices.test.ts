@@ -302,7 +302,7 @@ describe("A device that is cut off", () => {
     expect(queued.result).toBeUndefined();
     simulation.setOnline(world, one.device, true);
     await wait(10_000);
-    expect(queued.result).toMatchObject({ outcome: "interrupted", error: { name: "ElsewhereError" } });
+    expect(queued.result).toMatchObject({ outcome: "truncated", error: { name: "ElsewhereError" } });
     expect(contents(one)).toEqual(contents(other));
     expect(billed()).toHaveLength(2);
   });

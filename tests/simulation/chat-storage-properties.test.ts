@@ -84,7 +84,7 @@ test("records with any contents leave all other messages visible, and the next m
         // an answer that was left may be looked for first
         const { client } = clientOf(
           ({ method }) => (method === "POST" ? streamAnswer(textAnswer("Yes")) : gone()),
-          { onEvent: (event) => event.type === "storage-failure" && failures.push(event) },
+          { onEvent: (event) => event.type === "storage-error" && failures.push(event) },
         );
         const chat = createChatStore(client, { id, model: "alpha-v4.1-flash", storage });
         await until(chat, ({ isRestoring }) => !isRestoring);

@@ -333,7 +333,7 @@ test("any body of any status is an error of the library, without the key, and ca
           if (!isGatewayError(error)) throw error;
           expect(error.message).not.toBe("");
           expect(error.message.length).toBeLessThan(10_000);
-          expect(error.outcome).toMatch(/^(refused|unknown|not-sent)$/);
+          expect(error.billing).toMatch(/^(none|maybe)$/);
           expect(error.message + JSON.stringify(error) + error.stack).not.toContain(KEY);
         }
       },

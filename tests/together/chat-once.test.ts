@@ -68,7 +68,7 @@ describe("an answer behind a stream log that is lost before its headers", () => 
 
   test("comes by retry, as often as it is lost, and the gateway gets one request", async () => {
     const { send, retry } = page(memoryStorage(), { faults: ["lose", "lose"] });
-    expect(await send()).toMatchObject({ outcome: "error", error: { outcome: "unknown" } });
+    expect(await send()).toMatchObject({ outcome: "error", error: { billing: "maybe" } });
     expect(await retry()).toMatchObject({ outcome: "error" });
     const turn = await retry();
     expect([turn.outcome, contentOf(turn), bills()]).toEqual(["complete", "one answer", 1]);
@@ -182,7 +182,7 @@ describe("a new request, where the end of the first is known,", () => {
     chat.close();
     const { retry } = page(storage, { params: { temperature: 0.5 } } as Options);
     expect(await retry()).toMatchObject({
-      error: { status: 422, apiCode: "idempotency_mismatch", outcome: "refused" },
+      error: { status: 422, code: "idempotency_mismatch", billing: "none" },
     });
     expect(bills()).toBe(1);
     expect([contentOf(await retry()), bills()]).toEqual(["one answer", 2]);

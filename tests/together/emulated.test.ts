@@ -138,7 +138,7 @@ describe("faults have their own endings", () => {
 test("a wrong key is an authentication error that does not contain it", async () => {
   const { client } = gateway({ apiKey: "sk-wrong-0123456789" });
   const error = await completeChat(client, ask("Hello")).catch((reason: unknown) => reason);
-  expect(error).toMatchObject({ status: 401, type: "authentication_error", apiCode: "invalid_api_key" });
+  expect(error).toMatchObject({ status: 401, type: "authentication_error", code: "invalid_api_key" });
   expect(JSON.stringify(error)).not.toContain("0123456789");
 });
 

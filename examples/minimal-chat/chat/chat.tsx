@@ -49,9 +49,9 @@ export function Chat({ models }: { models: Models }) {
   );
 }
 
-/** True for a question without an answer, and for one that ended at a limit, with its page, or without a last word. */
+/** True for a question without an answer, and for one that ended at a limit, or without a last word. */
 function isUnfinished({ role, outcome }: ChatMessage) {
-  return role === "user" || ["length", "interrupted", "unconfirmed"].some((end) => end === outcome);
+  return role === "user" || ["length", "unconfirmed"].some((end) => end === outcome);
 }
 
 function Rest({ last, chat }: { last: ChatMessage; chat: UseChatStreamResult }) {

@@ -69,8 +69,8 @@ export const client = createClient({
   // the studio shows the tokens of each response; the lookup of assets is the emulator's, and the Worker lets it through
   gateway: { includeUsage: true, assetLookup: "/gamma/asset/GetAsset" },
   onEvent(event) {
-    if (event.type === "platform-limit" && event.feature === "indexed-db") keeping.set("refused");
-    if (event.type === "storage-failure") noteStorageFailure();
+    if (event.type === "feature-unavailable" && event.feature === "indexed-db") keeping.set("refused");
+    if (event.type === "storage-error") noteStorageFailure();
     if (event.type === "storage-recovered") keeping.set("well");
     recordEvent(event);
   },

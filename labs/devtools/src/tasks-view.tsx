@@ -30,7 +30,7 @@ export function TasksView({ recorded }: { readonly recorded: Recorded }) {
             <td>{earlier.length + 1}</td>
             <td>
               {last && time(last.startedAt)}
-              {last?.end && `, ${milliseconds(last.end.ms)}`}
+              {last?.end && `, ${milliseconds(last.end.durationMs)}`}
             </td>
           </tr>
         ))}

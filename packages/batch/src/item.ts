@@ -52,7 +52,7 @@ export interface BatchItem {
   readonly result?: BatchResults[BatchKind];
   /**
    * Error of a failed or unconfirmed request. After a reload it is a plain `Error` with the `name`, `message`,
-   * `outcome` and `status` of the first one.
+   * `billing` and `status` of the first one.
    */
   readonly error?: Error;
   /** Handle of a video task. */

@@ -8,7 +8,7 @@ import { type HeadersInput, readHeaders } from "./transport/headers.js";
 import type { Connection, Credentials, RetryOptions, Timeout } from "./transport/send.js";
 import type { AssetLookup } from "./vocabulary/asset.js";
 import { ConfigurationError, type Issue, isGatewayError } from "./vocabulary/errors.js";
-import type { ClientEvent, RequestIdentity } from "./vocabulary/events.js";
+import type { CallInfo, ClientEvent } from "./vocabulary/events.js";
 import type { VideoTaskParser } from "./vocabulary/video-task.js";
 
 /**
@@ -83,10 +83,7 @@ export interface ClientOptions {
    * });
    * ```
    */
-  readonly headers?:
-    | HeadersInput
-    | ((request: RequestIdentity) => HeadersInput | Promise<HeadersInput>)
-    | undefined;
+  readonly headers?: HeadersInput | ((request: CallInfo) => HeadersInput | Promise<HeadersInput>) | undefined;
   /** Passed to `fetch` as `credentials`: decides if cookies are sent. */
   readonly credentials?: Credentials | undefined;
   /**
@@ -227,7 +224,7 @@ export function createClient(options: ClientOptions): Client {
     if (!options?.onEvent) print(issue);
   }
 
-  async function headers(request: RequestIdentity): Promise<Headers> {
+  async function headers(request: CallInfo): Promise<Headers> {
     const given = typeof options.headers === "function" ? await options.headers(request) : options.headers;
     const all = readHeaders(given);
     if (apiKey === undefined) return all;

@@ -97,7 +97,7 @@ describe("createAsset", () => {
     expect(await rejectionOf(createAsset(client, other, { checks: false }))).toMatchObject({
       name: "ResponseError",
       path: "Id",
-      outcome: "unknown",
+      billing: "maybe",
     });
     expect(await requests[0]?.json()).toMatchObject({ AssetType: "Video" });
   });
@@ -195,9 +195,9 @@ describe("watchAsset", () => {
   test("throws the failure with the asset and its handle", async () => {
     const { client } = waiting([found("Failed")]);
     expect(await rejectionOf(watchAsset(client, "a-1").result())).toMatchObject({
-      name: "AssetFailedError",
-      code: "asset-failed",
-      asset: { state: "failed", rawStatus: "Failed" },
+      name: "TaskError",
+      reason: "failed",
+      task: { state: "failed", rawStatus: "Failed" },
       handle,
     });
   });
@@ -214,7 +214,7 @@ describe("watchAsset", () => {
     const { client } = waiting([() => Response.json({ Status: "Failed", ...fields })]);
     expect(await rejectionOf(watchAsset(client, "a-1").result())).toMatchObject({
       message: "the asset a-1 failed (Failed, the image shows a person): register another image",
-      asset: { state: "failed", reason: "the image shows a person" },
+      task: { state: "failed", reason: "the image shows a person" },
     });
   });
 

@@ -221,7 +221,7 @@ describe("retry", () => {
     expect(await rejectionOf(completeChat(client, question))).toMatchObject({
       name: "APIError",
       status,
-      apiCode: "x",
+      code: "x",
     });
     expect(requests).toHaveLength(1);
   });
@@ -243,17 +243,17 @@ describe("retry", () => {
       { retry: { limit: 1, maxRetryAfterMs: 1 } },
     );
     const error = await rejectionOf(completeChat(dead.client, question));
-    expect(error).toMatchObject({ name: "ConnectionError", outcome: "not-sent" });
+    expect(error).toMatchObject({ name: "ConnectionError", billing: "none" });
     expect((error as Error).cause).toBeInstanceOf(TypeError);
     expect(dead.requests).toHaveLength(2);
   });
 
-  test("reports the outcome unknown if the connection broke after sending", async () => {
+  test("reports that it may be billed if the connection broke after sending", async () => {
     const reset = clientOf(
       () => Promise.reject(new TypeError("fetch failed", { cause: { code: "ECONNRESET" } })),
       { retry: { limit: 0 } },
     );
-    expect(await rejectionOf(completeChat(reset.client, question))).toMatchObject({ outcome: "unknown" });
+    expect(await rejectionOf(completeChat(reset.client, question))).toMatchObject({ billing: "maybe" });
   });
 
   test("does not wait for a Retry-After beyond maxDelayMs: the error has the waiting time", async () => {
@@ -410,7 +410,7 @@ describe("completeChat", () => {
     }
     expect(await error).toMatchObject({
       name: "ResponseError",
-      outcome: "unknown",
+      billing: "maybe",
       message: "the answer is longer than 32 MB",
       body: expect.stringMatching(/^.{8192}…$/),
     });

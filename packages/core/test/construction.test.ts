@@ -46,7 +46,7 @@ describe("a relative baseURL", () => {
       page(href);
       for (const failed of [completeChat(client, question), streamChat(client, question).result()]) {
         const error = await rejectionOf(failed);
-        expect(error).toMatchObject({ name: "ConfigurationError", outcome: "not-sent" });
+        expect(error).toMatchObject({ name: "ConfigurationError", billing: "none" });
         expect((error as Error).message).toMatch(/\/api is relative.*server needs the whole address: https:/);
       }
       expect(requests).toHaveLength(0);
@@ -92,7 +92,7 @@ describe("an apiKey", () => {
     });
     expect(await rejectionOf(completeChat(client, question))).toMatchObject({
       name: "ConfigurationError",
-      outcome: "not-sent",
+      billing: "none",
     });
     expect(requests).toHaveLength(0);
   });
@@ -171,7 +171,7 @@ describe("a failed connection in a browser (whose location is simulated here)", 
   test("names CORS, both origins and the proxy's origins, but no path", async () => {
     page("https://app.test/secret?token=1");
     const error = await rejectionOf(completeChat(failing("https://proxy.test/team-secret"), question));
-    expect(error).toMatchObject({ name: "ConnectionError", outcome: "unknown" });
+    expect(error).toMatchObject({ name: "ConnectionError", billing: "maybe" });
     const { message } = error as Error;
     for (const word of ["https://app.test", "https://proxy.test", "CORS", "`origins`"])
       expect(message).toContain(word);

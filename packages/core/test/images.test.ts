@@ -188,7 +188,7 @@ describe("generateImages", () => {
       expect(await rejectionOf(generateImages(client, five))).toMatchObject({
         name: "ResponseError",
         path: "data",
-        outcome: "unknown",
+        billing: "maybe",
       });
       expect(requests).toHaveLength(1);
     },
@@ -225,7 +225,7 @@ describe("generateImages", () => {
     const { client } = clientOf(() => Response.json({ error: { message: "not allowed", code: "policy" } }));
     expect(await rejectionOf(generateImages(client, five))).toMatchObject({
       name: "APIError",
-      apiCode: "policy",
+      code: "policy",
     });
   });
 

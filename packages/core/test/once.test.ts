@@ -43,7 +43,7 @@ describe.each(creates)("%s behind a proxy", (_, create, answer) => {
     async (offers) => {
       const proxy = openOnce(() => Response.json(answer), { offers });
       proxy.lose();
-      expect(await rejectionOf(create(proxy.page()))).toMatchObject({ outcome: "unknown" });
+      expect(await rejectionOf(create(proxy.page()))).toMatchObject({ billing: "maybe" });
       expect([proxy.sent.length, proxy.asked.length]).toEqual([1, 1]);
     },
   );
@@ -93,7 +93,7 @@ describe("the question for the offers", () => {
     const failed = rejectionOf(create(client));
     expect(await clock.advanceUntil(failed, 1000)).toMatchObject({
       name: "ConnectionError",
-      outcome: "unknown",
+      billing: "maybe",
     });
     expect(paths).toEqual(["/v1/images/generations", "/health", "/health", "/health"]);
     expect(clock.sleeping()).toBe(0);

@@ -54,7 +54,7 @@ describe.each(verbs)("a refusal of %s is an APIError", (_, ask) => {
       name: "APIError",
       status: 401,
       message: "the key is",
-      outcome: "refused",
+      billing: "none",
     });
     expect(body.cancelled).toBe(true);
     expect(requests).toHaveLength(1);
@@ -69,7 +69,7 @@ describe.each(verbs)("a refusal of %s is an APIError", (_, ask) => {
     expect(await rejectionOf(ask(client))).toMatchObject({
       name: "APIError",
       status: 400,
-      outcome: "refused",
+      billing: "none",
     });
     expect(requests).toHaveLength(1);
   });
@@ -93,7 +93,7 @@ describe.each(verbs)("a refusal of %s is an APIError", (_, ask) => {
         ),
     );
     const error = await rejectionOf(ask(client));
-    expect(error).toMatchObject({ name: "APIError", status: 403, outcome: "refused" });
+    expect(error).toMatchObject({ name: "APIError", status: 403, billing: "none" });
     expect((error as { body: string }).body).toHaveLength(8193);
     expect(pulled).toBeLessThanOrEqual(10);
     expect(isCancelled).toBe(true);
@@ -107,7 +107,7 @@ describe.each(verbs)("a refusal of %s is an APIError", (_, ask) => {
       const failed = rejectionOf(ask(client));
       await body.wanted();
       await clock.advance(5000);
-      expect(await failed).toMatchObject({ name: "APIError", status: 422, outcome: "refused" });
+      expect(await failed).toMatchObject({ name: "APIError", status: 422, billing: "none" });
     }
   });
 });
@@ -212,7 +212,7 @@ describe("a request that cannot be made", () => {
     test.each(verbs)("was not sent, with the reason: %s", async (_, ask) => {
       const { client, requests } = clientOf(() => Response.json({}), options);
       const error = (await rejectionOf(ask(client))) as Error;
-      expect(error).toMatchObject({ name: "ConfigurationError", outcome: "not-sent" });
+      expect(error).toMatchObject({ name: "ConfigurationError", billing: "none" });
       expect(error.message).toContain("session expired");
       expect(error.cause).toBeInstanceOf(Error);
       expect(requests).toHaveLength(0);
@@ -249,7 +249,7 @@ describe("a request that cannot be made", () => {
       createAsset(client, sent, options),
       createEpsilonTask(client, "text2video", body),
     ])
-      expect(await rejectionOf(failed)).toMatchObject({ name: "ConfigurationError", outcome: "not-sent" });
+      expect(await rejectionOf(failed)).toMatchObject({ name: "ConfigurationError", billing: "none" });
     expect(requests).toHaveLength(0);
   });
 
@@ -263,7 +263,7 @@ describe("a request that cannot be made", () => {
     const asset = { model: "gamma-asset", GroupId: "g", Name: "n", AssetType: "Image", URL: gone } as const;
     expect(await rejectionOf(createAsset(client, asset))).toMatchObject({
       name: "ValidationError",
-      outcome: "not-sent",
+      billing: "none",
     });
     expect(requests).toHaveLength(0);
   });

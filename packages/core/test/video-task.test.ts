@@ -113,7 +113,7 @@ describe("createVideoTask", () => {
     expect(await rejectionOf(createVideoTask(client, request))).toMatchObject({
       name: "ResponseError",
       path: "id",
-      outcome: "unknown",
+      billing: "maybe",
     });
   });
 
@@ -122,8 +122,8 @@ describe("createVideoTask", () => {
     expect(await rejectionOf(createVideoTask(client, request))).toMatchObject({
       name: "APIError",
       message: "no quota",
-      apiCode: "quota",
-      outcome: "unknown",
+      code: "quota",
+      billing: "maybe",
     });
   });
 
@@ -183,7 +183,7 @@ describe("getVideoTask", () => {
     expect(await rejectionOf(getVideoTask(broken.client, handle))).toMatchObject({
       name: "APIError",
       message: "try later",
-      apiCode: "db_error",
+      code: "db_error",
       handle,
     });
   });
@@ -198,7 +198,8 @@ describe("getVideoTask", () => {
     const { client } = taskOf([() => refusal(404)]);
     const old = { ...handle, queryableUntil: Date.now() - 1 };
     expect(await rejectionOf(getVideoTask(client, old))).toMatchObject({
-      name: "TaskExpiredError",
+      name: "TaskError",
+      reason: "expired",
       handle: old,
     });
     expect(

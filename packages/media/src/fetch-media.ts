@@ -167,5 +167,5 @@ function tooLarge(maxBytes: number): ResponseError {
 
 /** Nothing was asked of the gateway: reading again is safe. */
 function unreadable(reason: string, cause?: unknown): ConnectionError {
-  return new ConnectionError(`the file could not be read: ${reason}`, "not-sent", { cause });
+  return new ConnectionError(`the file could not be read: ${reason}`, "none", { cause });
 }

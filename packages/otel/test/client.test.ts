@@ -90,8 +90,8 @@ describe("the span of a call", () => {
 
   test.each([
     ["[[429]]", "429"],
-    ["[[drop]]", "stream"],
-    ["[[error-frame]]", "stream"],
+    ["[[drop]]", "StreamError"],
+    ["[[error-frame]]", "StreamError"],
   ])("is an error after %s, with its class and without its words", async (fault, errorType) => {
     const { client, spans } = openTraced({ retry: { limit: 0 } });
     const error = await rejected(streamChat(client, ask(`Hello ${fault}`)).result());
@@ -107,7 +107,7 @@ describe("the span of a call", () => {
     expect(spans()).toMatchObject([
       {
         name: "chat alpha-v4.1-flash",
-        attributes: { "error.type": "validation", "sluice.outcome": "not-sent" },
+        attributes: { "error.type": "ValidationError", "sluice.outcome": "not-sent" },
       },
     ]);
     expect(emulator.requests).toHaveLength(0);
@@ -328,7 +328,7 @@ test("two calls of a tool that share an id have a span each, and so has one whos
   const { onEvent } = createTelemetry({ tracerProvider, meterProvider });
   const run = { name: "weather", toolCallId: "a", messageId: "m" };
   const start = { type: "tool-start", ...run } as const;
-  const end = { type: "tool-end", ...run, ms: 5000, outcome: "done" } as const;
+  const end = { type: "tool-end", ...run, durationMs: 5000, state: "done" } as const;
   for (const event of [start, start, end, end, { ...end, toolCallId: "b" }]) onEvent(event);
   expect(spans().map(({ name }) => name)).toEqual(Array(3).fill("execute_tool weather"));
   expect(spans()[2]?.ms).toBeGreaterThanOrEqual(4999);

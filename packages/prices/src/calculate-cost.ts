@@ -141,8 +141,7 @@ function countMessage({ role, model, usage, outcome, error }: PricedMessage, tal
 
 /** Returns true for the error of a request that the gateway did not accept. */
 function isFree(error: unknown): boolean {
-  const { outcome } = (error ?? {}) as { readonly outcome?: unknown };
-  return outcome === "refused" || outcome === "not-sent";
+  return (error as { readonly billing?: unknown } | undefined)?.billing === "none";
 }
 
 function countItem({ model, state, result, error }: PricedItem, tally: Tally): void {
@@ -187,14 +186,14 @@ const ofCalls: { readonly [Kind in string]?: (rates: Rates, usage: unknown) => K
 
 function countEvent(event: ClientEvent, tally: Tally): void {
   if (event.type !== "end") return;
-  const { kind, model, usage, outcome, path } = event;
+  const { kind, model, usage, outcome, error, path } = event;
   const cost = ofCalls[kind];
   // a query has no model and costs nothing; a create call of epsilon has no model either
   if (!cost || (model === undefined && !/2video$/.test(path))) return;
-  if (!usage && (outcome === "refused" || outcome === "not-sent")) return;
+  if (!usage && (outcome === "not-sent" || isFree(error))) return;
   if (!usage && FAILED.includes(outcome)) tally.miss("no-usage", model);
   else tally.add(model, (rates) => cost(rates, usage));
 }
 
 /** Outcomes of calls that may be billed without a response. */
-const FAILED: readonly string[] = ["unknown", "stopped", "truncated", "error"];
+const FAILED: readonly string[] = ["stopped", "truncated", "error"];

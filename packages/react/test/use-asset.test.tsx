@@ -80,7 +80,7 @@ test("watches an existing asset, and sends nothing on a server", async () => {
 
 test.each([
   ["Active", "asset://a-1", "success"],
-  ["Failed", "error", "error AssetFailedError"],
+  ["Failed", "error", "error TaskError"],
 ])("an asset that is %s calls back once, however many components show it", async (word, shows, expected) => {
   const { client, clock } = gatewayOf(["Processing", word]);
   const reported: string[] = [];

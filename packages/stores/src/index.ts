@@ -9,7 +9,6 @@ export type {
   ChatNode,
   ChatToolCall,
   ChatTurn,
-  MessageOutcome,
   ToolCallState,
 } from "./chat/message.js";
 export type { ChatOptionsFor, ChatStoreOptions, ChatTarget } from "./chat/options.js";

@@ -1,4 +1,4 @@
-import { type AssetFailedError, type ClientOptions, type Presence, watchAsset } from "@sluice/core";
+import { type ClientOptions, type Presence, type TaskError, watchAsset } from "@sluice/core";
 import { type AssetStoreOptions, createAssetStore } from "@sluice/stores";
 import { afterEach, describe, expect, test } from "vitest";
 import { clientOf, eventLoopTurn, settled, shows, stoppedClock } from "../../core/test/support/gateway.js";
@@ -197,11 +197,11 @@ describe("an asset", () => {
     const { asset, error } = store.getSnapshot();
     expect(asset).toMatchObject({ id: "a-1", state: "failed", raw: { Status: "Failed" } });
     expect(error).toMatchObject({
-      name: "AssetFailedError",
+      name: "TaskError",
       message: expect.stringContaining("(Failed)"),
       handle: { id: "a-1", uri: "asset://a-1" },
     });
-    expect((error as AssetFailedError).asset).toBe(asset);
+    expect((error as TaskError).task).toBe(asset);
     expect(store.getSnapshot().error).toBe(error);
     await settled();
     expect(errors).toEqual([error]);
@@ -213,7 +213,7 @@ describe("an asset", () => {
     const { store, creates } = storeOf(["Active"], {
       create: () => Promise.reject(new TypeError("fetch failed", { cause: { code: "ECONNRESET" } })),
     });
-    expect(await store.create(file())).toMatchObject({ status: "error", error: { outcome: "unknown" } });
+    expect(await store.create(file())).toMatchObject({ status: "error", error: { billing: "maybe" } });
     expect(creates()).toHaveLength(1);
   });
 
@@ -410,7 +410,7 @@ describe("reset while an asset is being sent", () => {
       presence: present,
       onCreate: ({ uri }) => reported.push(`registered ${uri}`),
       onSuccess: ({ uri }) => reported.push(`success ${uri}`),
-      onError: (error) => reported.push(`${error.name} ${(error as { outcome?: string }).outcome}`),
+      onError: (error) => reported.push(`${error.name} ${(error as { billing?: string }).billing}`),
       ...options,
     });
     leaves.push(store.subscribe(() => {}));
@@ -435,11 +435,11 @@ describe("reset while an asset is being sent", () => {
   });
 
   test.each([
-    ["unknown", broken],
-    ["refused", () => Response.json({ error: { message: "no" } }, { status: 400 })],
+    ["maybe", broken],
+    ["none", () => Response.json({ error: { message: "no" } }, { status: 400 })],
   ] as const)(
-    "reports a failure with the outcome %s, and the state does not show it",
-    async (outcome, fail) => {
+    "reports a failure with the billing %s, and the state does not show it",
+    async (billing, fail) => {
       const { store, reported, requests, arrived, answer } = sending();
       const arrival = arrived();
       const registered = store.create(file());
@@ -448,7 +448,7 @@ describe("reset while an asset is being sent", () => {
       answer(fail());
       expect(await registered).toMatchObject({ status: "idle", error: undefined });
       await settled();
-      expect(reported).toEqual([expect.stringContaining(outcome)]);
+      expect(reported).toEqual([expect.stringContaining(billing)]);
       expect(requests.filter(({ method }) => method === "POST")).toHaveLength(1);
     },
   );
@@ -470,7 +470,7 @@ describe("reset while an asset is being sent", () => {
     await shows(store, ({ status }) => status === "success");
     await settled();
     expect(reported).toEqual([
-      expect.stringContaining("unknown"),
+      expect.stringContaining("maybe"),
       "registered asset://a-2",
       "success asset://a-2",
     ]);

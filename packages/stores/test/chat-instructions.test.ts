@@ -119,7 +119,7 @@ describe("the instructions of a chat", () => {
       },
     });
     expect(await chat.send("one")).toMatchObject({
-      outcome: "interrupted",
+      outcome: "error",
       messages: [{}, { toolCalls: [{}] }],
     });
     expect(await chat.retry()).toMatchObject({ outcome: "complete" });

@@ -73,7 +73,13 @@ test.each(["a\nb", "", 7, null, "k".repeat(256)])(
   async (idempotencyKey) => {
     const { client, requests } = clientOf(() => streamAnswer(textAnswer("Hi")));
     const storage = memoryStorage();
-    const message = { role: "assistant", content: "", outcome: "interrupted", idempotencyKey };
+    const message = {
+      role: "assistant",
+      content: "",
+      outcome: "truncated",
+      error: { reason: "interrupted" },
+      idempotencyKey,
+    };
     await storage.write("chat/a", new Map([["m-1", { message, parent: null, revision: 1 }]]));
     const chat = createChatStore(client, { id: "a", model: "delta-5.3", storage, instructions: "Be brief" });
     const turn = await chat.retry();

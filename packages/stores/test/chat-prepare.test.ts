@@ -112,7 +112,7 @@ describe("prepareMessages", () => {
         return messages;
       },
     });
-    expect(await chat.send("one")).toMatchObject({ outcome: "interrupted" });
+    expect(await chat.send("one")).toMatchObject({ outcome: "error" });
     expect(await chat.retry()).toMatchObject({ outcome: "complete" });
     expect((await sent(1))?.map(({ role }) => role)).toEqual(["user", "assistant", "tool"]);
   });
@@ -199,7 +199,7 @@ describe("prepareMessages", () => {
     const turn = await clock.advanceUntil(chat.send("one"), 1000);
     expect(turn).toMatchObject({
       outcome: "not-sent",
-      error: { name: "TimeoutError", phase: "total", outcome: "not-sent" },
+      error: { name: "TimeoutError", phase: "total", billing: "none" },
     });
     expect(requests).toHaveLength(0);
   });

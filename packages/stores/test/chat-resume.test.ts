@@ -307,7 +307,7 @@ describe("an answer that cannot be resumed", () => {
       const { stream, attempts } = streaming(cuts, {}, broken);
       expect(await rejectionOf(stream.result())).toMatchObject({
         reason: "truncated",
-        apiCode: code,
+        code: code,
         partial,
       });
       expect(attempts().length).toBe(
@@ -541,7 +541,11 @@ describe("a chat behind a proxy that keeps its answers", () => {
     const after = page(left.storage, counted, [], left);
     after.chat.subscribe(() => {});
     await after.ended();
-    expect(after.last()).toMatchObject({ content: "one two ", outcome: "interrupted" });
+    expect(after.last()).toMatchObject({
+      content: "one two ",
+      outcome: "truncated",
+      error: { name: "StreamError", reason: "interrupted" },
+    });
     expect(after.attempts()).toEqual([]);
   });
 });
@@ -623,8 +627,11 @@ describe("a reloaded chat", () => {
     const after = page(left.storage, counted, [gone()], left);
     after.chat.subscribe(() => {});
     await after.ended();
-    expect(after.last()).toMatchObject({ content: "one two ", outcome: "interrupted" });
-    expect(after.last()).not.toHaveProperty("error");
+    expect(after.last()).toMatchObject({
+      content: "one two ",
+      outcome: "truncated",
+      error: { name: "StreamError", reason: "interrupted" },
+    });
     expect(after.last()).not.toHaveProperty("streamId");
     expect(after.attempts()).toEqual(["GET"]);
   });
@@ -635,7 +642,11 @@ describe("a reloaded chat", () => {
     const chat = createChatStore(client, { model: "alpha-v4.1-flash", ...left } as ChatStoreOptions);
     chat.subscribe(() => {});
     await until(chat, ({ messages }) => messages.at(-1)?.outcome !== undefined);
-    expect(chat.getSnapshot().messages.at(-1)).toMatchObject({ content: "one two ", outcome: "interrupted" });
+    expect(chat.getSnapshot().messages.at(-1)).toMatchObject({
+      content: "one two ",
+      outcome: "truncated",
+      error: { name: "StreamError", reason: "interrupted" },
+    });
     expect(requests).toEqual([]);
   });
 
@@ -645,7 +656,11 @@ describe("a reloaded chat", () => {
     const after = page(left.storage, lost, [], left);
     after.chat.subscribe(() => {});
     await after.ended();
-    expect(after.last()).toMatchObject({ content: "one two ", outcome: "interrupted" });
+    expect(after.last()).toMatchObject({
+      content: "one two ",
+      outcome: "truncated",
+      error: { name: "StreamError", reason: "interrupted" },
+    });
     expect(after.attempts()).toEqual(["GET"]);
   });
 
@@ -656,7 +671,7 @@ describe("a reloaded chat", () => {
     after.chat.subscribe(() => {});
     await after.ended();
     expect(after.last()).toMatchObject({ content: "one two three", outcome: "error" });
-    expect(after.last().error).toMatchObject({ apiCode: "upstream_idle" });
+    expect(after.last().error).toMatchObject({ code: "upstream_idle" });
   });
 
   test("runs the tools of the rest of an answer once, and sends their results", async () => {
@@ -710,7 +725,11 @@ describe("a reloaded chat", () => {
     const after = page(left.storage, counted, [], left);
     after.chat.subscribe(() => {});
     await after.ended();
-    expect(after.last()).toMatchObject({ content: "one two ", outcome: "interrupted" });
+    expect(after.last()).toMatchObject({
+      content: "one two ",
+      outcome: "truncated",
+      error: { name: "StreamError", reason: "interrupted" },
+    });
     expect(after.attempts()).toEqual([]);
   });
 
@@ -738,7 +757,8 @@ describe("a reloaded chat", () => {
     await until(after.chat, ({ messages }) => messages.at(-2)?.outcome !== undefined);
     expect(after.chat.getSnapshot().messages.at(-2)).toMatchObject({
       content: "one two ",
-      outcome: "interrupted",
+      outcome: "truncated",
+      error: { name: "StreamError", reason: "interrupted" },
     });
     expect(after.chat.getSnapshot().messages.at(-2)).not.toHaveProperty("streamId");
     expect(after.attempts()).toEqual([]);

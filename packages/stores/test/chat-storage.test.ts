@@ -55,7 +55,7 @@ describe("a chat with a storage", () => {
     expect(await turn).toMatchObject({ outcome: "complete" });
     chat.close();
     const problem = { message: "storage.watch() must return a function that ends the watching" };
-    expect(events.filter(({ type }) => type === "storage-failure")).toContainEqual(
+    expect(events.filter(({ type }) => type === "storage-error")).toContainEqual(
       expect.objectContaining({ error: expect.objectContaining(problem) }),
     );
     expect((await memory.read("chat/a")).size).toBeGreaterThan(0);
@@ -94,7 +94,7 @@ describe("a chat with a storage", () => {
     const second = await shown(kept, { id });
     expect(second.chat.getSnapshot()).toMatchObject({
       status: "ready",
-      messages: [{ content: "Hello" }, { content: "Half an ans", outcome: "interrupted" }],
+      messages: [{ content: "Hello" }, { content: "Half an ans", outcome: "truncated" }],
     });
     const turn = second.chat.retry();
     second.answer(0, textAnswer("A whole answer"));
@@ -316,7 +316,7 @@ describe("a chat with a storage", () => {
     await until(chat, ({ messages }) => messages.length === 2);
     expect(chat.getSnapshot().messages[1]).not.toHaveProperty("outcome");
     leave();
-    await until(chat, ({ messages }) => messages[1]?.outcome === "interrupted");
+    await until(chat, ({ messages }) => messages[1]?.outcome === "truncated");
   });
 
   test("keeps the error of a failed answer", async () => {
@@ -383,7 +383,7 @@ describe("a chat with a storage", () => {
     answer(0, textAnswer("Hi"));
     expect(await turn).toMatchObject({ outcome: "complete" });
     const failures = () =>
-      events.flatMap((event) => (event.type === "storage-failure" ? [String(event.error)] : []));
+      events.flatMap((event) => (event.type === "storage-error" ? [String(event.error)] : []));
     await expect.poll(() => failures()).toContainEqual(expect.stringContaining("full"));
     expect(failures()).toContainEqual(expect.stringContaining("no access"));
   });
@@ -445,7 +445,8 @@ describe("a chat with a storage", () => {
       id: "6",
       role: "assistant",
       content: "",
-      outcome: "interrupted",
+      outcome: "truncated",
+      error: expect.objectContaining({ reason: "interrupted" }),
     });
   });
 
@@ -606,7 +607,7 @@ describe("a chat with a storage", () => {
     await ask(1, "x".repeat(3000), textAnswer("full"));
     await ask(2, "three", textAnswer("Hi"));
     const lost = chat.getSnapshot().messages.slice(1, 3);
-    const failures = events.filter((event) => event.type === "storage-failure");
+    const failures = events.filter((event) => event.type === "storage-error");
     expect(failures.map(({ messageId }) => messageId)).toEqual(lost.map(({ id }) => id));
     // of the answer there is an earlier copy, of the question none
     expect(texts()[1]).toBe("{}");
@@ -649,7 +650,7 @@ describe("a chat with a storage", () => {
     second.answer(0, textAnswer("Yes"));
     await turn;
     expect(second.texts()).toEqual(["Welcome", "Go on", "Yes"]);
-    expect(second.events.filter(({ type }) => type === "storage-failure")).toMatchObject([
+    expect(second.events.filter(({ type }) => type === "storage-error")).toMatchObject([
       { error: { message: expect.stringContaining("3000 ms") } },
     ]);
     release();
@@ -678,7 +679,7 @@ describe("a chat with a storage", () => {
     expect(second.events).toEqual([]);
     failing = 2;
     const third = await shown(storage);
-    expect(third.events).toMatchObject([{ type: "storage-failure", error: { message: "connection lost" } }]);
+    expect(third.events).toMatchObject([{ type: "storage-error", error: { message: "connection lost" } }]);
     const turn = third.chat.send("Go on");
     await settled();
     third.answer(0, textAnswer("Yes"));

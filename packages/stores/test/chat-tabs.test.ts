@@ -547,7 +547,7 @@ describe("a chat in several tabs", () => {
     await left.clock.advance(150);
     await until(right.chat, ({ messages }) => messages.at(-1)?.content === "Half");
     left.chat.close();
-    await until(right.chat, ({ messages }) => messages.at(-1)?.outcome === "interrupted");
+    await until(right.chat, ({ messages }) => messages.at(-1)?.outcome === "truncated");
     expect(right.texts().at(-1)).toBe("Half");
   });
 
@@ -657,7 +657,9 @@ test("works in each tab separately if locks are refused, reports this once, and 
   await settled();
   expect(left.chat.getSnapshot().messages.at(-1)?.branches).toHaveLength(2);
   for (const { events } of tabs)
-    expect(events.filter(({ type }) => type === "platform-limit")).toMatchObject([{ feature: "web-locks" }]);
+    expect(events.filter(({ type }) => type === "feature-unavailable")).toMatchObject([
+      { feature: "web-locks" },
+    ]);
 });
 
 test("shows an answer of another tab when it is whole, if tabs can't see each other's locks", async () => {

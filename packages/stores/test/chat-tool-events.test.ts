@@ -38,7 +38,7 @@ describe("the events of a tool", () => {
     const run = { name: "weather", toolCallId: "call-1", chatId: "trip", messageId };
     expect(runs()).toEqual([
       { type: "tool-start", ...run },
-      { type: "tool-end", ...run, ms: 250, outcome: "done" },
+      { type: "tool-end", ...run, durationMs: 250, state: "done" },
     ]);
     const types = events.map(({ type }) => type);
     expect(types.indexOf("tool-start")).toBe(types.indexOf("end") + 1);
@@ -72,7 +72,7 @@ describe("the events of a tool", () => {
     await chat.send(canary);
     expect(events.filter(({ type }) => type === "end" || type === "tool-end")).toMatchObject([
       { outcome: "tool-calls", finishReason: "tool_calls" },
-      { outcome: "done" },
+      { state: "done" },
       { outcome: "complete", finishReason: "stop" },
     ]);
     expect(JSON.stringify(events)).not.toContain(canary);
@@ -83,7 +83,7 @@ describe("the events of a tool", () => {
     const throws = defineTool({ name: "weather", inputSchema: city, execute: () => Promise.reject(error) });
     const { chat, runs } = toolChat(asks("weather"), [throws]);
     await chat.send("How warm?");
-    expect(runs()).toMatchObject([{ type: "tool-start" }, { type: "tool-end", outcome: "failed" }]);
+    expect(runs()).toMatchObject([{ type: "tool-start" }, { type: "tool-end", state: "failed" }]);
     expect(runs()[1]).toHaveProperty("error", error);
     expect(runs()[0]?.chatId).toBeUndefined();
   });
@@ -99,7 +99,7 @@ describe("the events of a tool", () => {
     await chat.send("How warm?");
     expect(runs()).toMatchObject([
       { type: "tool-start", toolCallId: "call-1" },
-      { type: "tool-end", ms: 0, outcome: "invalid-arguments", error: { message: expect.any(String) } },
+      { type: "tool-end", durationMs: 0, state: "failed", error: { name: "ValidationError" } },
     ]);
     expect(ran).toEqual([]);
     const texts = events.map((event) => JSON.stringify(event) + String("error" in event && event.error));
@@ -112,7 +112,7 @@ describe("the events of a tool", () => {
     const loops = defineTool({ name: "loops", inputSchema: {}, execute: () => output });
     const { chat, runs } = toolChat(asks("loops", "{}"), [loops]);
     await chat.send("Loop");
-    expect(runs()[1]).toMatchObject({ type: "tool-end", outcome: "failed" });
+    expect(runs()[1]).toMatchObject({ type: "tool-end", state: "failed" });
     expect(String((runs()[1] as { error?: Error }).error)).not.toContain(canary);
   });
 
@@ -132,7 +132,7 @@ describe("the events of a tool", () => {
     await settled();
     finish("late");
     await settled();
-    expect(runs().map((event) => [event.type, "outcome" in event && event.outcome])).toEqual([
+    expect(runs().map((event) => [event.type, "state" in event && event.state])).toEqual([
       ["tool-start", false],
       ["tool-end", "cancelled"],
     ]);
@@ -183,7 +183,12 @@ describe("the events of a tool", () => {
     await turn;
     expect(runs()).toMatchObject([
       { type: "tool-start" },
-      { type: "tool-end", ms: 1000, outcome: "timeout", error: { message: expect.stringContaining("1000") } },
+      {
+        type: "tool-end",
+        durationMs: 1000,
+        state: "failed",
+        error: { name: "TimeoutError", message: expect.stringContaining("1000") },
+      },
     ]);
   });
 
@@ -199,7 +204,7 @@ describe("the events of a tool", () => {
     await Promise.all([chat.approve("a"), chat.addToolOutput("b", "yes")]);
     expect(runs()).toMatchObject([
       { type: "tool-start", name: "pay", toolCallId: "a" },
-      { type: "tool-end", name: "pay", toolCallId: "a", outcome: "done" },
+      { type: "tool-end", name: "pay", toolCallId: "a", state: "done" },
     ]);
   });
 });

@@ -60,7 +60,7 @@ function witness() {
   return {
     reported,
     onSuccess: (_: unknown, { status }: SettledImages) => reported.push(status),
-    onError: (error: Error, { outcome }: SettledImages) => reported.push(`${error.name}, ${outcome}`),
+    onError: (error: NonNullable<SettledImages["error"]>) => reported.push(`${error.name}, ${error.billing}`),
   };
 }
 
@@ -119,8 +119,7 @@ describe("an image store", () => {
     const pending = state();
     expect(await store.generate(wreck)).toMatchObject({
       status: "error",
-      error: { name: "ConfigurationError", message: expect.stringContaining("whenBusy") },
-      outcome: "not-sent",
+      error: { name: "ConfigurationError", message: expect.stringContaining("whenBusy"), billing: "none" },
       variables: { model, ...wreck },
     });
     expect(state()).toBe(pending);
@@ -136,14 +135,13 @@ describe("an image store", () => {
     const refused = await store.generate({ ...reef, size: "1024x1024" });
     const expected = {
       status: "error",
-      error: { name: "ValidationError", issues: [{ path: "size", rule: "image.5-0.size" }] },
-      outcome: "not-sent",
+      error: { name: "ValidationError", issues: [{ path: "size", rule: "image.5-0.size" }], billing: "none" },
       variables: { size: "1024x1024" },
     };
     expect(refused).toMatchObject(expected);
     expect(state()).toMatchObject(expected);
     expect(state().submittedAt).toBeTypeOf("number");
-    expect([requests.length, statuses, reported]).toEqual([0, ["error"], ["ValidationError, not-sent"]]);
+    expect([requests.length, statuses, reported]).toEqual([0, ["error"], ["ValidationError, none"]]);
   });
 
   test("sends a request unchanged with checks: false, also to an unknown model", async () => {
@@ -217,11 +215,11 @@ describe("an image store", () => {
 
 describe("images that failed", () => {
   test.each([
-    [500, "unknown"],
-    [400, "refused"],
+    [500, "maybe"],
+    [400, "none"],
   ])(
-    "after HTTP %i have the outcome %s; the request is sent once, and the last images stay",
-    async (status, outcome) => {
+    "after HTTP %i have the billing %s; the request is sent once, and the last images stay",
+    async (status, billing) => {
       const { reported, ...callbacks } = witness();
       const { store, state, requests, statuses, answers } = live({ model, ...callbacks });
       const made = store.generate(reef);
@@ -231,17 +229,17 @@ describe("images that failed", () => {
       expect(state()).toMatchObject({ status: "pending", failedCount: 1 });
       expect(state().data).toBe(data);
       await answers(2, refusal(status));
-      const expected = { status: "error", error: { name: "APIError", status }, outcome };
+      const expected = { status: "error", error: { name: "APIError", status, billing } };
       expect(await generated).toMatchObject(expected);
       expect((await generated).data).toBeUndefined();
       await settled();
       expect(state()).toMatchObject({ ...expected, failedCount: 1, variables: wreck });
       expect(state().data).toBe(data);
       expect(requests).toHaveLength(2);
-      expect(reported).toEqual(["success", `APIError, ${outcome}`]);
+      expect(reported).toEqual(["success", `APIError, ${billing}`]);
 
       const again = store.generate(reef);
-      expect(state()).toMatchObject({ status: "pending", error: undefined, outcome: undefined });
+      expect(state()).toMatchObject({ status: "pending", error: undefined });
       await answers(3, answer(second));
       await again;
       expect(state()).toMatchObject({ status: "success", data: { images: [second] }, failedCount: 0 });
@@ -286,10 +284,10 @@ describe("images that failed", () => {
   test("were not sent if the key function fails, and the thrown value becomes an error", async () => {
     const headers = () => Promise.reject("signed out");
     const { store, requests } = live({ model }, { headers });
-    const { error, outcome } = await store.generate(reef);
+    const { error } = await store.generate(reef);
     expect(error).toMatchObject({ name: "ConfigurationError", cause: "signed out" });
     expect(error?.message).toContain("signed out");
-    expect([error instanceof Error, outcome, requests.length]).toEqual([true, "not-sent", 0]);
+    expect([error instanceof Error, error?.billing, requests.length]).toEqual([true, "none", 0]);
   });
 });
 
@@ -302,8 +300,7 @@ describe("stop", () => {
     store.stop();
     const expected = {
       status: "error",
-      error: { name: "AbortError", message: expect.stringContaining("may bill") },
-      outcome: "unknown",
+      error: { name: "AbortError", message: expect.stringContaining("may bill"), billing: "maybe" },
       variables: { model, ...reef },
     };
     const stopped = state();
@@ -313,7 +310,7 @@ describe("stop", () => {
     store.stop();
     await settled();
     expect(state()).toBe(stopped);
-    expect([statuses, reported]).toEqual([["pending", "error"], ["AbortError, unknown"]]);
+    expect([statuses, reported]).toEqual([["pending", "error"], ["AbortError, maybe"]]);
     void store.generate(wreck);
     expect(state().status).toBe("pending");
     store.stop();
@@ -338,8 +335,12 @@ describe("stop", () => {
     void early.store.generate(reef);
     early.store.stop();
     await settled();
-    const nothing = { name: "AbortError", message: expect.stringContaining("did not take it up") };
-    expect(early.state()).toMatchObject({ outcome: "not-sent", error: nothing });
+    const nothing = {
+      name: "AbortError",
+      message: expect.stringContaining("did not take it up"),
+      billing: "none",
+    };
+    expect(early.state()).toMatchObject({ error: nothing });
     expect(early.requests).toHaveLength(0);
 
     const retried = deferred<void>();
@@ -351,23 +352,23 @@ describe("stop", () => {
     expect(limited.state().status).toBe("pending");
     limited.store.stop();
     await settled();
-    expect(limited.state()).toMatchObject({ outcome: "refused", error: nothing });
+    expect(limited.state()).toMatchObject({ error: nothing });
     expect(limited.requests).toHaveLength(1);
   });
 
   test.each([
-    [401, "refused", "did not take it up"],
-    [429, "refused", "did not take it up"],
-    [408, "unknown", "may bill"],
-    [502, "unknown", "may bill"],
-  ])("says what a %i means before its words have come: %s", async (status, outcome, message) => {
+    [401, "none", "did not take it up"],
+    [429, "none", "did not take it up"],
+    [408, "maybe", "may bill"],
+    [502, "maybe", "may bill"],
+  ])("says what a %i means before its words have come: %s", async (status, billing, message) => {
     const words = openBody();
     const { store, state, answers } = live({ model });
     void store.generate(reef);
     await answers(1, new Response(words.body, { status }));
     await settled();
     store.stop();
-    expect(state()).toMatchObject({ outcome, error: { message: expect.stringContaining(message) } });
+    expect(state()).toMatchObject({ error: { message: expect.stringContaining(message), billing } });
   });
 
   test("A stop and an answer never disagree at any moment of the answer", async () => {
@@ -413,8 +414,7 @@ describe("reset", () => {
     expect(state().status).toBe("idle");
     expect(await generated).toMatchObject({
       status: "error",
-      error: { name: "AbortError" },
-      outcome: "unknown",
+      error: { name: "AbortError", billing: "maybe" },
     });
     await answers(1, answer(first));
     expect([state().status, reported]).toEqual(["idle", []]);
@@ -435,8 +435,7 @@ describe('whenBusy: "replace"', () => {
     expect(state()).toMatchObject({ status: "pending", variables: wreck });
     expect(await older).toMatchObject({
       status: "error",
-      error: { name: "AbortError", message: expect.stringContaining("newer") },
-      outcome: "unknown",
+      error: { name: "AbortError", message: expect.stringContaining("newer"), billing: "maybe" },
       variables: reef,
     });
     await answers(1, answer(first));
@@ -457,8 +456,7 @@ describe('whenBusy: "replace"', () => {
     const generated = store.generate(reef);
     const pending = state();
     expect(await store.generate({ ...wreck, seed: 0.5 })).toMatchObject({
-      error: { name: "ValidationError" },
-      outcome: "not-sent",
+      error: { name: "ValidationError", billing: "none" },
     });
     expect(state()).toBe(pending);
     await answers(1, answer(first));

@@ -95,7 +95,7 @@ describe("a chat whose own code is lost", () => {
     "It works without %s, and says what is not stored",
     async (module) => {
       const { chat, events } = await storedChat(module);
-      expect(events).toContain("storage-failure");
+      expect(events).toContain("storage-error");
       expect(chat.getSnapshot().unsaved).toBe(2);
     },
   );
@@ -133,9 +133,9 @@ describe("a chat whose own code is lost", () => {
     const chat = createChatStore(client, { model, tools: [pay] });
     const turn = await chat.send("Hi");
     expect(turn).toMatchObject({
-      outcome: "interrupted",
+      outcome: "error",
       error: {
-        outcome: "unknown",
+        billing: "maybe",
         message: expect.stringContaining("earlier answers of this turn are kept"),
       },
       messages: [{}, { content: "I pay.", toolCalls: [{ state: "cancelled" }] }],
@@ -182,7 +182,7 @@ test("A film is listed without storage/record-writer-later, and stored with the 
     core.createVideoTaskStore(client, { storage }).create({ model: "beta3.0-video", input: { prompt } });
   await create("A reef");
   expect(createVideoTaskList(client, { storage }).getSnapshot()).toHaveLength(1);
-  expect(events).toContain("storage-failure");
+  expect(events).toContain("storage-error");
   comeBack();
   await create("A whale");
   expect([...(await storage.read("video-tasks")).values()]).toHaveLength(2);
@@ -211,7 +211,7 @@ describe("a user who signs out where storage/forget is lost", () => {
     await chat.send("Hi");
     await storage.write("forgotten", new Map([["notice", "another tab"]]));
     await settled();
-    expect(events).toContain("storage-failure");
+    expect(events).toContain("storage-error");
     expect(chat.getSnapshot().messages).toEqual([]);
   });
 });

@@ -54,8 +54,9 @@ function openTab() {
       onEvent: (event) => events.push(event),
     },
   );
-  const limits = () => events.flatMap((event) => (event.type === "platform-limit" ? [event.feature] : []));
-  const failures = () => events.filter(({ type }) => type === "storage-failure");
+  const limits = () =>
+    events.flatMap((event) => (event.type === "feature-unavailable" ? [event.feature] : []));
+  const failures = () => events.filter(({ type }) => type === "storage-error");
   const posts = () => requests.filter(({ method }) => method === "POST");
   return { client, clock, requests, limits, failures, posts };
 }

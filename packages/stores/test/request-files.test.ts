@@ -25,7 +25,7 @@ function page(uploads?: MediaUploader) {
 describe("a file in a request without the option `uploads`", () => {
   const refusal = {
     name: "ConfigurationError",
-    outcome: "not-sent",
+    billing: "none",
     message: expect.stringContaining("createClient({ uploads: uploads() })"),
   };
 
@@ -40,7 +40,7 @@ describe("a file in a request without the option `uploads`", () => {
     const { client, requests } = page();
     const images = createImageStore(client, { model: "gamma-image-5-0-260128" });
     const state = await images.generate({ prompt: "A reef", image: [file(3)] });
-    expect(state).toMatchObject({ status: "error", outcome: "not-sent", error: refusal });
+    expect(state).toMatchObject({ status: "error", error: refusal });
     expect(requests).toHaveLength(0);
   });
 });

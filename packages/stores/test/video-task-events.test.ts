@@ -264,7 +264,7 @@ describe("polling continues at the usual interval", () => {
     expect([await next(), await next()]).toEqual(["queued", "result-pending"]);
     const failed = rejectionOf(tasks.next());
     for (let count = 0; count < 3; count += 1) await pause();
-    expect(await failed).toMatchObject({ name: "TaskFailedError", reason: "result-missing" });
+    expect(await failed).toMatchObject({ name: "TaskError", reason: "no-result" });
     expect(requested).toHaveLength(5);
   });
 });

@@ -158,7 +158,7 @@ describe("an entry of a video", () => {
     await clock.advance(3000);
     expect(await submitted).toMatchObject({ handle: { id: "7" } });
     expect(events).toContainEqual({
-      type: "storage-failure",
+      type: "storage-error",
       error: expect.objectContaining({ name: "TimeoutError" }),
     });
     answer();
@@ -195,7 +195,7 @@ test("the error of a failed video has its handle, in a store and from waiting", 
   const { handle } = await video.create(request);
   await failed(video);
   const { error } = video.getSnapshot();
-  expect(error).toMatchObject({ name: "TaskFailedError", reason: "failed", handle });
+  expect(error).toMatchObject({ name: "TaskError", reason: "failed", handle });
   expect(await rejectionOf(watchVideoTask(client, handle ?? "").result())).toMatchObject({ handle });
 });
 

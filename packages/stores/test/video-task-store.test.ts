@@ -276,16 +276,16 @@ describe("a video task", () => {
     const video = open({ storage });
     expect(await video.create(request, { label: "Reef" })).toMatchObject({
       status: "error",
-      error: { name: "ConnectionError", outcome: "unknown" },
+      error: { name: "ConnectionError", billing: "maybe" },
     });
     await clock.advance(600_000);
     expect(creates).toHaveLength(1);
     expect(await listVideoTasks(client, { storage })).toMatchObject([
-      { state: "unconfirmed", label: "Reef", error: { outcome: "unknown" } },
+      { state: "unconfirmed", label: "Reef", error: { billing: "maybe" } },
     ]);
     // after a reload too
     expect(await listVideoTasks(page([success]).client, { storage })).toMatchObject([
-      { state: "unconfirmed", error: { name: "ConnectionError", outcome: "unknown" } },
+      { state: "unconfirmed", error: { name: "ConnectionError", billing: "maybe" } },
     ]);
   });
 
@@ -313,7 +313,7 @@ describe("a video task", () => {
     await shows(video, ({ status }) => status === "error");
     expect(video.getSnapshot()).toMatchObject({
       error: {
-        name: "TaskFailedError",
+        name: "TaskError",
         reason: "failed",
         message: expect.stringContaining("not allowed"),
         handle: { id: "t-1" },
@@ -643,7 +643,7 @@ describe("a video task", () => {
       expect(reported).toHaveLength(ends);
       stores[1]?.refetch();
     }
-    expect(reported).toEqual(["a APIError", "a APIError", "a TaskFailedError"]);
+    expect(reported).toEqual(["a APIError", "a APIError", "a TaskError"]);
   });
 
   test("is forgotten by a reset during its creation, and is in the list", async () => {
@@ -826,7 +826,7 @@ describe("stored video tasks", () => {
     );
     const { client } = page([success], { storage });
     expect(await listVideoTasks(client, { storage })).toMatchObject([
-      { state: "unconfirmed", error: { outcome: "unknown", message: expect.stringContaining("may exist") } },
+      { state: "unconfirmed", error: { billing: "maybe", message: expect.stringContaining("may exist") } },
     ]);
   });
 
@@ -857,7 +857,7 @@ describe("stored video tasks", () => {
     const fails = () => Promise.reject(new Error("the disk is full"));
     const broken: RecordStorage = { ...memoryStorage(), read: fails, write: fails };
     const { client } = clientOf(() => receipt(), {
-      onEvent: (event) => event.type === "storage-failure" && failures.push(event.error),
+      onEvent: (event) => event.type === "storage-error" && failures.push(event.error),
     });
     const video = createVideoTaskStore(client, { storage: broken });
     expect(await video.create(request)).toMatchObject({ handle: { id: "t-1" } });
@@ -914,7 +914,7 @@ describe("stored video tasks", () => {
     // a task that was just made may be unknown for 30 seconds
     const isOver = () => video.getSnapshot().status === "error";
     while (queries.length < 10 && !isOver()) await clock.advance(15_000);
-    expect(video.getSnapshot().error).toMatchObject({ name: "TaskExpiredError" });
+    expect(video.getSnapshot().error).toMatchObject({ name: "TaskError", reason: "expired" });
   });
 
   test("are removed with those of another page, and ignore an older copy of it", async () => {

@@ -29,7 +29,7 @@ export async function video(world) {
   await file.blob();
   const failing = await createVideoTask(client, request("A reef at dawn [[fail]]"));
   const error = await failureOf(watchVideoTask(client, failing, { intervalMs: 10 }).result());
-  equal([error.name, error.handle.id === failing.id], ["TaskFailedError", true]);
+  equal([error.name, error.handle.id === failing.id], ["TaskError", true]);
 }
 
 /** A file is registered as a form, and looked up until it is active. */

@@ -106,7 +106,7 @@ export function wordsFor(error: unknown): string {
   if (error instanceof StreamError) return `${error.reason}: ${error.partial.content}`;
   if (isGatewayError(error) && error.name === "ValidationError")
     return error.issues.map(({ path, message }) => `${path}: ${message}`).join();
-  return isGatewayError(error) ? (error.outcome ?? error.name) : String(error);
+  return isGatewayError(error) ? (error.billing ?? error.name) : String(error);
 }
 
 /** The readers alone. */

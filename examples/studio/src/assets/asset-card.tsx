@@ -1,4 +1,4 @@
-import { redact, type VideoModel } from "@sluice/core";
+import type { VideoModel } from "@sluice/core";
 import { models } from "@sluice/core/schemas";
 import { errorMessages, useAsset } from "@sluice/react";
 import { Clapperboard, Copy, Image, LoaderCircle, Trash2 } from "lucide-react";
@@ -87,7 +87,7 @@ const messages = {
 /** A picture on its way to the gateway, or why it is not there. */
 export function RegistrationCard({ registration }: { readonly registration: Registration }) {
   const { id, name, picture, groupId, state, error } = registration;
-  const { title, hint, mayBeBilled } = useDescription(error, { messages });
+  const { title, hint, billing } = useDescription(error, { messages });
   return (
     <Card name={name} picture={picture}>
       <p className="flex items-center gap-2">
@@ -106,7 +106,7 @@ export function RegistrationCard({ registration }: { readonly registration: Regi
       {state === "failed" && (
         <>
           <p role="alert" className="text-xs text-danger">
-            {redact(`${title}. ${hint}`)}
+            {title}. {hint}
           </p>
           <div className="flex gap-1">
             <Button
@@ -116,7 +116,7 @@ export function RegistrationCard({ registration }: { readonly registration: Regi
                 void register(picture, name, groupId);
               }}
             >
-              {mayBeBilled ? "Retry anyway" : "Try again"}
+              {billing === "maybe" ? "Retry anyway" : "Try again"}
             </Button>
             <Button
               look="quiet"

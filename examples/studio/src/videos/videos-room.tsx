@@ -14,6 +14,7 @@ import { WithEstimate } from "../costs.js";
 import { useInspected } from "../inspector/feed.js";
 import { AddMedia } from "../media/add-media.js";
 import {
+  billingOf,
   ComposerBox,
   Drawing,
   Examples,
@@ -22,7 +23,6 @@ import {
   LastRow,
   MediaRoom,
   ModelSelect,
-  outcomeOf,
   PromptInput,
   useMediaRoom,
 } from "../media/composer.js";
@@ -48,7 +48,7 @@ function isMissingRoute(error: Error): boolean {
     isGatewayError(error) &&
     error.name === "APIError" &&
     error.source === "proxy" &&
-    error.apiCode === "not_found"
+    error.code === "not_found"
   );
 }
 
@@ -89,7 +89,7 @@ export function VideosRoom() {
   useRoomCommands([isCreating ? { label: "Cancel", run: reset } : { label: "Generate", run: submit }]);
   // the card of a task that may exist says so itself
   const failure = error &&
-    outcomeOf(error) !== "unknown" && {
+    billingOf(error) !== "maybe" && {
       error,
       ...(isMissingRoute(error) && filesIn(form.values).length > 0 && { messages: noFileMessages }),
       onRetry: submit,

@@ -58,10 +58,10 @@ export function Elsewhere({ chat, message: { origin }, isLast, ...props }: Elsew
 
 /** Describes an error of a chat on several devices. `describeError` describes the others. */
 export function describeSyncError(
-  error: Error & { readonly apiCode?: string },
+  error: Error & { readonly code?: unknown },
   words = deviceWords.errors,
 ): Pick<ErrorDescription, "title" | "hint"> {
-  const key = error.apiCode ?? error.name;
+  const key = typeof error.code === "string" ? error.code : error.name;
   return Object.hasOwn(words, key) ? words[key as keyof typeof words] : describeError(error);
 }
 

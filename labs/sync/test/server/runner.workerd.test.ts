@@ -493,7 +493,7 @@ describe("case 244: one bad answer", () => {
     expect(gateway.requests).toHaveLength(0);
     expect(runs.events).toMatchObject([{ outcome: "refused", code: "budget_exhausted" }]);
     const seen = (await thread()).at(-1);
-    expect(seen?.error).toMatchObject({ apiCode: "budget_exhausted", status: 429 });
+    expect(seen?.error).toMatchObject({ code: "budget_exhausted", status: 429 });
   });
 });
 

@@ -27,7 +27,7 @@ export interface CreateAssetOptions<Checks extends boolean = boolean> extends Re
  * active: see `watchAsset`.
  *
  * The request is repeated after a 429, which means that nothing was registered; after other failures only behind a proxy
- * that offers `once`. The error's `outcome` shows if the asset may exist.
+ * that offers `once`. The error's `billing` shows if the asset may exist.
  *
  * @throws {ValidationError} when a rule is broken; nothing was sent
  * @throws {APIError} when the gateway refuses

@@ -13,10 +13,10 @@ import { requestJSON } from "../transport/json-response.js";
 import type { RequestOptions } from "../transport/send.js";
 import type { ActiveAsset, Asset, AssetHandle, AssetLookup } from "../vocabulary/asset.js";
 import {
-  AssetFailedError,
   ConfigurationError,
   jsonOf,
   ResponseError,
+  TaskError,
   ValidationError,
   withDetails,
 } from "../vocabulary/errors.js";
@@ -67,7 +67,7 @@ export const assets = defineTask<Asset, ActiveAsset, AssetHandle>({
   failureOf(asset, handle) {
     const why = asset.reason === undefined ? "" : `, ${asset.reason}`;
     const message = `the asset ${asset.id} failed (${asset.rawStatus}${why}): register another image`;
-    return withDetails(new AssetFailedError(message, asset), { handle });
+    return withDetails(new TaskError(message, { reason: "failed", task: asset }), { handle });
   },
 });
 
@@ -100,7 +100,7 @@ export function getAsset(
  * (spec, POST /gamma/asset/CreateAsset). Iterate it for a snapshot after each change; the last one is `active` or
  * `failed`. Or await `result()` for the asset that can be used. Failed lookups (429, 5xx, the network) do not end it.
  *
- * @throws {AssetFailedError} from `result()` when its preparation fails
+ * @throws {TaskError} from `result()` when its preparation fails
  * @throws {TimeoutError} phase `deadline`; watch again with the same handle to continue
  * @throws the errors of {@link getAsset}, when another lookup would not help
  * @example

@@ -21,7 +21,7 @@ const FIRST_CHUNK_MS = 600_000;
  * @throws {ValidationError} when a rule of the model is broken; nothing was sent
  * @throws {APIError} when the gateway refuses, or reports an error beside the answer
  * @throws {ConnectionError} when there was no answer
- * @throws {TimeoutError} phase `headers`, `chunk` or `total`
+ * @throws {TimeoutError} phase `first-chunk`, `chunk` or `total`
  * @throws {ResponseError} when the answer does not fit the spec; `path` names the field
  * @throws {StreamError} when the gateway streamed the answer, and the stream broke off or carried an error
  * @example

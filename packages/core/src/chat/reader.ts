@@ -355,7 +355,7 @@ function createSettlement(client: Client, exchange: Exchange) {
     begin() {
       if (firstTokenMs !== undefined) return;
       firstTokenMs = elapsedMs();
-      emitStep(client, exchange, { type: "first-chunk", ms: firstTokenMs });
+      emitStep(client, exchange, { type: "first-chunk", durationMs: firstTokenMs });
     },
     timing: (): ChatTiming => ({
       ...(firstTokenMs !== undefined && { firstTokenMs }),

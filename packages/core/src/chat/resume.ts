@@ -292,10 +292,10 @@ function openResumedBytes(
       firstChunkMs: Math.min(exchange.firstChunkMs, exchange.chunkMs),
       retry: { ...exchange.retry, limit: 0 },
       // the gateway has answered, also if this request fails
-      state: { outcome: "unknown" },
+      state: { delivery: "unknown" },
     };
     const response = await send(client, own, { method: "get", headers: behind, repeat: "any" });
-    state.outcome = "unknown";
+    state.delivery = "unknown";
     if (response.status === 204 || isEventStream(response)) return response;
     // a page or a JSON error with status 200, as of a network that wants a sign-in
     throw await errorOf(response, client, signal);

@@ -53,14 +53,14 @@ function serverError(
   facts: StreamFacts,
 ): Error {
   const reason = code === CUT_BEFORE_US || code === LOST_BEFORE_US ? "truncated" : "server-error";
-  return streamError(reason, scrub(message), facts, { type, apiCode: code });
+  return streamError(reason, scrub(message), facts, { type, code });
 }
 
 function streamError(
   reason: StreamFailure,
   text: string,
   { partial, requestId }: StreamFacts,
-  fields: { type?: string | undefined; apiCode?: string | undefined },
+  fields: { type?: string | undefined; code?: string | undefined },
   cause?: unknown,
 ): StreamError<AssistantMessage> {
   return new StreamError(text, { reason, partial, ...fields }, { cause, requestId });

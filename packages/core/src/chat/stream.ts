@@ -55,7 +55,7 @@ export interface ChatStream extends AsyncIterable<ChatDelta> {
  * @throws {ValidationError} when a rule of the model is broken; nothing was sent
  * @throws {APIError} when the gateway refuses
  * @throws {ConnectionError} when there was no answer
- * @throws {TimeoutError} phase `headers`, `first-chunk`, `chunk` or `total`; with `partial` once the stream had begun
+ * @throws {TimeoutError} phase `first-chunk`, `chunk` or `total`; with `partial` once the stream had begun
  * @throws {StreamError} when the stream broke off or carried an error; `partial` has the message so far
  * @example
  * ```ts

@@ -11,14 +11,14 @@ export type { MediaUploader } from "../media-uploader.js";
 export { subscribeToEvents } from "../subscribe-to-events.js";
 export { retryNow } from "../transport/pauses.js";
 export type { RequestOptions } from "../transport/send.js";
-export type { ClientEvent, RequestIdentity } from "../vocabulary/events.js";
+export type { CallInfo, ClientEvent } from "../vocabulary/events.js";
 
 // Errors
 
 export {
   type AnyGatewayError,
   APIError,
-  AssetFailedError,
+  type Billing,
   ConfigurationError,
   ConnectionError,
   GatewayError,
@@ -26,10 +26,8 @@ export {
   isGatewayError,
   type Outcome,
   ResponseError,
-  redact,
   StreamError,
-  TaskExpiredError,
-  TaskFailedError,
+  TaskError,
   TimeoutError,
   ValidationError,
 } from "../vocabulary/errors.js";
@@ -77,7 +75,6 @@ export { applyDelta } from "../chat/protocol/accumulate.js";
 export type {
   AssistantMessage,
   ChatDelta,
-  ChatOutcome,
   ChatResult,
   ChatTiming,
   ChatUsage,

@@ -22,7 +22,7 @@ export type EpsilonRoute = keyof typeof PATHS;
  * answer returned as JSON, unchanged.
  *
  * The request is repeated after a 429, which is not billed; after other failures only behind a proxy that offers `once`.
- * The error's `outcome` shows if it may be billed.
+ * The error's `billing` shows if it may be billed.
  *
  * @throws {ValidationError} for another route
  * @throws {APIError} when the gateway refuses, or the answer is not JSON

@@ -3,7 +3,7 @@ import { createBackoff } from "../base/backoff.js";
 import { type Clock, openSpan, unlessAborted } from "../base/clock.js";
 import type { APIError, ConnectionError } from "../vocabulary/errors.js";
 import type { CallIdentity } from "../vocabulary/events.js";
-import type { isTransient, outcomeOf } from "./failure.js";
+import type { deliveryOf, isTransient } from "./failure.js";
 import { offersIn } from "./offers.js";
 import { pausesOf } from "./pauses.js";
 import type { Connection } from "./send.js";
@@ -38,7 +38,7 @@ export interface Repetition {
   /** True if the request has an `idempotency-key`. */
   readonly hasKey: boolean;
   readonly isTransient: typeof isTransient;
-  readonly outcomeOf: typeof outcomeOf;
+  readonly deliveryOf: typeof deliveryOf;
   /** Sends the request once; rejects if it failed. */
   readonly attempt: (request: Request) => Promise<Response>;
   /** Returns the headers of the last answer; undefined where none has come. */
@@ -88,9 +88,9 @@ export async function repeat(error: Error, repetition: Repetition): Promise<Resp
 
   /** Returns true if the server answers the key of the request from its memory. */
   async function isKnownKey(failure: Error): Promise<boolean> {
-    const { hasKey, answered, outcomeOf } = repetition;
+    const { hasKey, answered, deliveryOf } = repetition;
     const offer = offerFor(exchange);
-    if (!hasKey || !offer || outcomeOf(failure) !== "unknown") return false;
+    if (!hasKey || !offer || deliveryOf(failure) !== "unknown") return false;
     const headers = answered();
     if (headers) return offersIn(headers)?.includes(offer) ?? false;
     isOnce ??= await isOffered(offer, repetition);
@@ -119,7 +119,7 @@ export async function explain(
 ): Promise<void> {
   const { origin: page, hostname } = globalThis.location ?? {};
   const { origin } = new URL(address);
-  if (error.outcome === "not-sent" || !page || origin === page) return;
+  if (error.billing === "none" || !page || origin === page) return;
   const isLocal = /^(?:localhost|127\.[\d.]+|\[::1\])$/.test(hostname);
   if (health !== undefined && isLocal && (await isRefused(health)))
     Object.assign(error, { reason: "origin-refused" });

@@ -5,28 +5,31 @@ import { randomId } from "../base/random-id.js";
 import {
   type APIError,
   asError,
+  billingOf,
   ConfigurationError,
   ConnectionError,
   cleanError,
+  type Delivery,
   type Issue,
   isGatewayError,
   type Outcome,
+  readDelivery,
   TimeoutError,
+  withDelivery,
   withDetails,
 } from "../vocabulary/errors.js";
 import type {
   CallIdentity,
+  CallInfo,
   CallKind,
-  CallOutcome,
   CallSettings,
   CallStep,
   CallSummary,
   CallUsage,
   ClientEvent,
-  RequestIdentity,
 } from "../vocabulary/events.js";
 import { apiErrorOf, isRecord } from "./error-response.js";
-import { connectionError, isTransient, outcomeOf, outcomeOfBoth, requestIdOf } from "./failure.js";
+import { connectionError, deliveryOf, deliveryOfBoth, isTransient, requestIdOf } from "./failure.js";
 import { type HeadersInput, readHeaders } from "./headers.js";
 
 /** Time limits of a request, in milliseconds. `Number.POSITIVE_INFINITY` switches a limit off. */
@@ -81,8 +84,8 @@ export interface RequestOptions<Checks extends boolean = boolean> {
   readonly retry?: RetryOptions | undefined;
   /**
    * Name of the one thing that is asked for, by which a proxy knows a request that comes again: 1 to 255 visible ASCII
-   * characters that nobody can guess. Use it again only for the same request, after an error whose `outcome` is
-   * `unknown`. It is sent as `idempotency-key`, by clients without an `apiKey` (see `idempotencyKeys` of `createClient`).
+   * characters that nobody can guess. Use it again only for the same request, after an error whose `billing` is
+   * `maybe`. It is sent as `idempotency-key`, by clients without an `apiKey` (see `idempotencyKeys` of `createClient`).
    * A header of this name in `headers` wins. Stores choose the key themselves.
    *
    * @default a random key for each call
@@ -135,7 +138,7 @@ export interface Connection {
   /** True if requests that may be billed have an `idempotency-key`. */
   readonly idempotencyKeys: boolean;
   /** Returns the headers of a request that is sent now, with the key. */
-  readonly headers: (request: RequestIdentity) => Promise<Headers>;
+  readonly headers: (request: CallInfo) => Promise<Headers>;
   /** Returns `text` without the keys that were sent so far. */
   readonly scrub: (text: string) => string;
   /** Passes an event to `onEvent`. */
@@ -146,8 +149,8 @@ export interface Connection {
 
 /** One request with its answer, from before the request is sent until the last byte is read. */
 export interface Exchange extends Span, CallIdentity {
-  /** The outcome of the request so far. */
-  readonly state: { outcome: Outcome };
+  /** How far the request got so far. */
+  readonly state: { delivery: Delivery };
   /** The request, or the handle of a task. */
   readonly subject: unknown;
   readonly startedAt: number;
@@ -206,7 +209,7 @@ export function openExchange(
     path,
     settings: settingsOf(subject, isStream),
     subject,
-    state: { outcome: "not-sent" },
+    state: { delivery: "not-sent" },
     startedAt: client.clock.now(),
     firstChunkMs,
     chunkMs,
@@ -241,12 +244,12 @@ export function identityOf({ callId, kind, model, path, settings }: CallIdentity
 
 /**
  * Closes an exchange: emits its `end`, stops its timers and its listener on the caller's signal. An error of this
- * library gets its `outcome` here, and the key is removed from all its texts.
+ * library gets its `billing` here, and the key is removed from all its texts.
  */
 export function closeExchange(
   client: Connection,
   exchange: Exchange,
-  { outcome = "success", usage, timing, id, model, finishReason }: CallSummary,
+  { outcome = "complete", usage, timing, id, model, finishReason }: CallSummary,
   failure?: { readonly error: unknown },
 ): void {
   exchange.end();
@@ -256,13 +259,12 @@ export function closeExchange(
   emitStep(client, exchange, {
     type: "end",
     outcome: failure ? callOutcomeOf(failure.error) : outcome,
-    ms: client.clock.now() - exchange.startedAt,
+    durationMs: client.clock.now() - exchange.startedAt,
     responseId: wordOf(client, id),
     responseModel: wordOf(client, model),
     finishReason: wordOf(client, finishReason),
     usage: usage ? countsOf(usage) : undefined,
     timing: failure ? undefined : timing,
-    errorCode: error?.code,
     ...failure,
   });
 }
@@ -284,11 +286,11 @@ function countsOf(usage: object, isDeep = true): CallUsage {
   return Object.fromEntries(counts);
 }
 
-function callOutcomeOf(error: unknown): CallOutcome {
+function callOutcomeOf(error: unknown): Outcome {
   // every other failure is an error of this library
   if (!isGatewayError(error)) return "stopped";
   if (error.name === "StreamError") return error.reason === "truncated" ? "truncated" : "error";
-  return error.outcome ?? "error";
+  return readDelivery(error) === "not-sent" ? "not-sent" : "error";
 }
 
 /** A request, and the rule for its repetition. */
@@ -332,7 +334,7 @@ function preloadRepeats(): void {
 
 /**
  * Sends to the gateway, and repeats where that is safe. Returns the answer as soon as its headers have come. Throws
- * only errors of this library with their `outcome`, the signal's reason, or an `AbortError` of a function in the
+ * only errors of this library with their `billing`, the signal's reason, or an `AbortError` of a function in the
  * options.
  *
  * @throws {APIError} for a status of failure
@@ -387,7 +389,7 @@ export async function send(
         isSafe: repeat === "any" && !(isCreate && client.billsChatsOnce),
         hasKey: headers.has(KEY_HEADER),
         isTransient,
-        outcomeOf,
+        deliveryOf,
         attempt: (request) => attemptOnce([request]),
         answered: () => answered,
         onWait: (delayMs, error) => emitStep(client, exchange, { type: "retry", attempt, delayMs, error }),
@@ -400,19 +402,22 @@ export async function send(
 
   async function attemptOnce(given: FetchArguments): Promise<Response> {
     // an earlier attempt may have had an effect, also if this one fails safely
-    const before = attempt === 0 ? "not-sent" : state.outcome;
-    state.outcome = "unknown";
+    const before = attempt === 0 ? "not-sent" : state.delivery;
+    state.delivery = "unknown";
     try {
       return await fetchOnce(client, exchange, given, ++attempt, (response) => {
         answered = response.headers;
       });
     } catch (error) {
-      const outcome = outcomeOf(error);
-      state.outcome = outcomeOfBoth(before, outcome);
+      const delivery = deliveryOf(error);
+      state.delivery = deliveryOfBoth(before, delivery);
       // this attempt did not connect; an earlier one may have arrived, or was refused
-      if (outcome !== "not-sent" || before === outcome) throw error;
+      if (delivery !== "not-sent" || before === delivery) throw error;
       const { message, cause } = error as ConnectionError;
-      throw new ConnectionError(`last attempt: ${message}`, before, { cause });
+      throw withDelivery(
+        new ConnectionError(`last attempt: ${message}`, billingOf(before), { cause }),
+        before,
+      );
     }
   }
 }
@@ -427,7 +432,7 @@ function knownError(error: unknown, { signal, state }: Exchange): unknown {
   if (signal.aborted) return signal.reason;
   const { name, message } = asError(error);
   if (name === "AbortError") return error;
-  return state.outcome === "not-sent"
+  return state.delivery === "not-sent"
     ? new ConfigurationError(`the request could not be made, and was not sent: ${message}`, {
         cause: error,
       })
@@ -489,7 +494,7 @@ async function fetchOnce(
     type: "response",
     attempt,
     status: response.status,
-    ms: client.clock.now() - startedAt,
+    durationMs: client.clock.now() - startedAt,
     requestId: requestId && client.scrub(requestId),
   });
   if (response.ok) return response;

@@ -12,7 +12,7 @@ import { isAbsent, isClosedRoute } from "../transport/failure.js";
 import { archiveMs, requestRecord } from "../transport/json-response.js";
 import type { RequestOptions } from "../transport/send.js";
 import { taskPath } from "../transport/task-path.js";
-import { isGatewayError, TaskExpiredError, TaskFailedError, withDetails } from "../vocabulary/errors.js";
+import { isGatewayError, TaskError, withDetails } from "../vocabulary/errors.js";
 import type {
   FailedVideoTask,
   PendingVideoTask,
@@ -64,7 +64,7 @@ export const videos = defineTask<VideoTask, SucceededVideoTask, VideoTaskReferen
  * The request is repeated as chat requests are.
  *
  * @param task the handle that `createVideoTask` returned, also from JSON, or the id alone
- * @throws {TaskExpiredError} when the gateway no longer knows the task and its time is over
+ * @throws {TaskError} reason `expired` when the gateway no longer knows the task and its time is over
  * @throws {APIError} when the gateway refuses, also when the envelope's `code` is not `success`
  * @throws {ConnectionError} | {TimeoutError} | {ResponseError} as everywhere; all of them keep the `handle`
  * @example
@@ -86,9 +86,9 @@ export function getVideoTask(
  * Or await `result()` for the task with its video. Progress never goes back. Failed polls (429, 5xx, the network) do not end it. Leaving the loop or aborting ends the
  * watching; the task continues. Where a proxy pushes changes, the task is polled only after the push has failed.
  *
- * @throws {TaskFailedError} from `result()` when the task fails; `task` has the reason. `reason: "result-missing"`: the
+ * @throws {TaskError} from `result()` when the task fails; `task` has the reason. `reason: "no-result"`: the
  *   gateway reported success four times without a URL
- * @throws {TaskExpiredError} when the gateway no longer knows the task and its time is over
+ * @throws {TaskError} reason `expired` when the gateway no longer knows the task and its time is over
  * @throws {TimeoutError} phase `deadline`; watch again with the same handle to continue
  * @throws {APIError} | {ResponseError} when another poll would not help. All errors keep the `handle`.
  * @example
@@ -198,14 +198,14 @@ function expiredOr(error: unknown, handle: VideoTaskReference): unknown {
   if (queryableUntil === undefined || Date.now() < queryableUntil || isClosedRoute(error)) return error;
   if (!isGatewayError(error) || error.name !== "APIError" || !isAbsent(error)) return error;
   const message = "the gateway no longer knows the video task: its 24 hours are over";
-  return new TaskExpiredError(message, handle, { cause: error });
+  return withDetails(new TaskError(message, { reason: "expired" }, { cause: error }), { handle });
 }
 
 /** Makes the error of a failed task. */
-function failureOf(task: VideoTask, handle: VideoTaskReference): TaskFailedError {
+function failureOf(task: VideoTask, handle: VideoTaskReference): TaskError {
   const { reason } = task as FailedVideoTask;
   const message = `the video task failed: ${reason || "the gateway gives no reason"}`;
-  const error = new TaskFailedError(message, { reason: "failed", task: task as FailedVideoTask });
+  const error = new TaskError(message, { reason: "failed", task: task as FailedVideoTask });
   return withDetails(error, { handle });
 }
 
@@ -216,7 +216,7 @@ function resultCheck(): (task: VideoTask) => void {
     polls = task.state === "result-pending" ? polls + 1 : 0;
     if (polls <= RESULT_POLLS) return;
     const message = "the video task succeeded, but has no URL; ask again later by its handle";
-    throw new TaskFailedError(message, { reason: "result-missing", task: task as PendingVideoTask });
+    throw new TaskError(message, { reason: "no-result", task: task as PendingVideoTask });
   };
 }
 

@@ -263,7 +263,7 @@ describe("an answer", () => {
     const error = rejectionOf(completeChat(client, question));
     await connection.wanted();
     connection.drop();
-    expect(await error).toMatchObject({ name: "ConnectionError", outcome: "unknown" });
+    expect(await error).toMatchObject({ name: "ConnectionError", billing: "maybe" });
     await settled();
     expect(clock.sleeping()).toBe(0);
   });
@@ -342,7 +342,7 @@ describe("a body with status 200 is not an answer", () => {
     for (const text of [JSON.stringify(error), `\n${JSON.stringify(error, null, 2)}`])
       for (const size of [1, 2, 1000])
         expect(await rejectionOf(turnOf(inPieces(`\uFEFF${text}`, size)))).toMatchObject({
-          apiCode: "quota",
+          code: "quota",
         });
   });
 });

@@ -243,7 +243,7 @@ describe("an answer without an end", () => {
     [
       "carries an error frame",
       greeting + event({ error: { message: "out of memory", type: "server_error", code: "oom" } }),
-      { reason: "server-error", message: "out of memory", type: "server_error", apiCode: "oom" },
+      { reason: "server-error", message: "out of memory", type: "server_error", code: "oom" },
     ],
     [
       "carries an error event",
@@ -258,7 +258,7 @@ describe("an answer without an end", () => {
     [
       "was cut before the proxy, which says so",
       `${greeting}event: error\ndata: {"error":{"message":"the answer broke off","code":"upstream_cut"}}\n\n`,
-      { reason: "truncated", apiCode: "upstream_cut" },
+      { reason: "truncated", code: "upstream_cut" },
     ],
     ["carries a frame that is no JSON", `${greeting}data: {"choices":[{"delta"\n\n`, { reason: "malformed" }],
   ];
@@ -315,7 +315,7 @@ describe("a body that is not a stream", () => {
     expect(await rejectionOf(streamChat(client, question).result())).toMatchObject({
       name: "APIError",
       message: "no quota",
-      apiCode: "quota",
+      code: "quota",
     });
   });
 

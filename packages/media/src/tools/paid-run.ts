@@ -51,6 +51,6 @@ function runIn(saved: unknown): PaidRun | undefined {
 
 /** Adds to an error what the model must know: a request whose end is not known is not repeated by itself. */
 export function withBilling(error: unknown): unknown {
-  if (!isGatewayError(error) || error.outcome !== "unknown") return error;
+  if (!isGatewayError(error) || error.billing !== "maybe") return error;
   return new Error(`${error.message}. ${BILLED}`, { cause: error });
 }

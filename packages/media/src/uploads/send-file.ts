@@ -102,7 +102,7 @@ function nextPart({ file: { size } }: UploadContext, sending: Sending): UploadRe
   const to = phase === "look-up" ? from : Math.min(size, from + PART_BYTES);
   if (sentBytes + to - from > MOST_COPIES * size + PART_BYTES) {
     const text = `the upload was given up: ${sentBytes} bytes were sent for a file of ${size}, and it is not whole. What is stored stays; try again later`;
-    throw new ConnectionError(text, "not-sent", { cause: failure });
+    throw new ConnectionError(text, "none", { cause: failure });
   }
   sending.sentBytes += to - from;
   sending.attempt += 1;
@@ -180,12 +180,12 @@ function verdictOf(
   if (error instanceof ConnectionError) return "passing";
   if (error instanceof ResponseError || error instanceof TimeoutError) return "doubtful";
   if (!(error instanceof APIError)) return "final";
-  const { status, apiCode, retryAfterMs = 0 } = error;
+  const { status, code, retryAfterMs = 0 } = error;
   // also of the proxy itself, whose code is that of a closed route
   if (status === 404 && state) return "absent";
   if (isClosedRoute(error)) return "final";
   // 409: the part is stored already; `upload_cut`: it broke off on its way; 425: too early
-  if (status === 409 || status === 425 || apiCode === "upload_cut" || isTransient(error))
+  if (status === 409 || status === 425 || code === "upload_cut" || isTransient(error))
     return retryAfterMs > maxDelayMs ? "doubtful" : "passing";
   return status <= 400 || status === 404 ? "doubtful" : "final";
 }

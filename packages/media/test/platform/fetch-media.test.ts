@@ -147,7 +147,7 @@ describe("the file of a result", () => {
     const later = fetchMedia(filesOf(() => new Response(body.body)).client, url);
     await body.wanted();
     body.drop();
-    await expect(later).rejects.toMatchObject({ name: "ConnectionError", outcome: "not-sent" });
+    await expect(later).rejects.toMatchObject({ name: "ConnectionError", billing: "none" });
   });
 
   test.each([

@@ -84,7 +84,7 @@ export interface ChatStore<Output = unknown> extends Store<ChatState<Output>> {
   reset(): void;
   /**
    * Stops the turn in flight and closes the storage until the chat is used again. A turn that a server runs goes on there,
-   * and its promise resolves with the outcome `interrupted`.
+   * and its promise resolves with the outcome `truncated`.
    */
   close(): void;
   /**

@@ -77,7 +77,7 @@ export async function prepared(
   const late = () =>
     withDetails(
       new TimeoutError(`prepareMessages had no result after ${totalMs} ms (timeout.totalMs)`, "total"),
-      { outcome: "not-sent" },
+      { delivery: "not-sent" },
     );
   const { signal, end } = openSpan(client.clock, owner, totalMs, late);
   try {

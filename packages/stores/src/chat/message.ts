@@ -1,13 +1,12 @@
-import type { ChatOutcome, ChatRequestMessage, ChatTiming, ChatUsage, ThreadFile } from "@sluice/core";
-import { describeThrown, isHTTP, isRecord } from "@sluice/core/internal";
-
-/**
- * Ending of an answer.
- *
- * - `interrupted`: the tab that streamed it was closed or reloaded meanwhile
- * - `step-limit`: it calls tools, and was the last answer that `maxSteps` allows
- */
-export type MessageOutcome = ChatOutcome | "interrupted" | "step-limit";
+import {
+  type ChatRequestMessage,
+  type ChatTiming,
+  type ChatUsage,
+  type Outcome,
+  StreamError,
+  type ThreadFile,
+} from "@sluice/core";
+import { describeThrown, isHTTP, isRecord, withDetails } from "@sluice/core/internal";
 
 /**
  * State of a tool call.
@@ -73,7 +72,7 @@ export interface ChatMessage {
   /** With an `outputSchema`: the answer as a value, partial until `outcome` is `"complete"`. */
   readonly output?: unknown;
   /** Ending of the answer; absent on other roles and while it is in flight. */
-  readonly outcome?: MessageOutcome;
+  readonly outcome?: Outcome;
   /**
    * Error of an answer whose outcome is `"error"` or `"truncated"`. On an answer that called tools: error of the
    * next request, which was not sent.
@@ -124,17 +123,18 @@ export interface ChatTurn {
    *
    * - `tool-calls`: a call waits for the user or the app
    * - `step-limit`: `maxSteps` answers came; `retry()` allows as many again
-   * - `interrupted` with an `error`: the next request was not sent. The answers before it are kept and billed, and
-   * `retry()` continues from them. Without messages: another device has sent the queued message. With an `AbortError`:
-   * the chat was closed, and the server that runs the turn goes on with it
+   * - `error` with whole answers: the next request was not sent. The answers before it are kept and billed, and
+   * `retry()` continues from them
+   * - `truncated` without messages: another device has sent the queued message. With an `AbortError`: the chat was
+   * closed, and the server that runs the turn goes on with it
    * - `not-sent`: no request of the turn was sent; `error` says why. A question in `messages` is in the thread,
    * and `retry()` sends it
    * - `stopped` without messages: stopped while images were read, before anything was sent
    */
-  readonly outcome: MessageOutcome | "not-sent";
+  readonly outcome: Outcome;
   /**
-   * Error that ended the turn; absent where it ended well. After an earlier answer of the same turn its `outcome` is
-   * `unknown`, because that answer is billed.
+   * Error that ended the turn; absent where it ended well. After an earlier answer of the same turn its `billing` is
+   * `maybe`, because that answer is billed.
    */
   readonly error?: Error;
 }
@@ -160,7 +160,20 @@ export function asDraft({ outcome: _, error: _error, timing: _timing, ...draft }
 /** True for an answer that broke off and is kept nowhere. */
 export function isLost(message: ChatMessage | undefined): boolean {
   const { outcome = "", streamId } = message ?? {};
-  return streamId === undefined && ["interrupted", "truncated", "error"].includes(outcome);
+  return streamId === undefined && ["truncated", "error"].includes(outcome);
+}
+
+/** True for an answer that its page has left in flight, or that the proxy no longer has. */
+export function isInterrupted({ outcome, error }: ChatMessage): boolean {
+  return outcome === "truncated" && (error as Partial<StreamError> | undefined)?.reason === "interrupted";
+}
+
+/** Makes the end of an answer that its page has left in flight. */
+export function interruptedEnd(content: string): Pick<ChatMessage, "outcome" | "error"> {
+  const partial = { role: "assistant", content };
+  const text = "the page was closed before the answer was whole; it may be billed";
+  const error = new StreamError(text, { reason: "interrupted", partial });
+  return { outcome: "truncated", error: withDetails(error, { delivery: "unknown" }) };
 }
 
 /** True while a tool call waits for the user or for the app. */

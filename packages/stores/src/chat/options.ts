@@ -130,7 +130,7 @@ interface ChatBehaviour<Output> extends Omit<StoreRequestOptions, "checks"> {
   /**
    * Storage that keeps the thread between page loads; needs `id`. Tabs with the same `id` and storage show
    * the same messages. The chat waits at most 3 s for the storage. If it fails, the chat works from memory
-   * and emits `storage-failure`.
+   * and emits `storage-error`.
    */
   readonly storage?: RecordStorage;
   /** Runs the turns elsewhere, as `serverRunner` of the sync lab does. Needs `id` and `storage`. @default the page runs them */

@@ -2,6 +2,7 @@ import { isImageURL, isRecord } from "@sluice/core/internal";
 import {
   type ChatMessage,
   type ChatToolCall,
+  interruptedEnd,
   isFile,
   isOpen,
   isPending,
@@ -122,17 +123,7 @@ function callOf(call: unknown): ChatToolCall | undefined {
 
 /** Fields of an error that are stored. The body of the answer is left out, and its text is in the message. */
 function reasonOf(error: object): Record<string, unknown> {
-  const kept = [
-    "name",
-    "message",
-    "code",
-    "status",
-    "reason",
-    "phase",
-    "type",
-    "apiCode",
-    "outcome",
-  ] as const;
+  const kept = ["name", "message", "code", "status", "reason", "phase", "type", "billing"] as const;
   const of = error as Record<string, unknown>;
   return Object.fromEntries(
     kept.flatMap((name) =>
@@ -161,7 +152,7 @@ export function withResumableCalls(message: ChatMessage): ChatMessage {
 export function afterReload(message: ChatMessage): ChatMessage {
   if (isUnderWay(message)) {
     const { streamId: _, ...ended } = withCallsClosed(message, LEFT);
-    return { ...ended, outcome: "interrupted" };
+    return { ...ended, ...interruptedEnd(ended.content) };
   }
   return withCallsClosed(message, LEFT, (call) => isOpen(call) && !isPending(call));
 }

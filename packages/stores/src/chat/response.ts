@@ -18,7 +18,7 @@ import {
   yieldToHost,
 } from "@sluice/core/internal";
 import { createGrowingJSON, type GrowingJSON, loadJSONReader } from "./growing-json.js";
-import { type ChatMessage, type ChatToolCall, withCallsClosed } from "./message.js";
+import { type ChatMessage, type ChatToolCall, interruptedEnd, withCallsClosed } from "./message.js";
 
 /** A response that is still streaming, as a message. */
 export interface Response {
@@ -101,7 +101,7 @@ export function createResponse(
       return reader ? await reader.withOutputValue(message, schema) : message;
     } catch (cause) {
       return ended(
-        request || stream.streamId || saysWhy(cause) ? endOf(cause) : { outcome: "interrupted" },
+        request || stream.streamId || saysWhy(cause) ? endOf(cause) : interruptedEnd(stream.snapshot.content),
         stream.timing,
         cause,
       );
@@ -150,13 +150,13 @@ export function createResponse(
   }
 }
 
-/** Outcome of an answer that is read again: its own outcome, or `interrupted` if the proxy no longer has it. */
+/** Outcome of an answer that is read again: its own outcome, or interrupted if the proxy no longer has it. */
 function saysWhy(cause: unknown): boolean {
   return (
     isGatewayError(cause) &&
     cause.name === "StreamError" &&
-    cause.apiCode !== undefined &&
-    cause.apiCode !== "stream_interrupted"
+    cause.code !== undefined &&
+    cause.code !== "stream_interrupted"
   );
 }
 
@@ -166,7 +166,7 @@ function endedByGateway(
   partial: AssistantMessage,
 ): StreamError<AssistantMessage> {
   const text = `the answer failed (finish_reason ${finishReason}); ask again`;
-  return new StreamError(text, { reason: "server-error", partial, apiCode: finishReason ?? undefined });
+  return new StreamError(text, { reason: "server-error", partial, code: finishReason ?? undefined });
 }
 
 function endOf(cause: unknown): Pick<ChatMessage, "outcome" | "error"> {

@@ -1,4 +1,11 @@
-import type { Client, Clock, Tool, ToolContext } from "@sluice/core";
+import {
+  type Client,
+  type Clock,
+  TimeoutError,
+  type Tool,
+  type ToolContext,
+  ValidationError,
+} from "@sluice/core";
 import { describeThrown, openSpan, parseJSON, unlessAborted } from "@sluice/core/internal";
 import {
   type ChatMessage,
@@ -18,6 +25,8 @@ import {
   type ToolReport,
   withoutRun,
 } from "./tool-run.js";
+
+const UNFIT = { path: "", message: "the arguments do not fit the tool", rule: "tool.arguments" };
 
 // loaded while the request of a chat with tools is out, or for an answer that calls one
 
@@ -215,7 +224,12 @@ async function withTool(
     return failed(call, `there is no tool "${call.name}"; there ${names ? `are: ${names}` : "are none"}`);
   }
   const { timeoutMs } = tool;
-  const span = openSpan(clock, signal, timeoutMs, () => new Error(`no result after ${timeoutMs} ms`));
+  const span = openSpan(
+    clock,
+    signal,
+    timeoutMs,
+    () => new TimeoutError(`no result after ${timeoutMs} ms`, "total"),
+  );
   let known = call;
   let isChecked = false;
   const work = async () => {
@@ -243,9 +257,8 @@ async function withTool(
 
   function reportFailure(cause: unknown): void {
     if (signal.aborted) report.cancel();
-    else if (span.signal.aborted) report.end("timeout", cause);
-    else if (isChecked) report.end("failed", cause);
+    else if (span.signal.aborted || isChecked) report.end("failed", cause);
     // the words of a schema may quote the arguments
-    else report.end("invalid-arguments", new Error("the arguments do not fit the tool"));
+    else report.end("failed", new ValidationError([UNFIT]));
   }
 }

@@ -1,13 +1,5 @@
 import type { Client, ThreadFile, Tool, ToolContext } from "@sluice/core";
-import {
-  asError,
-  checkBySchema,
-  issuesText,
-  parseJSON,
-  type ToolOutcome,
-  type ToolRun,
-  within,
-} from "@sluice/core/internal";
+import { asError, checkBySchema, issuesText, parseJSON, type ToolRun, within } from "@sluice/core/internal";
 import { type ChatMessage, type ChatToolCall, isFile, problemOf } from "./message.js";
 import type { Thread } from "./thread.js";
 
@@ -82,12 +74,14 @@ export function withoutRun(ended: ChatToolCall, { savedState: kept }: ChatToolCa
   return ended.state === "done" || kept === undefined ? rest : { ...rest, savedState: kept };
 }
 
+type ToolEndState = "done" | "failed" | "cancelled";
+
 /** The events of one run of a tool. */
 export interface ToolReport {
   /** Emits `tool-start`. */
   start(): void;
   /** Emits `tool-end`, after a `tool-start` where there was none. */
-  end(outcome: ToolOutcome, cause?: unknown): void;
+  end(state: ToolEndState, cause?: unknown): void;
   /** Emits the end of a run that was stopped; nothing where it had not begun. */
   cancel(): void;
 }
@@ -108,11 +102,11 @@ export function createToolReport({ clock, emit }: Pick<Client, "clock" | "emit">
     emit({ type: "tool-start", ...run });
   }
 
-  function end(outcome: ToolOutcome, cause?: unknown): void {
+  function end(state: ToolEndState, cause?: unknown): void {
     if (startedAt === undefined) start();
-    const ms = clock.now() - (startedAt ?? 0);
+    const durationMs = clock.now() - (startedAt ?? 0);
     const error = cause === undefined ? undefined : asError(cause);
-    emit({ type: "tool-end", ...run, ms, outcome, ...(error && { error }) });
+    emit({ type: "tool-end", ...run, durationMs, state, ...(error && { error }) });
   }
 }
 

@@ -23,7 +23,7 @@ export function unlessRefused<T>(
 
 /** Makes the turn of a queued message that another device has sent: it is in the thread, and its answer may be billed. */
 export function sentElsewhere(): ChatTurn {
-  return { messages: [], outcome: "interrupted", error: elsewhere() };
+  return { messages: [], outcome: "truncated", error: elsewhere() };
 }
 
 /** Makes the error of a turn with which another device goes on. */
@@ -37,10 +37,10 @@ export function elsewhere(): Error {
  */
 export function afterResponses(error: Error): Error {
   const isOwn = isGatewayError(error);
-  if (isOwn && error.outcome === "unknown") return error;
+  if (isOwn && error.billing === "maybe") return error;
   const text = `earlier answers of this turn are kept and may be billed; the next one failed: ${error.message}`;
   const copy = new Error(text, { cause: error });
   // a class of the app may need its constructor
   if (isOwn) Object.setPrototypeOf(copy, Object.getPrototypeOf(error));
-  return Object.assign(copy, { ...error, name: error.name, outcome: "unknown" });
+  return Object.assign(copy, { ...error, name: error.name, billing: "maybe" });
 }

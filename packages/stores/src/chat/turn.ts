@@ -1,5 +1,5 @@
-import { type ChatRequest, type Client, isGatewayError } from "@sluice/core";
-import { asError, type CallIdentity, randomId, type StoreControl, within } from "@sluice/core/internal";
+import { type CallInfo, type ChatRequest, type Client, isGatewayError } from "@sluice/core";
+import { asError, randomId, readDelivery, type StoreControl, within } from "@sluice/core/internal";
 import { requestOptionsOf } from "../request-options.js";
 import { READY, reduceTurn, type TurnEffect, type TurnEvent, type TurnState } from "./machine.js";
 import {
@@ -92,7 +92,7 @@ export function stopTurn(turn: Turn): void {
 function leaveTurn(turn: Turn): void {
   if (hasEnded(turn)) return;
   turn.state = READY;
-  endTurn(turn, { outcome: "interrupted", error: elsewhere() });
+  endTurn(turn, { outcome: "truncated", error: elsewhere() });
 }
 
 /** Reports that a tool call was approved, denied or answered. */
@@ -196,7 +196,7 @@ async function read(turn: Turn, id: string): Promise<void> {
   const whole = await response.read(turn.store.changed);
   if (hasEnded(turn)) return;
   const { error } = whole;
-  if (request && isGatewayError(error) && error.outcome === "not-sent") {
+  if (request && isGatewayError(error) && readDelivery(error) === "not-sent") {
     turn.storage.keeper?.forgetKey(whole.idempotencyKey);
     throw error;
   }
@@ -287,8 +287,8 @@ function endFailed(turn: Turn, cause: unknown): void {
   const error = afterResponses(asError(cause));
   const isRunning = (call: Parameters<typeof isOpen>[0]) => isOpen(call) && !isPending(call);
   const message = withCallsClosed(last, "the chat could not continue", isRunning);
-  thread.put({ ...message, outcome: last.outcome ?? "interrupted", error });
-  endTurn(turn, { outcome: "interrupted", error });
+  thread.put({ ...message, outcome: last.outcome ?? "error", error });
+  endTurn(turn, { outcome: "error", error });
 }
 
 /** Ends a turn, by default as its last response ended. */
@@ -338,7 +338,7 @@ function afterWriting({ client, storage }: Turn): Client {
 }
 
 /** Makes a client whose calls name a chat and a message, in their events and for `headers`. */
-function naming(client: Client, place: Pick<CallIdentity, "chatId" | "messageId">): Client {
+function naming(client: Client, place: Pick<CallInfo, "chatId" | "messageId">): Client {
   return {
     ...client,
     headers: (request) => client.headers({ ...request, ...place }),

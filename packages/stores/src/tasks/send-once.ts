@@ -32,7 +32,7 @@ export function sendOnce<Asked, Request, Handle>(
       creating.advance({ phase: "creating" });
       return await send(call.client, request, { ...options, signal: call.signal, idempotencyKey });
     } catch (error) {
-      if (request && keepsKey(error, call.outcome())) lost = { asked, request, idempotencyKey };
+      if (request && keepsKey(error, call.billing())) lost = { asked, request, idempotencyKey };
       throw error;
     } finally {
       call.end();

@@ -53,7 +53,7 @@ export interface TaskStoreOptions<Task, Handle, Data, State> extends StoreReques
   readonly onSuccess?: ((data: Data, state: State) => void) | undefined;
   /**
    * Called once when a task fails, and when a `create` fails, with the state of the store. It is also called for a
-   * request that had been sent before a `reset`. The state does not show that request. The `outcome` of the error shows
+   * request that had been sent before a `reset`. The state does not show that request. The `billing` of the error shows
    * if the task may exist.
    */
   readonly onError?: ((error: Error, state: State) => void) | undefined;

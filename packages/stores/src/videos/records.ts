@@ -17,7 +17,7 @@ export function recordOf(entry: VideoTaskEntry | undefined, revision: number | u
     revision,
     // the gateway's answer is not needed again, and may be long
     ...(task && { task: { ...task, raw: undefined } }),
-    ...(error && { error: { name: error.name, message: error.message, outcome: outcomeOf(error) } }),
+    ...(error && { error: { name: error.name, message: error.message, billing: billingOf(error) } }),
   };
 }
 
@@ -63,6 +63,6 @@ function fieldsOf<Kept>(record: unknown): Partial<Kept> {
   return Object.fromEntries(Object.entries(isRecord(record) ? record : {}).filter(fits)) as Partial<Kept>;
 }
 
-function outcomeOf(error: Error): string | undefined {
-  return isGatewayError(error) ? error.outcome : undefined;
+function billingOf(error: Error): string | undefined {
+  return isGatewayError(error) ? error.billing : undefined;
 }

@@ -61,13 +61,13 @@ export async function submitVideoTask(
       settled = { ...entry, state: "created", handle };
     } catch (error) {
       const known = isGatewayError(error) ? error : undefined;
-      const outcome = known?.outcome ?? call.outcome();
+      const billing = known?.billing ?? call.billing();
       // a task with a known id exists, even if something else failed
       if (known?.handle) settled = { ...entry, state: "created", handle: known.handle };
       else {
-        const kept = keepsKey(error, outcome) ? open : entry;
+        const kept = keepsKey(error, billing) ? open : entry;
         // a repetition that is refused, or did not arrive, says nothing about the first request
-        if (outcome === "unknown" || repeated)
+        if (billing === "maybe" || repeated)
           await put({ ...kept, state: "unconfirmed", error: asError(error) });
         else await drop(key);
         throw error;
@@ -102,7 +102,7 @@ async function leftOpen(
 /** Marks a submission whose tab was closed as `unconfirmed`: the gateway may have received it. */
 export async function afterReload(client: Client, entry: VideoTaskEntry): Promise<VideoTaskEntry> {
   if (await isLocked(client, submissionLock(client, entry.key))) return entry;
-  return { ...entry, state: "unconfirmed", error: new ConnectionError(LEFT, "unknown") };
+  return { ...entry, state: "unconfirmed", error: new ConnectionError(LEFT, "maybe") };
 }
 
 /** Waits until the tab of a submission has settled it or was closed, and marks it as {@link afterReload} does. */

@@ -1,5 +1,5 @@
-import { ConfigurationError } from "@sluice/core";
-import { asError, onAbort, openSpan } from "@sluice/core/internal";
+import { ConfigurationError, isGatewayError } from "@sluice/core";
+import { asError, onAbort, openSpan, readDelivery } from "@sluice/core/internal";
 import type { ChatMessage, ChatTurn } from "@sluice/stores";
 import {
   addQuestion,
@@ -27,6 +27,8 @@ type Reaction = { readonly approved: true } | { readonly denied: string } | { re
 /** Longest wait for the records of a turn that has ended, in milliseconds. */
 const NEWS_MS = 30_000;
 
+const isRefused = (error: unknown) => isGatewayError(error) && readDelivery(error) === "refused";
+
 /** Makes the verbs of a chat whose turns run on the server. */
 export function serverTurns(chat: Chat, read: ReadOptions) {
   const { thread, store } = chat;
@@ -53,7 +55,7 @@ export function serverTurns(chat: Chat, read: ReadOptions) {
     const { message } = thread.node(id) as { readonly message: ChatMessage };
     const asked = { message: { ...message, branches: undefined }, parent: thread.parentOf(id) ?? null };
     const turn = await handOver({ id, ...asked }, id, signal);
-    const isBack = turn.error === signal.reason || Object(turn.error).outcome === "refused";
+    const isBack = turn.error === signal.reason || isRefused(turn.error);
     if (turn.outcome === "not-sent" && isBack && !turn.messages.length) thread.remove(id);
     store.flush();
     return turn;
@@ -149,7 +151,7 @@ export function serverTurns(chat: Chat, read: ReadOptions) {
   function failed(error: Error, below?: string, hasArrived = false): ChatTurn {
     if (!hasArrived && !isUnknown(error)) return notSent(error);
     const { message } = thread.node(below) ?? {};
-    const outcome = isAbort(error) ? "interrupted" : "error";
+    const outcome = isAbort(error) ? "truncated" : "error";
     return { messages: message?.role === "user" ? [message] : [], outcome, error };
   }
 

@@ -56,7 +56,7 @@ export function endOf(
   if (node?.isStopped && outcome === "tool-calls") return { messages, outcome: "stopped" };
   const isWaiting = toolCalls.some(isPending) && !toolCalls.some((call) => isOpen(call) && !isPending(call));
   if (!node || !isBetweenSteps(node) || isWaiting)
-    return endWith(messages, outcome === "tool-calls" && error ? "interrupted" : outcome, error);
+    return endWith(messages, outcome === "tool-calls" && error ? "error" : outcome, error);
   // another device has gone on without the calls
   return path.length < found.length ? { messages, outcome: "stopped" } : undefined;
 }

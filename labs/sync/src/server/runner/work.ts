@@ -52,7 +52,7 @@ interface Begun {
 
 /** Makes the answer to a request that would buy an answer a second time: what the proxy says of one that it has lost. */
 function lostAnswer(): Response {
-  const { message, apiCode: code } = LOST_ANSWER;
+  const { message, code } = LOST_ANSWER;
   return Response.json({ error: { message, code, type: "proxy_error" } }, { status: 404 });
 }
 
@@ -177,7 +177,7 @@ export function startWork<Env>({ place, setup, turn, onTip }: WorkOptions<Env>):
   function withText(end: TurnEnd): TurnEnd {
     const [text, hollow] = [messageIn(place.read(turn.tip)), messageIn(place.read(tip))];
     const isHollow = tip !== turn.tip && hollow?.parent === text?.parent && !hollow?.message.content;
-    if (end.code !== LOST_ANSWER.apiCode || !isHollow) return end;
+    if (end.code !== LOST_ANSWER.code || !isHollow) return end;
     place.write(
       new Map<string, unknown>([
         [tip, undefined],

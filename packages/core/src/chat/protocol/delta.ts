@@ -1,3 +1,4 @@
+import type { Outcome } from "../../vocabulary/errors.js";
 import type { ToolCall } from "./message-schema.js";
 
 /**
@@ -26,30 +27,6 @@ export interface ChatUsage {
     readonly reasoning_tokens?: number;
   } | null;
 }
-
-/**
- * Ending of an answer.
- *
- * - `complete`: the whole answer
- * - `length`: cut at `max_tokens`
- * - `content-filter`: cut by the gateway's content safety
- * - `tool-calls`: the model waits for the results of tools
- * - `insufficient-resource`: cut because the gateway had no capacity
- * - `unconfirmed`: it ended with `[DONE]` and without a `finish_reason`, so that a part may be missing
- * - `stopped`: aborted by the caller
- * - `truncated`: the stream broke off
- * - `error`: the stream reported an error
- */
-export type ChatOutcome =
-  | "complete"
-  | "length"
-  | "content-filter"
-  | "tool-calls"
-  | "insufficient-resource"
-  | "unconfirmed"
-  | "stopped"
-  | "truncated"
-  | "error";
 
 /** One step of an answer. A `finish` comes once, at the end. */
 export type ChatDelta =
@@ -103,7 +80,7 @@ export type ChatDelta =
       /** `finish_reason` as the gateway sent it; null where it sent none. */
       readonly finishReason: string | null;
       /** Ending of the answer. */
-      readonly outcome: ChatOutcome;
+      readonly outcome: Outcome;
     };
 
 /** Message of the model, in the form that the next request sends back. */
@@ -157,7 +134,7 @@ export interface ChatResult {
   /** `finish_reason` as the gateway sent it; null where it sent none, and the outcome is `unconfirmed`. */
   readonly finishReason: string | null;
   /** Ending of the answer. Only `complete` and `tool-calls` are whole answers. */
-  readonly outcome: ChatOutcome;
+  readonly outcome: Outcome;
   /** Tokens that were used; absent where the gateway did not report them. */
   readonly usage?: ChatUsage;
   /** Model that answered. The request's model where the answer names none. */
