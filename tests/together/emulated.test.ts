@@ -113,7 +113,7 @@ describe("faults have their own endings", () => {
   });
 
   test("[[429]] and [[500]]: refused after the retries", async () => {
-    const quick = { retry: { limit: 1, maxDelayMs: 1000 }, clock: createTestClock(50) };
+    const quick = { retry: { limit: 1, maxRetryAfterMs: 1000 }, clock: createTestClock(50) };
     const { error, emulator } = await failureOf("[[429]]", quick);
     expect(error).toMatchObject({ name: "APIError", status: 429, retryAfterMs: 1000 });
     expect(emulator.requests).toHaveLength(2);

@@ -70,7 +70,7 @@ describe.each([
   ] as const)(
     "is billed %s by all of its attempts, and ends as %s: case %#",
     async (billing, outcome, attempts) => {
-      const retry = { limit: attempts.length - 1, maxDelayMs: 0 };
+      const retry = { limit: attempts.length - 1, maxRetryAfterMs: 0 };
       const { client, ended } = withEnds((_, nth) => (attempts[nth - 1] ?? unreachable)(), { retry });
       expect(await rejectionOf(ask(client))).toMatchObject({ billing });
       expect(ended).toEqual([outcome]);

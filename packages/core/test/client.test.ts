@@ -256,7 +256,7 @@ describe("retry", () => {
     expect(await rejectionOf(completeChat(reset.client, question))).toMatchObject({ billing: "maybe" });
   });
 
-  test("does not wait for a Retry-After beyond maxDelayMs: the error has the waiting time", async () => {
+  test("does not wait for a Retry-After beyond maxRetryAfterMs: the error has the waiting time", async () => {
     const { client, requests } = clientOf(() => refusal(429, { "retry-after": "3600" }));
     expect(await rejectionOf(completeChat(client, question))).toMatchObject({
       status: 429,
@@ -312,7 +312,7 @@ describe("retry", () => {
     expect(events.flatMap((event) => (event.type === "retry" ? [event.delayMs] : []))).toEqual(delays);
   });
 
-  test("never waits longer than maxDelayMs", async () => {
+  test("never waits longer than maxRetryAfterMs", async () => {
     const { client } = clientOf((_, nth) => (nth < 3 ? refusal(503) : json(completion)), {
       retry: { maxRetryAfterMs: 0 },
       clock: stoppedClock(),

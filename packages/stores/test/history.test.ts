@@ -26,7 +26,7 @@ const cancelled = (id: string) => ({
   content: expect.stringContaining("cancelled"),
 });
 
-describe("repairHistory", () => {
+describe("repairMessages", () => {
   test("returns a valid history unchanged, message by message", () => {
     const history = [user, asking(call("a")), result("a"), user];
     const repaired = repairMessages(history);

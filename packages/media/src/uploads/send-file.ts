@@ -72,13 +72,13 @@ export async function sendFile(
 }
 
 function openSending({ client, exchange }: UploadContext, known: UploadAtProxy | undefined): Sending {
-  const { limit, maxRetryAfterMs: maxDelayMs } = exchange.retry;
+  const { limit, maxRetryAfterMs: maxRetryAfterMs } = exchange.retry;
   const waits = { clock: pausesOf(client).clockOf(exchange.callId), random: client.random };
   return {
     backoff: createBackoff(waits, {
       limit: limit === 0 ? 0 : MOST_FAILURES,
       firstMs: FIRST_WAIT_MS,
-      longestMs: maxDelayMs,
+      longestMs: maxRetryAfterMs,
     }),
     phase: known ? "look-up" : "begin",
     state: known,
@@ -175,7 +175,7 @@ async function recover(
 function verdictOf(
   error: unknown,
   { state }: Sending,
-  maxDelayMs: number,
+  maxRetryAfterMs: number,
 ): "passing" | "absent" | "doubtful" | "final" {
   if (error instanceof ConnectionError) return "passing";
   if (error instanceof ResponseError || error instanceof TimeoutError) return "doubtful";
@@ -186,6 +186,6 @@ function verdictOf(
   if (isClosedRoute(error)) return "final";
   // 409: the part is stored already; `upload_cut`: it broke off on its way; 425: too early
   if (status === 409 || status === 425 || code === "upload_cut" || isTransient(error))
-    return retryAfterMs > maxDelayMs ? "doubtful" : "passing";
+    return retryAfterMs > maxRetryAfterMs ? "doubtful" : "passing";
   return status <= 400 || status === 404 ? "doubtful" : "final";
 }
