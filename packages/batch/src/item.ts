@@ -1,4 +1,4 @@
-import type { ChatResult, ImageResult, SucceededVideoTask, VideoTaskReference } from "@sluice/core";
+import type { ChatResult, ImageResult, SucceededVideoTask, VideoTaskHandle } from "@sluice/core";
 import type { BatchKind } from "./request.js";
 
 /** Results by kind, as the ledger keeps them: without `raw`. */
@@ -56,5 +56,5 @@ export interface BatchItem {
    */
   readonly error?: Error;
   /** Handle of a video task. */
-  readonly handle?: VideoTaskReference;
+  readonly handle?: VideoTaskHandle;
 }

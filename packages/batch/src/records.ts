@@ -1,4 +1,4 @@
-import { type Billing, isGatewayError, type VideoTaskReference } from "@sluice/core";
+import { type Billing, isGatewayError, type VideoTaskHandle } from "@sluice/core";
 import type { BatchItemState, BatchResults } from "./item.js";
 import type { BatchKind } from "./request.js";
 
@@ -19,7 +19,7 @@ export interface BatchRecord {
   readonly sentAt?: number | undefined;
   /** True if an attempt with this key has no known end. */
   readonly open?: boolean | undefined;
-  readonly handle?: VideoTaskReference | undefined;
+  readonly handle?: VideoTaskHandle | undefined;
   readonly result?: BatchResults[BatchKind] | undefined;
   readonly error?: KeptError | undefined;
 }

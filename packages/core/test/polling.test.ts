@@ -3,7 +3,7 @@ import {
   getVideoTask,
   type VideoTask,
   type VideoTaskHandle,
-  type VideoTaskWatchOptions,
+  type WatchOptions,
   watchVideoTask,
 } from "@sluice/core";
 import { describe, expect, test } from "vitest";
@@ -41,7 +41,7 @@ const nonsense = () => Response.json({ code: "success", message: "", data: { sta
 /** A watched task whose queries are answered by `steps`, the last one for ever; no jitter by default. */
 function watched(
   steps: readonly Step[],
-  options: VideoTaskWatchOptions = {},
+  options: WatchOptions<VideoTask> = {},
   clientOptions: Partial<ClientOptions> = {},
 ) {
   const { client, polledAt, advance, track, gateway } = polled(

@@ -2,7 +2,7 @@ import {
   type ClientOptions,
   type PollEvent,
   type VideoTask,
-  type VideoTaskWatchOptions,
+  type WatchOptions,
   watchVideoTask,
 } from "@sluice/core";
 import { createVideoTaskStore, memoryStorage } from "@sluice/stores";
@@ -37,7 +37,7 @@ type Answer = () => Response | Promise<Response>;
 function watched(
   polls: readonly Answer[],
   streams: readonly Answer[],
-  options: VideoTaskWatchOptions = {},
+  options: WatchOptions<VideoTask> = {},
   clientOptions: Partial<ClientOptions> = {},
 ) {
   const clock = stoppedClock();
@@ -271,7 +271,7 @@ describe("polling continues at the usual interval", () => {
 
 describe("watching ends during pushed changes", () => {
   /** A watch that listens, and has nothing to tell. */
-  async function listening(options: VideoTaskWatchOptions = {}) {
+  async function listening(options: WatchOptions<VideoTask> = {}) {
     const body = openBody();
     const watch = watched([() => offering(queued)], [() => streamAnswer(body.body)], options);
     await watch.next();

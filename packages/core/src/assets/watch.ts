@@ -1,13 +1,6 @@
 import { unlessAborted } from "../base/clock.js";
 import type { Client } from "../client.js";
-import {
-  defineTask,
-  getTask,
-  type TaskWatch,
-  type TaskWatchOptions,
-  watchTask,
-} from "../tasks/define-task.js";
-import type { Interval } from "../tasks/poll.js";
+import { defineTask, getTask, type TaskWatch, type WatchOptions, watchTask } from "../tasks/define-task.js";
 import { excerpt, isRecord, reasonIn } from "../transport/error-response.js";
 import { requestJSON } from "../transport/json-response.js";
 import type { RequestOptions } from "../transport/send.js";
@@ -20,18 +13,6 @@ import {
   ValidationError,
   withDetails,
 } from "../vocabulary/errors.js";
-
-/** Options for waiting for an asset. Times are milliseconds. */
-export interface AssetWatchOptions extends Omit<TaskWatchOptions<Asset>, "seenBefore"> {
-  /**
-   * Milliseconds from an answer to the next poll, varied by up to 10 %. A function gets the last answer.
-   *
-   * @default 3_000
-   */
-  readonly intervalMs?: Interval<Asset> | undefined;
-  /** Longest time of watching, in milliseconds. A request in flight counts, too. @default 300_000 (5 min) */
-  readonly deadlineMs?: number | undefined;
-}
 
 /** The words of assets, and the lookup of one. */
 export const assets = defineTask<Asset, ActiveAsset, AssetHandle>({
@@ -111,7 +92,7 @@ export function getAsset(
 export function watchAsset(
   client: Client,
   asset: AssetHandle | string,
-  options: AssetWatchOptions = {},
+  options: WatchOptions<Asset> = {},
 ): TaskWatch<Asset, ActiveAsset> {
   return watchTask(assets, client, asset, options);
 }

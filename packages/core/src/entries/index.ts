@@ -50,22 +50,20 @@ export { parseVideoTask } from "../videos/read-task.js";
 export type { VideoRequest } from "../videos/schema/request.js";
 export {
   getVideoTask,
-  type VideoTaskWatchOptions,
   watchVideoTask,
 } from "../videos/watch.js";
 export type {
   SucceededVideoTask,
   VideoTask,
   VideoTaskHandle,
-  VideoTaskReference,
 } from "../vocabulary/video-task.js";
 
 // Assets
 
 export { createAsset } from "../assets/create.js";
 export type { AssetRequest } from "../assets/schema.js";
-export { type AssetWatchOptions, getAsset, watchAsset } from "../assets/watch.js";
-export type { TaskWatch } from "../tasks/define-task.js";
+export { getAsset, watchAsset } from "../assets/watch.js";
+export type { TaskWatch, WatchOptions } from "../tasks/define-task.js";
 export type { ActiveAsset, Asset, AssetHandle, AssetLookup } from "../vocabulary/asset.js";
 
 // Chat

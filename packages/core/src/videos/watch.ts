@@ -1,13 +1,6 @@
 import type { Client } from "../client.js";
-import {
-  defineTask,
-  getTask,
-  type TaskWatch,
-  type TaskWatchOptions,
-  watchTask,
-} from "../tasks/define-task.js";
+import { defineTask, getTask, type TaskWatch, type WatchOptions, watchTask } from "../tasks/define-task.js";
 import type { Polled } from "../tasks/merge-pushed.js";
-import type { Interval, PollEvent } from "../tasks/poll.js";
 import { isAbsent, isClosedRoute } from "../transport/failure.js";
 import { archiveMs, requestRecord } from "../transport/json-response.js";
 import type { RequestOptions } from "../transport/send.js";
@@ -18,7 +11,7 @@ import type {
   PendingVideoTask,
   SucceededVideoTask,
   VideoTask,
-  VideoTaskReference,
+  VideoTaskHandle,
 } from "../vocabulary/video-task.js";
 import { parseVideoTask } from "./read-task.js";
 
@@ -27,22 +20,8 @@ const DAY_MS = 86_400_000;
 /** Number of further polls after a success without a URL. */
 const RESULT_POLLS = 3;
 
-/** Options for watching a task. Times are milliseconds. */
-export interface VideoTaskWatchOptions extends TaskWatchOptions<VideoTask> {
-  /**
-   * Milliseconds from an answer to the next poll, varied by up to 10 %. A function gets the last answer.
-   *
-   * @default 15_000
-   */
-  readonly intervalMs?: Interval<VideoTask> | undefined;
-  /** Longest time of watching, in milliseconds. A request in flight counts, too. @default 1_800_000 (30 min) */
-  readonly deadlineMs?: number | undefined;
-  /** Called before each poll, and before each wait for the next one. Not called while a proxy pushes changes. */
-  readonly onPoll?: ((event: PollEvent) => void) | undefined;
-}
-
 /** The words of video tasks, and the query of one. */
-export const videos = defineTask<VideoTask, SucceededVideoTask, VideoTaskReference>({
+export const videos = defineTask<VideoTask, SucceededVideoTask, VideoTaskHandle>({
   name: "video",
   success: "succeeded",
   failure: "failed",
@@ -75,7 +54,7 @@ export const videos = defineTask<VideoTask, SucceededVideoTask, VideoTaskReferen
  */
 export function getVideoTask(
   client: Client,
-  task: VideoTaskReference | string,
+  task: VideoTaskHandle | string,
   options: RequestOptions = {},
 ): Promise<VideoTask> {
   return getTask(videos, client, task, options);
@@ -99,14 +78,14 @@ export function getVideoTask(
  */
 export function watchVideoTask(
   client: Client,
-  task: VideoTaskReference | string,
-  options: VideoTaskWatchOptions = {},
+  task: VideoTaskHandle | string,
+  options: WatchOptions<VideoTask> = {},
 ): TaskWatch<VideoTask, SucceededVideoTask> {
   return watchTask(videos, client, task, options);
 }
 
 /** Says to a proxy that watches a task that its user has removed it. Other gateways get no request. */
-export function dismissVideoTask(client: Client, { id, watchedBy }: VideoTaskReference): void {
+export function dismissVideoTask(client: Client, { id, watchedBy }: VideoTaskHandle): void {
   if (!watchedBy) return;
   const path = `${videoTaskPath(id)}/events`;
   // the task is gone here, also if the proxy can't be reached
@@ -116,7 +95,7 @@ export function dismissVideoTask(client: Client, { id, watchedBy }: VideoTaskRef
 /** Polls once. The answer offers `video-events` where a proxy pushes changes. */
 async function query(
   client: Client,
-  handle: VideoTaskReference,
+  handle: VideoTaskHandle,
   options: RequestOptions,
 ): Promise<Polled<VideoTask>> {
   return requestRecord(
@@ -147,7 +126,7 @@ async function query(
 function readTask(
   client: Client,
   json: unknown,
-  handle: VideoTaskReference,
+  handle: VideoTaskHandle,
   keepMs: number | undefined,
 ): VideoTask {
   const { parseVideoTask: parse } = client.gateway;
@@ -168,7 +147,7 @@ function warnOfOtherId(client: Client, json: unknown, asked: string): void {
 /** Yields pushed snapshots until the connection breaks off. Then the task is polled again. */
 async function* pushedOf(
   client: Client,
-  handle: VideoTaskReference,
+  handle: VideoTaskHandle,
   options: RequestOptions,
   keepMs: number | undefined,
 ): AsyncGenerator<VideoTask, void> {
@@ -193,7 +172,7 @@ function isRefused({ code }: Record<string, unknown>): boolean {
 }
 
 /** Makes the error of an unknown task: after its time it has expired, before that the id is wrong. */
-function expiredOr(error: unknown, handle: VideoTaskReference): unknown {
+function expiredOr(error: unknown, handle: VideoTaskHandle): unknown {
   const { queryableUntil } = handle;
   if (queryableUntil === undefined || Date.now() < queryableUntil || isClosedRoute(error)) return error;
   if (!isGatewayError(error) || error.name !== "APIError" || !isAbsent(error)) return error;
@@ -202,7 +181,7 @@ function expiredOr(error: unknown, handle: VideoTaskReference): unknown {
 }
 
 /** Makes the error of a failed task. */
-function failureOf(task: VideoTask, handle: VideoTaskReference): TaskError {
+function failureOf(task: VideoTask, handle: VideoTaskHandle): TaskError {
   const { reason } = task as FailedVideoTask;
   const message = `the video task failed: ${reason || "the gateway gives no reason"}`;
   const error = new TaskError(message, { reason: "failed", task: task as FailedVideoTask });

@@ -1,5 +1,5 @@
 import type { Asset, AssetHandle } from "./asset.js";
-import type { FailedVideoTask, PendingVideoTask, VideoTaskReference } from "./video-task.js";
+import type { FailedVideoTask, PendingVideoTask, VideoTaskHandle } from "./video-task.js";
 
 /** One broken rule of a request: the field, the problem with its solution, and the name of the rule. */
 export interface Issue {
@@ -82,7 +82,7 @@ export abstract class GatewayError extends Error {
   /** Cost of the request. Absent from errors about a task or an asset that was created before. */
   declare readonly billing?: Billing;
   /** Handle of the task or asset that the error is about. With it, watching can continue. */
-  declare readonly handle?: VideoTaskReference | AssetHandle;
+  declare readonly handle?: VideoTaskHandle | AssetHandle;
 
   constructor(message: string, { cause, requestId }: ErrorDetails = {}) {
     super(message, cause === undefined ? undefined : { cause });

@@ -3,7 +3,7 @@ import {
   getVideoTask,
   type VideoRequest,
   type VideoTask,
-  type VideoTaskReference,
+  type VideoTaskHandle,
 } from "@sluice/core";
 import type { models } from "@sluice/core/schemas";
 import { NotSent } from "../not-sent.js";
@@ -84,7 +84,7 @@ export const videoWait: Tool = {
   },
 };
 
-function taskOf(input: Input): VideoTaskReference {
+function taskOf(input: Input): VideoTaskHandle {
   const id = readText(input, "id");
   return input["model"] === undefined ? { id } : { id, model: readText(input, "model") };
 }

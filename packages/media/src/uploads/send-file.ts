@@ -72,7 +72,7 @@ export async function sendFile(
 }
 
 function openSending({ client, exchange }: UploadContext, known: UploadAtProxy | undefined): Sending {
-  const { limit, maxRetryAfterMs: maxRetryAfterMs } = exchange.retry;
+  const { limit, maxRetryAfterMs } = exchange.retry;
   const waits = { clock: pausesOf(client).clockOf(exchange.callId), random: client.random };
   return {
     backoff: createBackoff(waits, {

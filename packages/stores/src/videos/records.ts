@@ -1,4 +1,4 @@
-import { isGatewayError, type VideoTask, type VideoTaskReference } from "@sluice/core";
+import { isGatewayError, type VideoTask, type VideoTaskHandle } from "@sluice/core";
 import { isRecord } from "@sluice/core/internal";
 import type { VideoTaskEntry } from "./state.js";
 
@@ -30,7 +30,7 @@ export function copyIn(key: string, record: unknown): EntryCopy | undefined {
     VideoTaskEntry & EntryCopy
   >(record);
   const { handle, task, error } = (isRecord(record) ? record : {}) as Record<string, unknown>;
-  const known = fieldsOf<VideoTaskReference>(handle);
+  const known = fieldsOf<VideoTaskHandle>(handle);
   const seen = fieldsOf<VideoTask & { url: string }>(task);
   const isShown = seen.id && STATES.test(seen.state ?? "") && (seen.state !== "succeeded" || seen.url);
   const isWhole =

@@ -1,8 +1,8 @@
-import type { SucceededVideoTask, VideoTask, VideoTaskReference } from "@sluice/core";
+import type { SucceededVideoTask, VideoTask, VideoTaskHandle } from "@sluice/core";
 import type { TaskState } from "../tasks/task-state.js";
 
 /** State of one video task, in the terms of TanStack Query. */
-export interface VideoTaskState extends TaskState<SucceededVideoTask, VideoTaskReference> {
+export interface VideoTaskState extends TaskState<SucceededVideoTask, VideoTaskHandle> {
   /** Newest snapshot; undefined before the first poll. */
   readonly task: VideoTask | undefined;
 }
@@ -23,7 +23,7 @@ export interface VideoTaskEntry {
    */
   readonly state: "submitting" | "created" | "unconfirmed";
   /** Handle of the task, once the gateway gave it an id. */
-  readonly handle?: VideoTaskReference;
+  readonly handle?: VideoTaskHandle;
   /** Newest snapshot of the task; absent before the first poll. */
   readonly task?: VideoTask;
   /** Error of the request; it says what to do. */

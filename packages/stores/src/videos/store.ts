@@ -4,7 +4,7 @@ import {
   type RequestOptions,
   ValidationError,
   type VideoRequest,
-  type VideoTaskReference,
+  type VideoTaskHandle,
 } from "@sluice/core";
 import {
   assertAccepted,
@@ -25,7 +25,7 @@ import type { VideoTaskCreateOptions, VideoTaskStoreOptions } from "./options.js
 import type { VideoTaskState } from "./state.js";
 
 /** Store of one video task: none at first, then the one that was submitted or attached. */
-export interface VideoTaskStore extends TaskStore<VideoTaskState, VideoTaskReference> {
+export interface VideoTaskStore extends TaskStore<VideoTaskState, VideoTaskHandle> {
   /**
    * Checks the request, and its media with the client's `uploads`, creates the task, and watches it. Never rejects:
    * resolves to the state as soon as the gateway has answered. A `File` or `Blob` in the place of an address is uploaded
@@ -75,7 +75,7 @@ export function createVideoTaskStore(
   noteOptions("createVideoTaskStore or useVideoTask", options, client);
   const read = readerOf(options);
   const ledger = videoTaskLedgerOf(client, read());
-  const knownOf = (handle: VideoTaskReference) => ledger.handleOf(handle.id) ?? handle;
+  const knownOf = (handle: VideoTaskHandle) => ledger.handleOf(handle.id) ?? handle;
   const { submit, ...store } = createTaskStore(videos, client, read, {
     watchOf: (handle, known) => ledger.watch(handle, read, known),
     knownOf,
