@@ -7,7 +7,7 @@ import {
   videoModelOf,
   videoModels,
 } from "@sluice/core/internal";
-import { checkRequest, models } from "@sluice/core/schemas";
+import { checkRequest } from "@sluice/core/schemas";
 import { describe, expect, test } from "vitest";
 import { clientOf, DONE, frame, streamAnswer } from "./support/gateway.js";
 

@@ -107,7 +107,7 @@ const states: readonly unknown[] = [
 
 function callOf(call: unknown): ChatToolCall | undefined {
   if (!isRecord(call)) return undefined;
-  const { id, name, arguments: text, input, state, output, error, kept } = call;
+  const { id, name, arguments: text, input, state, output, error, savedState } = call;
   if (!(isText(id) ? id : Number.isFinite(id)) || !isText(name)) return undefined;
   return {
     id: String(id),
@@ -117,7 +117,7 @@ function callOf(call: unknown): ChatToolCall | undefined {
     state: (states.includes(state) ? state : "cancelled") as ChatToolCall["state"],
     ...(output !== undefined && { output }),
     ...(isText(error) && { error }),
-    ...(kept !== undefined && { savedState: kept }),
+    ...(savedState !== undefined && { savedState }),
   };
 }
 

@@ -1,4 +1,3 @@
-import type { VideoModel } from "@sluice/core";
 import { models } from "@sluice/core/schemas";
 import * as v from "valibot";
 
