@@ -70,7 +70,7 @@ export const faults: readonly Fault[] = [
     overMs: 300,
     timeouts: { headersMs: 300 },
     script: () => {},
-    ends: late("headers"),
+    ends: late("first-chunk"),
     proxied: false,
   },
   {
