@@ -105,6 +105,13 @@ const cases = [
     "maybe",
   ],
   [
+    "StreamError, interrupted",
+    new StreamError("no", { reason: "interrupted", partial: {} }),
+    "cutOff",
+    "retry",
+    "maybe",
+  ],
+  [
     "StreamError, malformed",
     new StreamError("no", { reason: "malformed", partial: {} }),
     "damaged",

@@ -372,8 +372,12 @@ export function withDelivery<Thrown extends object>(error: Thrown, delivery: Del
 
 /** Returns how far the request of an error got; undefined where its `billing` is absent. */
 export function readDelivery(error: GatewayError): Delivery | undefined {
-  const { billing } = error;
-  return deliveries.get(error) ?? (billing && (billing === "none" ? "not-sent" : "unknown"));
+  const { name, billing } = error;
+  const noted = deliveries.get(error);
+  if (noted || !billing) return noted;
+  if (billing === "maybe") return "unknown";
+  // of a second copy of this package
+  return name === "APIError" ? "refused" : "not-sent";
 }
 
 /**

@@ -90,7 +90,7 @@ function kindOfTask({ reason, task }: ErrorFacts): ErrorKind {
 }
 
 function kindOfStream(reason: unknown): ErrorKind {
-  if (reason === "truncated") return "cutOff";
+  if (reason === "truncated" || reason === "interrupted") return "cutOff";
   return reason === "malformed" ? "damaged" : "modelFailed";
 }
 
